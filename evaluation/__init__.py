@@ -1,0 +1,61 @@
+"""What a posterior means: certainty of the truth, metrics that know it is uncertain, risk, agreement."""
+
+from typing import TYPE_CHECKING
+
+from .._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .accuracies import set_accuracy as set_accuracy
+    from .accuracies import top_k_accuracy as top_k_accuracy
+    from .agreement import annotator_agreement as annotator_agreement
+    from .certainty import annotation_certainty as annotation_certainty
+    from .certainty import plausible_labels as plausible_labels
+    from .errors import EvaluationError as EvaluationError
+    from .metric import Metric as Metric
+    from .overlaps import average_overlap as average_overlap
+    from .overlaps import overlap as overlap
+    from .overlaps import partial_average_overlap as partial_average_overlap
+    from .predictions import predictions_from_table as predictions_from_table
+    from .reliability import reliability_sweep as reliability_sweep
+    from .risk import coarsen as coarsen
+    from .risk import expected_value as expected_value
+    from .uncertainty import uncertainty_adjusted as uncertainty_adjusted
+
+__all__ = [
+    "EvaluationError",
+    "Metric",
+    "annotation_certainty",
+    "annotator_agreement",
+    "average_overlap",
+    "coarsen",
+    "expected_value",
+    "overlap",
+    "partial_average_overlap",
+    "plausible_labels",
+    "predictions_from_table",
+    "reliability_sweep",
+    "set_accuracy",
+    "top_k_accuracy",
+    "uncertainty_adjusted",
+]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "EvaluationError": ".errors",
+        "Metric": ".metric",
+        "annotation_certainty": ".certainty",
+        "annotator_agreement": ".agreement",
+        "average_overlap": ".overlaps",
+        "coarsen": ".risk",
+        "expected_value": ".risk",
+        "overlap": ".overlaps",
+        "partial_average_overlap": ".overlaps",
+        "plausible_labels": ".certainty",
+        "predictions_from_table": ".predictions",
+        "reliability_sweep": ".reliability",
+        "set_accuracy": ".accuracies",
+        "top_k_accuracy": ".accuracies",
+        "uncertainty_adjusted": ".uncertainty",
+    },
+)

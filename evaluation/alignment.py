@@ -1,0 +1,255 @@
+"""Predictions matched with a posterior: items by label, categories by one numbering for both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+from .members import insert
+from .plausibility import OTHER, Plausibility
+from .top_labels import OtherAs
+
+__all__ = ["NO_PREDICTION", "Aligned", "align", "align_items"]
+
+NO_PREDICTION = -2  # not -1: the absence of a prediction is not the absence of a true label
+FORMS = "(item, position) of labels or (item, category) of scores or of bool, and classifier"
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Predictions in the numbering of a posterior.
+
+    Attributes
+    ----------
+    view : Plausibility
+        The posterior, its categories extended by what the predictions name.
+    predicted : ndarray, shape (classifier, item, position) or (classifier, item, category)
+        Codes of labels, best first, -2 after the last; or scores.
+    classifier : DataArray or None
+        Coordinate of the classifiers; None if there is no such dim.
+    """
+
+    view: Plausibility
+    predicted: np.ndarray
+    classifier: xr.DataArray | None
+
+
+def align(
+    view: Plausibility, predictions: xr.DataArray, top: int, other: OtherAs, *, ordered: bool
+) -> Aligned:
+    """Match predictions with a posterior.
+
+    Parameters
+    ----------
+    view : Plausibility
+        Posterior.
+    predictions : DataArray
+        Labels (item, position), best first, "" after the last; or (item, category) of scores, -inf =
+        not predicted, or of bool, a set; and optionally ``classifier``.
+    top : int
+        How many of the best labels count.
+    other : {"split", "exclude", "label"}
+        How OTHER is treated; as a label, it is what every never-ranked category is called.
+    ordered : bool
+        Whether the order of the labels matters.
+
+    Raises
+    ------
+    EvaluationError
+        If an item is missing, unknown or duplicated, ids are of another kind, or a label is.
+    """
+    array, classifier = align_items(view, predictions)
+    if "category" in array.dims:
+        array = array.transpose("category", "classifier", "item")
+        names = _names(view, array["category"])
+        _check_distinct(names, "category")
+        places = _best_places(array, top, ordered)
+    else:
+        array = array.transpose("classifier", "item", "position")
+        names, places = np.unique(_names(view, array), return_inverse=True)
+        places = np.where(names == "", NO_PREDICTION, np.arange(len(names)))[places]
+        places = places.reshape(array.shape)
+        _check_positions(view, names, places)
+        places = places[..., :top]
+    used = np.unique(places[places >= 0])
+    _check_known(view, names[used], other)
+    view = view.with_categories(name for name in names[used].tolist() if name != OTHER)
+    codes = _codes(view, names, places)
+    return Aligned(view, _pooled(view, codes) if other == "label" else codes, classifier)
+
+
+def align_items(
+    view: Plausibility, predictions: xr.DataArray
+) -> tuple[xr.DataArray, xr.DataArray | None]:
+    """Return the predictions with the items of the posterior, and a dim classifier; and its coordinate."""
+    if not isinstance(predictions, xr.DataArray):
+        raise EvaluationError(
+            f"predictions: expected a DataArray {FORMS}, found {type(predictions).__name__}; "
+            "predictions_from_table makes one"
+        )
+    dims = set(predictions.dims) - {"classifier"}
+    if dims not in ({"item", "position"}, {"item", "category"}):
+        raise EvaluationError(f"predictions: expected dims {FORMS}; found {predictions.dims}")
+    for dim in dims - {"position"}:
+        if dim not in predictions.coords:
+            raise EvaluationError(f"predictions: dim {dim} has no coordinate to match labels by")
+    ids = predictions["item"].to_numpy()
+    array = predictions.isel(item=_match_items(view.items, ids))
+    if "classifier" not in array.dims:
+        return array.expand_dims("classifier"), None
+    return array, array["classifier"]
+
+
+def _match_items(items: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    if ids.dtype.kind not in "iu":
+        ids = ids.astype(str)
+    if len(ids) and (ids.dtype.kind == "U") != (items.dtype.kind == "U"):
+        raise EvaluationError(
+            f"items of the posterior are {_kind(items)} ({items.tolist()[0]!r}), of the predictions "
+            f"{_kind(ids)} ({ids.tolist()[0]!r}): convert one"
+        )
+    _check_distinct(ids, "item")
+    place = {item: i for i, item in enumerate(ids.tolist())}
+    known = items.tolist()
+    missing = [item for item in known if item not in place]
+    if missing:
+        raise EvaluationError(f"no prediction for {_some('item', missing)}")
+    unknown = set(place).difference(known)
+    if unknown:
+        shown = [item for item in place if item in unknown]
+        raise EvaluationError(f"predictions name {_some('item', shown)}, not in the posterior")
+    return np.array([place[item] for item in known])
+
+
+def _some(what: str, values: Sequence[object]) -> str:
+    more = f" and {len(values) - 1} more" if len(values) > 1 else ""
+    return f"{what} {values[0]!r}{more}"
+
+
+def _kind(values: np.ndarray) -> str:
+    return "text" if values.dtype.kind == "U" else "integers"
+
+
+def _check_distinct(values: np.ndarray, what: str) -> None:
+    unique, count = np.unique(values, return_counts=True)
+    if (count > 1).any():
+        raise EvaluationError(
+            f"predictions: {what} {unique[count > 1].tolist()[0]!r} is duplicated"
+        )
+
+
+def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:
+    """Return labels as text, checked to be of the kind of the posterior's."""
+    values = labels.to_numpy()
+    if values.dtype.kind == "O":
+        strange = [value for value in values.ravel().tolist() if not isinstance(value, str | int)]
+        if strange:
+            raise EvaluationError(
+                f'predictions: label {strange[0]!r} is no text; write "" where there is no label'
+            )
+    integers = values.dtype.kind in "iu"
+    if not integers and values.dtype.kind not in "UTO":
+        raise EvaluationError(f"predictions: labels have dtype {values.dtype}: expected text")
+    names = values.astype(str)
+    odd = _of_other_kind(view, names, integers)
+    if odd is not None:
+        expected = "integers" if view.integer_labels else "text"
+        raise EvaluationError(
+            f"categories of the posterior are {expected} ({view.categories[0]!s}), of the predictions "
+            f"{'integers' if integers else 'text'} ({odd!r}): convert one"
+        )
+    return names
+
+
+def _of_other_kind(view: Plausibility, names: np.ndarray, integers: bool) -> object | None:
+    """Return a label that cannot be meant: any integer for text, text that is no integer for integers."""
+    if integers and names.size and not view.integer_labels:
+        return int(names.ravel()[0])
+    if not integers and view.integer_labels:
+        for name in np.unique(names).tolist():
+            if name not in ("", OTHER) and not name.removeprefix("-").isdecimal():
+                return name
+    return None
+
+
+def _best_places(array: xr.DataArray, top: int, ordered: bool) -> np.ndarray:
+    """Return places along category of the best scores, or of the members of a set."""
+    scores = array.to_numpy()
+    if scores.dtype.kind == "b":
+        size = int(scores.sum(axis=0).max(initial=0))
+        if size > (1 if ordered else top):
+            raise EvaluationError(
+                f"predictions: a set of {size} labels has no order to take the first "
+                f"{top} by; pass (item, position) or scores, or ask for {size} or more of a metric of sets"
+            )
+        scores = np.where(scores, 0.0, -np.inf)
+    if scores.dtype.kind not in "iuf":
+        raise EvaluationError(f"predictions: scores have dtype {scores.dtype}: expected numbers")
+    bad = np.argwhere(np.isnan(scores))
+    if len(bad):
+        category, _, item = bad[0]
+        raise EvaluationError(
+            f"predictions: score of item {array['item'].to_numpy()[item]!s}, category "
+            f"{array['category'].to_numpy()[category]!s} is NaN; -inf means not predicted"
+        )
+    shape = (min(top, len(scores)), *scores.shape[1:])
+    best, places = np.full(shape, -np.inf), np.full(shape, NO_PREDICTION, np.int32)
+    for place, score in enumerate(scores):
+        insert(best, score, places, place)
+    return np.moveaxis(places, 0, -1)
+
+
+def _check_positions(view: Plausibility, names: np.ndarray, places: np.ndarray) -> None:
+    gap = (places[..., 1:] >= 0) & (places[..., :-1] < 0)
+    if gap.any():
+        _, item, position = np.argwhere(gap)[0]
+        raise EvaluationError(
+            f'predictions of item {view.items[item]!s}: a label after "" at position {position}; '
+            '"" follows the last label'
+        )
+    ordered = np.sort(places, axis=-1)
+    twice = (ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)
+    if twice.any():
+        classifier, item, position = np.argwhere(twice)[0]
+        label = names[ordered[classifier, item, position]]
+        raise EvaluationError(
+            f"predictions of item {view.items[item]!s}: label {label!s} is duplicated"
+        )
+
+
+def _check_known(view: Plausibility, names: np.ndarray, other: OtherAs) -> None:
+    if "candidate" not in view.array.dims:
+        unknown = np.setdiff1d(names, view.categories)
+        if len(unknown):
+            raise EvaluationError(
+                f"predictions name category {unknown[0]!s}, not in the posterior (which has "
+                f"{', '.join(view.categories[:3])}, ...); check the spelling"
+            )
+    elif OTHER in names and other != "label":
+        raise EvaluationError(
+            f'predictions name {OTHER}, which is a set of categories; use other="label" to make it one'
+        )
+
+
+def _codes(view: Plausibility, names: np.ndarray, places: np.ndarray) -> np.ndarray:
+    number = {name: i for i, name in enumerate(view.categories.tolist())}
+    if "candidate" in view.array.dims:
+        number[OTHER] = len(number)  # the code of OTHER as a label
+    # a name that no place uses has no number
+    of_name = [number.get(name, NO_PREDICTION) for name in names.tolist()]
+    codes = np.array(of_name, np.int32)[np.maximum(places, 0)]
+    return np.where(places >= 0, codes, NO_PREDICTION)
+
+
+def _pooled(view: Plausibility, codes: np.ndarray) -> np.ndarray:
+    """Call every category that is not named in its item OTHER, once in every list."""
+    n_codes = len(view.categories)
+    item = np.repeat(np.arange(len(view.items)), np.diff(view.start))
+    named = view.code >= 0
+    keys = item[named] * n_codes + view.code[named]
+    own = np.arange(len(view.items))[:, None] * n_codes + codes
+    unranked = (codes >= 0) & ~np.isin(own, keys) & view.has_other[:, None]
+    later = np.cumsum(unranked, axis=-1) > 1
+    return np.where(unranked, np.where(later, NO_PREDICTION, n_codes), codes)

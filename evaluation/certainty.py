@@ -1,0 +1,201 @@
+"""How certain is the ground truth of an item, and which labels are plausible?
+
+Symbols: lambda ``plausibility``; Y_top-j(lambda) the set of its j most plausible labels.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+Image Analysis, arXiv:2307.02191, eq. 7-11.
+"""
+
+from collections.abc import Mapping
+from itertools import chain
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+from .mapping import with_mapping
+from .plausibility import OTHER, Block, Plausibility
+from .top_labels import NO_LABEL, OtherAs, TopLabels, treatment_of_other
+
+__all__ = ["annotation_certainty", "plausible_labels"]
+
+
+def annotation_certainty(
+    tree: xr.DataTree | xr.DataArray,
+    top: int = 1,
+    groups: Mapping[object, object] | None = None,
+    *,
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.DataArray:
+    """Return the posterior probability of the most probable top-j set of each item.
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior with ``plausibility`` (chain, draw, candidate) or (chain, draw, item, category).
+    top : int
+        Size j of the sets; smaller where fewer labels have positive plausibility.
+    groups : mapping of label to group, optional
+        Ask for the group of each draw's top-1 label instead, as the risk of a condition. With OTHER
+        split, it must name every declared category.
+    other : {"split", "exclude", "label"}, optional
+        How OTHER is treated; default as the tree says.
+    random_seed : int or numpy.random.Generator, optional
+        Draws the members of OTHER, if it is split.
+
+    Returns
+    -------
+    DataArray, shape (item,)
+        Certainty in (0, 1].
+
+    Raises
+    ------
+    EvaluationError
+        If `groups` lacks a category or comes with top > 1, or the tree lacks something.
+
+    References
+    ----------
+    Stutz et al. (2025), eq. 7-11.
+    """
+    _check_top(top)
+    view = Plausibility.of(tree)
+    other = treatment_of_other(view, other)
+    group_of_code = None
+    if groups is not None:
+        if top != 1:
+            raise EvaluationError(f"top={top} with groups=: groups are of the top-1 label")
+        view, group_of_code = _grouped(view, groups, other)
+    labels = TopLabels(view, other)
+
+    def largest_count(block: Block, rng: np.random.Generator) -> np.ndarray:
+        codes = labels.draw(block, top, rng)
+        return _largest_count(_set_keys(codes if group_of_code is None else group_of_code[codes]))
+
+    certainty = np.concatenate(view.map_blocks(largest_count, random_seed)) / view.n_samples
+    return xr.DataArray(certainty, {"item": view.items}, ("item",), name="annotation_certainty")
+
+
+def plausible_labels(
+    tree: xr.DataTree | xr.DataArray,
+    top: int = 1,
+    *,
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Return every top-j set of each item that some draw has, with its posterior probability.
+
+    With OTHER split, its members are exchangeable and all are shown as ``"OTHER"``: an alternative
+    with it stands for one set by choice of members, none more probable than another.
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior.
+    top : int
+        Size j of the sets.
+    other : {"split", "exclude", "label"}, optional
+        How OTHER is treated; default as the tree says.
+    random_seed : int or numpy.random.Generator, optional
+        Draws the members of OTHER, if it is split.
+
+    Returns
+    -------
+    Dataset
+        ``probability`` (item, alternative), most probable first, 0 after the last; ``label`` (item,
+        alternative, position), in the order of the categories, "" after the last.
+
+    References
+    ----------
+    Stutz et al. (2025), eq. 7-11.
+    """
+    _check_top(top)
+    view = Plausibility.of(tree)
+    labels = TopLabels(view, treatment_of_other(view, other), identify=False)
+
+    def alternatives(block: Block, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+        return _alternatives(labels.draw(block, top, rng))
+
+    found = list(chain.from_iterable(view.map_blocks(alternatives, random_seed)))
+    unnamed = labels.n_codes + 1 - len(view.categories)
+    names = np.array([*view.categories.tolist(), *[OTHER] * unnamed, ""])
+    width = max(len(count) for _, count in found)
+    probability = np.zeros((len(found), width))
+    label = np.full((len(found), width, top), "", names.dtype)
+    for i, (sets, count) in enumerate(found):
+        probability[i, : len(count)] = count / view.n_samples
+        label[i, : len(count)] = names[sets]
+    return xr.Dataset(
+        {
+            "probability": (("item", "alternative"), probability),
+            "label": (("item", "alternative", "position"), label),
+        },
+        {"item": view.items},
+    )
+
+
+def _check_top(top: int) -> None:
+    if top < 1:
+        raise EvaluationError(f"top={top}: a set has at least one label")
+
+
+def _grouped(
+    view: Plausibility, groups: Mapping[object, object], other: OtherAs
+) -> tuple[Plausibility, np.ndarray]:
+    """Return the view with every key of `groups` as a category, and the group of every code."""
+    group_of = {str(label): group for label, group in groups.items()}
+    view = with_mapping(view, group_of, "groups", complete=other == "split")
+    names = [*view.categories.tolist(), *([OTHER] if other == "label" else [])]
+    number = {group: i for i, group in enumerate(dict.fromkeys(group_of.values()))}
+    for name in names:
+        if name not in group_of:
+            raise EvaluationError(f"groups= has no group for {name!r}; add it")
+    return view, np.array([*(number[group_of[name]] for name in names), NO_LABEL], np.int32)
+
+
+def _set_keys(codes: np.ndarray) -> np.ndarray:
+    """Return one number by item and sample, equal where the sets are; codes (top, item, sample)."""
+    ordered = _ascending(codes)
+    base = int(ordered.max()) + 2
+    small = base ** len(codes) < np.iinfo(np.int32).max
+    key = np.zeros(ordered.shape[1:], np.int32 if small else np.int64)
+    for code in ordered:
+        if int(key.max()) > np.iinfo(key.dtype).max // base - 1:
+            key = np.unique(key, return_inverse=True)[1].reshape(key.shape)
+        key *= base
+        key += code + 1
+    return key
+
+
+def _ascending(codes: np.ndarray) -> np.ndarray:
+    """Sort along the first axis, which is short."""
+    ordered = codes.copy()
+    for last in range(1, len(ordered)):
+        for q in range(last, 0, -1):
+            low = np.minimum(ordered[q - 1], ordered[q])
+            np.maximum(ordered[q - 1], ordered[q], out=ordered[q])
+            ordered[q - 1] = low
+    return ordered
+
+
+def _largest_count(keys: np.ndarray) -> np.ndarray:
+    """Return how often the most frequent key of each row occurs."""
+    ordered = np.sort(keys, axis=1)
+    new = np.ones(ordered.shape, bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.flatnonzero(new)
+    count = np.diff(first, append=new.size)
+    return np.maximum.reduceat(count, np.searchsorted(first, np.arange(len(keys)) * keys.shape[1]))
+
+
+def _alternatives(codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the distinct sets of each item, none = -1 last, and their counts, most frequent first."""
+    found = []
+    for i, keys in enumerate(_set_keys(codes)):
+        _, first, count = np.unique(keys, return_index=True, return_counts=True)
+        order = np.argsort(-count, kind="stable")
+        sets = np.sort(codes[:, i, first[order]].astype(np.uint32), axis=0)
+        found.append((sets.astype(codes.dtype).T, count[order]))
+    return found

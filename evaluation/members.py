@@ -1,0 +1,164 @@
+"""OTHER is a set: its mass is split over the exchangeable categories that no rater of the item ranked.
+
+Given the mass of OTHER, its members' shares are Dirichlet(concentration, ..., concentration),
+independent of everything else, so they can be drawn after sampling; and a top-j set needs the largest
+j alone. Members are exchangeable, so the identities of the largest are a uniform draw without
+replacement, made once per draw and item: every prediction of that item meets the same assignment.
+
+Notation: M members, concentration a. In size-biased order the shares are sticks,
+V_i ~ Beta(1 + a, (M - i) a), i = 1, 2, ...; no member that is left can be larger than what is left, so
+breaking stops as soon as that is below what is looked for. This is exact. With many comparable members
+(large M a) all M gammas are drawn instead.
+
+References
+----------
+Pitman (1996), Random discrete distributions invariant under size-biased permutation, Advances in
+Applied Probability 28, doi:10.2307/1428070.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+__all__ = ["category_of_member", "distinct_members", "insert", "largest_members"]
+
+MANY = 32.0  # total concentration above which drawing every gamma is cheaper than breaking sticks
+BATCH = 16_384  # gammas at once: they stay in the cache
+
+
+def largest_members(
+    mass: np.ndarray,
+    floor: np.ndarray,
+    top: int,
+    size: int,
+    concentration: float,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Draw the plausibilities of the largest members of OTHER, as far as they exceed the floor.
+
+    Parameters
+    ----------
+    mass : ndarray, shape (draw,)
+        Plausibility of OTHER as a whole.
+    floor : ndarray, shape (draw,)
+        What a member must exceed to matter.
+    top : int
+        How many members.
+    size : int
+        Number M of members.
+    concentration : float
+        Concentration a of their symmetric Dirichlet law.
+    rng : numpy.random.Generator
+        Source of the draws.
+
+    Returns
+    -------
+    ndarray, shape (top, draw)
+        Largest first, in the precision of `mass`; what does not exceed the floor may be any value that
+        does not.
+    """
+    largest = np.empty((top, len(mass)), mass.dtype)
+    many = size * concentration > MANY
+    draw = _all_gammas if many else _sticks
+    step = max(BATCH // size, 1) if many else BATCH
+    for first in range(0, len(mass), step):
+        batch = slice(first, first + step)
+        found = np.zeros((top, len(mass[batch])))
+        draw(found, mass[batch].astype(float), floor[batch], (size, concentration), rng)
+        largest[:, batch] = found
+    return largest
+
+
+def distinct_members(top: int, size: int, n: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield `top` vectors of n members, uniform on 0 ... size - 1 without replacement.
+
+    A vector past the last member holds numbers >= size, which no positive plausibility goes with.
+    """
+    earlier: list[np.ndarray] = []
+    for i in range(top):
+        member = rng.integers(0, max(size - i, 1), n)
+        for taken in np.sort(earlier, axis=0):
+            member += member >= taken
+        earlier.append(member)
+        yield member
+
+
+def category_of_member(member: np.ndarray, named: np.ndarray) -> np.ndarray:
+    """Return the category that a member is: categories that are not named are numbered in order.
+
+    Parameters
+    ----------
+    member : ndarray of int, shape (draw,)
+        Numbers among the categories that are not named.
+    named : ndarray of int, shape (draw, n)
+        Named categories, ascending.
+    """
+    code = member.copy()
+    for k in range(named.shape[1]):
+        code += code >= named[:, k]
+    return code
+
+
+def _sticks(
+    largest: np.ndarray,
+    mass: np.ndarray,
+    floor: np.ndarray,
+    law: tuple[int, float],
+    rng: np.random.Generator,
+) -> None:
+    """Break sticks in size-biased order until what is left cannot change the result."""
+    size, concentration = law
+    where, left, found = np.arange(len(mass)), mass, np.zeros_like(largest)
+    for i in range(size):
+        stick = rng.standard_gamma(1 + concentration, len(left))
+        # of shape 0 this is 0: the last member takes all that is left
+        rest = rng.standard_gamma((size - 1 - i) * concentration, len(left))
+        total = stick + rest
+        insert(found, left * (stick / total))
+        left = left * (rest / total)
+        alive = left > np.maximum(found[-1], floor)
+        largest[:, where[~alive]] = found[:, ~alive]
+        where, left, floor, found = where[alive], left[alive], floor[alive], found[:, alive]
+
+
+def _all_gammas(
+    largest: np.ndarray,
+    mass: np.ndarray,
+    floor: np.ndarray,
+    law: tuple[int, float],
+    rng: np.random.Generator,
+) -> None:
+    """Draw all members."""
+    size, concentration = law
+    kept = min(len(largest), size)
+    worth = rng.standard_gamma(concentration, (len(mass), size))
+    scale = mass / worth.sum(axis=1)
+    worth.partition(size - kept, axis=1)
+    largest[:kept] = np.sort(worth[:, size - kept :], axis=1)[:, ::-1].T * scale
+
+
+def insert(
+    best: np.ndarray, value: np.ndarray, codes: np.ndarray | None = None, code: object = None
+) -> None:
+    """Insert one value by draw into descending columns; an equal value goes after those there.
+
+    Parameters
+    ----------
+    best : ndarray, shape (top, ...)
+        Largest first; changed in place.
+    value : ndarray, shape (...)
+        What to insert.
+    codes, code : ndarray of int, shape (top, ...), and int or ndarray, shape (...)
+        Labels of `best`, moved along, and the label of `value`.
+    """
+    above = value > best[-1]
+    for q in range(len(best) - 1, -1, -1):
+        np.copyto(best[q], value, where=above)
+        if codes is not None:
+            np.copyto(codes[q], code, where=above)  # pyright: ignore[reportArgumentType]
+        if q:
+            # whoever is pushed down from the place above overwrites what was just put here
+            above = value > best[q - 1]
+            np.copyto(best[q], best[q - 1], where=above)
+            if codes is not None:
+                np.copyto(codes[q], codes[q - 1], where=above)

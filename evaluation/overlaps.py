@@ -1,0 +1,125 @@
+"""How much do two rankings share at their head? Overlap, average overlap, and its form for ties.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+Image Analysis, arXiv:2307.02191, section 2.5, eq. 12-20, and appendix C. Webber, Moffat and Zobel (2010), A similarity
+measure for indefinite rankings, ACM TOIS 28, doi:10.1145/1852102.1852106 (average overlap).
+"""
+
+from collections.abc import Hashable, Iterable
+from functools import partial
+
+import numpy as np
+
+from .accuracies import hits
+from .errors import EvaluationError
+from .metric import Metric
+
+__all__ = ["average_overlap", "overlap", "partial_average_overlap"]
+
+
+def overlap(k: int) -> Metric:
+    """Return the metric: the share of k that the top-k set of the draw and the k best labels have in common."""
+    return Metric(f"overlap_{k}", "set", partial(_overlap, depth=k), k)
+
+
+def average_overlap(k: int) -> Metric:
+    """Return the metric: overlap of the d best with the top-d set of the draw, averaged over d = 1 ... k."""
+    return Metric(f"average_overlap_{k}", "ranking", partial(_average_overlap, depth=k), k)
+
+
+def partial_average_overlap(
+    a: Iterable[Iterable[Hashable]],
+    b: Iterable[Iterable[Hashable]],
+    depth: int,
+    *,
+    categories: int | None = None,
+    normalize: bool = True,
+) -> float:
+    """Return the average overlap of two partial rankings, ties shared out evenly.
+
+    A block of m tied labels fills m places, and each label each of them with weight 1/m. With
+    ``A_d(y)`` the weight of label y in the first d places, the overlap at d is ``sum_y A_d(y) B_d(y) / d``,
+    averaged over d = 1 ... depth. Ties make that of a ranking with itself less than 1: it is divided by
+    the geometric mean of the two.
+
+    Parameters
+    ----------
+    a, b : iterable of blocks
+        Partial rankings: blocks of tied labels, best first.
+    depth : int
+        Largest d; usually the number of labels of the reference.
+    categories : int, optional
+        Number K of all labels: those not ranked are one last block. Default: they do not count.
+    normalize : bool
+        Whether to divide.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 if a ranking is empty.
+
+    Raises
+    ------
+    EvaluationError
+        If a label is ranked twice, or there are more than `categories`.
+
+    References
+    ----------
+    Stutz et al. (2025), appendix C.
+    """
+    if depth < 1:
+        raise EvaluationError(f"depth={depth}: expected a positive integer")
+    rankings = [[list(block) for block in ranking] for ranking in (a, b)]
+    if not all(any(ranking) for ranking in rankings):
+        return 0.0
+    labels = list(dict.fromkeys(y for ranking in rankings for block in ranking for y in block))
+    n_rest = 0 if categories is None else categories - len(labels)
+    if n_rest < 0:
+        raise EvaluationError(f"categories={categories}, but {len(labels)} labels are ranked")
+    count = np.append(np.ones(len(labels)), n_rest)
+    first, second = (_reached(ranking, labels, depth, categories) for ranking in rankings)
+
+    def product(x: np.ndarray, y: np.ndarray) -> float:
+        return float(((x * y) @ count / np.arange(1, depth + 1)).mean())
+
+    shared = product(first, second)
+    if not normalize or not shared:
+        return shared
+    return shared / float(np.sqrt(product(first, first) * product(second, second)))
+
+
+def _reached(
+    ranking: list[list[Hashable]], labels: list[Hashable], depth: int, categories: int | None
+) -> np.ndarray:
+    """Return the weight of each label, and last of one that nobody ranks, in the first d places."""
+    d = np.arange(1, depth + 1)
+    place = {label: i for i, label in enumerate(labels)}
+    weight = np.zeros((depth, len(labels) + 1))
+    ranked: set[Hashable] = set()
+    for block in ranking:
+        for i, label in enumerate(block):
+            if label in ranked or label in block[:i]:
+                raise EvaluationError(f"label {label!r} is ranked twice")
+            weight[:, place[label]] = np.clip((d - len(ranked)) / len(block), 0, 1)
+        ranked.update(block)
+    unranked = [place[label] for label in labels if label not in ranked] + [len(labels)]
+    if categories is not None and categories > len(ranked):
+        left = categories - len(ranked)
+        weight[:, unranked] = np.clip((d - len(ranked)) / left, 0, 1)[:, None]
+    return weight
+
+
+def _overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarray:
+    return hits(truth, predictions) / np.float32(depth)
+
+
+def _average_overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarray:
+    # a label at places p of one and q of the other is shared from d = max(p, q) + 1 on
+    from_place = np.cumsum(1 / np.arange(depth, 0, -1))[::-1].astype(np.float32) / depth
+    total = np.zeros(truth.shape[:-1], np.float32, order="F")
+    for p in range(truth.shape[-1]):
+        for q in range(predictions.shape[1]):
+            total += (truth[..., p] == predictions[:, q]) * from_place[max(p, q)]
+    return total

@@ -1,0 +1,282 @@
+"""The plausibilities of a posterior, flat or dense, seen as one ragged array: the labels of each item.
+
+A *cell* is one (item, label) pair. Cells of an item are contiguous; OTHER, the pooled rest of the
+categories, is the last cell of its item and has code -1. Draws are read by blocks of whole items, so
+that memory is bounded and a posterior on disk is never loaded as a whole.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+
+__all__ = ["OTHER", "Block", "Plausibility"]
+
+OTHER = "OTHER"
+BLOCK_SIZE = 2_000_000  # plausibilities in one block: small enough for the cache, large for numpy
+MOST_THREADS = 8
+REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Draws of consecutive items.
+
+    Attributes
+    ----------
+    items : slice
+        Which items.
+    cells : slice
+        Which cells.
+    draws : ndarray, shape (cell, sample)
+        Plausibilities; all samples of a cell are contiguous.
+    """
+
+    items: slice
+    cells: slice
+    draws: np.ndarray
+
+
+@dataclass(frozen=True)
+class Plausibility:
+    """Posterior plausibility of every label of every item.
+
+    Attributes
+    ----------
+    array : xarray.DataArray
+        Sample dims first, then ``candidate`` or ``item, category``.
+    sample_dims : tuple of str
+        All dims but those of the cells: chain and draw, or none for a point estimate.
+    items : ndarray, shape (item,)
+        Item ids, text or integers.
+    categories : ndarray of str, shape (label,)
+        Labels in the order of the coordinate, without OTHER.
+    integer_labels : bool
+        Whether the labels are integers, kept as their decimal text.
+    start : ndarray of int, shape (item + 1,)
+        Cells of item i are ``start[i]:start[i + 1]``.
+    code : ndarray of int, shape (cell,)
+        Position in `categories`; -1 is OTHER.
+    other_size : ndarray of int, shape (item,), or None
+        Number of categories that OTHER stands for; None if the tree does not say.
+    other_concentration : float or None
+        Symmetric Dirichlet concentration of the members of OTHER; NaN if OTHER is not to be split.
+    """
+
+    array: xr.DataArray
+    sample_dims: tuple[str, ...]
+    items: np.ndarray
+    categories: np.ndarray
+    integer_labels: bool
+    start: np.ndarray
+    code: np.ndarray
+    other_size: np.ndarray | None
+    other_concentration: float | None
+
+    @classmethod
+    def of(cls, tree: xr.DataTree | xr.DataArray) -> "Plausibility":
+        """Read a labelled tree, or the DataArray of its plausibility.
+
+        Raises
+        ------
+        EvaluationError
+            If plausibility, its labels or what OTHER stands for is missing.
+        """
+        array = _plausibility_of(tree)
+        array, items, labels, start = _flat(array) if "candidate" in array.dims else _dense(array)
+        is_other = (labels == OTHER) & ("candidate" in array.dims)
+        categories, code = _coded(labels, is_other)
+        view = cls(
+            array,
+            tuple(str(d) for d in array.dims if d not in ("candidate", "item", "category")),
+            items,
+            categories,
+            _are_integers(array["category"]),
+            start,
+            code,
+            *_law_of_other(tree, items),
+        )
+        view._check_other()
+        return view
+
+    @property
+    def n_samples(self) -> int:
+        """Number of draws over all sample dims."""
+        return int(np.prod([self.array.sizes[d] for d in self.sample_dims], dtype=int))
+
+    @property
+    def has_other(self) -> np.ndarray:
+        """Which items have the pooled candidate OTHER."""
+        return self.code[self.start[1:] - 1] < 0
+
+    def named_count(self) -> np.ndarray:
+        """Return the number of cells of every item, OTHER not counted."""
+        return np.diff(self.start) - self.has_other
+
+    def declared_count(self) -> int | None:
+        """Return the number K of declared categories, if the tree says and has an OTHER."""
+        if self.other_size is None or not self.has_other.any():
+            return None
+        return int((self.other_size + self.named_count())[self.has_other].max())
+
+    def with_categories(self, labels: Iterable[str]) -> "Plausibility":
+        """Return the same posterior, the labels it does not know added to its categories.
+
+        Raises
+        ------
+        EvaluationError
+            If there are then more categories than were declared.
+        """
+        known = set(self.categories.tolist())
+        added = [label for label in dict.fromkeys(labels) if label not in known]
+        if not added:
+            return self
+        view = replace(self, categories=np.array([*self.categories.tolist(), *added]))
+        declared = self.declared_count()
+        if declared is not None and len(view.categories) > declared:
+            raise EvaluationError(
+                f"{len(view.categories)} categories are named but {declared} were declared: "
+                f"{added[-1]!r} is none of them, or another is not; check the spelling"
+            )
+        return view
+
+    def map_blocks[Result](
+        self,
+        function: Callable[[Block, np.random.Generator], Result],
+        random_seed: int | np.random.Generator | None = None,
+        width: int = 0,
+    ) -> list[Result]:
+        """Apply a function to all draws, by blocks of items and on several threads.
+
+        Parameters
+        ----------
+        function : callable
+            Of a block and its own generator: the result does not depend on the number of threads.
+        random_seed : int or numpy.random.Generator, optional
+            Where the generators come from.
+        width : int
+            Numbers that `function` needs by item and draw, if more than the cells.
+        """
+        cells = np.maximum(np.diff(self.start), width)
+        number = np.cumsum(cells) * self.n_samples // BLOCK_SIZE
+        edges = np.flatnonzero(np.diff(number, prepend=-1, append=number[-1] + 1)).tolist()
+        generators = np.random.default_rng(random_seed).spawn(len(edges) - 1)
+
+        def apply(items: tuple[int, int], rng: np.random.Generator) -> Result:
+            return function(self._block(*items), rng)
+
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_THREADS)) as threads:
+            return list(threads.map(apply, pairwise(edges), generators))
+
+    def sample_coords(self) -> dict[str, xr.DataArray]:
+        """Return the coordinates of the sample dims."""
+        return {d: self.array[d] for d in self.sample_dims if d in self.array.coords}
+
+    def unstack(self, samples: np.ndarray) -> np.ndarray:
+        """Give the last axis of an array, all samples, the shape of the sample dims, in front."""
+        shape = tuple(self.array.sizes[d] for d in self.sample_dims)
+        return np.moveaxis(samples, -1, 0).reshape(*shape, *samples.shape[:-1])
+
+    def _block(self, first: int, last: int) -> Block:
+        cells = slice(int(self.start[first]), int(self.start[last]))
+        if "candidate" in self.array.dims:
+            part = self.array.isel(candidate=cells)
+        else:
+            part = self.array.isel(item=slice(first, last))
+        draws = np.ascontiguousarray(part.to_numpy().reshape(self.n_samples, -1).T)
+        bad = np.isnan(draws).any(axis=1)
+        if bad.any():
+            cell = cells.start + int(np.argmax(bad))
+            item = self.items[np.searchsorted(self.start, cell, "right") - 1]
+            raise EvaluationError(
+                f"plausibility of item {item!s} is NaN: a draw failed; sample again"
+            )
+        return Block(slice(first, last), cells, draws)
+
+    def _check_other(self) -> None:
+        inner = np.delete(self.code, self.start[1:] - 1)
+        if (inner < 0).any():
+            raise EvaluationError(f"{OTHER} must be the last candidate of its item; {REMEDY}")
+
+
+def _plausibility_of(tree: xr.DataTree | xr.DataArray) -> xr.DataArray:
+    if isinstance(tree, xr.DataArray):
+        return tree
+    if not isinstance(tree, xr.DataTree):
+        raise EvaluationError(
+            f"expected a DataTree or the DataArray of its plausibility, found {type(tree).__name__}"
+        )
+    if "posterior" not in tree.children:
+        raise EvaluationError(f"the tree has no group posterior; {REMEDY}")
+    if "plausibility" not in tree["posterior"].data_vars:
+        raise EvaluationError(f"the posterior has no variable plausibility; {REMEDY}")
+    array = tree["posterior"]["plausibility"]
+    assert isinstance(array, xr.DataArray)
+    return array
+
+
+def _flat(array: xr.DataArray) -> tuple[xr.DataArray, np.ndarray, np.ndarray, np.ndarray]:
+    for name in ("item", "category"):
+        if name not in array.coords:
+            raise EvaluationError(f"plausibility has no coord {name} along candidate; {REMEDY}")
+    item = _ids(array["item"])
+    start = np.flatnonzero(np.r_[True, item[1:] != item[:-1]])
+    items = item[start]
+    if len(np.unique(items)) < len(items):
+        raise EvaluationError(f"the candidates of an item must be contiguous; {REMEDY}")
+    labels = array["category"].to_numpy().astype(str)
+    return array.transpose(..., "candidate"), items, labels, np.r_[start, len(item)]
+
+
+def _dense(array: xr.DataArray) -> tuple[xr.DataArray, np.ndarray, np.ndarray, np.ndarray]:
+    for name in ("item", "category"):
+        if name not in array.dims:
+            raise EvaluationError(
+                f"plausibility has dims {array.dims}: expected candidate, or item and category"
+            )
+        if name not in array.coords:
+            raise EvaluationError(f"dim {name} of plausibility has no labels; {REMEDY}")
+    items, labels = _ids(array["item"]), array["category"].to_numpy().astype(str)
+    start = np.arange(len(items) + 1) * len(labels)
+    return array.transpose(..., "item", "category"), items, np.tile(labels, len(items)), start
+
+
+def _ids(coord: xr.DataArray) -> np.ndarray:
+    ids = coord.to_numpy()
+    return ids if ids.dtype.kind in "iu" else ids.astype(str)
+
+
+def _are_integers(category: xr.DataArray) -> bool:
+    return category.dtype.kind in "iu" or category.attrs.get("kind") == "integer"
+
+
+def _coded(labels: np.ndarray, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number the labels in order of first appearance; -1 is OTHER."""
+    unique, first, inverse = np.unique(labels[~is_other], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    code = np.full(len(labels), -1, np.int32)
+    code[~is_other] = np.argsort(order)[inverse]
+    return unique[order], code
+
+
+def _law_of_other(
+    tree: xr.DataTree | xr.DataArray, items: np.ndarray
+) -> tuple[np.ndarray | None, float | None]:
+    if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
+        return None, None
+    data = tree["constant_data"]
+    size = concentration = None
+    if "other_size" in data:
+        size = data["other_size"]
+        if "item" in size.coords:
+            size = size.assign_coords(item=_ids(size["item"])).sel(item=items)
+        size = size.to_numpy().astype(np.int64)
+    if "other_concentration" in data:
+        concentration = float(data["other_concentration"])
+    return size, concentration

@@ -1,0 +1,174 @@
+"""A table of predictions becomes a DataArray that every metric takes."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+
+__all__ = ["predictions_from_table"]
+
+
+class Frame(Protocol):
+    """Columns by name: a frame of any library, or a mapping."""
+
+    def __getitem__(self, column: str, /) -> object:
+        """Return a column."""
+        ...
+
+
+def predictions_from_table(
+    frame: Frame,
+    *,
+    item: str = "item",
+    category: str = "category",
+    score: str | None = None,
+    rank: str | None = None,
+    classifier: str | None = None,
+) -> xr.DataArray:
+    """Read predictions from a table of one row by item, category and classifier.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow frame, or mapping of columns
+        The table.
+    item, category : str
+        Columns of the ids and the labels.
+    score, rank : str
+        Column of the scores, larger = better, or of the ranks, 1 = best. One of them.
+    classifier : str, optional
+        Column of the classifiers' names.
+
+    Returns
+    -------
+    DataArray
+        With `rank`: labels (item, position), best first, "" after the last. With `score`: scores (item,
+        category), -inf where a row is absent. With `classifier`, (classifier, item, ...). Items and
+        classifiers in order of appearance, categories sorted.
+
+    Raises
+    ------
+    EvaluationError
+        If a column is missing, a value is empty or no number, or a row is duplicated.
+    """
+    if (score is None) == (rank is None):
+        raise EvaluationError(
+            "predictions: pass either score= or rank=, the column that orders labels"
+        )
+    value_column = score if score is not None else str(rank)
+    columns = [item, category] if classifier is None else [item, category, classifier]
+    ids = [_ids(frame, column) for column in columns]
+    value = _numbers(frame, value_column)
+    for column, values in zip([*columns[1:], value_column], [*ids[1:], value], strict=True):
+        if len(values) != len(ids[0]):
+            raise EvaluationError(
+                f"predictions: column {column!r} has {len(values)} rows, {item!r} has {len(ids[0])}"
+            )
+    if not len(value):
+        raise EvaluationError("predictions: the table has no rows")
+    items, row_item = _coded(ids[0])
+    categories, row_category = np.unique(ids[1], return_inverse=True)
+    names, row_name = _coded(ids[2]) if classifier else (np.array([""]), np.zeros(len(value), int))
+    rows = np.ravel_multi_index(
+        (row_name, row_item, row_category), (len(names), len(items), len(categories))
+    )
+    _check_distinct(rows, f"{category} {{}} of {item} {{}}", (ids[1], ids[0]))
+    shape = (len(names), len(items))
+    if rank is not None:
+        group = np.ravel_multi_index((row_name, row_item), shape)
+        _check_ranks(group, value, rank, ids[0])
+        labels = _ranked(
+            group, value, categories[row_category].astype(str), len(names) * len(items)
+        )
+        array = xr.DataArray(
+            labels.reshape(*shape, -1), {"item": items}, ("classifier", "item", "position")
+        )
+    else:
+        scores = np.full((*shape, len(categories)), -np.inf)
+        scores.flat[rows] = value
+        coords = {"item": items, "category": categories}
+        array = xr.DataArray(scores, coords, ("classifier", "item", "category"))
+    return array.assign_coords(classifier=names) if classifier else array.isel(classifier=0)
+
+
+def _column(frame: Frame, column: str) -> np.ndarray:
+    names = getattr(frame, "columns", None)
+    if names is None or not all(isinstance(name, str) for name in names):
+        names = list(frame) if hasattr(frame, "keys") else getattr(frame, "column_names", None)
+    if names is not None and column not in list(names):
+        raise EvaluationError(
+            f"predictions: no column {column!r}; the columns are {', '.join(map(str, names))}"
+        )
+    return np.asarray(frame[column])
+
+
+def _ids(frame: Frame, column: str) -> np.ndarray:
+    values = _column(frame, column)
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    listed: Sequence[object] = values.tolist()
+    integers = [isinstance(value, int) and not isinstance(value, bool) for value in listed]
+    for row, value in enumerate(listed):
+        if integers[0] == integers[row] and (integers[row] or (isinstance(value, str) and value)):
+            continue
+        raise EvaluationError(
+            f"predictions: column {column!r}, row {row}: {value!r} is no "
+            f"{'integer' if integers[0] else 'text'} id; all must be text, or all integers"
+        )
+    return values.astype(np.int64 if integers and integers[0] else str)
+
+
+def _numbers(frame: Frame, column: str) -> np.ndarray:
+    values = _column(frame, column)
+    listed: Sequence[object] = values.tolist()
+    for row, value in enumerate(listed):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or np.isnan(value) or value == np.inf:  # pyright: ignore[reportArgumentType, reportCallIssue]
+            raise EvaluationError(
+                f"predictions: column {column!r}, row {row}: {value!r} is no finite number; "
+                "leave the row out where nothing is predicted"
+            )
+    return values.astype(float)
+
+
+def _coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return distinct values in order of first appearance, and the number of each."""
+    unique, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return unique[order], np.argsort(order)[inverse]
+
+
+def _check_distinct(keys: np.ndarray, what: str, shown: tuple[np.ndarray, np.ndarray]) -> None:
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(keys[order][1:] == keys[order][:-1])
+    if len(again):
+        first, row = order[again[0]], order[again[0] + 1]
+        values = what.format(*(repr(column.tolist()[row]) for column in shown))
+        raise EvaluationError(
+            f"predictions: row {row}: {values} is duplicated, first in row {first}"
+        )
+
+
+def _check_ranks(group: np.ndarray, value: np.ndarray, rank: str, item: np.ndarray) -> None:
+    wrong = np.flatnonzero((value < 1) | (value != np.floor(value)))
+    if len(wrong):
+        row = wrong[0]
+        raise EvaluationError(
+            f"predictions: column {rank!r}, row {row}: {value[row]:g} is no rank; ranks are 1, 2, ..."
+        )
+    _, place = np.unique(value, return_inverse=True)
+    key = group * (int(place.max()) + 1) + place
+    _check_distinct(key, f"{rank} {{}} of item {{}}", (value, item))
+
+
+def _ranked(group: np.ndarray, value: np.ndarray, labels: np.ndarray, n_groups: int) -> np.ndarray:
+    """Return the labels of each group by rank, "" after the last."""
+    order = np.lexsort((value, group))
+    count = np.bincount(group, minlength=n_groups)
+    start = np.cumsum(count) - count
+    position = np.arange(len(group)) - start[group[order]]
+    table = np.full((n_groups, int(count.max())), "", labels.dtype)
+    table[group[order], position] = labels[order]
+    return table

@@ -1,0 +1,76 @@
+"""The groups of a tree that a model knows before it is sampled: its constants, its observations, its ids."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from pymc.backends.arviz import find_constants, find_observations
+
+__all__ = ["CodeNames", "as_dataset", "constant_groups"]
+
+
+@dataclass(frozen=True)
+class CodeNames:
+    """Ids behind the codes of a model, as its coordinates keep them."""
+
+    items: np.ndarray
+    categories: np.ndarray
+
+    @classmethod
+    def of(cls, model: pm.Model) -> "CodeNames | None":
+        """Return the ids of the model's items and categories, or None if it has no such dims."""
+        if not {"item", "category"} <= set(model.coords):
+            return None
+        return cls(np.asarray(model.coords["item"]), np.asarray(model.coords["category"]))
+
+
+def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:
+    """Return ``constant_data`` and ``observed_data`` of a model.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        The model.
+
+    Returns
+    -------
+    dict of str to Dataset
+        The groups that are not empty.
+    """
+    groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
+    return {
+        group: as_dataset(model, {name: np.asarray(value) for name, value in found.items()})
+        for group, found in groups.items()
+        if found
+    }
+
+
+def as_dataset(
+    model: pm.Model, arrays: dict[str, np.ndarray], sample_dims: tuple[str, ...] = ()
+) -> xr.Dataset:
+    """Name the dims of a model's variables, and give them the model's coordinates.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        Knows the dims of its variables.
+    arrays : dict of str to ndarray
+        Values of named variables; their axes follow `sample_dims`.
+    sample_dims : tuple of str
+        For example ``("chain", "draw")``.
+
+    Returns
+    -------
+    Dataset
+        The variables.
+    """
+    variables = {
+        name: ((*sample_dims, *model.named_vars_to_dims.get(name, ())), values)
+        for name, values in arrays.items()
+    }
+    used = {dim for dims, _ in variables.values() for dim in dims}
+    coords = {d: np.asarray(c) for d, c in model.coords.items() if d in used and c is not None}
+    lengths = {d: n for dims, v in variables.values() for d, n in zip(dims, v.shape, strict=True)}
+    coords |= {d: np.arange(lengths[d]) for d in sample_dims}
+    return xr.Dataset(variables, coords)

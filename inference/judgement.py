@@ -1,0 +1,128 @@
+"""The verdict on a diagnosis: one line that says whether the draws converged, or which did not."""
+
+import numpy as np
+import xarray as xr
+
+__all__ = ["verdict"]
+
+LOWEST_E_BFMI = 0.3
+
+
+def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
+    """Judge a diagnosis.
+
+    Parameters
+    ----------
+    diagnosis : Dataset
+        As returned by `raterzoo.inference.diagnose`.
+    listed : int, default 5
+        How many failures to name, the worst first.
+
+    Returns
+    -------
+    converged : bool
+        Whether everything passed its gate.
+    sentence : str
+        One readable line.
+    """
+    chains, draws = diagnosis.attrs["chains"], diagnosis.attrs["draws"]
+    if diagnosis.attrs["exact"]:
+        return (
+            True,
+            f"exact: {chains * draws:,} independent draws, which have nothing to converge to",
+        )
+    complaints = [*_failed_items(diagnosis, listed), *_failed_elements(diagnosis, listed)]
+    if chains < 2:
+        complaints.insert(0, "one chain has no R-hat, sample at least two")
+    if count := int(diagnosis["divergences"].sum()) if "divergences" in diagnosis else 0:
+        complaints.append(f"{count:,} divergences")
+    if "e_bfmi" in diagnosis:
+        lowest = float(diagnosis["e_bfmi"].min())
+        if not lowest >= LOWEST_E_BFMI:
+            complaints.append(f"E-BFMI {lowest:.2f} is below {LOWEST_E_BFMI}")
+    if complaints:
+        return False, "NOT converged: " + "; ".join(complaints)
+    return True, _praise(diagnosis)
+
+
+def _failed_items(diagnosis: xr.Dataset, listed: int) -> list[str]:
+    """Name the items that missed a gate, each by its worst quantity."""
+    failed = diagnosis["failed"].to_numpy() > 0
+    n_failed = int(failed.any(axis=0).sum())
+    if not n_failed:
+        return []
+    smallest = _smallest_ess(diagnosis, "")
+    smallest = np.where(failed, np.nan_to_num(smallest, nan=-np.inf), np.inf)
+    worst = np.argsort(smallest.min(axis=0), kind="stable")[: min(listed, n_failed)]
+    names = []
+    for item in worst:
+        quantity = smallest[:, item].argmin()
+        cell = diagnosis.isel(item=item, quantity=quantity)
+        names.append(
+            f"item {cell['item'].item()} ({cell['quantity'].item()}: {_figures(cell, '')})"
+        )
+    return [_complaint(n_failed, diagnosis.sizes["item"], "items", diagnosis, names)]
+
+
+def _failed_elements(diagnosis: xr.Dataset, listed: int) -> list[str]:
+    """Name the elements of other variables that missed a gate."""
+    failed = diagnosis.isel(element=diagnosis["element_failed"].to_numpy() > 0)
+    n_failed = failed.sizes["element"]
+    if not n_failed:
+        return []
+    smallest = np.nan_to_num(_smallest_ess(failed, "element_"), nan=-np.inf)
+    cells = (failed.isel(element=i) for i in np.argsort(smallest, kind="stable")[:listed])
+    names = [f"{cell['element'].item()} ({_figures(cell, 'element_')})" for cell in cells]
+    kind = "other quantities" if diagnosis.sizes["item"] else "quantities"
+    return [_complaint(n_failed, diagnosis.sizes["element"], kind, diagnosis, names)]
+
+
+def _complaint(
+    n_failed: int, total: int, kind: str, diagnosis: xr.Dataset, names: list[str]
+) -> str:
+    gates = f"R-hat {diagnosis.attrs['r_hat']:g} / ESS {diagnosis.attrs['ess']:g}"
+    verb = "misses" if n_failed == 1 else "miss"
+    more = f", and {n_failed - len(names):,} more" if n_failed > len(names) else ""
+    return f"{n_failed:,} of {total:,} {kind} {verb} {gates}: {', '.join(names)}{more}"
+
+
+def _smallest_ess(diagnosis: xr.Dataset, prefix: str) -> np.ndarray:
+    ess = (diagnosis[f"{prefix}{part}"].to_numpy() for part in ("ess_bulk", "ess_tail"))
+    return np.minimum(*ess)
+
+
+def _figures(cell: xr.Dataset, prefix: str) -> str:
+    """Write the figures of one item or element down."""
+    ess = float(_smallest_ess(cell, prefix))
+    if np.isnan(ess):
+        return "NaN or too few draws"
+    return f"R-hat {float(cell[f'{prefix}r_hat']):.3f}, ESS {ess:.0f}"
+
+
+def _praise(diagnosis: xr.Dataset) -> str:
+    """Say how good the worst is, rounded to the unfavourable side."""
+    moving = diagnosis["constant"] < diagnosis["elements"]
+    worst = {}
+    for statistic, reduce in (
+        ("r_hat", np.nanmax),
+        ("ess_bulk", np.nanmin),
+        ("ess_tail", np.nanmin),
+    ):
+        items = diagnosis[statistic].where(moving).to_numpy().ravel()
+        elements = diagnosis[f"element_{statistic}"].where(diagnosis["element_constant"] == 0)
+        figures = np.concatenate([items, elements.to_numpy()])
+        if np.isnan(figures).all():
+            return "converged: no quantity ever moved"
+        worst[statistic] = reduce(figures)
+    names = [str(name) for name in diagnosis["quantity"].to_numpy()]
+    others = diagnosis.sizes["element"]
+    count = int(diagnosis["elements"].sum()) + others
+    of = ", ".join(names + [f"{others:,} others"] * bool(names and others))
+    constant = int(diagnosis["constant"].sum() + diagnosis["element_constant"].sum())
+    return (
+        f"converged: R-hat <= {np.ceil(1000 * worst['r_hat']) / 1000:.3f}, "
+        f"bulk ESS >= {np.floor(worst['ess_bulk']):,.0f}, "
+        f"tail ESS >= {np.floor(worst['ess_tail']):,.0f} "
+        f"over {count:,} quantities{f' ({of})' if of else ''}"
+        f"{f'; {constant:,} of them never moved' if constant else ''}"
+    )

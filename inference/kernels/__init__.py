@@ -1,0 +1,1 @@
+"""Compiled arithmetic: pure functions of generators and arrays, without PyMC."""

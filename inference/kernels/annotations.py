@@ -1,0 +1,161 @@
+"""Distinct annotations: what the raters of an item said, each different ranking once.
+
+The likelihood of an item is a product over its annotations, and identical ones, or one taken to an
+integer power, differ from a single one by their multiplicity alone. A kernel therefore reads every
+distinct annotation once, as its blocks laid end to end (compressed sparse rows).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["DistinctAnnotations", "distinct_annotations"]
+
+
+class DistinctAnnotations(NamedTuple):
+    """The distinct annotations of every item, in a form that compiled code can read.
+
+    The members of an annotation's blocks are all candidates of its item, so that its last block is
+    never empty: what the rater left unranked or, if nothing, the last block that was ranked. The
+    likelihood is the same either way, for nothing is left to come after it.
+
+    Attributes
+    ----------
+    candidate_start : ndarray of int64, shape (item + 1,)
+        Candidates of item ``i`` are ``candidate_start[i]:candidate_start[i + 1]``.
+    annotation_start : ndarray of int64, shape (item + 1,)
+        Distinct annotations of each item.
+    multiplicity : ndarray of int64, shape (distinct,)
+        How often each was given, times its reliability.
+    block_start : ndarray of int64, shape (distinct + 1,)
+        Blocks of each distinct annotation, best first.
+    member_start : ndarray of int64, shape (block + 1,)
+        Members of each block.
+    member : ndarray of int64, shape (member,)
+        Candidates, counted from the first candidate of the item.
+    wins : ndarray of float64, shape (candidate,)
+        Number of annotations, times reliability, that rank the candidate above the last block.
+    """
+
+    candidate_start: np.ndarray
+    annotation_start: np.ndarray
+    multiplicity: np.ndarray
+    block_start: np.ndarray
+    member_start: np.ndarray
+    member: np.ndarray
+    wins: np.ndarray
+
+
+def distinct_annotations(
+    block: np.ndarray,
+    candidate: np.ndarray,
+    reliability: np.ndarray | float,
+    n_candidates: int,
+) -> DistinctAnnotations:
+    """Merge identical annotations of an item and lay out their blocks.
+
+    Parameters
+    ----------
+    block : ndarray of int, shape (annotation, place)
+        Block number of every candidate of the annotation's item, 0 = best, the largest = unranked;
+        -1 in the places beyond the item's candidates.
+    candidate : ndarray of int, shape (annotation, place)
+        Candidate in each place; the candidates of an item are contiguous. Ignored where `block` is
+        -1.
+    reliability : ndarray of int or float, shape () or (annotation,)
+        How often each annotation counts: whole numbers from 1.
+    n_candidates : int
+        Number of candidates of all items.
+
+    Returns
+    -------
+    DistinctAnnotations
+        Sorted by item and, within an item, by block numbers: independent of the other items and of
+        the order of the raters.
+
+    Raises
+    ------
+    ValueError
+        If a reliability is not a whole number from 1, or the rows do not each cover all candidates
+        of one item.
+    """
+    block = np.asarray(block)
+    copies = _whole(reliability, len(block))
+    width = (block >= 0).sum(axis=1)
+    first = np.asarray(candidate)[:, 0].astype(np.int64)
+    candidate_start = _item_starts(block, candidate, width, n_candidates)
+
+    order, is_new = _sorted_distinct(block, first)
+    kept = order[is_new]
+    multiplicity = np.add.reduceat(copies[order], np.flatnonzero(is_new))
+    rows, width, first = block[kept], width[kept], first[kept]
+
+    # A stable sort by (row, block number) turns every row into its blocks, laid end to end.
+    row, place = np.nonzero(rows >= 0)
+    number = rows[row, place].astype(np.int64)
+    by_block = np.lexsort((number, row))
+    row, place, number = row[by_block], place[by_block], number[by_block]
+    opens = np.ones(len(row), bool)
+    opens[1:] = (row[1:] != row[:-1]) | (number[1:] != number[:-1])
+    ranked = number < rows.max(axis=1)[row]
+    wins = np.bincount(
+        first[row[ranked]] + place[ranked], multiplicity[row[ranked]], minlength=n_candidates
+    )
+    return DistinctAnnotations(
+        candidate_start=candidate_start,
+        annotation_start=np.searchsorted(first, candidate_start),
+        multiplicity=multiplicity,
+        block_start=np.searchsorted(row[opens], np.arange(len(kept) + 1)),
+        member_start=np.append(np.flatnonzero(opens), len(row)),
+        member=place,
+        wins=wins.astype(np.float64),
+    )
+
+
+def _whole(reliability: np.ndarray | float, n_annotations: int) -> np.ndarray:
+    """Return the reliability of every annotation as int64, or raise."""
+    power = np.asarray(reliability, np.float64)
+    wrong = ~((power >= 1) & (power == np.floor(power)) & (power < 2**31))
+    if wrong.any():
+        raise ValueError(
+            f"reliability={power[wrong].flat[0]:g} must be a whole number from 1: the Gibbs sampler "
+            "counts every annotation that many times; sample other powers with method='nuts'"
+        )
+    return np.broadcast_to(power.astype(np.int64), n_annotations)
+
+
+def _item_starts(
+    block: np.ndarray, candidate: np.ndarray, width: np.ndarray, n_candidates: int
+) -> np.ndarray:
+    """Return where the candidates of each item start, or raise if the rows are not such a layout."""
+    column = np.arange(block.shape[1])
+    inside = column < width[:, None]
+    first = np.asarray(candidate)[:, :1].astype(np.int64)
+    row_is_whole = ((block >= 0) == inside) & ((candidate == first + column) | ~inside)
+    start, index = np.unique(first[:, 0], return_index=True)
+    start = np.append(start, n_candidates).astype(np.int64)
+    item_width = np.diff(start)[np.searchsorted(start[:-1], first[:, 0])]
+    broken = ~row_is_whole.all(axis=1) | (width != item_width)
+    if broken.any() or start[0] != 0:
+        row = int(np.flatnonzero(broken)[0]) if broken.any() else int(index[0])
+        raise ValueError(
+            f"annotation {row} does not cover all candidates of its item, once each and in order, "
+            f"or a candidate of the {n_candidates} belongs to no annotated item; the Gibbs sampler "
+            "reads the layouts of models.plackett_luce"
+        )
+    return start
+
+
+def _sorted_distinct(block: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sort the rows by (first candidate, block numbers); return the order and where a new row opens.
+
+    Big-endian bytes compare like the numbers they spell, so that eight of them are one sort key.
+    """
+    bits = 8 if block.max() < 255 else 16 if block.max() < 65535 else 32
+    padded = np.pad(block, ((0, 0), (0, -block.shape[1] % 8)), constant_values=-1)
+    keys = (padded + np.int64(1)).astype(f">u{bits // 8}").view(">u8").astype(np.uint64)
+    order = np.lexsort((*keys.T[::-1], first))
+    is_new = np.ones(len(order), bool)
+    is_new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
+    is_new[1:] |= first[order[1:]] != first[order[:-1]]
+    return order, is_new

@@ -1,0 +1,98 @@
+"""Labels on a tree: the ids of items, categories and raters in place of the codes that a model computes with."""
+
+from typing import Protocol
+
+import numpy as np
+import xarray as xr
+
+__all__ = ["OTHER", "Named", "label"]
+
+OTHER = "OTHER"
+
+
+class Named(Protocol):
+    """Whatever knows the ids behind the codes; every container of `raterzoo.models` does."""
+
+    @property
+    def items(self) -> np.ndarray:
+        """Ids of the items, by code."""
+        ...
+
+    @property
+    def categories(self) -> np.ndarray:
+        """Labels of the categories, by code."""
+        ...
+
+
+def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
+    """Add the coordinates that evaluation reads to a tree of any sampler.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Draws of a model of `raterzoo.models`, by PyMC, nutpie or numpyro, with its ``constant_data``.
+    data : PartialRankings or any object with ``items`` and ``categories``
+        The annotations the model was built from.
+
+    Returns
+    -------
+    DataTree
+        The same arrays with coordinates ``item`` and ``category``: along ``candidate`` in the flat layout, along their own dims
+        elsewhere. Categories are text; integer ones as their decimals, marked by the attribute ``kind``. The pooled
+        never-ranked categories are labelled OTHER.
+
+    Raises
+    ------
+    ValueError
+        If the tree has candidates but no ``constant_data`` that describe them, or other numbers of items and categories than
+        `data`.
+    """
+    codes = None
+    if any("candidate" in node.dims for node in tree.subtree):
+        codes = _candidate_codes(tree)
+    labelled = {path: _labelled(tree[path], data, codes) for path in tree.children}
+    result = xr.DataTree.from_dict(labelled)
+    result.attrs = dict(tree.attrs)
+    return result
+
+
+def _candidate_codes(tree: xr.DataTree) -> tuple[np.ndarray, np.ndarray]:
+    """Return item and category codes of the candidates."""
+    if "constant_data" not in tree.children or "candidate_item" not in tree["constant_data"]:
+        raise ValueError(
+            "the tree has a dim 'candidate' but its constant_data hold no 'candidate_item' and 'candidate_category', which say "
+            "whose they are; sample a model of raterzoo.models, and keep the constant_data group"
+        )
+    constant = tree["constant_data"]
+    return constant["candidate_item"].to_numpy(), constant["candidate_category"].to_numpy()
+
+
+def _labelled(
+    node: xr.DataTree, data: Named, codes: tuple[np.ndarray, np.ndarray] | None
+) -> xr.Dataset:
+    """Label one group."""
+    group = node.to_dataset()
+    kind = {"kind": "integer" if np.issubdtype(data.categories.dtype, np.integer) else "text"}
+    names = data.categories.astype(str)
+    if codes is not None and "candidate" in group.dims:
+        item, category = codes
+        with_other = np.append(names, OTHER)  # the code of OTHER, -1, is the last place
+        return group.assign_coords(
+            item=("candidate", data.items[item]),
+            category=("candidate", with_other[category], kind),
+        )
+    coords = {}
+    if "item" in group.dims:
+        coords["item"] = _fitting("item", data.items, group.sizes["item"])
+    if "category" in group.dims:
+        coords["category"] = ("category", _fitting("category", names, group.sizes["category"]), kind)
+    return group.assign_coords(coords)
+
+
+def _fitting(dim: str, names: np.ndarray, size: int) -> np.ndarray:
+    """Return `names`, or raise if the tree has another number of them."""
+    if len(names) != size:
+        raise ValueError(
+            f"the tree has {size} along {dim!r} and the data have {len(names)}; label a tree with the data its model was built from"
+        )
+    return names

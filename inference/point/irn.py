@@ -1,0 +1,47 @@
+"""IRN, inverse rank normalisation: the deterministic aggregate of partial rankings.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
+Medical Image Analysis, eq. 3-5, arXiv:2307.02191.
+"""
+
+from typing import Literal
+
+import xarray as xr
+
+from ...models.data.inverse_ranks import inverse_rank_scores
+from ...models.data.ranked_pairs import ranked_pairs
+from ...models.data.rankings import PartialRankings
+from .coordinates import by_candidate
+
+__all__ = ["irn"]
+
+
+def irn(
+    rankings: PartialRankings, *, tie_weight: Literal["split", "full"] = "split"
+) -> xr.DataArray:
+    """Weigh each category by the inverse ranks that the raters gave it.
+
+    Parameters
+    ----------
+    rankings : PartialRankings
+        The annotations.
+    tie_weight : {"split", "full"}, default "split"
+        Whether tied categories share the weight of their block (eq. 3), or each take it whole (the
+        authors' code).
+
+    Returns
+    -------
+    DataArray
+        ``plausibility`` with dim ``candidate`` and coordinates ``item`` and ``category`` along it:
+        the categories that some rater of the item ranked. Sums to one per item; all others have
+        none.
+
+    Raises
+    ------
+    ValueError
+        If `tie_weight` is neither of the two.
+    """
+    plausibility = inverse_rank_scores(rankings, tie_weight)
+    return by_candidate(plausibility, rankings, ranked_pairs(rankings))

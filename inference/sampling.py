@@ -1,0 +1,150 @@
+"""From a model to its posterior: pick the sampler that fits the law, draw, label, diagnose.
+
+================================  ========  =====================================
+law                               method    drawn by
+================================  ========  =====================================
+Gamma worths, nothing observed    exact     independent draws
+Gamma worths, partial rankings    gibbs     the compiled loop of the worth sampler
+any other pm.Model                nuts      pm.sample
+================================  ========  =====================================
+"""
+
+import json
+import platform
+from importlib.metadata import version
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+from .diagnostics import warn_unless_converged
+from .groups import CodeNames, constant_groups
+from .labelling import label
+from .routes import Draws, Route, draw_with_nuts, route_of
+
+__all__ = ["Method", "sample"]
+
+Method = Literal["auto", "exact", "gibbs", "nuts"]
+
+
+def sample(
+    model: pm.Model,
+    *,
+    method: Method = "auto",
+    draws: int = 1000,
+    tune: int | None = None,
+    chains: int = 4,
+    cores: int | None = None,
+    random_seed: int | None = None,
+    progressbar: bool = True,
+    thin: int | Literal["pilot"] = "pilot",
+    dtype: Literal["float32", "float64"] = "float32",
+    log_likelihood: bool = True,
+    **nuts: Any,
+) -> xr.DataTree:
+    """Draw from the posterior of a model, with its diagnostics attached.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        Any model; those of `raterzoo.models` are recognised by their law.
+    method : {"auto", "exact", "gibbs", "nuts"}, default "auto"
+        The sampler; "auto" takes the first that fits: exact, Gibbs, NUTS.
+    draws, chains : int, default 1000 and 4
+        Draws that are kept of each chain, and chains.
+    tune : int, optional
+        Draws before the first that is kept; 200 sweeps for Gibbs and 1000 for NUTS by default, none for exact draws.
+    cores : int, optional
+        Threads of Gibbs, processes of NUTS; all cores by default. The draws do not depend on it.
+    random_seed : int, optional
+        Seed; drawn and recorded when left out.
+    progressbar : bool, default True
+        Whether to show progress.
+    thin : int or "pilot", default "pilot"
+        Gibbs sweeps for each kept draw: one number, or what a pilot run of each item asks for.
+    dtype : {"float32", "float64"}, default "float32"
+        Storage of Gibbs and exact draws; the arithmetic is in double precision.
+    log_likelihood : bool, default True
+        Whether to store each annotation's log likelihood (at power one) and each variable's log prior.
+    **nuts
+        Handed to `pymc.sample` by NUTS, for example ``target_accept=.95``.
+
+    Returns
+    -------
+    DataTree
+        Groups ``posterior``, ``sample_stats``, ``observed_data``, ``constant_data``, and ``log_likelihood`` and ``log_prior`` where
+        the model has them; the attributes tell the model, method, versions, seed and seconds.
+
+    Raises
+    ------
+    ValueError
+        If `method` does not fit the law (the message says why), or a number is out of range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If an item misses the gates of `diagnose`.
+    """
+    _check(draws=draws, chains=chains)
+    started = perf_counter()
+    route = route_of(model)
+    chosen = _choose(route, method)
+    seed = int(np.random.SeedSequence(random_seed).generate_state(1)[0]) if random_seed is None else random_seed
+    plan = Draws(
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        cores=cores,
+        seed=seed,
+        progressbar=progressbar,
+        thin=thin,
+        dtype=dtype,
+        densities=log_likelihood,
+    )
+    if chosen == "nuts":
+        groups = draw_with_nuts(model, plan, nuts)
+    else:
+        if nuts:
+            raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
+        groups = route.draw(model, plan)
+    tree = xr.DataTree.from_dict(groups | constant_groups(model))
+    if names := CodeNames.of(model):
+        tree = label(tree, names)
+    tree.attrs = {
+        "model": route.name,
+        "method": chosen,
+        "method_reason": route.reason,
+        "seed": seed,
+        "seconds": perf_counter() - started,
+        "versions": _versions(),
+    }
+    warn_unless_converged(tree)
+    return tree
+
+
+def _choose(route: Route, method: Method) -> str:
+    """Return the method to use, or raise with the reason why the one asked for does not fit."""
+    if method == "auto":
+        return route.method
+    if method not in ("exact", "gibbs", "nuts"):
+        raise ValueError(f"method={method!r} is not one of 'auto', 'exact', 'gibbs', 'nuts'")
+    if method != "nuts" and method != route.method:
+        raise ValueError(
+            f"method={method!r} does not fit this model: {route.reason}. Use method={route.method!r} or 'auto'"
+        )
+    return method
+
+
+def _check(**numbers: int) -> None:
+    """Raise unless every number is a whole one from 1."""
+    for name, number in numbers.items():
+        if not isinstance(number, int | np.integer) or number < 1:
+            raise ValueError(f"{name}={number!r} must be a whole number from 1")
+
+
+def _versions() -> str:
+    """Return the versions a run depends on, as JSON text (netCDF stores no dicts)."""
+    packages = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")
+    return json.dumps({"python": platform.python_version()} | {p: version(p) for p in packages})

@@ -1,0 +1,64 @@
+"""The catalog: every model of the zoo, what it takes and how it is drawn. The README's table is made from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+__all__ = ["CatalogEntry", "catalog"]
+
+
+@dataclass(frozen=True)
+class CatalogEntry:
+    """One model of the zoo.
+
+    Attributes
+    ----------
+    name : str
+        Name of the builder in `raterzoo.models`.
+    summary : str
+        What is believed, in one line.
+    data : str
+        Kind of annotation, as on the command line: rankings, labels, comparisons or scores.
+    methods : tuple of str
+        Methods of `raterzoo.inference.sample` that draw it; the first is what ``method="auto"`` takes.
+    reference : str
+        Paper, with section and identifier.
+    """
+
+    name: str
+    summary: str
+    data: str
+    methods: tuple[str, ...]
+    reference: str
+
+
+_PAPER = "Stutz et al. 2025, arXiv:2307.02191"
+
+catalog: Mapping[str, CatalogEntry] = MappingProxyType(
+    {
+        entry.name: entry
+        for entry in (
+            CatalogEntry(
+                name="plackett_luce",
+                summary="Partial rankings with ties, drawn category by category in proportion to worth",
+                data="rankings",
+                methods=("gibbs", "nuts"),
+                reference=f"{_PAPER}, section 2.4; Caron and Doucet 2012, doi:10.1080/10618600.2012.638220",
+            ),
+            CatalogEntry(
+                name="prirn",
+                summary="Dirichlet around the inverse-rank scores of the raters (no likelihood)",
+                data="rankings",
+                methods=("exact",),
+                reference=f"{_PAPER}, section 2.4",
+            ),
+            CatalogEntry(
+                name="tempered_plackett_luce",
+                summary="Plackett-Luce whose worths are raised to the reliability of the rater",
+                data="rankings",
+                methods=("nuts",),
+                reference=f"{_PAPER}, appendix B",
+            ),
+        )
+    }
+)

@@ -1,0 +1,34 @@
+"""Annotation data: frozen, validated containers, and the readers of files. The only doors."""
+
+from typing import TYPE_CHECKING
+
+from ..._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .embedded import published_ddx_accuracies as published_ddx_accuracies
+    from .embedded import published_ddx_cases as published_ddx_cases
+    from .embedded import published_ddx_predictions as published_ddx_predictions
+    from .errors import DataError as DataError
+    from .rankings import PartialRankings as PartialRankings
+    from .readers import read_table as read_table
+
+__all__ = [
+    "DataError",
+    "PartialRankings",
+    "published_ddx_accuracies",
+    "published_ddx_cases",
+    "published_ddx_predictions",
+    "read_table",
+]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "DataError": ".errors",
+        "PartialRankings": ".rankings",
+        "published_ddx_accuracies": ".embedded",
+        "published_ddx_cases": ".embedded",
+        "published_ddx_predictions": ".embedded",
+        "read_table": ".readers",
+    },
+)

@@ -1,0 +1,252 @@
+"""Partial rankings: what raters named of each item, best first, ties in blocks, the rest unranked.
+
+One annotation is one rater's partial ranking of one item: blocks b_1 > b_2 > ... of tied
+categories, non-empty and disjoint; all categories of the closed set that it does not name share a
+last, unranked block (Stutz et al. 2025, arXiv:2307.02191, section 2.3).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+
+from .blocks import Entries, block_layout, refuse_repeats
+from .columns import code_ids, read_ranks
+from .errors import DataError, shown
+from .matching import code_categories, distinct_ids, match_ids, nearest
+from .nesting import nested_columns
+from .summary import rankings_report
+from .tables import Column, named_columns
+
+__all__ = ["PartialRankings"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartialRankings:
+    """Validated partial rankings, with ties, of items by raters over a closed set of categories.
+
+    Made by `from_table` or `from_blocks`. ``len`` is the number of annotations. Two are equal if
+    they hold the same annotations of the same items in the same order over the same categories.
+    All arrays are read-only.
+
+    Attributes
+    ----------
+    items, raters, categories : ndarray of str or int64
+        Ids. Items in order of first appearance; raters too, reading item by item; categories as
+        declared, or sorted.
+    annotation_item, annotation_rater : ndarray of int32, shape (annotation,)
+        Codes; ascending by item, then by rater.
+    annotation_start : ndarray of int64, shape (annotation + 1,)
+        Blocks of annotation ``a`` are ``annotation_start[a]:annotation_start[a + 1]``, best first.
+    block_start : ndarray of int64, shape (block + 1,)
+        Entries of block ``b`` are ``block_start[b]:block_start[b + 1]``.
+    category_code : ndarray of int32, shape (entry,)
+        Ranked categories, ascending within a block.
+    gaps : int
+        Annotations whose ranks skipped a number and were renumbered when they were read.
+    """
+
+    items: np.ndarray
+    raters: np.ndarray
+    categories: np.ndarray
+    annotation_item: np.ndarray
+    annotation_rater: np.ndarray
+    annotation_start: np.ndarray
+    block_start: np.ndarray
+    category_code: np.ndarray
+    gaps: int = 0
+
+    def __post_init__(self) -> None:
+        for name in _ARRAYS:
+            array = getattr(self, name).view()
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def from_table(
+        cls,
+        frame: Any,
+        *,
+        item: str = "item",
+        rater: str = "rater",
+        category: str = "category",
+        rank: str = "rank",
+        categories: Sequence[Any] | np.ndarray | None = None,
+    ) -> Self:
+        """Read a long table: one row for each category that a rater ranked for an item.
+
+        Parameters
+        ----------
+        frame : frame or mapping of str to sequence
+            pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
+        item, rater, category, rank : str
+            Names of the columns. Ids and labels are text, kept exactly, or integers. Rank 1 is
+            best, equal ranks are a tie, a category without a row is unranked. Ranks may skip
+            numbers: only their order counts.
+        categories : sequence, optional
+            The closed set, in the order that breaks ties. None takes the categories of a pandas
+            categorical or a polars Enum, or else the sorted categories that occur.
+
+        Returns
+        -------
+        PartialRankings
+            All of the table.
+
+        Raises
+        ------
+        DataError
+            At the first thing that is wrong; it names row (from 1), column, value and remedy.
+        """
+        roles = {"item": item, "rater": rater, "category": category, "rank": rank}
+        columns = named_columns(frame, roles)
+        return cls._of_columns(columns, categories)
+
+    @classmethod
+    def from_blocks(
+        cls,
+        nested: Sequence[Any] | Mapping[Any, Any],
+        *,
+        items: Sequence[Any] | np.ndarray | None = None,
+        raters: Sequence[Any] | np.ndarray | None = None,
+        categories: Sequence[Any] | np.ndarray | None = None,
+    ) -> Self:
+        """Read nested blocks.
+
+        Parameters
+        ----------
+        nested : sequence or mapping
+            ``[item][rater][block][category]`` or ``{item: {rater: [block][category]}}``, best block
+            first; None in place of the annotation that a rater of the list did not give.
+        items, raters : sequence, optional
+            Ids behind the places of lists; by default 0, 1, 2, ...
+        categories : sequence, optional
+            The closed set, in the order that breaks ties; by default the sorted categories that
+            occur.
+
+        Returns
+        -------
+        PartialRankings
+            All of it.
+
+        Raises
+        ------
+        DataError
+            At the first thing that is wrong; it names item, rater and remedy.
+        """
+        items = None if items is None else distinct_ids("items", items)
+        raters = None if raters is None else distinct_ids("raters", raters)
+        columns = nested_columns(nested, items, raters)
+        try:
+            return cls._of_columns(columns, categories)
+        except DataError as error:
+            if error.row is None:
+                raise
+            item, rater = (columns[role].values[error.row - 1] for role in ("item", "rater"))
+            raise error.moved(f"item {shown(item)}, rater {shown(rater)}") from None
+
+    @classmethod
+    def _of_columns(cls, columns: Mapping[str, Column], categories: Any) -> Self:
+        items, item = code_ids(columns["item"])
+        raters, rater = code_ids(columns["rater"])
+        labels, category = code_categories(columns["category"], categories)
+        entries = Entries(item, rater, category, read_ranks(columns["rank"]))
+        refuse_repeats(entries, columns)
+        return cls(items=items, categories=labels, **block_layout(entries, raters))
+
+    def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
+        """Keep some items, in the order given. Categories stay, raters without an annotation go.
+
+        Parameters
+        ----------
+        items : sequence
+            Ids of items, each once.
+
+        Returns
+        -------
+        PartialRankings
+            Annotations of these items.
+
+        Raises
+        ------
+        DataError
+            If an item is unknown, repeated, or text where the ids are integers.
+        """
+        wanted = distinct_ids("items", items)
+        code = match_ids(wanted, self.items, "items")
+        if (code < 0).any():
+            unknown = wanted[(code < 0).argmax()].item()
+            raise DataError(
+                f"{shown(unknown)} is not one of the items",
+                column="items",
+                value=unknown,
+                allowed=nearest(unknown, self.items),
+                remedy="choose among .items",
+                where="argument items",
+            )
+        place = np.full(len(self.items), -1, np.int32)
+        place[code] = np.arange(len(code))
+        entries = self._entries()
+        chosen = Entries(place[entries.item], entries.rater, entries.category, entries.rank)
+        kept = chosen.where(chosen.item >= 0)
+        layout = block_layout(kept, self.raters)
+        return type(self)(items=self.items[code], categories=self.categories, **layout)
+
+    def to_table(self) -> dict[str, np.ndarray]:
+        """Write the long table that `from_table` reads.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (entry,)
+            Columns item, rater, category and rank (from 1, without gaps), which any frame library
+            takes as it is. With ``categories=self.categories`` `from_table` returns an equal
+            container.
+        """
+        entries = self._entries()
+        return {
+            "item": self.items[entries.item],
+            "rater": self.raters[entries.rater],
+            "category": self.categories[entries.category],
+            "rank": entries.rank,
+        }
+
+    def report(self) -> str:
+        """Describe the data, and what in them deserves a second look.
+
+        Returns
+        -------
+        str
+            A few lines of text.
+        """
+        return rankings_report(self)
+
+    def _entries(self) -> Entries:
+        """Return codes and rank of every entry."""
+        blocks = np.diff(self.annotation_start)
+        rank = np.arange(1, len(self.block_start)) - np.repeat(self.annotation_start[:-1], blocks)
+        size = np.diff(self.block_start)
+        annotation = np.repeat(np.repeat(np.arange(len(self)), blocks), size)
+        return Entries(
+            self.annotation_item[annotation],
+            self.annotation_rater[annotation],
+            self.category_code,
+            np.repeat(rank, size),
+        )
+
+    def __len__(self) -> int:
+        return len(self.annotation_item)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PartialRankings):
+            return NotImplemented
+        pairs = [(getattr(self, name), getattr(other, name)) for name in _ARRAYS]
+        return all(a.dtype.kind == b.dtype.kind and np.array_equal(a, b) for a, b in pairs)
+
+    def __repr__(self) -> str:
+        return (
+            f"PartialRankings({len(self.items):,} items, {len(self.raters):,} raters, "
+            f"{len(self):,} annotations, {len(self.categories):,} categories)"
+        )
+
+
+_ARRAYS = tuple(field.name for field in fields(PartialRankings) if field.name != "gaps")

@@ -1,0 +1,84 @@
+"""What the rankings are like, in words and numbers: the text behind `PartialRankings.report`."""
+
+from collections import defaultdict
+from typing import Protocol
+from unicodedata import normalize
+
+import numpy as np
+
+from .errors import shown
+
+__all__ = ["rankings_report"]
+
+
+class _Rankings(Protocol):
+    """What is described: the arrays of `PartialRankings`."""
+
+    @property
+    def items(self) -> np.ndarray: ...
+    @property
+    def raters(self) -> np.ndarray: ...
+    @property
+    def categories(self) -> np.ndarray: ...
+    @property
+    def annotation_item(self) -> np.ndarray: ...
+    @property
+    def annotation_start(self) -> np.ndarray: ...
+    @property
+    def block_start(self) -> np.ndarray: ...
+    @property
+    def category_code(self) -> np.ndarray: ...
+    @property
+    def gaps(self) -> int: ...
+
+
+def rankings_report(rankings: _Rankings) -> str:
+    """Count what is there, and name what deserves a second look.
+
+    Parameters
+    ----------
+    rankings : PartialRankings
+        The data.
+
+    Returns
+    -------
+    str
+        Lines of ``what  how many``.
+    """
+    per_item = np.bincount(rankings.annotation_item)
+    block = np.diff(rankings.block_start)
+    named = np.diff(rankings.block_start[rankings.annotation_start])
+    tied = np.maximum.reduceat(block, rankings.annotation_start[:-1]) > 1
+    ranked = len(np.unique(rankings.category_code))
+    lines = {
+        "items": f"{len(rankings.items):,}",
+        "raters": f"{len(rankings.raters):,}",
+        "annotations": f"{len(named):,}, {_range(per_item)} an item",
+        "categories": f"{len(rankings.categories):,} declared, {ranked:,} ranked",
+        "categories named": f"{_range(named)} an annotation",
+        "annotations with ties": f"{tied.sum():,}, largest block {block.max():,}",
+        "ranks with gaps": f"{rankings.gaps:,} annotations, renumbered",
+        "items with one annotation": f"{(per_item == 1).sum():,}",
+    }
+    for what in ("items", "raters", "categories"):
+        if alike := _look_alikes(getattr(rankings, what)):
+            lines[f"look-alike {what}"] = "; ".join(
+                " / ".join(map(shown, group)) for group in alike[:5]
+            )
+    width = max(map(len, lines))
+    return "\n".join(["partial rankings", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
+
+
+def _range(counts: np.ndarray) -> str:
+    low, high = counts.min(), counts.max()
+    return f"{low:,}" if low == high else f"{low:,} to {high:,} (median {np.median(counts):g})"
+
+
+def _look_alikes(index: np.ndarray) -> list[list[str]]:
+    """Return ids that differ only in case, spaces or the Unicode form of a character."""
+    if index.dtype.kind != "U":
+        return []
+    groups = defaultdict(list)
+    for text in index.tolist():
+        groups[" ".join(normalize("NFKC", text).casefold().split())].append(text)
+    return [group for group in groups.values() if len(group) > 1]

@@ -1,0 +1,196 @@
+"""From any table to plain columns: a frame of any library, or a mapping of columns."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, TypeGuard
+
+import narwhals as nw
+import numpy as np
+
+from .errors import DataError, shown
+
+__all__ = ["MAX_ROWS", "Column", "is_listed", "listed", "named_columns"]
+
+MAX_ROWS = 2**31 - 1  # codes are int32
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as plain Python values.
+
+    Attributes
+    ----------
+    name : str
+        What errors call it.
+    values : list
+        Cells, in the order of the rows.
+    declared : list or None
+        Categories that the column's type declares: a pandas categorical or a polars Enum. A polars
+        Categorical and an Arrow dictionary declare nothing: they are encodings.
+    """
+
+    name: str
+    values: list[Any]
+    declared: list[Any] | None = None
+
+
+def named_columns(table: Any, roles: Mapping[str, str]) -> dict[str, Column]:
+    """Take the columns that play the given roles.
+
+    Parameters
+    ----------
+    table : frame or mapping of str to sequence
+        pandas, polars, pyarrow, whatever narwhals reads; or name -> cells.
+    roles : mapping of str to str
+        Argument of the door -> name of the column.
+
+    Returns
+    -------
+    dict of str to Column
+        The column of each role, all of one positive length.
+
+    Raises
+    ------
+    DataError
+        If this is no table, a column is missing or stands twice, or there is no row.
+    """
+    opened = _open_mapping if isinstance(table, Mapping) else _open_frame
+    names, n_rows, column = opened(table)
+    for role, name in roles.items():
+        if name not in names:
+            raise _missing_column(role, name, names)
+    if len({*roles.values()}) < len(roles):
+        raise DataError(
+            f"one column is named twice: {', '.join(f'{r}={shown(n)}' for r, n in roles.items())}",
+            remedy="give each argument a column of its own",
+        )
+    if n_rows == 0:
+        raise DataError("the table has columns but no rows", remedy="check what it was read from")
+    if n_rows > MAX_ROWS:
+        raise DataError(
+            f"the table has {n_rows:,} rows",
+            value=n_rows,
+            allowed=f"{MAX_ROWS:,} rows",
+            remedy="split it by item: items are independent",
+        )
+    return {role: column(name) for role, name in roles.items()}
+
+
+def is_listed(values: object) -> TypeGuard[Sequence[Any] | np.ndarray]:
+    """Tell whether values are listed in an order and counted: no text, set, mapping or generator.
+
+    Parameters
+    ----------
+    values : object
+        What may be a list, an array, an index or a series.
+
+    Returns
+    -------
+    bool
+        Whether `listed` can take them.
+    """
+    if isinstance(values, np.ndarray):
+        return values.ndim == 1
+    unordered = (str, bytes, Mapping, set, frozenset)
+    return (
+        isinstance(values, Sized)
+        and isinstance(values, Iterable)
+        and not isinstance(values, unordered)
+    )
+
+
+def listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
+    """Return values as a list of plain Python objects.
+
+    Parameters
+    ----------
+    values : sequence or 1-D array
+        Anything that `is_listed`.
+
+    Returns
+    -------
+    list
+        The same values. NumPy would turn times into bare numbers: they stay times.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "mM":
+        return values.tolist()
+    return list(values)
+
+
+_Opened = tuple[Sequence[str], int, Callable[[str], Column]]
+
+
+def _open_mapping(table: Mapping[str, Any]) -> _Opened:
+    lengths = {}
+    for name, values in table.items():
+        if not is_listed(values):
+            raise DataError(
+                f"{shown(values)} is a {type(values).__name__}, not a column",
+                column=name,
+                value=values,
+                allowed="a list, a 1-D array or a series of cells",
+                remedy="pass the cells of each column in the order of the rows",
+            )
+        lengths[name] = len(values)
+    if len({*lengths.values()}) > 1:
+        (first, n), (other, m) = (
+            min(lengths.items(), key=_length),
+            max(lengths.items(), key=_length),
+        )
+        raise DataError(
+            f"column {shown(first)} has {n:,} rows and column {shown(other)} has {m:,}",
+            column=first,
+            value=n,
+            remedy="give every column as many cells as there are rows",
+        )
+    n_rows = next(iter(lengths.values()), 0)
+    return list(table), n_rows, lambda name: Column(name, listed(table[name]))
+
+
+def _open_frame(table: Any) -> _Opened:
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError:
+        lazy = callable(getattr(table, "collect", None))
+        raise DataError(
+            f"a {type(table).__name__} is not a table",
+            value=table,
+            allowed="a pandas, polars or pyarrow table, or a mapping of column names to cells",
+            remedy="call .collect() first" if lazy else "make a frame of it",
+        ) from None
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(
+            f"two columns have one name ({' '.join(str(error).split())})",
+            remedy="rename or drop one of them",
+        ) from None
+    return frame.columns, len(frame), lambda name: _frame_column(name, frame[name])
+
+
+def _frame_column(name: str, series: nw.Series[Any]) -> Column:
+    return Column(name, series.to_list(), _declared(series))
+
+
+def _declared(series: nw.Series[Any]) -> list[Any] | None:
+    """Return the categories a pandas categorical or a polars Enum declares."""
+    if series.dtype not in (nw.Categorical, nw.Enum):
+        return None
+    if series.implementation.is_pandas_like():
+        return series.to_native().dtype.categories.tolist()
+    return list(series.dtype.categories) if isinstance(series.dtype, nw.Enum) else None
+
+
+def _length(named: tuple[str, int]) -> int:
+    return named[1]
+
+
+def _missing_column(role: str, name: str, names: Sequence[str]) -> DataError:
+    folded = {str(n).casefold(): n for n in names}
+    near = get_close_matches(str(name).casefold(), folded, n=1)
+    there = ", ".join(map(shown, names[:20])) + (", ..." if len(names) > 20 else "")
+    return DataError(
+        f"there is no column {shown(name)}",
+        column=name,
+        allowed=f"the columns that are there: {there or 'none'}",
+        remedy=f"name the column: {role}={shown(folded[near[0]]) if near else '...'}",
+    )

@@ -1,0 +1,112 @@
+"""PartialRanking: the Plackett-Luce law of a ranking with ties, of which only the first blocks are known.
+
+    b ~ PartialRanking(log worth, sizes) ** reliability
+    p(b) = prod_l p(block l before everything after it),  p(k first) = w_k / sum(w)  for a block of one
+
+====================  ====================================================  ==========
+symbol                argument                                              dims
+====================  ====================================================  ==========
+log w                 log_worth                                             place
+|b_1|, ..., |b_L|     sizes: size of every block, the unranked one last     block
+r (paper: gamma)      reliability: power of the likelihood                  scalar
+b                     value: block number of each candidate, -1 = padding   place
+====================  ====================================================  ==========
+
+A replicate is an order of all candidates cut at the given block sizes: it conditions on them.
+
+References
+----------
+Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS 21(1),
+doi:10.1080/10618600.2012.638220, section 2. Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain
+ground truth, section 2.4 and appendix B, arXiv:2307.02191.
+"""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.variable import TensorVariable
+
+from .ranking_op import partial_ranking_logp
+
+if find_spec("jax"):
+    from . import ranking_jax as ranking_jax
+
+__all__ = ["PartialRanking", "PartialRankingRV", "RankedCandidates", "RankedCandidatesRV"]
+
+
+class PartialRankingRV(RandomVariable):
+    """Random variable of a partial ranking, as block numbers."""
+
+    name = "partial_ranking"
+    signature = "(k),(l),()->(k)"
+    dtype = "int16"
+    _print_name = ("PartialRanking", "\\operatorname{PartialRanking}")
+
+    @classmethod
+    def rng_fn(cls, rng, log_worth, sizes, reliability, size=None):
+        """Draw an order by perturbing the log worths with Gumbel noise, and cut it at the block sizes."""
+        batch = np.broadcast_shapes(log_worth.shape[:-1], sizes.shape[:-1])
+        batch = batch if size is None else tuple(size)
+        places = np.arange(log_worth.shape[-1])
+        candidate = places < sizes.sum(axis=-1, dtype=np.int64, keepdims=True)
+        noisy = log_worth + rng.gumbel(size=(*batch, len(places)))
+        rank = np.argsort(np.argsort(np.where(candidate, -noisy, np.inf), axis=-1), axis=-1)
+        ends = np.cumsum(sizes, axis=-1, dtype=np.int64)
+        block = (rank[..., None] >= ends[..., None, :]).sum(axis=-1)
+        return np.where(candidate, block, -1).astype(cls.dtype)
+
+
+class RankedCandidatesRV(PartialRankingRV):
+    """Random variable of a partial ranking among the categories that the observed rankings name."""
+
+    name = "partial_ranking_of_ranked_candidates"
+
+    @classmethod
+    def rng_fn(cls, rng, log_worth, sizes, reliability, size=None):
+        """Refuse: the candidates were read off the very rankings a replicate would replace."""
+        raise NotImplementedError(
+            "candidates='ranked' lays out only the categories that the observed rankings name; a replicate could name others, so "
+            "it has no prior or posterior predictive. Build the model with candidates='all' (the same posterior) to draw replicates"
+        )
+
+
+class PartialRanking(pm.Discrete):
+    r"""Plackett-Luce law of a ranking with ties whose last block is unranked.
+
+    Parameters
+    ----------
+    log_worth : tensor_like of float, shape (..., place)
+        Log worths; any value beyond the candidates.
+    sizes : tensor_like of int, shape (..., block)
+        Size of every block, the unranked one last, zeros after it.
+    reliability : tensor_like of float, shape (...), default 1
+        Positive power of the likelihood; replicates are drawn at power one.
+    """
+
+    rv_op = PartialRankingRV()
+
+    @classmethod
+    def dist(cls, log_worth, sizes, reliability=1.0, **kwargs) -> TensorVariable:
+        """Return the law as a tensor variable, without a model."""
+        parameters = [pt.as_tensor_variable(x) for x in (log_worth, sizes, reliability)]
+        return super().dist(parameters, **kwargs)
+
+    def support_point(rv, size, log_worth, sizes, reliability):  # noqa: N805
+        """Return the ranking in the order of the places."""
+        ends = pt.cumsum(sizes, axis=-1)
+        place = pt.arange(log_worth.shape[-1])
+        block = (place[:, None] >= ends[..., None, :]).sum(axis=-1)
+        return pt.broadcast_to(pt.where(place < ends[..., -1:], block, -1), rv.shape)
+
+    def logp(value, log_worth, sizes, reliability):  # noqa: N805
+        """Return the log probability of block numbers, times the reliability."""
+        return reliability * partial_ranking_logp(log_worth, value)
+
+
+class RankedCandidates(PartialRanking):
+    """`PartialRanking` among the categories that the observed rankings name: the same likelihood, no replicates."""
+
+    rv_op = RankedCandidatesRV()

@@ -1,0 +1,167 @@
+"""Log probability and gradient of partial rankings, row by row: each block before everything after it.
+
+A row whose worths lie within ``MODERATE`` of each other (in logs) is computed in worths relative to its largest; one that spans
+more, up to any number of orders of magnitude, in logs throughout.
+"""
+
+import numba as nb
+import numpy as np
+
+from .tied_block import LARGEST_RECURSION, pair, race, recursion, single
+
+__all__ = ["rankings_log_p"]
+
+MODERATE = 300.0
+SAFE = 600.0  # log range within which a product of a block's worths neither under- nor overflows
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def rankings_log_p(log_worth, block, log_p, gradient):
+    """Compute log p of every row and its gradient.
+
+    Parameters
+    ----------
+    log_worth : ndarray of float64, shape (row, place)
+        Log worths; -inf is a candidate without worth.
+    block : ndarray of int, shape (row, place)
+        Block numbers from 0, the largest = unranked; -1 in the places after the candidates.
+    log_p : ndarray of float64, shape (row,)
+        Receives the log probabilities.
+    gradient : ndarray of float64, shape (row, place)
+        Receives d log p / d log worth.
+    """
+    n_places = block.shape[1]
+    order = np.empty(n_places, np.int64)
+    start = np.empty(n_places + 2, np.int64)
+    work = np.empty((4, n_places + 1))
+    table = np.empty((3, 1 << LARGEST_RECURSION))
+    for row in range(len(block)):
+        gradient[row] = 0.0
+        n_ranked, n_blocks, n = _sort_by_block(block[row], order, start)
+        smallest, largest = np.inf, -np.inf
+        possible = True
+        for q in range(n):
+            value = log_worth[row, order[q]]
+            largest = max(largest, value)
+            if value > -np.inf:
+                smallest = min(smallest, value)
+            elif q < n_ranked:
+                possible = False
+        if not possible:
+            log_p[row] = -np.inf
+        elif largest - smallest < MODERATE:
+            log_p[row] = _row_in_worths(
+                log_worth[row], order[:n], start[: n_blocks + 1], largest, work, table, gradient[row]
+            )
+        else:
+            log_p[row] = _row_in_logs(
+                log_worth[row], order[:n], start[: n_blocks + 1], work, gradient[row]
+            )
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _sort_by_block(block, order, start):
+    """Order the places by block; return the numbers of ranked places, ranked blocks and candidates."""
+    n, last = len(block), -1
+    for k in range(len(block)):
+        if block[k] < 0:
+            n = k
+            break
+        last = max(last, block[k])
+    filled = 0
+    for b in range(last + 1):
+        start[b] = filled
+        for k in range(n):
+            if block[k] == b:
+                order[filled] = k
+                filled += 1
+    return start[last], last, n
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
+    """Compute one row in worths relative to its largest."""
+    n, n_ranked = len(order), start[-1]
+    w, d_w, members, slope = work[0, :n], work[1, :n], work[2], work[3]
+    z = 0.0
+    for q in range(n):
+        w[q] = np.exp(log_worth[order[q]] - largest)
+        d_w[q] = 0.0
+        if q >= n_ranked:
+            z += w[q]
+    log_p, p = 0.0, 1.0
+    d_rest = np.empty(len(start))
+    for b in range(len(start) - 2, -1, -1):
+        first, size = start[b], start[b + 1] - start[b]
+        d_rest[b] = 0.0
+        if z == 0.0:  # nothing left: the block comes before it for sure
+            pass
+        elif size == 1:
+            factor, d_w[first], d_rest[b] = single(w[first], z)
+            log_p += np.log(factor)
+        elif size == 2:
+            factor, d_w[first], d_w[first + 1], d_rest[b] = pair(w[first], w[first + 1], z)
+            log_p += np.log(factor)
+        elif size <= LARGEST_RECURSION and size * _log_range(w[first : first + size], z) < SAFE:
+            added, d_rest[b] = recursion(
+                w[first : first + size], z, table, d_w[first : first + size]
+            )
+            log_p += added
+        else:
+            for j in range(size):
+                members[j] = log_worth[order[first + j]] - largest - np.log(z)
+            log_p += race(members[:size], slope[:size], d_w[first : first + size])
+            for j in range(size):
+                d_rest[b] -= d_w[first + j] / z
+                d_w[first + j] /= w[first + j]
+        for q in range(first, first + size):
+            z += w[q]
+    passed = 0.0
+    for b in range(len(start) - 1):
+        for q in range(start[b], start[b + 1]):
+            gradient[order[q]] = w[q] * (d_w[q] + passed)
+        passed += d_rest[b]
+    for q in range(n_ranked, n):
+        gradient[order[q]] = w[q] * passed
+    return log_p
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _log_range(w, z):
+    """Return the log of the largest over the smallest of the block's worths and the rest."""
+    smallest, largest = z, z
+    for value in w:
+        smallest = min(smallest, value)
+        largest = max(largest, value)
+    return np.log(largest / smallest)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _row_in_logs(log_worth, order, start, work, gradient):
+    """Compute one row in logs."""
+    n = len(order)
+    members, slope, d_log = work[0], work[1], work[2]
+    log_z = -np.inf
+    for q in range(start[-1], n):
+        log_z = np.logaddexp(log_z, log_worth[order[q]])
+    log_p = 0.0
+    for b in range(len(start) - 2, -1, -1):
+        first, size = start[b], start[b + 1] - start[b]
+        if log_z > -np.inf:
+            for j in range(size):
+                members[j] = log_worth[order[first + j]] - log_z
+            if size == 1:
+                added = -np.logaddexp(0.0, -members[0])
+                log_p += added
+                d_log[0] = -np.expm1(added)
+            else:
+                log_p += race(members[:size], slope[:size], d_log[:size])
+            d_rest = 0.0
+            for j in range(size):
+                gradient[order[first + j]] += d_log[j]
+                d_rest -= d_log[j]
+            for q in range(start[b + 1], n):
+                gradient[order[q]] += d_rest * np.exp(log_worth[order[q]] - log_z)
+        for q in range(first, first + size):
+            log_z = np.logaddexp(log_z, log_worth[order[q]])
+    return log_p

@@ -1,0 +1,84 @@
+"""PrIRN, probabilistic inverse rank normalisation: a Dirichlet around the raters' inverse-rank scores.
+
+Sampling law, for item i and category k (there is no likelihood: the annotations enter through the concentration):
+
+    lambda_ik ~ Gamma(gamma IRN_ik + epsilon, 1)
+
+====================  ====================  ==========
+symbol                variable              dims
+====================  ====================  ==========
+lambda                worth                 candidate
+lambda / sum lambda   plausibility          candidate
+IRN                   (eq. 3-5)             candidate
+gamma                 reliability=          argument
+epsilon               smoothing=            argument
+====================  ====================  ==========
+
+The plausibility of an item is Dirichlet(gamma IRN_i + epsilon) on the categories that some rater ranked; with smoothing the
+never-ranked ones share OTHER, whose shape is the exact sum (K - m) epsilon.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image Analysis,
+section 2.4 and eq. 3-5, arXiv:2307.02191.
+"""
+
+from typing import Literal
+
+import numpy as np
+import pymc as pm
+
+from ..data.inverse_ranks import inverse_rank_scores
+from ..data.rankings import PartialRankings
+from .candidates import OTHER_CODE, ranked_candidates
+from .observed import allowed, flat_worth, positive, register_annotations, register_other
+
+__all__ = ["prirn"]
+
+
+def prirn(
+    rankings: PartialRankings,
+    *,
+    reliability: float = 30,
+    tie_weight: Literal["split", "full"] = "split",
+    smoothing: float = 0.0,
+) -> pm.Model:
+    """Build the Dirichlet around the inverse-rank scores.
+
+    Parameters
+    ----------
+    rankings : PartialRankings
+        The annotations.
+    reliability : float, default 30
+        Trust in the raters: the total concentration gamma of an item.
+    tie_weight : {"split", "full"}, default "split"
+        Whether tied categories share the weight of their block (eq. 3), or each take it whole (the authors' code).
+    smoothing : float, default 0
+        Concentration epsilon added to every category of the closed set.
+
+    Returns
+    -------
+    pymc.Model
+        Variables ``worth`` and ``plausibility``; nothing is observed, so there is no log likelihood and no predictive.
+
+    Raises
+    ------
+    ValueError
+        If `reliability` is not positive, `smoothing` is negative, or `tie_weight` is unknown.
+    """
+    allowed("tie_weight", tie_weight, ("split", "full"))
+    gamma = positive("reliability", reliability)
+    if not 0 <= smoothing < np.inf:
+        raise ValueError(f"smoothing={smoothing!r} must be zero or a positive finite number")
+    candidates = ranked_candidates(rankings, other=smoothing > 0)
+    named = candidates.category != OTHER_CODE
+    members = np.where(named, 1, candidates.other_size[candidates.item])
+    shape = smoothing * members
+    shape[named] += gamma * inverse_rank_scores(rankings, tie_weight)
+    coords = {"candidate": np.arange(len(shape)), "item": rankings.items}
+    with pm.Model(coords=coords | {"rater": rankings.raters, "category": rankings.categories}) as model:
+        register_annotations(rankings)
+        register_other(candidates, smoothing or np.nan)
+        pm.Data("reliability", gamma)
+        flat_worth(candidates, shape)
+    return model

@@ -1,0 +1,77 @@
+"""Tempered Plackett-Luce: the trust in the raters sharpens the worths instead of repeating the annotations.
+
+Generative law, for item i, category k and annotation a of item i:
+
+    lambda_ik ~ Gamma(alpha, 1)
+    b_a       ~ PartialRanking(lambda_i ** gamma_a)
+
+====================  ====================  =================================
+symbol                variable              dims
+====================  ====================  =================================
+lambda                worth                 candidate, or item, category
+lambda / sum lambda   plausibility          candidate, or item, category
+b                     observed_ranking      annotation, place
+gamma                 reliability           scalar, or annotation
+alpha                 concentration=        argument
+====================  ====================  =================================
+
+At gamma = 1 this is `plackett_luce`. Elsewhere no Gibbs conditional is a Gamma, so NUTS draws it, and the power of a sum is
+not the sum of powers: OTHER then acts as one category with the worth of the pool. ``candidates="all"`` tempers each category.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image Analysis,
+section 2.4 and appendix B, arXiv:2307.02191.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import pymc as pm
+
+from ..data.rankings import PartialRankings
+from .observed import Layout, Unranked, annotation_reliability, observe_rankings, worth_prior
+
+__all__ = ["tempered_plackett_luce"]
+
+
+def tempered_plackett_luce(
+    rankings: PartialRankings,
+    *,
+    concentration: float | None = None,
+    reliability: float | Mapping[str | int, float] = 1.0,
+    unranked: Unranked = "pooled",
+    candidates: Literal["ranked", "all"] = "ranked",
+) -> pm.Model:
+    """Build the Plackett-Luce model whose worths are raised to the reliability.
+
+    Parameters
+    ----------
+    rankings : PartialRankings
+        The annotations.
+    concentration : float, optional
+        Prior concentration alpha of every category; 1 / K by default.
+    reliability : float or mapping of rater to float, default 1
+        Trust in the raters: the power of the worths inside the law.
+    unranked : {"pooled", "single", "ignored"}, default "pooled"
+        Prior of OTHER, as in `plackett_luce`; OTHER is tempered as one category.
+    candidates : {"ranked", "all"}, default "ranked"
+        Flat candidates with OTHER, or every category of every item.
+
+    Returns
+    -------
+    pymc.Model
+        Variables ``worth``, ``plausibility`` and ``observed_ranking``, pointwise by annotation.
+
+    Raises
+    ------
+    ValueError
+        If a prior is not positive, a rater is unknown, or a treatment of the unranked does not fit the layout.
+    """
+    layout = Layout.of(rankings, concentration, unranked, candidates)
+    power = annotation_reliability(rankings, reliability)
+    with pm.Model(coords=layout.coords) as model:
+        log_worth = worth_prior(layout)
+        sharpness = pm.Data("reliability", power, dims="annotation" if power.ndim else None)
+        observe_rankings(layout, log_worth * sharpness[..., None], None)
+    return model

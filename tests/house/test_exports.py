@@ -1,0 +1,68 @@
+"""Every public name can be reached, twice, in any order, in a fresh process; and the face loads nothing heavy."""
+
+import importlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+PACKAGES = (
+    "raterzoo",
+    "raterzoo.models",
+    "raterzoo.models.simulators",
+    "raterzoo.inference",
+    "raterzoo.evaluation",
+    "raterzoo.reports",
+)
+TOUCH = """
+import importlib, sys, random
+package, order = sys.argv[1], int(sys.argv[2])
+module = importlib.import_module(package)
+names = sorted(module.__all__)
+random.Random(order).shuffle(names)
+for turn in range(2):
+    for name in names:
+        first = getattr(module, name)
+        assert getattr(module, name) is first, name
+        assert name in dir(module), name
+for name in names:
+    value = getattr(module, name)
+    if callable(value):
+        assert value.__name__ == name, (name, value)
+"""
+FACE = """
+import json, sys, time
+start = time.perf_counter()
+import raterzoo
+from raterzoo import models, inference, evaluation
+print(json.dumps(sorted(m for m in sys.modules if "." not in m)))
+"""
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("order", [1, 2])
+def test_public_names_load_in_any_order(package, order):
+    subprocess.run([sys.executable, "-c", TOUCH, package, str(order)], check=True)
+
+
+def test_face_loads_nothing_heavy():
+    run = subprocess.run([sys.executable, "-c", FACE], check=True, capture_output=True, text=True)
+    heavy = {"numpy", "pymc", "arviz", "xarray", "pandas", "numba", "matplotlib", "scipy", "jax"}
+    assert heavy.isdisjoint(json.loads(run.stdout))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_unknown_name_is_an_attribute_error(package):
+    module = importlib.import_module(package)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = module.nonsense
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_public_names_are_documented(package):
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        value = getattr(module, name)
+        if callable(value):
+            assert value.__doc__, name

@@ -1,0 +1,229 @@
+"""Every malformed file gives one typed error that names the file, the place and the remedy."""
+
+import gzip
+import json
+import os
+import pickle
+import sys
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from raterzoo.models import DataError, PartialRankings
+from raterzoo.models.data import read_table, readers
+
+HEADER = "item,rater,category,rank\n"
+ROWS = "1,a,flu,1\n1,a,cold,2\n2,b,flu,1\n"
+RECORDS = [
+    {"item": 1, "rater": "a", "category": "flu", "rank": 1},
+    {"item": 1, "rater": "a", "category": "cold", "rank": 2},
+    {"item": 2, "rater": "b", "category": "flu", "rank": 1},
+]
+EXPECTED = {
+    "item": ["1", "1", "2"],
+    "rater": ["a", "a", "b"],
+    "category": ["flu", "cold", "flu"],
+    "rank": [1, 2, 1],
+}
+JSON = "".join(json.dumps(record) + "\n" for record in RECORDS)
+
+
+def refused(path, **arguments):
+    with pytest.raises(DataError) as caught:
+        read_table(path, **arguments)
+    message = str(caught.value)
+    assert caught.value.remedy
+    assert path.name in message
+    assert "\n" not in message
+    assert len(message) < 600
+    return message
+
+
+def write(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("a.csv", HEADER + ROWS),
+        ("a.CSV", "\ufeff" + HEADER + ROWS),
+        ("a.csv", (HEADER + ROWS).replace("\n", "\r\n") + "\r\n\r\n"),
+        ("a.csv", (HEADER + ROWS).rstrip("\n")),
+        ("a.csv", HEADER + ROWS.replace("flu", '"flu"')),
+        ("a.tsv", (HEADER + ROWS).replace(",", "\t")),
+        ("a.jsonl", JSON),
+        ("a.ndjson", "\ufeff" + JSON + "\n\n"),
+    ],
+)
+def test_good_files_give_text_ids(tmp_path, name, content):
+    frame = read_table(write(tmp_path, name, content))
+    assert PartialRankings.from_table(frame) == PartialRankings.from_table(EXPECTED)
+
+
+def test_good_parquet_gives_text_ids(tmp_path):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame(RECORDS).to_parquet(path)
+    assert PartialRankings.from_table(read_table(path)) == PartialRankings.from_table(EXPECTED)
+
+
+def test_quoted_cells_hold_anything(tmp_path):
+    label = 'flu, "the ordinary"\nkind'
+    path = tmp_path / "a.csv"
+    pd.DataFrame(EXPECTED).replace("flu", label).to_csv(path, index=False)
+    assert label in PartialRankings.from_table(read_table(path)).categories.tolist()
+
+
+def test_ids_keep_their_zeros_and_words_for_nothing(tmp_path):
+    content = HEADER + "007,NA,null,1\n007,NA,nan,1\n"
+    rankings = PartialRankings.from_table(read_table(write(tmp_path, "a.csv", content)))
+    assert rankings.items.tolist() == ["007"]
+    assert rankings.raters.tolist() == ["NA"]
+    assert rankings.categories.tolist() == ["nan", "null"]
+
+
+def test_columns_are_renamed(tmp_path):
+    path = write(tmp_path, "a.csv", HEADER.replace("item", "case") + ROWS)
+    frame = read_table(str(path), rename={"case": "item"})
+    assert list(frame.columns) == ["item", "rater", "category", "rank"]
+    swapped = read_table(path, rename={"rater": "category", "category": "rater"})
+    assert list(swapped.columns) == ["case", "category", "rater", "rank"]
+    assert "no column 'item' to rename" in refused(path, rename={"item": "case"})
+    assert "two columns would be named 'rank'" in refused(path, rename={"case": "rank"})
+
+
+@pytest.mark.parametrize(
+    "name, content, words",
+    [
+        ("a.csv", "", "the file is empty"),
+        ("a.csv", "\ufeff", "the header"),
+        ("a.csv", HEADER, "no row"),
+        ("a.csv", HEADER + "\n\n", "no row"),
+        ("a.csv", "\n" + HEADER + ROWS, "the header"),
+        ("a.csv", (HEADER + ROWS).replace(",", ";"), "write ',' instead of ';'"),
+        ("a.tsv", HEADER + ROWS, "write '\\t' instead of ','"),
+        ("a.csv", "item,rater,item\n1,2,3\n", "'item' twice"),
+        ("a.csv", HEADER + ROWS + "3,b,flu\n", "row 4: 3 cells under a header of 4"),
+        ("a.csv", HEADER + "1,a,flu,mild,1\n" + ROWS, "row 1: 5 cells under a header of 4"),
+        ("a.csv", HEADER + "1,a,flu,1\n\n2,b,flu,1\n", "row 2: the row is blank"),
+        ("a.csv", HEADER + ROWS + '3,b,"flu,1\n', "row 4"),
+        ("a.csv", HEADER + ROWS + '3,b,"flu"x,1\n', "row 4"),
+        ("a.csv", HEADER + "1,a,flu,1\r2,b,flu,1\r", "row 1"),
+        ("a.csv", HEADER + ROWS + "3,b," + "x" * 10_001 + ",1\n", "row 4, column 'category'"),
+        ("a.csv", HEADER + ROWS + "3,b," + "x" * 200_000 + ",1\n", "row 4"),
+        ("a.csv", HEADER + ROWS + "3,b," + "x" * 2_000_000 + ",1\n", "line 5: the line is"),
+        ("a.csv", HEADER + ROWS + '3,b,"' + "x\n" * 200_000 + '",1\n', "row 4"),
+        ("a.csv", b"\0" * 100, "binary"),
+        ("a.csv", HEADER.encode() + b"1,a,\0,1\n", "line 2: this is no text"),
+        ("a.csv", HEADER.encode() + b"1,a,caf\xe9,1\n", "line 2: byte 0xe9 at place 8 is"),
+        ("a.csv", (HEADER + ROWS).encode("utf-16"), "UTF-16"),
+        ("a.csv", b"PAR1" + b"x" * 50, "Parquet"),
+        ("a.csv", b"PK\x03\x04" + b"x" * 50, "spreadsheet"),
+        ("a.csv", gzip.compress(HEADER.encode()), "gzip"),
+        ("a.csv", pickle.dumps(EXPECTED), "pickle"),
+        ("a.jsonl", "", "the file is empty"),
+        ("a.jsonl", JSON[:-5], "line 3: this is no JSON object on one line"),
+        ("a.jsonl", JSON.replace("\n", "\n\n", 1), "line 2"),
+        ("a.jsonl", json.dumps(RECORDS, indent=1), "line 1"),
+        ("a.jsonl", json.dumps(RECORDS), "line 1"),
+        ("a.jsonl", JSON + "3\n", "line 4: '3' is no JSON object"),
+        ("a.jsonl", JSON + '"text"\n', "line 4: 'text' is no JSON object"),
+        ("a.jsonl", JSON + "null\n", "line 4: None is no JSON object"),
+        ("a.jsonl", JSON + '{"item": 1, "rater": 2, "category": 3}\n', "key 'rank' is missing"),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": 2, "note": 1'), "line 2: key 'note' is new"),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": 2, "rank": 3'), "line 2: a key is written"),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": NaN'), "line 2: NaN is no number"),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": -Infinity'), "line 2: -Infinity is no"),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": [2]'), "line 2, column 'rank'"),
+        ("a.jsonl", JSON.replace('"cold"', '{"a": {}}'), "line 2, column 'category'"),
+        ("a.jsonl", JSON.replace("cold", "x" * 10_001), "line 2, column 'category'"),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": ' + "9" * 20_000), "line 2, column 'rank'"),
+        ("a.jsonl", "[" * 100_000 + "\n", "line 1"),
+        ("a.jsonl", '{"a":' * 100_000 + "\n", "line 1"),
+        ("a.jsonl", b'{"item": "\xff"}\n', "line 1: byte 0xff"),
+        ("a.parquet", b"", "no Parquet file"),
+        ("a.parquet", HEADER + ROWS, "no Parquet file"),
+        ("a.parquet", b"PAR1" + b"\xff" * 100 + b"PAR1", "no Parquet file"),
+        ("a.json", json.dumps(RECORDS), ".jsonl"),
+        ("a.xlsx", b"PK\x03\x04", ".csv"),
+        ("a.pkl", pickle.dumps(EXPECTED), ".csv"),
+        ("a", HEADER + ROWS, ".csv"),
+    ],
+)  # fmt: skip
+def test_malformed_file(tmp_path, name, content, words):
+    assert words in refused(write(tmp_path, name, content))
+
+
+def test_what_is_no_file(tmp_path):
+    assert "does not exist" in refused(tmp_path / "none.csv")
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    assert "is not a file" in refused(folder)
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    assert "is not a file" in refused(pipe)
+
+
+def test_file_that_cannot_be_opened(tmp_path, monkeypatch):
+    path = write(tmp_path, "a.csv", HEADER + ROWS)
+
+    def denied(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(readers, "read_columns", denied)
+    assert "Permission denied" in refused(path)
+
+
+def test_size_is_checked_before_reading(tmp_path):
+    path = tmp_path / "a.csv"
+    with path.open("wb") as file:
+        file.truncate(2**30 + 1)  # a hole: takes no space
+    assert "1,073,741,825 bytes" in refused(path)
+
+
+@pytest.mark.parametrize("cut", range(1, 400, 7))
+def test_truncated_parquet(tmp_path, cut):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame(RECORDS).to_parquet(path)
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert "no Parquet file" in refused(path)
+
+
+def test_parquet_that_holds_more_than_it_seems(tmp_path):
+    path = tmp_path / "rows.parquet"
+    many = pa.repeat(pa.scalar(1, pa.int8()), 60_000_000)
+    pq.write_table(pa.table(dict.fromkeys(EXPECTED, many)), path)
+    assert path.stat().st_size < 5_000_000
+    assert "240,000,000 cells" in refused(path)
+    path = tmp_path / "text.parquet"
+    text = pa.DictionaryArray.from_arrays(pa.repeat(0, 100_000).cast(pa.int32()), ["x" * 1_000_000])
+    pq.write_table(
+        pa.table({"item": text, "rank": pa.repeat(1, 100_000)}), path, store_schema=False
+    )
+    assert path.stat().st_size < 1_000_000
+    assert "a cell has 1,000,000 characters" in refused(path)
+
+
+def test_parquet_with_columns_of_one_name(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], ["item", "item"]), path)
+    refused(path)
+
+
+def test_parquet_without_pyarrow_names_what_is_missing(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame(RECORDS).to_parquet(path)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    assert "install pyarrow" in refused(path)
+
+
+def test_empty_cells_reach_the_door(tmp_path):
+    path = write(tmp_path, "a.csv", HEADER + "1,a,flu,1\n1,,cold,2\n")
+    with pytest.raises(DataError, match=r"row 2, column 'rater': '' is empty"):
+        PartialRankings.from_table(read_table(path))
+    path = write(tmp_path, "a.jsonl", JSON.replace('"rank": 2', '"rank": null'))
+    with pytest.raises(DataError, match=r"row 2, column 'rank': \S+ is a missing cell"):
+        PartialRankings.from_table(read_table(path))
