@@ -14,12 +14,12 @@ __all__ = ["hits", "set_accuracy", "top_k_accuracy"]
 
 
 def top_k_accuracy(k: int = 1) -> Metric:
-    """Return the metric: is the top-1 label of the draw among the k best predicted labels?"""
+    """Return the metric whether the top-1 label of a draw is among the k best predictions."""
     return Metric(f"top_{k}_accuracy", "label", _is_among, k)
 
 
 def set_accuracy(k: int) -> Metric:
-    """Return the metric: are the k best predicted labels the top-k set of the draw?
+    """Return the metric whether the k best predictions are the top-k set of a draw.
 
     Sets are equal or not; a draw with fewer than k plausible labels asks for as few.
     """

@@ -46,8 +46,8 @@ def align(
     view : Plausibility
         Posterior.
     predictions : DataArray
-        Labels (item, position), best first, "" after the last; or (item, category) of scores, -inf =
-        not predicted, or of bool, a set; and optionally ``classifier``.
+        Labels (item, position), best first, "" after the last; or (item, category) of scores, -inf
+        = not predicted, or of bool, a set; and optionally ``classifier``.
     top : int
         How many of the best labels count.
     other : {"split", "exclude", "label"}

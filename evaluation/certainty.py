@@ -1,4 +1,4 @@
-"""How certain is the ground truth of an item, and which labels are plausible?
+"""How certain the ground truth of an item is, and which labels are plausible.
 
 Symbols: lambda ``plausibility``; Y_top-j(lambda) the set of its j most plausible labels.
 
@@ -116,7 +116,9 @@ def plausible_labels(
     labels = TopLabels(view, treatment_of_other(view, other), identify=False)
 
     def alternatives(block: Block, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
-        return _alternatives(labels.draw(block, top, rng))
+        codes = labels.draw(block, top, rng)
+        cells = np.split(view.code[block.cells], view.start[block.items][1:] - block.cells.start)
+        return [_alternatives(codes[:, i], own, labels.n_codes) for i, own in enumerate(cells)]
 
     found = list(chain.from_iterable(view.map_blocks(alternatives, random_seed)))
     unnamed = labels.n_codes + 1 - len(view.categories)
@@ -156,7 +158,7 @@ def _grouped(
 
 
 def _set_keys(codes: np.ndarray) -> np.ndarray:
-    """Return one number by item and sample, equal where the sets are; codes (top, item, sample)."""
+    """Return one number by item and sample, equal where the sets (top, item, sample) are."""
     ordered = _ascending(codes)
     base = int(ordered.max()) + 2
     small = base ** len(codes) < np.iinfo(np.int32).max
@@ -190,12 +192,17 @@ def _largest_count(keys: np.ndarray) -> np.ndarray:
     return np.maximum.reduceat(count, np.searchsorted(first, np.arange(len(keys)) * keys.shape[1]))
 
 
-def _alternatives(codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the distinct sets of each item, none = -1 last, and their counts, most frequent first."""
-    found = []
-    for i, keys in enumerate(_set_keys(codes)):
-        _, first, count = np.unique(keys, return_index=True, return_counts=True)
-        order = np.argsort(-count, kind="stable")
-        sets = np.sort(codes[:, i, first[order]].astype(np.uint32), axis=0)
-        found.append((sets.astype(codes.dtype).T, count[order]))
-    return found
+def _alternatives(
+    codes: np.ndarray, own: np.ndarray, n_codes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct sets of one item (set, position) and their counts, most frequent first.
+
+    Labels of a set are in the order `own` of the item's cells, then OTHER, then none.
+    """
+    _, first, count = np.unique(_set_keys(codes), return_index=True, return_counts=True)
+    order = np.argsort(-count, kind="stable")
+    sets = codes[:, first[order]].T
+    place = np.full(n_codes + 2, n_codes + 1)
+    place[n_codes] = n_codes
+    place[own[own >= 0]] = np.arange(np.count_nonzero(own >= 0))
+    return np.take_along_axis(sets, np.argsort(place[sets], axis=1), axis=1), count[order]

@@ -1,14 +1,15 @@
 """OTHER is a set: its mass is split over the exchangeable categories that no rater of the item ranked.
 
 Given the mass of OTHER, its members' shares are Dirichlet(concentration, ..., concentration),
-independent of everything else, so they can be drawn after sampling; and a top-j set needs the largest
-j alone. Members are exchangeable, so the identities of the largest are a uniform draw without
-replacement, made once per draw and item: every prediction of that item meets the same assignment.
+independent of everything else, so they can be drawn after sampling; and a top-j set needs the
+largest j alone. Members are exchangeable, so the identities of the largest are a uniform draw
+without replacement, made once per draw and item: every prediction of that item meets the same
+assignment.
 
-Notation: M members, concentration a. In size-biased order the shares are sticks,
-V_i ~ Beta(1 + a, (M - i) a), i = 1, 2, ...; no member that is left can be larger than what is left, so
-breaking stops as soon as that is below what is looked for. This is exact. With many comparable members
-(large M a) all M gammas are drawn instead.
+Notation: M members, concentration a. In size-biased order the shares are sticks, V_i ~ Beta(1 + a,
+(M - i) a), i = 1, 2, ...; no member that is left can be larger than what is left, so breaking stops
+as soon as that is below what is looked for. This is exact. With many comparable members (large M a)
+all M gammas are drawn instead.
 
 References
 ----------
@@ -23,7 +24,7 @@ import numpy as np
 __all__ = ["category_of_member", "distinct_members", "insert", "largest_members"]
 
 MANY = 32.0  # total concentration above which drawing every gamma is cheaper than breaking sticks
-BATCH = 16_384  # gammas at once: they stay in the cache
+BATCH = 262_144  # gammas at once
 
 
 def largest_members(
@@ -54,8 +55,8 @@ def largest_members(
     Returns
     -------
     ndarray, shape (top, draw)
-        Largest first, in the precision of `mass`; what does not exceed the floor may be any value that
-        does not.
+        Largest first, in the precision of `mass`; what does not exceed the floor may be any value
+        that does not.
     """
     largest = np.empty((top, len(mass)), mass.dtype)
     many = size * concentration > MANY
@@ -64,7 +65,9 @@ def largest_members(
     for first in range(0, len(mass), step):
         batch = slice(first, first + step)
         found = np.zeros((top, len(mass[batch])))
-        draw(found, mass[batch].astype(float), floor[batch], (size, concentration), rng)
+        draw(
+            found, mass[batch].astype(float), floor[batch].astype(float), (size, concentration), rng
+        )
         largest[:, batch] = found
     return largest
 
@@ -113,12 +116,18 @@ def _sticks(
         stick = rng.standard_gamma(1 + concentration, len(left))
         # of shape 0 this is 0: the last member takes all that is left
         rest = rng.standard_gamma((size - 1 - i) * concentration, len(left))
-        total = stick + rest
-        insert(found, left * (stick / total))
-        left = left * (rest / total)
-        alive = left > np.maximum(found[-1], floor)
-        largest[:, where[~alive]] = found[:, ~alive]
-        where, left, floor, found = where[alive], left[alive], floor[alive], found[:, alive]
+        left /= stick + rest
+        stick *= left
+        left *= rest
+        for best in found:
+            smaller = np.minimum(best, stick)
+            np.maximum(best, stick, out=best)
+            stick = smaller
+        goes_on = left > np.maximum(found[-1], floor)
+        ended, alive = np.flatnonzero(~goes_on), np.flatnonzero(goes_on)
+        largest[:, where.take(ended)] = found.take(ended, axis=1)
+        where, left, floor = where.take(alive), left.take(alive), floor.take(alive)
+        found = found.take(alive, axis=1)
 
 
 def _all_gammas(

@@ -17,20 +17,20 @@ Truth = Literal["label", "set", "ranking", "plausibility", "sampled"]
 class Metric:
     """A score of predictions against one draw of the truth, item by item.
 
-    Labels reach `score` as integer codes: within an item, equal codes are the same label. A negative
-    code is no label, and that of the truth never equals that of the predictions.
+    Labels reach `score` as integer codes: within an item, equal codes are the same label. A
+    negative code is no label, and that of the truth never equals that of the predictions.
 
     Attributes
     ----------
     name : str
         Name of the result.
     truth : {"label", "set", "ranking", "plausibility", "sampled"}
-        The top-1 label of a draw; its top-j set; the same best first; the plausibilities themselves; or
-        one label drawn from them.
+        The top-1 label of a draw; its top-j set; the same best first; the plausibilities
+        themselves; or one label drawn from them.
     score : callable
         ``score(truth, predictions) -> (..., item)``. Labels: truth (..., item), predictions (item,
-        position) best first. Sets and rankings: truth (..., item, position). Plausibility: truth (...,
-        item, category), predictions (item, category).
+        position) best first. Sets and rankings: truth (..., item, position). Plausibility: truth
+        (..., item, category), predictions (item, category).
     top : int
         How many labels of a prediction count, and of the truth if it is a set or a ranking.
     """

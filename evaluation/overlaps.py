@@ -40,9 +40,9 @@ def partial_average_overlap(
     """Return the average overlap of two partial rankings, ties shared out evenly.
 
     A block of m tied labels fills m places, and each label each of them with weight 1/m. With
-    ``A_d(y)`` the weight of label y in the first d places, the overlap at d is ``sum_y A_d(y) B_d(y) / d``,
-    averaged over d = 1 ... depth. Ties make that of a ranking with itself less than 1: it is divided by
-    the geometric mean of the two.
+    ``A_d(y)`` the weight of label y in the first d places, the overlap at d is ``sum_y A_d(y)
+    B_d(y) / d``, averaged over d = 1 ... depth. Ties make that of a ranking with itself less than
+    1: it is divided by the geometric mean of the two.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The plausibilities of a posterior, flat or dense, seen as one ragged array: the labels of each item.
 
 A *cell* is one (item, label) pair. Cells of an item are contiguous; OTHER, the pooled rest of the
-categories, is the last cell of its item and has code -1. Draws are read by blocks of whole items, so
-that memory is bounded and a posterior on disk is never loaded as a whole.
+categories, is the last cell of its item and has code -1. Draws are read by blocks of whole items,
+so that memory is bounded and a posterior on disk is never loaded as a whole.
 """
 
 import os
@@ -19,8 +19,8 @@ from .errors import EvaluationError
 __all__ = ["OTHER", "Block", "Plausibility"]
 
 OTHER = "OTHER"
-BLOCK_SIZE = 2_000_000  # plausibilities in one block: small enough for the cache, large for numpy
-MOST_THREADS = 8
+BLOCK_SIZE = 5_000_000  # plausibilities in one block: few calls of numpy, bounded memory
+MOST_THREADS = 4
 REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
 
 
@@ -257,7 +257,7 @@ def _are_integers(category: xr.DataArray) -> bool:
 
 
 def _coded(labels: np.ndarray, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the labels in order of first appearance; -1 is OTHER."""
+    """Return the distinct labels in order of first appearance, and their codes; -1 is OTHER."""
     unique, first, inverse = np.unique(labels[~is_other], return_index=True, return_inverse=True)
     order = np.argsort(first)
     code = np.full(len(labels), -1, np.int32)
@@ -270,7 +270,7 @@ def _law_of_other(
 ) -> tuple[np.ndarray | None, float | None]:
     if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
         return None, None
-    data = tree["constant_data"]
+    data = tree["constant_data"].to_dataset()
     size = concentration = None
     if "other_size" in data:
         size = data["other_size"]

@@ -1,6 +1,6 @@
 """A table of predictions becomes a DataArray that every metric takes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -44,9 +44,9 @@ def predictions_from_table(
     Returns
     -------
     DataArray
-        With `rank`: labels (item, position), best first, "" after the last. With `score`: scores (item,
-        category), -inf where a row is absent. With `classifier`, (classifier, item, ...). Items and
-        classifiers in order of appearance, categories sorted.
+        With `rank`: labels (item, position), best first, "" after the last. With `score`: scores
+        (item, category), -inf where a row is absent. With `classifier`, (classifier, item, ...).
+        Items and classifiers in order of appearance, categories sorted.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def predictions_from_table(
 def _column(frame: Frame, column: str) -> np.ndarray:
     names = getattr(frame, "columns", None)
     if names is None or not all(isinstance(name, str) for name in names):
-        names = list(frame) if hasattr(frame, "keys") else getattr(frame, "column_names", None)
+        names = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None)
     if names is not None and column not in list(names):
         raise EvaluationError(
             f"predictions: no column {column!r}; the columns are {', '.join(map(str, names))}"

@@ -36,8 +36,8 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](
     Returns
     -------
     DataTree or DataArray
-        As given: ``plausibility`` (chain, draw, item, category), where the categories are the groups in
-        the order of the mapping. Every metric takes it.
+        As given: ``plausibility`` (chain, draw, item, category), where the categories are the
+        groups in the order of the mapping. Every metric takes it.
 
     Raises
     ------
@@ -102,8 +102,8 @@ def expected_value(
 def _weighted(view: Plausibility, table: Mapping[str, np.ndarray], argument: str) -> np.ndarray:
     """Sum plausibilities times the weights of their categories: (item, weight, sample).
 
-    A member of OTHER may be any category that the item does not name, each with the same expectation:
-    the weight of OTHER is the mean over them.
+    A member of OTHER may be any category that the item does not name, each with the same
+    expectation: the weight of OTHER is the mean over them.
     """
     extended = with_mapping(view, table, argument, complete=True)
     if view.has_other.any() and view.declared_count() is None:

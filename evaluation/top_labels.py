@@ -1,7 +1,7 @@
 """The most plausible labels of every draw: order by plausibility, ties by the order of the categories.
 
-Labels are codes 0, 1, ... of one numbering of the categories for all items. OTHER, the pooled rest, is
-split into its members, left out, or kept as one label; a member is the category it stands for.
+Labels are codes 0, 1, ... of one numbering of the categories for all items. OTHER, the pooled rest,
+is split into its members, left out, or kept as one label; a member is the category it stands for.
 """
 
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ def treatment_of_other(view: Plausibility, other: OtherAs | None) -> OtherAs:
     view : Plausibility
         Posterior.
     other : {"split", "exclude", "label"}, optional
-        Wish of the caller; default "split" where the tree says how, "exclude" where it says that OTHER
-        is not to be split (``unranked="single"``).
+        Wish of the caller; default "split" where the tree says how, "exclude" where it says that
+        OTHER is not to be split (``unranked="single"``).
 
     Raises
     ------
@@ -142,15 +142,16 @@ class TopLabels:
         top, _, n_samples = best.shape
         best, codes, mass = best.reshape(top, -1), codes.reshape(top, -1), mass.ravel()
         where = np.flatnonzero(mass > best[-1])
-        floor = best[-1, where]
+        floor = best[-1].take(where)
         law = (top, members.size, concentration, members.rng)
-        value = largest_members(mass[where], floor, *law)
-        enters = value[0] > floor
-        where, value = where[enters], value[:, enters]
-        columns, labels = best[:, where], codes[:, where]
+        value = largest_members(mass.take(where), floor, *law)
+        enters = np.flatnonzero(value[0] > floor)
+        where, value = where.take(enters), value.take(enters, axis=1)
+        columns, labels = best.take(where, axis=1), codes.take(where, axis=1)
         for one, label in zip(value, self._labels(members, where // n_samples, top), strict=True):
             insert(columns, one, labels, label)
-        codes[:, where] = labels
+        for code, label in zip(codes, labels, strict=True):
+            code[where] = label
 
     def _labels(
         self, members: "_Members", item: np.ndarray, top: int

@@ -59,7 +59,8 @@ def uncertainty_adjusted(
     Returns
     -------
     DataArray, shape (chain, draw[, classifier][, item])
-        The metric of every draw, by its name; its mean over draws is the uncertainty-adjusted metric.
+        The metric of every draw, by its name; its mean over draws is the uncertainty-adjusted
+        metric.
 
     Raises
     ------
@@ -111,10 +112,10 @@ def _by_item(
     def scores(block: Block, rng: np.random.Generator) -> np.ndarray:
         truth = _truth(metric, labels, block, rng)
         found = [np.asarray(metric.score(truth, one[block.items])).T for one in predicted]
-        if found[0].shape != (len(truth.T if truth.ndim == 2 else truth[0]), view.n_samples):
+        if found[0].T.shape != truth.shape[:2]:
             raise EvaluationError(
-                f"{metric.name}: score returned shape {found[0].T.shape}, expected "
-                f"{truth.shape[:2]} = (..., item)"
+                f"{metric.name}: score returned shape {found[0].T.shape}, expected (..., item) = "
+                f"{truth.shape[:2]}"
             )
         if reduce:
             return np.stack([one.sum(axis=0, dtype=float) for one in found])
@@ -122,7 +123,9 @@ def _by_item(
 
     width = predicted.shape[-1] if metric.truth == "plausibility" else 0
     blocks = view.map_blocks(scores, random_seed, width)
-    return sum(blocks) / len(view.items) if reduce else np.concatenate(blocks, axis=1)
+    if reduce:
+        return np.sum(blocks, axis=0) / len(view.items)
+    return np.concatenate(blocks, axis=1)
 
 
 def _probabilities(
@@ -180,11 +183,10 @@ def _by_draw(
 
 
 def _number(value: object) -> float:
-    if np.ndim(value) != 0:  # pyright: ignore[reportArgumentType]
-        raise EvaluationError(
-            f"the callable returned shape {np.shape(value)}, expected one number"  # pyright: ignore[reportArgumentType]
-        )
-    return float(value)  # pyright: ignore[reportArgumentType]
+    number = np.asarray(value)
+    if number.ndim:
+        raise EvaluationError(f"the callable returned shape {number.shape}, expected one number")
+    return float(number)
 
 
 def _named(values: np.ndarray, aligned: Aligned, name: str, reduce: str | None) -> xr.DataArray:

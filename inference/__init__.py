@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from .point.irn import irn as irn
     from .point.plackett_luce_mle import plackett_luce_mle as plackett_luce_mle
     from .sampling import sample as sample
-    from .sweeping import sweep as sweep
     from .steps.worth_gibbs import WorthGibbs as WorthGibbs
+    from .sweeping import sweep as sweep
 
 __all__ = [
     "ConvergenceWarning",

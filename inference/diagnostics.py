@@ -14,10 +14,10 @@ import numpy as np
 import xarray as xr
 
 from .judgement import verdict
-from .kernels.mixing import mixing
+from .kernels.mixing import measure_mixing
 from .kernels.order import normal_scores
 
-__all__ = ["ConvergenceWarning", "diagnose", "warn_unless_converged"]
+__all__ = ["ConvergenceWarning", "diagnose", "mixing_of", "warn_unless_converged"]
 
 # How the elements of an item are summed up. fmax passes over the R-hat that constant draws lack;
 # NaN draws spoil the ESS of their item.
@@ -104,26 +104,35 @@ def diagnose(
     return diagnosis.assign_attrs(converged=int(converged), verdict=sentence)
 
 
-def warn_unless_converged(diagnosis: xr.Dataset, *, listed: int = 20, stacklevel: int = 2) -> None:
+def warn_unless_converged(
+    tree: xr.DataTree | xr.Dataset, *, listed: int = 20, stacklevel: int = 3
+) -> xr.Dataset:
     """Warn of what missed a gate.
 
     Parameters
     ----------
-    diagnosis : Dataset
-        What `diagnose` returned.
+    tree : DataTree or Dataset
+        Draws, or what `diagnose` said of them.
     listed : int, default 20
         How many items the warning names, the worst first.
-    stacklevel : int, default 2
-        As in `warnings.warn`: 2 blames the caller of this function.
+    stacklevel : int, default 3
+        As in `warnings.warn`: 3 blames the line that called the caller of this function.
+
+    Returns
+    -------
+    Dataset
+        The diagnosis.
 
     Warns
     -----
     ConvergenceWarning
-        If the verdict is not that the draws converged, or are exact.
+        If the draws are neither exact nor converged.
     """
+    diagnosis = tree if isinstance(tree, xr.Dataset) else diagnose(tree)
     converged, sentence = verdict(diagnosis, listed=listed)
     if not converged:
-        warnings.warn(sentence, ConvergenceWarning, stacklevel=stacklevel + 1)
+        warnings.warn(sentence, ConvergenceWarning, stacklevel=stacklevel)
+    return diagnosis
 
 
 def _posterior(tree: xr.DataTree, var_names: Sequence[str] | None) -> xr.Dataset:
@@ -149,7 +158,7 @@ def _judged(
     matrix = draws.to_numpy().reshape(*draws.shape[:2], -1)
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
-    reduction, bulk, tail, mcse = _mixing(np.ascontiguousarray(matrix), threads)
+    reduction, bulk, tail, mcse = mixing_of(np.ascontiguousarray(matrix), threads)
     constant = matrix.max(axis=(0, 1)) == matrix.min(axis=(0, 1))
     passed = ~(reduction > r_hat) & (bulk >= ess) & (tail >= ess)
     return {
@@ -163,13 +172,26 @@ def _judged(
     }
 
 
-def _mixing(draws: np.ndarray, threads: int | None) -> np.ndarray:
-    """Share the quantities of a draw matrix out among threads; shape (statistic, quantity)."""
+def mixing_of(draws: np.ndarray, threads: int | None) -> np.ndarray:
+    """Measure the mixing of every quantity of a draw matrix, in threads.
+
+    Parameters
+    ----------
+    draws : ndarray of float, shape (chain, draw, quantity)
+        Draws.
+    threads : int, optional
+        Number of threads; one per core by default.
+
+    Returns
+    -------
+    ndarray, shape (4, quantity)
+        R-hat, bulk ESS, tail ESS and MCSE of the mean.
+    """
     n_chains, n_draws, n_quantities = draws.shape
     scores = normal_scores(n_chains, n_draws, draws.dtype)
 
     def part(first: int) -> np.ndarray:
-        return mixing(draws, scores, first, min(first + CHUNK, n_quantities))
+        return measure_mixing(draws, scores, first, min(first + CHUNK, n_quantities))
 
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         parts = list(pool.map(part, range(0, n_quantities, CHUNK)))

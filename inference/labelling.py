@@ -85,7 +85,11 @@ def _labelled(
     if "item" in group.dims:
         coords["item"] = _fitting("item", data.items, group.sizes["item"])
     if "category" in group.dims:
-        coords["category"] = ("category", _fitting("category", names, group.sizes["category"]), kind)
+        coords["category"] = (
+            "category",
+            _fitting("category", names, group.sizes["category"]),
+            kind,
+        )
     return group.assign_coords(coords)
 
 
@@ -93,6 +97,6 @@ def _fitting(dim: str, names: np.ndarray, size: int) -> np.ndarray:
     """Return `names`, or raise if the tree has another number of them."""
     if len(names) != size:
         raise ValueError(
-            f"the tree has {size} along {dim!r} and the data have {len(names)}; label a tree with the data its model was built from"
+            f"the tree has {size} along {dim!r} and the data {len(names)}; label a tree with the data its model was built from"
         )
     return names

@@ -74,8 +74,8 @@ def sample(
     Returns
     -------
     DataTree
-        Groups ``posterior``, ``sample_stats``, ``observed_data``, ``constant_data``, and ``log_likelihood`` and ``log_prior`` where
-        the model has them; the attributes tell the model, method, versions, seed and seconds.
+        Groups ``posterior``, ``sample_stats``, ``observed_data``, ``constant_data``, and ``log_likelihood`` and ``log_prior``
+        where the model has them; the attributes tell the model, method, versions, seed and seconds.
 
     Raises
     ------
@@ -91,7 +91,11 @@ def sample(
     started = perf_counter()
     route = route_of(model)
     chosen = _choose(route, method)
-    seed = int(np.random.SeedSequence(random_seed).generate_state(1)[0]) if random_seed is None else random_seed
+    seed = (
+        int(np.random.SeedSequence(random_seed).generate_state(1)[0])
+        if random_seed is None
+        else random_seed
+    )
     plan = Draws(
         draws=draws,
         tune=tune,

@@ -35,6 +35,8 @@ class DistinctAnnotations(NamedTuple):
         Candidates, counted from the first candidate of the item.
     wins : ndarray of float64, shape (candidate,)
         Number of annotations, times reliability, that rank the candidate above the last block.
+    leader : ndarray of int64, shape (item,)
+        The candidate most often in a first block, ties shared; counted like `member`.
     """
 
     candidate_start: np.ndarray
@@ -44,6 +46,7 @@ class DistinctAnnotations(NamedTuple):
     member_start: np.ndarray
     member: np.ndarray
     wins: np.ndarray
+    leader: np.ndarray
 
 
 def distinct_annotations(
@@ -109,7 +112,17 @@ def distinct_annotations(
         member_start=np.append(np.flatnonzero(opens), len(row)),
         member=place,
         wins=wins.astype(np.float64),
+        leader=_leaders(rows == 0, multiplicity, first, candidate_start),
     )
+
+
+def _leaders(
+    in_front: np.ndarray, multiplicity: np.ndarray, first: np.ndarray, start: np.ndarray
+) -> np.ndarray:
+    """Return the place of each item's candidate with the largest share of first blocks."""
+    share = in_front * (multiplicity / in_front.sum(axis=1))[:, None]
+    total = np.add.reduceat(share, np.searchsorted(first, start[:-1]), axis=0)
+    return total.argmax(axis=1)
 
 
 def _whole(reliability: np.ndarray | float, n_annotations: int) -> np.ndarray:

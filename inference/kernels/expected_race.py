@@ -6,14 +6,14 @@ two ways to the expected arrival times and to the probability p of the condition
 
 by subsets, for small blocks
     Q(A) = p(all of A precede the rest) = sum over s in A of w_s Q(A - s) / (Z + w(A)), and
-    Q(empty) = 1. From A the race goes on to A - s with probability w_s Q(A - s) / (Z + w(A)) / Q(A),
-    after an expected wait of 1 / (Z + w(A)). Costs 2**|B|.
+    Q(empty) = 1. From A the race goes on to A - s with probability
+    w_s Q(A - s) / (Z + w(A)) / Q(A), after an expected wait of 1 / (Z + w(A)). Costs 2**|B|.
 
 by the time s of the last arrival of the block, for any block
     with F_k(s) = 1 - exp(-w_k s) and h_k = F_k' / F_k, s has the density
-    exp(-Z s) prod F_k sum h_k / p; member j is the last with probability h_j / sum h_k, and otherwise
-    has the mean of an exponential truncated to (0, s). A trapezoid rule in log s, in which every
-    term is positive. Costs |B| times the number of nodes.
+    exp(-Z s) prod F_k sum h_k / p; member j is the last with probability h_j / sum h_k, and
+    otherwise has the mean of an exponential truncated to (0, s). A trapezoid rule in log s, in
+    which every term is positive. Costs |B| times the number of nodes.
 
 References
 ----------

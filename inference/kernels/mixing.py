@@ -25,7 +25,7 @@ that ends the positive sequence.
 References
 ----------
 Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021), Rank-normalization, folding, and
-localization: an improved R-hat, Bayesian Analysis 16(2), eq. 1-4, 10, 11 and 14 and section 4,
+localization: an improved R-hat, Bayesian Analysis 16(2), sections 3 and 4,
 doi:10.1214/20-BA1221. Geyer (1992), Practical Markov chain Monte Carlo, Statistical Science 7(4),
 section 3.3, doi:10.1214/ss/1177011137.
 """
@@ -35,7 +35,7 @@ from numba import njit
 
 from .order import ascending_order, folded, quantile, rounded, score_ranks
 
-__all__ = ["TAIL", "mixing"]
+__all__ = ["TAIL", "measure_mixing"]
 
 TAIL = 0.89
 MIN_DRAWS = 4
@@ -43,7 +43,7 @@ GATHERED = 16  # quantities read together: one cache line of float32
 
 
 @njit(cache=True, nogil=True)
-def mixing(draws, scores, first, last, tail=TAIL):
+def measure_mixing(draws, scores, first, last, tail=TAIL):
     """Diagnose the quantities from `first` to before `last`.
 
     Parameters

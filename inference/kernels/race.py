@@ -5,13 +5,13 @@ blocks arrive in the rater's order, and the race is stopped at the last ranked a
 the rater left unranked is censored. Given the worths:
 
 - an untied block {k}, before a rest of total worth Z: the wait is Exponential(w_k + Z), whatever
-  the waits before it. Identical annotations have one wait in common, Gamma(c, 1) / (w_k + Z) in sum;
+  the waits before it. The waits of c identical annotations sum to Gamma(c, 1) / (w_k + Z);
 - a tied block: `tied_blocks`.
 
 The exposure of a candidate is the time from the start to its arrival, or to the end, summed over
-the annotations of the item. Censored times go with the number of *ranked* annotations (`wins`);
-times simulated beyond the end would go with the number of all annotations, and mixing the two up
-shifts posterior means by as much as .49.
+the annotations of the item. Censored times go with the number of annotations that *rank* it
+(`wins`); times simulated beyond the end would go with the number of all annotations, and mixing
+the two up shifts posterior means by as much as .49.
 
 Worths enter relative to the item's largest, as the likelihood knows no total. Where they span more
 than exp(80), sums and reciprocals are taken in logs instead: the same race, never out of range.
@@ -24,10 +24,10 @@ import numba as nb
 import numpy as np
 
 from .annotations import DistinctAnnotations
-from .log_gamma import log_add, log_standard_gamma
-from .tied_blocks import MAX_ORDERED, OrderTable, draw_arrivals, draw_log_arrivals
+from .gamma import log_add, log_standard_gamma, standard_gamma
+from .tied_blocks import MAX_ORDERED, OrderTable, draw_log_arrivals, draw_orders
 
-__all__ = ["RaceTrack", "draw_exposures", "race_track"]
+__all__ = ["SAFE_LOG_RANGE", "RaceTrack", "draw_exposures", "race_track", "smallest_racing"]
 
 SAFE_LOG_RANGE = 80.0
 """Log range of worths within which R of `MAX_ORDERED` tied candidates stays in range."""
@@ -39,85 +39,121 @@ class RaceTrack(NamedTuple):
     worth: np.ndarray  # (candidate of the item), relative to the largest
     exposure: np.ndarray  # (candidate of the item)
     rest: np.ndarray  # (block of one annotation): total worth, or its log, after the block
-    member_worth: np.ndarray  # (member of one block)
-    member_time: np.ndarray  # (member of one block)
+    member_worth: np.ndarray  # (member of one block): worths or their logs
+    member_time: np.ndarray  # (member of one block): log arrivals
     table: OrderTable
+    offset: np.ndarray  # (wait of the item), for `lead`
+    count: np.ndarray  # (wait of the item), for `lead`
 
 
-def race_track(annotations: DistinctAnnotations) -> RaceTrack:
-    """Return work space that is large enough for every item of the annotations."""
-    widest = int(np.diff(annotations.candidate_start).max())
-    longest = int(np.diff(annotations.block_start).max())
-    size = 2 ** min(int(np.diff(annotations.member_start).max()), MAX_ORDERED)
+@nb.njit(error_model="numpy")
+def race_track(annotations: DistinctAnnotations, first: int, last: int) -> RaceTrack:
+    """Return work space for the items from `first` to before `last`."""
+    widest, longest, largest, waits = 1, 1, 1, 0
+    for i in range(first, last):
+        widest = max(widest, annotations.candidate_start[i + 1] - annotations.candidate_start[i])
+        item_waits = 2  # the prior, and the first waits that all annotations have in common
+        for a in range(annotations.annotation_start[i], annotations.annotation_start[i + 1]):
+            start, stop = annotations.block_start[a], annotations.block_start[a + 1]
+            longest = max(longest, stop - start)
+            for b in range(start, stop - 1):
+                size = annotations.member_start[b + 1] - annotations.member_start[b]
+                largest = max(largest, size)
+                item_waits += size * annotations.multiplicity[a] if size > 1 else 1
+        waits = max(waits, item_waits)
+    subsets = 1 << min(largest, MAX_ORDERED)
     return RaceTrack(
-        worth=np.empty(widest),
-        exposure=np.empty(widest),
-        rest=np.empty(longest),
-        member_worth=np.empty(widest),
-        member_time=np.empty(widest),
-        table=(np.empty(size), np.empty(size), np.empty(size, np.int64)),
+        np.empty(widest),
+        np.empty(widest),
+        np.empty(longest),
+        np.empty(widest),
+        np.empty(widest),
+        (np.empty(subsets), np.empty(subsets), np.empty(subsets, np.int64)),
+        np.empty(waits),
+        np.empty(waits),
     )
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(error_model="numpy")
 def draw_exposures(
-    rng: np.random.Generator,
+    rng: np.ndarray,
     item: int,
     annotations: DistinctAnnotations,
     log_worth: np.ndarray,
     track: RaceTrack,
 ) -> None:
-    """Draw the races of one item's annotations, and leave the log exposures in ``track.exposure``.
+    """Draw the races of one item's annotations; leave the log exposures in ``track.exposure``.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
+    rng : ndarray of uint64, shape (4,)
+        Stream, advanced in place.
     item : int
         The item.
     annotations : DistinctAnnotations
-        What its raters said.
+        What the raters of all items said.
     log_worth : ndarray, shape (candidate of the item,)
         Log worths, on any scale.
     track : RaceTrack
-        Work space; its first entries of ``exposure`` are the result, -inf where nobody raced.
+        Work space; the first entries of ``exposure`` are the result, -inf where nothing was ranked.
     """
     n = len(log_worth)
+    exposure = track.exposure
     first = annotations.candidate_start[item]
-    exposure = track.exposure[:n]
     largest = log_worth.max()
-    if largest - _smallest(log_worth, annotations.wins[first : first + n]) > SAFE_LOG_RANGE:
+    if largest - smallest_racing(log_worth, annotations.wins, first, -1) > SAFE_LOG_RANGE:
+        exposure[:n] = -np.inf
         _race_in_logs(rng, item, annotations, log_worth, track)
         return
     for k in range(n):
         track.worth[k] = math.exp(log_worth[k] - largest)
+        exposure[k] = 0.0
     _race(rng, item, annotations, track)
     for k in range(n):
         exposure[k] = math.log(exposure[k]) - largest
 
 
-@nb.njit(cache=True)
-def _smallest(log_worth, wins):
-    """Return the smallest log worth that a sum of racing worths can consist of.
+@nb.njit(error_model="numpy", inline="always")
+def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: int) -> float:
+    """Return the smallest log worth that a sum over racing candidates can consist of.
 
     Whoever is never ranked races to the end of every race: of those the largest decides.
+
+    Parameters
+    ----------
+    log_worth : ndarray, shape (candidate of the item,)
+        Log worths.
+    wins : ndarray, shape (candidate,)
+        How often each candidate of all items is ranked.
+    first : int
+        First candidate of the item.
+    apart : int
+        A candidate to leave out, or -1.
+
+    Returns
+    -------
+    float
+        Log worth.
     """
     ranked, unranked = np.inf, -np.inf
     for k in range(len(log_worth)):
-        if wins[k] > 0.0:
-            ranked = min(ranked, log_worth[k])
-        else:
-            unranked = max(unranked, log_worth[k])
-    return ranked if unranked == -np.inf else min(ranked, unranked)
+        if k != apart:
+            if wins[first + k] > 0.0:
+                ranked = min(ranked, log_worth[k])
+            else:
+                unranked = max(unranked, log_worth[k])
+    if unranked > -np.inf:
+        ranked = min(ranked, unranked)
+    return ranked
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(error_model="numpy", inline="always")
 def _race(rng, item, annotations, track):
-    """Fill ``track.exposure`` from the relative worths ``track.worth``."""
-    _, annotation_start, multiplicity, block_start, member_start, member, _ = annotations
+    """Add the exposures under the relative worths ``track.worth``."""
+    block_start, member_start = annotations.block_start, annotations.member_start
+    member, multiplicity = annotations.member, annotations.multiplicity
     worth, exposure, rest = track.worth, track.exposure, track.rest
-    exposure[:] = 0.0
-    for a in range(annotation_start[item], annotation_start[item + 1]):
+    for a in range(annotations.annotation_start[item], annotations.annotation_start[item + 1]):
         first, last = block_start[a], block_start[a + 1] - 1
         racing = 0.0
         for b in range(last, first - 1, -1):
@@ -126,50 +162,56 @@ def _race(rng, item, annotations, track):
                 racing += worth[member[q]]
         elapsed = 0.0
         for b in range(first, last):
-            start, stop = member_start[b], member_start[b + 1]
-            if stop - start == 1:
-                k = member[start]
-                wait = rng.standard_gamma(float(multiplicity[a]))
+            k = member[member_start[b]]
+            if member_start[b + 1] - member_start[b] == 1:
+                wait = standard_gamma(rng, float(multiplicity[a]))
                 elapsed += wait / (worth[k] + rest[b - first])
                 exposure[k] += elapsed
             else:
-                block = member[start:stop]
-                for k in block:
-                    exposure[k] += elapsed
+                block = member[member_start[b] : member_start[b + 1]]
+                for j in range(len(block)):
+                    exposure[block[j]] += elapsed
                 elapsed += _race_tied(rng, block, rest[b - first], multiplicity[a], track)
         for q in range(member_start[last], member_start[last + 1]):
             exposure[member[q]] += elapsed
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(error_model="numpy")
 def _race_tied(rng, block, rest, copies, track):
     """Race a tied block from its start, add the members' exposures, and return the duration."""
     n = len(block)
-    worth, time = track.member_worth[:n], track.member_time[:n]
-    if n <= MAX_ORDERED:
-        for j in range(n):
-            worth[j] = track.worth[block[j]]
-        duration = draw_arrivals(rng, worth, rest, copies, track.table, time)
-        for j in range(n):
-            track.exposure[block[j]] += time[j]
-        return duration
+    worth, time, exposure = track.member_worth[:n], track.member_time[:n], track.exposure
     duration = 0.0
-    for j in range(n):
-        worth[j] = math.log(track.worth[block[j]])
-    for _ in range(copies):
-        duration += math.exp(draw_log_arrivals(rng, worth, math.log(rest), time))
+    if n > MAX_ORDERED:
         for j in range(n):
-            track.exposure[block[j]] += math.exp(time[j])
+            worth[j] = math.log(track.worth[block[j]])
+        for _ in range(copies):
+            duration += math.exp(draw_log_arrivals(rng, worth, math.log(rest), time))
+            for j in range(n):
+                exposure[block[j]] += math.exp(time[j])
+        return duration
+    for j in range(n):
+        worth[j] = track.worth[block[j]]
+    draw_orders(rng, worth, rest, copies, track.table)
+    _, racing, visits = track.table
+    for members in range(1, 1 << n):
+        if visits[members] > 0:
+            # Everyone still racing waits together: one Gamma sums the waits of all copies.
+            wait = standard_gamma(rng, float(visits[members])) / racing[members]
+            duration += wait
+            for j in range(n):
+                if members >> j & 1:
+                    exposure[block[j]] += wait
     return duration
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(error_model="numpy")
 def _race_in_logs(rng, item, annotations, log_worth, track):
-    """Fill ``track.exposure`` with log exposures, whatever the range of the worths."""
-    _, annotation_start, multiplicity, block_start, member_start, member, _ = annotations
+    """Add the exposures, as logs, under worths of any range."""
+    block_start, member_start = annotations.block_start, annotations.member_start
+    member, multiplicity = annotations.member, annotations.multiplicity
     exposure, rest = track.exposure, track.rest
-    exposure[:] = -np.inf
-    for a in range(annotation_start[item], annotation_start[item + 1]):
+    for a in range(annotations.annotation_start[item], annotations.annotation_start[item + 1]):
         first, last = block_start[a], block_start[a + 1] - 1
         racing = -np.inf
         for b in range(last, first - 1, -1):
@@ -178,24 +220,30 @@ def _race_in_logs(rng, item, annotations, log_worth, track):
                 racing = log_add(racing, log_worth[member[q]])
         elapsed = -np.inf
         for b in range(first, last):
-            block = member[member_start[b] : member_start[b + 1]]
-            if len(block) == 1:
-                k = block[0]
+            k = member[member_start[b]]
+            if member_start[b + 1] - member_start[b] == 1:
                 wait = log_standard_gamma(rng, float(multiplicity[a]))
                 elapsed = log_add(elapsed, wait - log_add(log_worth[k], rest[b - first]))
                 exposure[k] = log_add(exposure[k], elapsed)
-                continue
-            for k in block:
-                exposure[k] = log_add(exposure[k], elapsed)
-            n = len(block)
-            worth, time = track.member_worth[:n], track.member_time[:n]
-            for j in range(n):
-                worth[j] = log_worth[block[j]]
-            for _ in range(multiplicity[a]):
-                arrival = draw_log_arrivals(rng, worth, rest[b - first], time)
-                elapsed = log_add(elapsed, arrival)
-                for j in range(n):
-                    exposure[block[j]] = log_add(exposure[block[j]], time[j])
+            else:
+                block = member[member_start[b] : member_start[b + 1]]
+                for j in range(len(block)):
+                    track.member_worth[j] = log_worth[block[j]]
+                    exposure[block[j]] = log_add(exposure[block[j]], elapsed)
+                duration = _race_tied_in_logs(rng, block, rest[b - first], multiplicity[a], track)
+                elapsed = log_add(elapsed, duration)
         for q in range(member_start[last], member_start[last + 1]):
-            k = member[q]
-            exposure[k] = log_add(exposure[k], elapsed)
+            exposure[member[q]] = log_add(exposure[member[q]], elapsed)
+
+
+@nb.njit(error_model="numpy")
+def _race_tied_in_logs(rng, block, log_rest, copies, track):
+    """Race a tied block by its horizon, add the log exposures, and return the log duration."""
+    n = len(block)
+    log_worth, log_time = track.member_worth[:n], track.member_time[:n]
+    duration = -np.inf
+    for _ in range(copies):
+        duration = log_add(duration, draw_log_arrivals(rng, log_worth, log_rest, log_time))
+        for j in range(n):
+            track.exposure[block[j]] = log_add(track.exposure[block[j]], log_time[j])
+    return duration

@@ -24,7 +24,10 @@ import math
 import numba as nb
 import numpy as np
 
-__all__ = ["MAX_ORDERED", "OrderTable", "draw_arrivals", "draw_log_arrivals"]
+from .log_concave import log_concave_sampler
+from .random_stream import standard_exponential, uniform
+
+__all__ = ["MAX_ORDERED", "OrderTable", "draw_log_arrivals", "draw_orders"]
 
 MAX_ORDERED = 8
 """Largest block whose orders are drawn; the worths may differ by a factor exp(80) without overflow
@@ -35,24 +38,19 @@ UNIFORM_BELOW, UNTRUNCATED_ABOVE = -37.0, 5.8
 uniform, or not truncated at all: exp(5.8) = 330 mean times, where expm1 is far from overflow."""
 
 OrderTable = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Work space of the order draw: R, total racing worth, and number of copies of every subset."""
+"""Work space of the order draw: R, racing worth, and visits, of every subset of a block."""
 
 
-@nb.njit(cache=True, error_model="numpy")
-def draw_arrivals(
-    rng: np.random.Generator,
-    worth: np.ndarray,
-    rest: float,
-    copies: int,
-    table: OrderTable,
-    exposure: np.ndarray,
-) -> float:
-    """Draw the race of a small block, by order, for several identical annotations at once.
+@nb.njit(error_model="numpy")
+def draw_orders(
+    rng: np.ndarray, worth: np.ndarray, rest: float, copies: int, table: OrderTable
+) -> None:
+    """Draw the orders of arrival in a small block, for several identical annotations at once.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
+    rng : ndarray of uint64, shape (4,)
+        Stream, advanced in place.
     worth : ndarray, shape (member,)
         Worths of the block's members, at most `MAX_ORDERED`.
     rest : float
@@ -60,14 +58,9 @@ def draw_arrivals(
     copies : int
         Number of independent races.
     table : OrderTable
-        Three arrays of 2**member elements, overwritten.
-    exposure : ndarray, shape (member,)
-        Overwritten with the time each member raced, summed over the races.
-
-    Returns
-    -------
-    float
-        Duration of the races, summed.
+        Work space. Afterwards, for every subset of the members (as a bit mask), `racing` is its
+        total worth with the rest, and `visits` how many copies reach the state in which it, and
+        it alone, still races.
     """
     recursion, racing, visits = table
     n_members = len(worth)
@@ -84,29 +77,17 @@ def draw_arrivals(
         recursion[members] = ways / racing[members]
         visits[members] = 0
     visits[everyone] = copies
-
-    exposure[:] = 0.0
-    duration = 0.0
     for members in range(everyone, 0, -1):
-        if visits[members] == 0:
-            continue
-        # All copies in this state wait equally long on average: one Gamma is the sum of the waits.
-        wait = rng.standard_gamma(float(visits[members])) / racing[members]
-        duration += wait
-        for s in range(n_members):
-            if members >> s & 1:
-                exposure[s] += wait
         if members & (members - 1):  # the last member has no choice
             _leave(rng, members, recursion, racing, visits)
-    return duration
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(error_model="numpy")
 def _leave(rng, members, recursion, racing, visits):
     """Send every copy in the state `members` to the state without the member that arrives next."""
     ways = recursion[members] * racing[members]
     for _ in range(visits[members]):
-        u = rng.random() * ways
+        u = uniform(rng) * ways
         chosen = 0
         left = members
         while left:
@@ -119,16 +100,16 @@ def _leave(rng, members, recursion, racing, visits):
         visits[members ^ chosen] += 1
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(error_model="numpy")
 def draw_log_arrivals(
-    rng: np.random.Generator, log_worth: np.ndarray, log_rest: float, log_arrival: np.ndarray
+    rng: np.ndarray, log_worth: np.ndarray, log_rest: float, log_arrival: np.ndarray
 ) -> float:
     """Draw the race of a block of any size and worths over any range, by its horizon t.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
+    rng : ndarray of uint64, shape (4,)
+        Stream, advanced in place.
     log_worth : ndarray, shape (member,)
         Log worths of the block's members.
     log_rest : float
@@ -141,24 +122,27 @@ def draw_log_arrivals(
     float
         Log of the last arrival.
     """
-    log_horizon = _draw_log_horizon(rng, log_worth, log_rest)
+    # Start at an upper bound of the mode, which solves exp(x) Z = 1 + elasticities in (0, 1).
+    start = math.log(len(log_worth) + 1.0) - log_rest
+    log_horizon = _draw_log_horizon(rng, (log_worth, log_rest), start)
     last = -np.inf
     for k in range(len(log_worth)):
         log_rate = log_worth[k] + log_horizon
         if log_rate < UNIFORM_BELOW:
-            log_arrival[k] = log_horizon + math.log(1.0 - rng.random())
+            log_arrival[k] = log_horizon + math.log(uniform(rng))
         elif log_rate > UNTRUNCATED_ABOVE:
-            log_arrival[k] = math.log(rng.standard_exponential()) - log_worth[k]
+            log_arrival[k] = math.log(standard_exponential(rng)) - log_worth[k]
         else:
             mass = math.expm1(-math.exp(log_rate))
-            log_arrival[k] = math.log(-math.log1p(rng.random() * mass)) - log_worth[k]
+            log_arrival[k] = math.log(-math.log1p(uniform(rng) * mass)) - log_worth[k]
         last = max(last, log_arrival[k])
     return last
 
 
-@nb.njit(cache=True, error_model="numpy")
-def _log_density(x, log_worth, log_rest):
-    """Return log density of x = log t, up to a constant, and its first two derivatives."""
+@nb.njit(error_model="numpy")
+def _log_density(x, parameters):
+    """Return the log density of x = log t, up to a constant, and its first two derivatives."""
+    log_worth, log_rest = parameters
     after = math.exp(x + log_rest)
     value, slope, curvature = x - after, 1.0 - after, -after
     for k in range(len(log_worth)):
@@ -176,41 +160,4 @@ def _log_density(x, log_worth, log_rest):
     return value, slope, curvature
 
 
-@nb.njit(cache=True, error_model="numpy")
-def _draw_log_horizon(rng, log_worth, log_rest):
-    """Draw log t by rejection from a cap and two tangents; exact wherever the tangents touch."""
-    # The mode solves exp(x) Z = 1 + sum of elasticities in (0, 1): a bracket for Newton.
-    low, high = -log_rest, math.log(len(log_worth) + 1.0) - log_rest
-    x = high
-    value, slope, curvature = _log_density(x, log_worth, log_rest)
-    while abs(slope) > 1e-3:
-        if slope > 0.0:
-            low = x
-        else:
-            high = x
-        x -= slope / curvature
-        if not low < x < high:
-            x = 0.5 * (low + high)
-        value, slope, curvature = _log_density(x, log_worth, log_rest)
-    step = 1.2 / math.sqrt(-curvature)
-    left, left_slope, _ = _log_density(x - step, log_worth, log_rest)
-    right, right_slope, _ = _log_density(x + step, log_worth, log_rest)
-    # By concavity nothing between the two points of contact is above the cap.
-    cap = value + abs(slope) * step
-    rise = x - step + (cap - left) / left_slope
-    fall = x + step + (cap - right) / right_slope
-    left_mass, middle_mass = 1.0 / left_slope, fall - rise
-    total = left_mass + middle_mass - 1.0 / right_slope
-    while True:
-        u = rng.random() * total
-        below = rng.standard_exponential()  # of a uniform height under the envelope
-        if u < left_mass:
-            tail = rng.standard_exponential()
-            y, height = rise - tail / left_slope, cap - tail
-        elif u < left_mass + middle_mass:
-            y, height = rise + (u - left_mass), cap
-        else:
-            tail = rng.standard_exponential()
-            y, height = fall - tail / right_slope, cap - tail
-        if height - below <= _log_density(y, log_worth, log_rest)[0]:
-            return y
+_draw_log_horizon = log_concave_sampler(_log_density)

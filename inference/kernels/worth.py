@@ -6,7 +6,8 @@ With the arrival times of `race` as latent variables the conditionals are
 
     exposures | w              `race.draw_exposures`
     w_k | exposures            Gamma(a_k + wins_k, b_k + exposure_k)
-    c with w = c v | v         Gamma(sum_k a_k, sum_k b_k v_k)      [the likelihood knows no total]
+    common factor of all but the leader | the rest, without arrival times and total    `lead`
+    c with w = c v | v         Gamma(sum_k a_k, sum_k b_k v_k)    (the likelihood knows no total)
 
 The state is log w: at shapes such as 1/419 the worths themselves would underflow.
 
@@ -24,18 +25,15 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from .annotations import DistinctAnnotations
-from .log_gamma import log_add, log_standard_gamma
-from .race import RaceTrack, draw_exposures
+from .gamma import log_add, log_standard_gamma
+from .lead import draw_lead
+from .posterior import WorthPosterior
+from .race import RaceTrack, draw_exposures, race_track
 
-__all__ = ["Schedule", "WorthPrior", "draw_prior_worth", "sample_item", "update_worth"]
+__all__ = ["Schedule", "sample_item", "sweep_items", "update_worth"]
 
-
-class WorthPrior(NamedTuple):
-    """Independent Gamma priors of all worths."""
-
-    shape: np.ndarray  # (candidate,)
-    log_rate: np.ndarray  # (candidate,)
+# Only what Python calls is cached, here: numba's cache knows this file, not what it imports, so that
+# an edited kernel is compiled anew after this file is touched.
 
 
 class Schedule(NamedTuple):
@@ -45,12 +43,11 @@ class Schedule(NamedTuple):
     thin: int
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(error_model="numpy")
 def update_worth(
-    rng: np.random.Generator,
+    rng: np.ndarray,
     item: int,
-    annotations: DistinctAnnotations,
-    prior: WorthPrior,
+    posterior: WorthPosterior,
     log_worth: np.ndarray,
     track: RaceTrack,
 ) -> None:
@@ -58,76 +55,93 @@ def update_worth(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
+    rng : ndarray of uint64, shape (4,)
+        Stream, advanced in place.
     item : int
         The item.
-    annotations : DistinctAnnotations
-        What the raters of all items said.
-    prior : WorthPrior
-        Priors of the worths of all items.
+    posterior : WorthPosterior
+        Annotations and priors of all items.
     log_worth : ndarray, shape (candidate of the item,)
         Log worths of this item, replaced in place.
     track : RaceTrack
         Work space.
     """
+    annotations = posterior.annotations
     first = annotations.candidate_start[item]
     draw_exposures(rng, item, annotations, log_worth, track)
     for k in range(len(log_worth)):
-        shape = prior.shape[first + k] + annotations.wins[first + k]
-        log_rate = log_add(prior.log_rate[first + k], track.exposure[k])
+        shape = posterior.shape[first + k] + annotations.wins[first + k]
+        log_rate = log_add(posterior.log_rate[first + k], track.exposure[k])
         log_worth[k] = log_standard_gamma(rng, shape) - log_rate
-    _update_total(rng, first, prior, log_worth)
+    draw_lead(rng, item, posterior, log_worth, track)
+    _draw_total(rng, first, posterior, log_worth)
 
 
-@nb.njit(cache=True, error_model="numpy")
-def _update_total(rng, first, prior, log_worth):
-    """Redraw the common factor of an item's worths."""
-    shape, log_total = 0.0, -np.inf
+@nb.njit(error_model="numpy")
+def _draw_total(rng, first, posterior, log_worth):
+    """Redraw the common factor of all worths of an item, of which the likelihood knows nothing."""
+    shape, mean_total = 0.0, 0.0
     largest = log_worth.max()
-    total = 0.0
     for k in range(len(log_worth)):
-        shape += prior.shape[first + k]
-        total += math.exp(log_worth[k] - largest + prior.log_rate[first + k])
-    log_total = largest + math.log(total)
-    log_worth += log_standard_gamma(rng, shape) - log_total
-
-
-@nb.njit(cache=True, error_model="numpy")
-def draw_prior_worth(
-    rng: np.random.Generator, first: int, prior: WorthPrior, log_worth: np.ndarray
-) -> None:
-    """Draw the log worths of one item from their prior, in place; its candidates start at `first`."""
+        shape += posterior.shape[first + k]
+        mean_total += math.exp(log_worth[k] - largest + posterior.log_rate[first + k])
+    shift = log_standard_gamma(rng, shape) - math.log(mean_total) - largest
     for k in range(len(log_worth)):
-        log_worth[k] = log_standard_gamma(rng, prior.shape[first + k]) - prior.log_rate[first + k]
+        log_worth[k] += shift
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def sample_item(rng, item, annotations, prior, schedule, track, draws):
-    """Run one chain of one item from a draw of its prior.
+def sample_item(
+    rng: np.ndarray,
+    item: int,
+    posterior: WorthPosterior,
+    schedule: Schedule,
+    draws: np.ndarray,
+) -> None:
+    """Run one chain of one item, from a draw of its prior.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
+    rng : ndarray of uint64, shape (4,)
         Stream of this chain and item.
     item : int
         The item.
-    annotations : DistinctAnnotations
-        What the raters of all items said.
-    prior : WorthPrior
-        Priors of the worths of all items.
+    posterior : WorthPosterior
+        Annotations and priors of all items.
     schedule : Schedule
         Warm-up and thinning.
-    track : RaceTrack
-        Work space.
     draws : ndarray, shape (draw, candidate of the item)
         Overwritten with the log worths after every ``schedule.thin`` sweeps.
     """
+    track = race_track(posterior.annotations, item, item + 1)
+    first = posterior.annotations.candidate_start[item]
     log_worth = np.empty(draws.shape[1])
-    draw_prior_worth(rng, annotations.candidate_start[item], prior, log_worth)
+    for k in range(len(log_worth)):
+        log_draw = log_standard_gamma(rng, posterior.shape[first + k])
+        log_worth[k] = log_draw - posterior.log_rate[first + k]
     for _ in range(schedule.tune):
-        update_worth(rng, item, annotations, prior, log_worth, track)
+        update_worth(rng, item, posterior, log_worth, track)
     for d in range(draws.shape[0]):
         for _ in range(schedule.thin):
-            update_worth(rng, item, annotations, prior, log_worth, track)
-        draws[d] = log_worth
+            update_worth(rng, item, posterior, log_worth, track)
+        for k in range(len(log_worth)):
+            draws[d, k] = log_worth[k]
+
+
+@nb.njit(cache=True, error_model="numpy")
+def sweep_items(rng: np.ndarray, posterior: WorthPosterior, log_worth: np.ndarray) -> None:
+    """Make one Gibbs sweep of every item, in place.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream, advanced in place.
+    posterior : WorthPosterior
+        Annotations and priors of all items.
+    log_worth : ndarray, shape (candidate,)
+        Log worths, replaced in place.
+    """
+    start = posterior.annotations.candidate_start
+    track = race_track(posterior.annotations, 0, len(start) - 1)
+    for item in range(len(start) - 1):
+        update_worth(rng, item, posterior, log_worth[start[item] : start[item + 1]], track)

@@ -13,8 +13,8 @@ n_k - w_k e_k.
 References
 ----------
 Hunter (2004), MM algorithms for generalized Bradley-Terry models, Annals of Statistics 32(1),
-section 5, doi:10.1214/aos/1079120141. Caron and Doucet (2012), Efficient Bayesian inference for generalized
-Bradley-Terry models, JCGS 21(1), section 2, doi:10.1080/10618600.2012.638220.
+section 5, doi:10.1214/aos/1079120141. Caron and Doucet (2012), Efficient Bayesian inference for
+generalized Bradley-Terry models, JCGS 21(1), section 2, doi:10.1080/10618600.2012.638220.
 """
 
 import math

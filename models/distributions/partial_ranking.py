@@ -26,15 +26,23 @@ from importlib.util import find_spec
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pytensor.link.numba.dispatch.basic import numba_njit
+from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
+from .ranking_kernel import draw_ranking
 from .ranking_op import partial_ranking_logp
 
 if find_spec("jax"):
     from . import ranking_jax as ranking_jax
 
 __all__ = ["PartialRanking", "PartialRankingRV", "RankedCandidates", "RankedCandidatesRV"]
+
+NO_REPLICATES = (
+    "candidates='ranked' lays out only the categories that the observed rankings name; a replicate could name others, so it has "
+    "no prior or posterior predictive. Build the model with candidates='all' (the same posterior) to draw replicates"
+)
 
 
 class PartialRankingRV(RandomVariable):
@@ -47,16 +55,15 @@ class PartialRankingRV(RandomVariable):
 
     @classmethod
     def rng_fn(cls, rng, log_worth, sizes, reliability, size=None):
-        """Draw an order by perturbing the log worths with Gumbel noise, and cut it at the block sizes."""
-        batch = np.broadcast_shapes(log_worth.shape[:-1], sizes.shape[:-1])
+        """Draw rankings one after the other; `size` is the batch shape."""
+        batch = np.broadcast_shapes(log_worth.shape[:-1], sizes.shape[:-1], np.shape(reliability))
         batch = batch if size is None else tuple(size)
-        places = np.arange(log_worth.shape[-1])
-        candidate = places < sizes.sum(axis=-1, dtype=np.int64, keepdims=True)
-        noisy = log_worth + rng.gumbel(size=(*batch, len(places)))
-        rank = np.argsort(np.argsort(np.where(candidate, -noisy, np.inf), axis=-1), axis=-1)
-        ends = np.cumsum(sizes, axis=-1, dtype=np.int64)
-        block = (rank[..., None] >= ends[..., None, :]).sum(axis=-1)
-        return np.where(candidate, block, -1).astype(cls.dtype)
+        log_worth = np.broadcast_to(log_worth, (*batch, log_worth.shape[-1]))
+        sizes = np.broadcast_to(sizes, (*batch, sizes.shape[-1]))
+        block = np.empty(log_worth.shape, cls.dtype)
+        for index in np.ndindex(batch):
+            draw_ranking(rng, log_worth[index], sizes[index], block[index])
+        return block
 
 
 class RankedCandidatesRV(PartialRankingRV):
@@ -67,10 +74,23 @@ class RankedCandidatesRV(PartialRankingRV):
     @classmethod
     def rng_fn(cls, rng, log_worth, sizes, reliability, size=None):
         """Refuse: the candidates were read off the very rankings a replicate would replace."""
-        raise NotImplementedError(
-            "candidates='ranked' lays out only the categories that the observed rankings name; a replicate could name others, so "
-            "it has no prior or posterior predictive. Build the model with candidates='all' (the same posterior) to draw replicates"
-        )
+        raise ValueError(NO_REPLICATES)
+
+
+@numba_core_rv_funcify.register(PartialRankingRV)
+def _numba_partial_ranking(op, node):
+    @numba_njit
+    def random_fn(rng, log_worth, sizes, reliability):
+        block = np.empty(log_worth.shape[0], np.int16)
+        draw_ranking(rng, log_worth, sizes, block)
+        return block
+
+    return random_fn, 1
+
+
+@numba_core_rv_funcify.register(RankedCandidatesRV)
+def _numba_ranked_candidates(op, node):
+    raise ValueError(NO_REPLICATES)
 
 
 class PartialRanking(pm.Discrete):
@@ -94,14 +114,14 @@ class PartialRanking(pm.Discrete):
         parameters = [pt.as_tensor_variable(x) for x in (log_worth, sizes, reliability)]
         return super().dist(parameters, **kwargs)
 
-    def support_point(rv, size, log_worth, sizes, reliability):  # noqa: N805
+    def support_point(rv, size, log_worth, sizes, reliability):
         """Return the ranking in the order of the places."""
         ends = pt.cumsum(sizes, axis=-1)
         place = pt.arange(log_worth.shape[-1])
         block = (place[:, None] >= ends[..., None, :]).sum(axis=-1)
         return pt.broadcast_to(pt.where(place < ends[..., -1:], block, -1), rv.shape)
 
-    def logp(value, log_worth, sizes, reliability):  # noqa: N805
+    def logp(value, log_worth, sizes, reliability):
         """Return the log probability of block numbers, times the reliability."""
         return reliability * partial_ranking_logp(log_worth, value)
 

@@ -1,4 +1,4 @@
-"""Log probability and gradient of partial rankings, row by row: each block before everything after it.
+"""Partial rankings, row by row: log probability and gradient, and a replicate.
 
 A row whose worths lie within ``MODERATE`` of each other (in logs) is computed in worths relative to its largest; one that spans
 more, up to any number of orders of magnitude, in logs throughout.
@@ -9,7 +9,7 @@ import numpy as np
 
 from .tied_block import LARGEST_RECURSION, pair, race, recursion, single
 
-__all__ = ["rankings_log_p"]
+__all__ = ["draw_ranking", "rankings_log_p"]
 
 MODERATE = 300.0
 SAFE = 600.0  # log range within which a product of a block's worths neither under- nor overflows
@@ -51,7 +51,13 @@ def rankings_log_p(log_worth, block, log_p, gradient):
             log_p[row] = -np.inf
         elif largest - smallest < MODERATE:
             log_p[row] = _row_in_worths(
-                log_worth[row], order[:n], start[: n_blocks + 1], largest, work, table, gradient[row]
+                log_worth[row],
+                order[:n],
+                start[: n_blocks + 1],
+                largest,
+                work,
+                table,
+                gradient[row],
             )
         else:
             log_p[row] = _row_in_logs(
@@ -89,7 +95,7 @@ def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
         d_w[q] = 0.0
         if q >= n_ranked:
             z += w[q]
-    log_p, p = 0.0, 1.0
+    log_p = 0.0
     d_rest = np.empty(len(start))
     for b in range(len(start) - 2, -1, -1):
         first, size = start[b], start[b + 1] - start[b]
@@ -165,3 +171,33 @@ def _row_in_logs(log_worth, order, start, work, gradient):
         for q in range(first, first + size):
             log_z = np.logaddexp(log_z, log_worth[order[q]])
     return log_p
+
+
+@nb.njit(cache=True, error_model="numpy")
+def draw_ranking(rng, log_worth, sizes, block):
+    """Draw the order in which the candidates arrive, and cut it at the block sizes.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    log_worth : ndarray of float64, shape (place,)
+        Log worths: an exponential time of rate w has the log of a standard one, less log w.
+    sizes : ndarray of int, shape (block,)
+        Sizes of the blocks; their sum is the number of candidates.
+    block : ndarray of int, shape (place,)
+        Receives the block numbers; -1 in the places after the candidates.
+    """
+    n = 0
+    for size in sizes:
+        n += size
+    log_time = np.empty(n)
+    for k in range(n):
+        log_time[k] = np.log(rng.standard_exponential()) - log_worth[k]
+    order = np.argsort(log_time)
+    block[n:] = -1
+    arrived = 0
+    for b in range(len(sizes)):
+        for _ in range(sizes[b]):
+            block[order[arrived]] = b
+            arrived += 1

@@ -1,8 +1,8 @@
-"""One tied block of a ranking under Plackett-Luce: the probability that its members come before everything left.
+r"""One tied block of a ranking under Plackett-Luce: the probability that its members come before everything left.
 
 For a block B of worths w_k before a remaining worth Z,
 
-    p(B before the rest) = prod_B w_k R(B),   R(A) = sum_{a in A} R(A \\ a) / (Z + w(A)),   R(empty) = 1        (recursion)
+    p(B before the rest) = prod_B w_k R(B),   R(A) = sum_{a in A} R(A \ a) / (Z + w(A)),   R(empty) = 1        (recursion)
                          = integral_0^inf  Z exp(-Z t) prod_B (1 - exp(-w_k t)) dt                            (race)
 
 The recursion is the sum over all orders of the block, subset by subset: 2^|B| terms. In the race every candidate arrives after

@@ -111,7 +111,9 @@ def worth_prior(layout: Layout) -> TensorVariable:
         dims = ("annotation", "place")
         return pt.log(worth)[pm.Data("candidate_of_place", layout.candidates.place, dims=dims)]
     worth = pm.Gamma("worth", layout.concentration, 1.0, dims=("item", "category"))
-    pm.Deterministic("plausibility", worth / worth.sum(-1, keepdims=True), dims=("item", "category"))
+    pm.Deterministic(
+        "plausibility", worth / worth.sum(-1, keepdims=True), dims=("item", "category")
+    )
     return pt.log(worth)[layout.rankings.annotation_item]
 
 

@@ -1,0 +1,92 @@
+"""Exact draws from a log-concave density on the line, by rejection from a cap and two tangents.
+
+A log-concave function lies below each of its tangents. The envelope is the tangent at a point on
+either side of the mode, cut off at a cap; whatever the points are, the draw is exact.
+"""
+
+import math
+from collections.abc import Callable
+
+import numba as nb
+import numpy as np
+
+from .random_stream import standard_exponential, uniform
+
+__all__ = ["log_concave_sampler"]
+
+
+def log_concave_sampler(density: Callable) -> Callable:
+    """Compile the sampler of a family of smooth log-concave densities.
+
+    Parameters
+    ----------
+    density : compiled function
+        ``density(x, parameters) -> (value, slope, curvature)`` of the log density, up to a
+        constant.
+
+    Returns
+    -------
+    compiled function
+        ``draw(rng, parameters, start) -> float``: one draw; the mode is searched from `start`.
+    """
+
+    @nb.njit(error_model="numpy")
+    def near_mode(parameters, x):
+        """Return a point within a tenth of a standard deviation of the mode, and the density."""
+        low, high = -np.inf, np.inf
+        value, slope, curvature = density(x, parameters)
+        while slope * slope > -0.01 * curvature:
+            if slope > 0.0:
+                low = x
+            else:
+                high = x
+            # Far out, where the density is straight, Newton would leap; two units are enough there.
+            x += min(max(-slope / curvature, -2.0), 2.0)
+            if not low < x < high:
+                x = 0.5 * (low + high)
+            value, slope, curvature = density(x, parameters)
+        return x, value, slope, curvature
+
+    @nb.njit(error_model="numpy")
+    def draw(rng, parameters, start):
+        """Draw once."""
+        x, value, slope, curvature = near_mode(parameters, start)
+        left = right = 1.2 / math.sqrt(-curvature)
+        left_value, left_slope, _ = density(x - left, parameters)
+        while left_slope <= 0.0:
+            left *= 2.0
+            left_value, left_slope, _ = density(x - left, parameters)
+        right_value, right_slope, _ = density(x + right, parameters)
+        while right_slope >= 0.0:
+            right *= 2.0
+            right_value, right_slope, _ = density(x + right, parameters)
+
+        # By concavity nothing between the two points is above the cap.
+        cap = value + abs(slope) * max(left, right)
+        rise = x - left + (cap - left_value) / left_slope
+        fall = x + right + (cap - right_value) / right_slope
+        if rise > fall:
+            rise = fall = 0.5 * (rise + fall)
+        while True:
+            y, depth = _propose(rng, rise, fall, 1.0 / left_slope, -1.0 / right_slope)
+            below = standard_exponential(rng)  # of a uniform height under the envelope
+            if cap - depth - below <= density(y, parameters)[0]:
+                return y
+
+    return draw
+
+
+@nb.njit(error_model="numpy", inline="always")
+def _propose(rng, rise, fall, left_mass, right_mass):
+    """Draw from the envelope; return the point and how far the envelope is below its cap there."""
+    u = uniform(rng) * (left_mass + (fall - rise) + right_mass)
+    depth = 0.0
+    if u < left_mass:
+        depth = standard_exponential(rng)
+        y = rise - depth * left_mass
+    elif u < left_mass + (fall - rise):
+        y = rise + (u - left_mass)
+    else:
+        depth = standard_exponential(rng)
+        y = fall + depth * right_mass
+    return y, depth

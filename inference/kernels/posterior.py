@@ -1,0 +1,53 @@
+"""What the worths of all items depend on, in a form that compiled code can read."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .annotations import DistinctAnnotations
+
+__all__ = ["WorthPosterior", "worth_posterior"]
+
+
+class WorthPosterior(NamedTuple):
+    """Annotations, and the Gamma(shape, rate) priors of the worths."""
+
+    annotations: DistinctAnnotations
+    shape: np.ndarray  # (candidate,)
+    log_rate: np.ndarray  # (candidate,)
+
+
+def worth_posterior(
+    annotations: DistinctAnnotations, shape: np.ndarray | float, rate: np.ndarray | float = 1.0
+) -> WorthPosterior:
+    """Spread the prior over the candidates.
+
+    Parameters
+    ----------
+    annotations : DistinctAnnotations
+        What the raters said.
+    shape, rate : ndarray, shape () or (candidate,)
+        Shapes and rates of the Gamma priors.
+
+    Returns
+    -------
+    WorthPosterior
+        The arguments of the kernels.
+
+    Raises
+    ------
+    ValueError
+        If a shape or rate is not a positive finite number.
+    """
+    n_candidates = len(annotations.wins)
+    for name, value in (("shape", np.asarray(shape)), ("rate", np.asarray(rate))):
+        wrong = ~((value > 0) & (value < np.inf))
+        if wrong.any():
+            raise ValueError(
+                f"{name}={value[wrong].flat[0]:g} of the Gamma prior must be positive and finite"
+            )
+    return WorthPosterior(
+        annotations,
+        np.array(np.broadcast_to(shape, n_candidates), np.float64),
+        np.array(np.broadcast_to(np.log(rate), n_candidates), np.float64),
+    )

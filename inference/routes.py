@@ -1,0 +1,201 @@
+"""The table law -> sampler, and what each sampler leaves in a tree."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from rich.progress import Progress
+
+from .densities import ranking_log_likelihood, worth_log_prior
+from .groups import as_dataset
+from .kernels.annotations import distinct_annotations
+from .kernels.posterior import worth_posterior
+from .steps.reading import NotConjugate, RankingLikelihood, gamma_parameters, read_rankings
+from .worth_chains import (
+    ChainPlan,
+    draw_log_worths,
+    draw_prior_log_worths,
+    item_keys,
+    pilot_thinning,
+    plausibilities,
+)
+
+__all__ = ["Draws", "Route", "draw_with_nuts", "route_of"]
+
+SWEEPS_BEFORE = 200  # default warm-up of Gibbs
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What `sample` was asked for."""
+
+    draws: int
+    tune: int | None
+    chains: int
+    cores: int | None
+    seed: int
+    progressbar: bool
+    thin: int | Literal["pilot"]
+    dtype: Literal["float32", "float64"]
+    densities: bool
+
+
+@dataclass(frozen=True)
+class Route:
+    """How a model is drawn: its name, the method, the sentence that says why, and the sampler."""
+
+    name: str
+    method: str
+    reason: str
+    draw: Callable[[pm.Model, Draws], dict[str, xr.Dataset]]
+
+
+def route_of(model: pm.Model) -> Route:
+    """Recognise a model by its graph.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        Any model.
+
+    Returns
+    -------
+    Route
+        The fastest sampler that is exact for it.
+    """
+    if _is_independent(model):
+        reason = "nothing is observed and the worths are independent Gammas"
+        return Route("prirn", "exact", reason, draw_independently)
+    try:
+        likelihood = read_rankings(model)
+        gamma_parameters(likelihood.worth)
+        if len(model.free_RVs) > 1:
+            raise NotConjugate("the model has free variables besides the worths; use WorthGibbs as a step of pm.sample")
+    except NotConjugate as refusal:
+        name = "tempered_plackett_luce" if _is_tempered(model) else "pm.Model"
+        return Route(name, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {}))
+    reason = "Gamma worths behind partial rankings with whole reliabilities are conjugate"
+    return Route("plackett_luce", "gibbs", reason, draw_with_gibbs)
+
+
+def _is_independent(model: pm.Model) -> bool:
+    """Tell whether the only random variable is a Gamma ``worth`` of flat candidates with constant parameters."""
+    if model.observed_RVs or model.potentials or [rv.name for rv in model.free_RVs] != ["worth"]:
+        return False
+    if "candidate_item" not in model.named_vars:
+        return False
+    try:
+        gamma_parameters(model.free_RVs[0])
+    except (NotConjugate, ValueError):
+        return False
+    return True
+
+
+def _is_tempered(model: pm.Model) -> bool:
+    """Tell whether the model is laid out like ours but has its reliability inside the law."""
+    names = model.named_vars
+    return {"reliability", "observed_ranking", "worth", "other_size"} <= set(names)
+
+
+def draw_independently(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
+    """Draw independent worths."""
+    shape, rate = gamma_parameters(model["worth"])
+    start = np.searchsorted(model["candidate_item"].get_value(), np.arange(len(model.coords["item"]) + 1))
+    chains = ChainPlan(plan.chains, plan.draws, 0, plan.seed, plan.cores, plan.dtype)
+    keys = item_keys(np.asarray(model.coords["item"]))
+    log_worth = draw_prior_log_worths(shape, rate, start, keys, chains)
+    return _posterior_groups(model, log_worth, start)
+
+
+def draw_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
+    """Draw worths by the compiled Gibbs loop."""
+    likelihood = read_rankings(model)
+    shape, rate = gamma_parameters(likelihood.worth)
+    annotations = distinct_annotations(
+        likelihood.block, likelihood.candidate, likelihood.reliability, len(shape)
+    )
+    start = annotations.candidate_start
+    posterior = worth_posterior(annotations, shape, rate)
+    tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
+    chains = ChainPlan(plan.chains, plan.draws, tune, plan.seed, plan.cores, plan.dtype)
+    keys = item_keys(np.asarray(model.coords.get("item", range(len(start) - 1))))
+    thinning = pilot_thinning(posterior, keys, chains) if plan.thin == "pilot" else plan.thin
+    with Progress(disable=not plan.progressbar, transient=True) as progress:
+        task = progress.add_task("Gibbs sweeps", total=plan.chains * len(keys))
+        log_worth = draw_log_worths(
+            posterior, keys, thinning, chains, lambda done: progress.advance(task, done)
+        )
+    groups = _densities(model, likelihood, log_worth, plan) if plan.densities else {}
+    stats = xr.Dataset({"thinning": ("item", np.broadcast_to(thinning, len(keys)).astype(np.int64))})
+    return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
+
+
+def _densities(
+    model: pm.Model, likelihood: RankingLikelihood, log_worth: np.ndarray, plan: Draws
+) -> dict[str, xr.Dataset]:
+    """Return the groups of pointwise densities of the draws."""
+    pointwise = ranking_log_likelihood(log_worth, likelihood.candidate, likelihood.block, plan.cores)
+    prior = worth_log_prior(log_worth, *gamma_parameters(likelihood.worth), plan.cores)
+    name = likelihood.worth.name
+    dims = ("chain", "draw")
+    observed = model.observed_RVs[0].name
+    by_annotation = xr.DataArray(pointwise, dims=(*dims, model.named_vars_to_dims[observed][0]))
+    shaped = prior.reshape(*prior.shape[:2], *likelihood.worth.shape.eval())
+    return {
+        "log_likelihood": _counted(xr.Dataset({observed: by_annotation})),
+        "log_prior": as_dataset(model, {name: shaped}, dims),
+    }
+
+
+def _posterior_groups(
+    model: pm.Model, log_worth: np.ndarray, start: np.ndarray
+) -> dict[str, xr.Dataset]:
+    """Return the posterior of worths and plausibilities; `log_worth` is overwritten."""
+    plausibility = plausibilities(log_worth, start)
+    with np.errstate(under="ignore"):
+        worth = np.exp(log_worth)
+    shape = (*log_worth.shape[:2], *model["worth"].shape.eval())
+    arrays = {"worth": worth.reshape(shape), "plausibility": plausibility.reshape(shape)}
+    return {"posterior": as_dataset(model, arrays, ("chain", "draw"))}
+
+
+def _counted(group: xr.Dataset) -> xr.Dataset:
+    """Number every dim of a group."""
+    return group.assign_coords({dim: np.arange(n) for dim, n in group.sizes.items()})
+
+
+def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dict[str, xr.Dataset]:
+    """Draw by `pymc.sample`, and bring the pointwise log likelihood to power one."""
+    asked = {} if plan.tune is None else {"tune": plan.tune}
+    tree = pm.sample(
+        draws=plan.draws,
+        chains=plan.chains,
+        cores=plan.cores,
+        random_seed=plan.seed,
+        progressbar=plan.progressbar,
+        model=model,
+        **asked,
+        **options,
+    )
+    if plan.densities and model.observed_RVs:
+        pm.compute_log_likelihood(tree, model=model, progressbar=False)
+        pm.stats.compute_log_prior(tree, model=model, progressbar=False)
+    groups = {name: tree[name].to_dataset() for name in tree.children}
+    power = _likelihood_power(model)
+    if "log_likelihood" in groups and power is not None:
+        groups["log_likelihood"] = groups["log_likelihood"] / power
+    return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
+
+
+def _likelihood_power(model: pm.Model) -> np.ndarray | None:
+    """Return the power of an observed `PartialRanking`'s likelihood, if the model has one."""
+    from ..models.distributions.partial_ranking import PartialRankingRV
+    from .steps.reading import number
+
+    for rv in model.observed_RVs:
+        if isinstance(rv.owner.op, PartialRankingRV):
+            return number(rv.owner.op.dist_params(rv.owner)[2], "reliability")
+    return None

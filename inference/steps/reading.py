@@ -1,0 +1,154 @@
+"""Reading a model from its graph: Gamma worths behind observed partial rankings, or the reason why it is another model."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pymc as pm
+from pymc.distributions.distribution import SymbolicRandomVariable
+from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.math import log as log_of
+from pytensor.tensor.random.basic import GammaRV
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.subtensor import AdvancedSubtensor
+
+from ...models.distributions.partial_ranking import PartialRankingRV
+
+__all__ = ["NotConjugate", "RankingLikelihood", "gamma_parameters", "number", "read_rankings"]
+
+
+class NotConjugate(ValueError):
+    """The model is not one whose worths have Gamma conditionals."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankingLikelihood:
+    """Observed rankings of a model, and the worths they depend on.
+
+    Attributes
+    ----------
+    worth : Variable
+        The free random variable.
+    candidate : ndarray of int, shape (annotation, place)
+        Index into the raveled worths.
+    block : ndarray of int, shape (annotation, place)
+        Observed block numbers.
+    reliability : ndarray of float, shape () or (annotation,)
+        Power of each annotation's likelihood.
+    """
+
+    worth: Variable
+    candidate: np.ndarray
+    block: np.ndarray
+    reliability: np.ndarray
+
+
+def read_rankings(model: pm.Model) -> RankingLikelihood:
+    """Read the likelihood of a Plackett-Luce model.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        A model whose one observed variable is a `PartialRanking` of ``log(worth)[index]``.
+
+    Returns
+    -------
+    RankingLikelihood
+        What was read.
+
+    Raises
+    ------
+    NotConjugate
+        If the model is any other; the message says where it differs.
+    """
+    if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, PartialRankingRV):
+        found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
+        raise NotConjugate(f"a Gibbs sampler of worths needs one observed PartialRanking, and the model observes {found}")
+    (observed,) = model.observed_RVs
+    if model.potentials:
+        raise NotConjugate(f"the potential {model.potentials[0].name!r} is not part of the Gibbs conditionals")
+    log_worth, _, reliability = observed.owner.op.dist_params(observed.owner)
+    worth, index = _gathered(log_worth, model)
+    width = np.prod(worth.shape.eval()[1:], dtype=int)  # of a row, when whole rows are gathered
+    candidate = index[:, None] * width + np.arange(width) if index.ndim == 1 else index
+    block = number(model.rvs_to_values[observed], "the observed rankings")
+    power = number(reliability, "reliability")
+    if (power < 1).any() or (power != np.floor(power)).any():
+        wrong = power[(power < 1) | (power != np.floor(power))].flat[0]
+        raise NotConjugate(
+            f"reliability={wrong:g} is not a whole number from 1: the Gibbs sampler repeats every annotation that many times"
+        )
+    return RankingLikelihood(worth, candidate, block, power)
+
+
+def _gathered(log_worth: Variable, model: pm.Model) -> tuple[Variable, np.ndarray]:
+    """Return worth and index of ``log(worth)[index]``."""
+    gather = log_worth.owner
+    if gather is None or not isinstance(gather.op, AdvancedSubtensor):
+        raise NotConjugate("the rankings do not depend on log(worth)[index] but on another function of the worths")
+    source, *index = gather.inputs
+    if len(index) != 1 or source.owner is None or source.owner.op != log_of:
+        raise NotConjugate("the rankings do not depend on log(worth)[index] but on another function of the worths")
+    worth = source.owner.inputs[0]
+    if worth not in model.free_RVs:
+        raise NotConjugate("the worths are not a free random variable of the model")
+    if not isinstance(worth.owner.op, GammaRV):
+        raise NotConjugate(f"the prior of {worth.name!r} is {worth.owner.op}, not a Gamma")
+    return worth, number(index[0], "the index of the worths")
+
+
+def gamma_parameters(worth: Variable) -> tuple[np.ndarray, np.ndarray]:
+    """Return shape and rate of a Gamma prior with constant parameters, raveled.
+
+    Parameters
+    ----------
+    worth : Variable
+        Random variable with a Gamma prior.
+
+    Returns
+    -------
+    shape, rate : ndarray of float, shape (candidate,)
+        Parameters.
+
+    Raises
+    ------
+    NotConjugate
+        If a parameter is random.
+    """
+    n_candidates = np.prod(worth.shape.eval(), dtype=int)
+    alpha, scale = (
+        number(p, f"a parameter of the prior of {worth.name!r}")
+        for p in worth.owner.op.dist_params(worth.owner)
+    )
+    size = tuple(worth.shape.eval())
+    shape, rate = (np.broadcast_to(p, size).reshape(n_candidates) for p in (alpha, 1 / scale))
+    return shape, rate
+
+
+def number(variable: Variable, what: str) -> np.ndarray:
+    """Return the value of a variable that holds no randomness.
+
+    Parameters
+    ----------
+    variable : Variable
+        A constant, `pymc.Data`, or an expression of those.
+    what : str
+        Name for the message.
+
+    Returns
+    -------
+    ndarray
+        Its value.
+
+    Raises
+    ------
+    NotConjugate
+        If it depends on a random variable, of which evaluation would return an arbitrary draw.
+    """
+    if isinstance(variable, Constant):
+        return np.asarray(variable.data)
+    for ancestor in ancestors([variable]):
+        op = ancestor.owner.op if ancestor.owner is not None else None
+        if isinstance(op, RandomVariable | SymbolicRandomVariable):
+            raise NotConjugate(f"{what} depends on the random variable {ancestor.name!r}")
+    return np.asarray(variable.eval())

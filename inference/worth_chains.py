@@ -1,0 +1,201 @@
+"""The compiled loop: chains of worths, item by item, in threads.
+
+Items are independent given the data, so the unit of work is one chain of one item, with a random stream of its own that is
+derived from the seed, the chain and the item's id. The draws of an item are therefore the same for any number of threads, in any
+order of work, and whatever other items are sampled with it.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from .diagnostics import mixing_of
+from .kernels.posterior import WorthPosterior
+from .kernels.random_stream import stream
+from .kernels.worth import Schedule, sample_item
+
+__all__ = ["ChainPlan", "draw_log_worths", "draw_prior_log_worths", "item_keys", "pilot_thinning", "plausibilities"]
+
+PILOT_DRAWS = 500
+LARGEST_THINNING = 64
+WANTED_ESS = 2000  # leaves room for the R-hat and ESS of the worst of thousands of quantities
+RUN = 16  # items in one unit of work
+
+
+@dataclass(frozen=True)
+class ChainPlan:
+    """How long to run: chains, kept draws, sweeps before the first, seed, threads, storage."""
+
+    chains: int
+    draws: int
+    tune: int
+    seed: int
+    threads: int | None = None
+    dtype: str = "float32"
+
+
+def item_keys(items: np.ndarray) -> np.ndarray:
+    """Derive a 64-bit key from the id of every item, the same in every process and on every machine.
+
+    Parameters
+    ----------
+    items : ndarray of text or int, shape (item,)
+        Ids.
+
+    Returns
+    -------
+    ndarray of uint64, shape (item,)
+        Keys.
+    """
+    digests = (blake2b(repr(item).encode(), digest_size=8).digest() for item in items.tolist())
+    return np.frombuffer(b"".join(digests), "<u8")
+
+
+def draw_log_worths(
+    posterior: WorthPosterior,
+    keys: np.ndarray,
+    thinning: np.ndarray | int,
+    plan: ChainPlan,
+    progress: Callable[[int], None] = lambda done: None,
+) -> np.ndarray:
+    """Draw log worths of all items.
+
+    Parameters
+    ----------
+    posterior : WorthPosterior
+        Annotations and priors.
+    keys : ndarray of uint64, shape (item,)
+        Key of every item, as of `item_keys`.
+    thinning : ndarray of int, shape () or (item,)
+        Sweeps for each kept draw.
+    plan : ChainPlan
+        How long to run.
+    progress : callable
+        Told how many more items have been finished, over all chains.
+
+    Returns
+    -------
+    ndarray, shape (chain, draw, candidate)
+        Log worths.
+    """
+    start = posterior.annotations.candidate_start
+    thinning = np.broadcast_to(thinning, len(keys))
+    out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
+
+    def run(chain: int, first: int) -> int:
+        end = min(first + RUN, len(keys))
+        for item in range(first, end):
+            rng = stream(_seed(plan.seed, chain, keys[item]))
+            draws = np.empty((plan.draws, start[item + 1] - start[item]))
+            sample_item(rng, item, posterior, Schedule(plan.tune, int(thinning[item])), draws)
+            out[chain, :, start[item] : start[item + 1]] = draws
+        return end - first
+
+    with ThreadPoolExecutor(plan.threads or os.cpu_count()) as pool:
+        work = [
+            pool.submit(run, chain, first)
+            for first in range(0, len(keys), RUN)
+            for chain in range(plan.chains)
+        ]
+        for done in as_completed(work):
+            progress(done.result())
+    return out
+
+
+def draw_prior_log_worths(
+    shape: np.ndarray, rate: np.ndarray, start: np.ndarray, keys: np.ndarray, plan: ChainPlan
+) -> np.ndarray:
+    """Draw independent log worths of all items from their Gamma priors.
+
+    Parameters
+    ----------
+    shape, rate : ndarray, shape (candidate,)
+        Priors.
+    start : ndarray of int, shape (item + 1,)
+        Candidates of each item.
+    keys : ndarray of uint64, shape (item,)
+        Key of every item.
+    plan : ChainPlan
+        Chains, draws, seed and storage.
+
+    Returns
+    -------
+    ndarray, shape (chain, draw, candidate)
+        Log worths; a Gamma(a) is a Gamma(a + 1) times U ** (1 / a), which in logs does not underflow.
+    """
+    out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
+    for chain, item in np.ndindex(plan.chains, len(keys)):
+        own = slice(start[item], start[item + 1])
+        rng = np.random.default_rng(_seed(plan.seed, chain, keys[item]))
+        size = (plan.draws, start[item + 1] - start[item])
+        boost = rng.standard_exponential(size) / shape[own]
+        out[chain, :, own] = np.log(rng.standard_gamma(shape[own] + 1, size)) - boost - np.log(rate[own])
+    return out
+
+
+def _seed(seed: int, chain: int, key: np.uint64) -> np.random.SeedSequence:
+    """Return the seed of one chain of one item."""
+    return np.random.SeedSequence(seed, spawn_key=(chain, int(key)))
+
+
+def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> np.ndarray:
+    """Ask a pilot run how many sweeps a kept draw of each item needs.
+
+    The rule is fixed beforehand: 4 chains of 500 draws after the warm-up of the plan; an item whose least effective plausibility has
+    bulk or tail ESS n is thinned by the least whole number that makes the effective size of the planned run at least 2,000, or
+    all of its draws if they are fewer, at most 64. An item that would need more is thinned by 64, and `diagnose` tells whether that
+    was enough.
+
+    Parameters
+    ----------
+    posterior : WorthPosterior
+        Annotations and priors.
+    keys : ndarray of uint64, shape (item,)
+        Key of every item.
+    plan : ChainPlan
+        The run that the pilot is for.
+
+    Returns
+    -------
+    ndarray of int64, shape (item,)
+        Sweeps for each kept draw.
+    """
+    pilot = ChainPlan(4, PILOT_DRAWS, plan.tune, plan.seed + 1, plan.threads, "float64")
+    log_worth = draw_log_worths(posterior, keys, 1, pilot)
+    start = posterior.annotations.candidate_start
+    _, bulk, tail, _ = mixing_of(plausibilities(log_worth, start), plan.threads)
+    least = np.fmin.reduceat(np.fmin(bulk, tail), start[:-1])
+    per_draw = np.where(np.isnan(least), 1.0, least / (4 * PILOT_DRAWS))
+    wanted = min(WANTED_ESS, 0.8 * plan.chains * plan.draws) / (plan.chains * plan.draws)
+    return np.clip(np.ceil(wanted / per_draw), 1, LARGEST_THINNING).astype(np.int64)
+
+
+def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Normalise worths within each item.
+
+    Parameters
+    ----------
+    log_worth : ndarray, shape (..., candidate)
+        Log worths.
+    start : ndarray of int, shape (item + 1,)
+        Candidates of each item.
+
+    Returns
+    -------
+    ndarray, shape (..., candidate)
+        Plausibilities, in the dtype of `log_worth`.
+    """
+    item = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    out = np.empty_like(log_worth)
+    for index in np.ndindex(log_worth.shape[:-2]):
+        for first in range(0, log_worth.shape[-2], 128):  # bounded memory, in double precision
+            rows = log_worth[index][first : first + 128].astype(np.float64)
+            rows -= np.maximum.reduceat(rows, start[:-1], axis=-1)[:, item]
+            np.exp(rows, out=rows)
+            rows /= np.add.reduceat(rows, start[:-1], axis=-1)[:, item]
+            out[index][first : first + 128] = rows
+    return out

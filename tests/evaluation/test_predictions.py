@@ -1,0 +1,99 @@
+"""Tables of predictions, of any kind of frame."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from raterzoo import evaluation
+
+TABLE = {
+    "item": ["b", "b", "a", "a", "a"],
+    "category": ["flu", "cold", "cold", "flu", "pox"],
+    "score": [0.3, 0.7, 0.2, 0.5, 0.3],
+    "rank": [2, 1, 3, 1, 2],
+    "model": ["m", "m", "m", "m", "m"],
+}
+
+
+@pytest.mark.parametrize("frame", [TABLE, pd.DataFrame(TABLE), pl.DataFrame(TABLE)])
+def test_ranks_become_positions(frame):
+    found = evaluation.predictions_from_table(frame, rank="rank")
+    assert found.dims == ("item", "position")
+    assert found["item"].to_numpy().tolist() == ["b", "a"]
+    assert found.to_numpy().tolist() == [["cold", "flu", ""], ["flu", "pox", "cold"]]
+
+
+@pytest.mark.parametrize("frame", [TABLE, pd.DataFrame(TABLE), pl.DataFrame(TABLE).to_arrow()])
+def test_scores_become_a_table(frame):
+    found = evaluation.predictions_from_table(frame, score="score")
+    assert found.dims == ("item", "category")
+    assert found["category"].to_numpy().tolist() == ["cold", "flu", "pox"]
+    assert found.to_numpy().tolist() == [[0.7, 0.3, -np.inf], [0.2, 0.5, 0.3]]
+
+
+def test_classifiers_are_a_dim():
+    table = {key: [*value, *value[:1]] for key, value in TABLE.items()}
+    table["model"][-1] = "n"
+    found = evaluation.predictions_from_table(table, rank="rank", classifier="model")
+    assert found.dims == ("classifier", "item", "position")
+    assert found["classifier"].to_numpy().tolist() == ["m", "n"]
+    assert found.sel(classifier="n").to_numpy().tolist() == [["flu", "", ""], ["", "", ""]]
+
+
+def test_integer_ids_stay_integers():
+    table = {"item": [3, 3, 1], "category": [10, 9, 9], "score": [1, 2, 3], "rank": [1, 2, 1]}
+    found = evaluation.predictions_from_table(table, score="score")
+    assert found["item"].to_numpy().tolist() == [3, 1]
+    assert found["category"].to_numpy().tolist() == [9, 10]
+    ranked = evaluation.predictions_from_table(table, rank="rank")
+    assert ranked.to_numpy().tolist() == [["10", "9"], ["9", ""]]
+
+
+def changed(**columns):
+    return {**TABLE, **columns}
+
+
+REFUSED = [
+    (TABLE, {}, "either score= or rank="),
+    (TABLE, {"score": "score", "rank": "rank"}, "either score= or rank="),
+    (TABLE, {"score": "p"}, "no column 'p'; the columns are item, category, score, rank, model"),
+    (pl.DataFrame(TABLE), {"score": "p"}, "no column 'p'"),
+    (pd.DataFrame(TABLE), {"score": "p"}, "no column 'p'"),
+    (
+        changed(score=[1, 2, np.nan, 4, 5]),
+        {"score": "score"},
+        "column 'score', row 2: nan is no fin",
+    ),
+    (
+        changed(score=[1, 2, "x", 4, 5]),
+        {"score": "score"},
+        "column 'score', row 0: '1' is no finite",
+    ),
+    (
+        changed(score=[1, None, 3, 4, 5]),
+        {"score": "score"},
+        "column 'score', row 1: None is no fin",
+    ),
+    (changed(score=[1, 2, 3]), {"score": "score"}, "column 'score' has 3 rows, 'item' has 5"),
+    (
+        changed(item=["a", None, "b", "c", "d"]),
+        {"score": "score"},
+        "'item', row 1: None is no text id",
+    ),
+    (changed(item=["a", "", "b", "c", "d"]), {"score": "score"}, "'item', row 1: '' is no text id"),
+    (changed(item=[1.5] * 5), {"score": "score"}, "'item', row 0: 1.5 is no text id"),
+    (
+        changed(item=["b"] * 5),
+        {"score": "score"},
+        "row 2: category 'cold' of item 'b' is duplicated",
+    ),
+    (changed(rank=[2, 0, 3, 1, 2]), {"rank": "rank"}, "'rank', row 1: 0 is no rank"),
+    (changed(rank=[1, 1, 3, 1, 2]), {"rank": "rank"}, "row 1: rank 1.0 of item 'b' is duplicated"),
+    ({key: [] for key in TABLE}, {"rank": "rank"}, "has no rows"),
+]
+
+
+@pytest.mark.parametrize(("table", "arguments", "message"), REFUSED)
+def test_refused(table, arguments, message):
+    with pytest.raises(evaluation.EvaluationError, match=message):
+        evaluation.predictions_from_table(table, **arguments)

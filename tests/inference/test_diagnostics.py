@@ -1,0 +1,265 @@
+"""The diagnosis of a tree: right numbers at the right item, and a verdict one can read."""
+
+import warnings
+
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+from monte_carlo import seed_of
+from raterzoo.inference.diagnostics import ConvergenceWarning, diagnose, warn_unless_converged
+
+N_CHAINS, N_DRAWS = 4, 500
+ITEM = np.array(["b", "b", "b", "a", "c", "c"])
+CATEGORY = np.array(["x", "y", "OTHER", "x", "y", "z"])
+
+
+def plausibility(name, dtype=float):
+    """Three items in the flat layout; the only candidate of "a" has plausibility one."""
+    rng = np.random.default_rng(seed_of(name))
+    worth = rng.gamma(2.0, size=(N_CHAINS, N_DRAWS, len(ITEM)))
+    total = np.stack([worth[..., ITEM == i].sum(-1) for i in ITEM], axis=-1)
+    coords = {"item": ("candidate", ITEM), "category": ("candidate", CATEGORY)}
+    return xr.DataArray(
+        (worth / total).astype(dtype), coords, ("chain", "draw", "candidate"), name="plausibility"
+    )
+
+
+def tree_of(*variables, **attrs):
+    posterior = xr.Dataset({variable.name: variable for variable in variables})
+    tree = xr.DataTree.from_dict({"posterior": posterior})
+    tree.attrs = attrs
+    return tree
+
+
+def slow(draws, candidate):
+    """Let one candidate's draws wander."""
+    wandering = draws.copy()
+    wandering[..., candidate] = np.sort(wandering[..., candidate], axis=1)
+    return wandering
+
+
+def dense(name):
+    rng = np.random.default_rng(seed_of(name))
+    draws = rng.dirichlet(np.ones(3), size=(N_CHAINS, N_DRAWS, 5))
+    coords = {"item": [3, 1, 4, 15, 9], "category": ["x", "y", "z"]}
+    dims = ("chain", "draw", "item", "category")
+    return xr.DataArray(draws, coords, dims, name="plausibility")
+
+
+def confusion(name):
+    rng = np.random.default_rng(seed_of(name))
+    draws = rng.dirichlet(np.ones(3), size=(N_CHAINS, N_DRAWS, 2, 3))
+    coords = {"rater": ["Ann", "Bob"], "category": ["x", "y", "z"], "label": ["x", "y", "z"]}
+    return xr.DataArray(
+        draws, coords, ("chain", "draw", "rater", "category", "label"), name="confusion"
+    )
+
+
+def arviz(draws):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # it divides constant draws by zero
+        return xr.Dataset(
+            {
+                "r_hat": az.rhat(draws),
+                "ess_bulk": az.ess(draws),
+                "ess_tail": az.ess(draws, method="tail"),
+                "mcse_mean": az.mcse(draws),
+            }
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_flat_layout_reports_the_worst_candidate_of_each_item(dtype):
+    draws = slow(plausibility("flat", dtype), 4)
+    diagnosis = diagnose(tree_of(draws))
+    assert diagnosis["r_hat"].dims == ("quantity", "item")
+    assert diagnosis["item"].values.tolist() == ["b", "a", "c"]
+    assert diagnosis["quantity"].values.tolist() == ["plausibility"]
+    by_candidate = arviz(draws)
+    reduce = {"r_hat": np.fmax, "mcse_mean": np.maximum}
+    for name in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean"):
+        worst = reduce.get(name, np.minimum)
+        for item in ("b", "a", "c"):
+            expected = worst.reduce(by_candidate[name].values[item == ITEM])
+            found = diagnosis[name].sel(item=item, quantity="plausibility")
+            np.testing.assert_allclose(found, expected, rtol=1e-6 if name == "mcse_mean" else 1e-10)
+    assert diagnosis["elements"].values.tolist() == [[3, 1, 2]]
+    assert diagnosis["constant"].values.tolist() == [[0, 1, 0]]
+    assert diagnosis["failed"].values.tolist() == [[0, 0, 1]]
+
+
+def test_candidates_of_an_item_need_not_be_contiguous():
+    draws = slow(plausibility("scattered"), 4)
+    shuffled = draws.isel(candidate=[0, 4, 3, 1, 5, 2])
+    diagnosis, expected = diagnose(tree_of(shuffled)), diagnose(tree_of(draws))
+    xr.testing.assert_equal(diagnosis["r_hat"].sel(item=["b", "a", "c"]), expected["r_hat"])
+
+
+def test_dense_layout_and_variables_without_items():
+    items, raters = dense("dense"), confusion("confusion")
+    scalar = raters.isel(rater=0, category=0, label=0, drop=True).rename("share")
+    diagnosis = diagnose(tree_of(items, raters, scalar))
+    expected = arviz(items)
+    np.testing.assert_allclose(diagnosis["r_hat"][0], expected["r_hat"].max("category"), rtol=1e-10)
+    np.testing.assert_allclose(
+        diagnosis["ess_tail"][0], expected["ess_tail"].min("category"), rtol=1e-10
+    )
+    assert diagnosis["item"].values.tolist() == [3, 1, 4, 15, 9]
+    assert diagnosis["element"].values[:3].tolist() == [
+        "confusion[Ann, x, x]", "confusion[Ann, x, y]", "confusion[Ann, x, z]",
+    ]  # fmt: skip
+    assert diagnosis["element"].values[-1] == "share"
+    expected = arviz(raters)["ess_bulk"].values.ravel()
+    np.testing.assert_allclose(diagnosis["element_ess_bulk"][:-1], expected, rtol=1e-10)
+    assert diagnosis.attrs["converged"] == 1
+    assert "over 34 quantities (plausibility, 19 others)" in diagnosis.attrs["verdict"]
+
+
+def test_every_item_variable_is_a_quantity():
+    draws = plausibility("two quantities")
+    diagnosis = diagnose(tree_of(draws, (3 * draws).rename("worth")))
+    assert diagnosis["quantity"].values.tolist() == ["plausibility", "worth"]
+    one = diagnose(tree_of(draws, (3 * draws).rename("worth")), var_names=["worth"])
+    xr.testing.assert_equal(one["ess_bulk"], diagnosis["ess_bulk"].sel(quantity=["worth"]))
+
+
+def test_whole_numbers_are_diagnosed():
+    rng = np.random.default_rng(seed_of("whole numbers"))
+    draws = xr.DataArray(
+        rng.integers(0, 3, (4, 500, 2)), dims=("chain", "draw", "item"), name="true_category"
+    )
+    diagnosis = diagnose(tree_of(draws))
+    np.testing.assert_allclose(diagnosis["r_hat"][0], az.rhat(draws.astype(float)), rtol=1e-10)
+
+
+def test_threads_and_order_of_dims_change_nothing():
+    draws = dense("threads")
+    expected = diagnose(tree_of(draws), threads=1)
+    xr.testing.assert_identical(diagnose(tree_of(draws), threads=4), expected)
+    turned = draws.transpose("item", "draw", "category", "chain")
+    xr.testing.assert_equal(diagnose(tree_of(turned)), expected)
+
+
+def test_praise_never_flatters():
+    diagnosis = diagnose(tree_of(plausibility("praise")))
+    attrs = diagnosis.attrs
+    assert attrs["converged"] == 1
+    worst = {
+        "R-hat <= ": float(diagnosis["r_hat"].max()),
+        "bulk ESS >= ": float(diagnosis["ess_bulk"].sel(item=["b", "c"]).min()),
+        "tail ESS >= ": float(diagnosis["ess_tail"].sel(item=["b", "c"]).min()),
+    }
+    assert attrs["verdict"].startswith("converged: ")
+    for before, figure in worst.items():
+        said = float(
+            attrs["verdict"].partition(before)[2].split(" ")[0].strip(",").replace(",", "")
+        )
+        assert 0 <= (said - figure) * (1 if "R-hat" in before else -1) < 1
+    assert attrs["verdict"].endswith("over 6 quantities (plausibility); 1 of them never moved")
+
+
+def test_verdict_names_the_items_that_failed_worst_first():
+    draws = plausibility("failures")
+    draws[..., 0] += 0.2 * np.arange(N_CHAINS)[:, None]
+    diagnosis = diagnose(tree_of(slow(draws, 4)))
+    verdict = diagnosis.attrs["verdict"]
+    assert diagnosis.attrs["converged"] == 0
+    assert verdict.startswith("NOT converged: 2 of 3 items miss R-hat 1.01 / ESS 400: item ")
+    ess = np.minimum(diagnosis["ess_bulk"], diagnosis["ess_tail"]).sel(quantity="plausibility")
+    worst, second = sorted("bc", key=lambda i: float(ess.sel(item=i)))
+    assert f"item {worst} (plausibility: R-hat " in verdict.partition(f"item {second}")[0]
+
+
+def test_gates_can_be_moved():
+    tree = tree_of(plausibility("gates"))
+    assert "miss R-hat 1.01 / ESS 5000" in diagnose(tree, ess=5000).attrs["verdict"]
+    assert "misses" not in diagnose(tree, ess=5000).attrs["verdict"]
+    assert diagnose(tree, r_hat=0.99).attrs["converged"] == 0
+    assert diagnose(tree_of(slow(plausibility("gates"), 4)), r_hat=9, ess=1).attrs["converged"] == 1
+
+
+def test_long_lists_are_cut():
+    names = np.array([f"case {i}" for i in range(30)])
+    draws = xr.DataArray(
+        np.sort(np.random.default_rng(seed_of("cut")).random((4, 100, 30)), axis=1),
+        {"item": names}, ("chain", "draw", "item"), name="location",
+    )  # fmt: skip
+    diagnosis = diagnose(tree_of(draws))
+    assert diagnosis.attrs["verdict"].count("case") == 5
+    assert diagnosis.attrs["verdict"].endswith(", and 25 more")
+    with pytest.warns(ConvergenceWarning, match="and 10 more") as caught:
+        assert warn_unless_converged(diagnosis) is diagnosis
+    assert str(caught[0].message).count("case") == 20
+
+
+def test_warning_is_silent_where_all_is_well():
+    warn_unless_converged(tree_of(plausibility("silent")))  # warnings are errors here
+
+
+def test_exact_draws_are_not_judged():
+    tree = tree_of(plausibility("exact").isel(draw=slice(20)), method="exact")
+    diagnosis = warn_unless_converged(tree)
+    assert (
+        diagnosis.attrs["verdict"]
+        == "exact: 80 independent draws, which have nothing to converge to"
+    )
+    assert diagnosis.attrs["converged"] == 1
+    assert (diagnosis["mcse_mean"].sel(item="b") > 0).all()
+    assert diagnose(tree_of(plausibility("exact").isel(draw=slice(20)))).attrs["converged"] == 0
+
+
+def test_nan_draws_and_too_few_fail():
+    draws = plausibility("nan")
+    draws[2, 7, 5] = np.nan
+    diagnosis = diagnose(tree_of(draws))
+    assert diagnosis["failed"].values.tolist() == [[0, 0, 1]]
+    assert "item c (plausibility: NaN or too few draws)" in diagnosis.attrs["verdict"]
+    few = diagnose(tree_of(plausibility("few").isel(draw=slice(3))))
+    assert few.attrs["converged"] == 0
+    assert few["failed"].values.tolist() == [[3, 0, 2]]
+
+
+def test_one_chain_cannot_be_judged():
+    diagnosis = diagnose(tree_of(plausibility("one chain").isel(chain=[0])))
+    assert diagnosis.attrs["verdict"].startswith("NOT converged: one chain has no R-hat")
+
+
+def test_nothing_moved():
+    draws = xr.ones_like(plausibility("still"))
+    diagnosis = diagnose(tree_of(draws))
+    assert diagnosis.attrs["verdict"] == "converged: no quantity ever moved"
+
+
+def test_divergences_and_energies_of_nuts():
+    rng = np.random.default_rng(seed_of("nuts"))
+    energy = rng.standard_normal((N_CHAINS, N_DRAWS))
+    energy[2] = np.cumsum(energy[2])
+    diverging = np.zeros((N_CHAINS, N_DRAWS), bool)
+    diverging[1, :3] = True
+    tree = tree_of(plausibility("nuts"))
+    dims = ("chain", "draw")
+    tree["sample_stats"] = xr.DataTree(
+        xr.Dataset({"energy": (dims, energy), "diverging": (dims, diverging)})
+    )
+    diagnosis = diagnose(tree)
+    assert diagnosis["divergences"].values.tolist() == [0, 3, 0, 0]
+    expected = az.bfmi(tree)["energy"] if hasattr(az.bfmi(tree), "keys") else az.bfmi(tree)
+    np.testing.assert_allclose(diagnosis["e_bfmi"], expected, rtol=1e-12)
+    assert "3 divergences; E-BFMI 0.0" in diagnosis.attrs["verdict"]
+    assert diagnosis.attrs["converged"] == 0
+
+
+def test_diagnosis_can_be_stored(tmp_path):
+    diagnosis = diagnose(tree_of(plausibility("stored"), confusion("stored")))
+    diagnosis.to_netcdf(tmp_path / "diagnosis.nc")
+    with xr.open_dataset(tmp_path / "diagnosis.nc") as stored:
+        xr.testing.assert_equal(stored.load(), diagnosis)
+        assert stored.attrs["verdict"] == diagnosis.attrs["verdict"]
+
+
+def test_what_is_not_there_is_named():
+    with pytest.raises(ValueError, match="no group 'posterior'"):
+        diagnose(xr.DataTree())
+    with pytest.raises(ValueError, match=r"'wroth'.*\['plausibility'\]"):
+        diagnose(tree_of(plausibility("names")), var_names=["wroth"])
