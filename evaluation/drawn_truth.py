@@ -34,7 +34,9 @@ def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> 
         if code[-1] < 0:
             pooled = np.flatnonzero(chosen == len(code) - 1)
             item = block.items.start + i
-            drawn[pooled] = _drawn_members(labels, item, np.tile(code[:-1], (len(pooled), 1)), rng)
+            drawn[pooled] = _drawn_members(
+                labels, item, np.repeat(np.sort(code[:-1])[:, None], len(pooled), 1), rng
+            )
         codes[i] = drawn
     return codes
 
@@ -71,9 +73,9 @@ def _cells(view: Plausibility, block: Block) -> Iterator[tuple[int, slice]]:
 def _drawn_members(
     labels: TopLabels, item: int, named: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray | int:
-    """Draw members of the OTHER of one item, which does not name `named` (draw, n)."""
+    """Draw members of the OTHER of one item, which does not name `named` (n, draw), ascending."""
     if labels.other == "label":
         return labels.n_codes
     assert labels.view.other_size is not None
-    member = rng.integers(0, labels.view.other_size[item], len(named))
-    return category_of_member(member, np.sort(named))
+    member = rng.integers(0, labels.view.other_size[item], named.shape[1])
+    return category_of_member(member, named)

@@ -30,9 +30,9 @@ BATCH = 262_144  # gammas at once
 def largest_members(
     mass: np.ndarray,
     floor: np.ndarray,
-    top: int,
-    size: int,
+    size: np.ndarray,
     concentration: float,
+    top: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Draw the plausibilities of the largest members of OTHER, as far as they exceed the floor.
@@ -43,12 +43,12 @@ def largest_members(
         Plausibility of OTHER as a whole.
     floor : ndarray, shape (draw,)
         What a member must exceed to matter.
-    top : int
-        How many members.
-    size : int
+    size : ndarray of int, shape (draw,)
         Number M of members.
     concentration : float
         Concentration a of their symmetric Dirichlet law.
+    top : int
+        How many of the largest.
     rng : numpy.random.Generator
         Source of the draws.
 
@@ -60,26 +60,24 @@ def largest_members(
     """
     largest = np.empty((top, len(mass)), mass.dtype)
     many = size * concentration > MANY
-    draw = _all_gammas if many else _sticks
-    step = max(BATCH // size, 1) if many else BATCH
-    for first in range(0, len(mass), step):
-        batch = slice(first, first + step)
-        found = np.zeros((top, len(mass[batch])))
-        draw(
-            found, mass[batch].astype(float), floor[batch].astype(float), (size, concentration), rng
-        )
-        largest[:, batch] = found
+    for draw, which in ((_sticks, ~many), (_all_gammas, many)):
+        chosen = np.flatnonzero(which)
+        step = BATCH if draw is _sticks else max(BATCH // int(size.max(initial=1)), 1)
+        for first in range(0, len(chosen), step):
+            batch = chosen[first : first + step]
+            left = mass.take(batch).astype(float), floor.take(batch).astype(float), size.take(batch)
+            largest[:, batch] = draw(*left, concentration, top, rng)
     return largest
 
 
-def distinct_members(top: int, size: int, n: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield `top` vectors of n members, uniform on 0 ... size - 1 without replacement.
+def distinct_members(top: int, size: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield `top` vectors of members, uniform on 0 ... size - 1 without replacement.
 
     A vector past the last member holds numbers >= size, which no positive plausibility goes with.
     """
     earlier: list[np.ndarray] = []
     for i in range(top):
-        member = rng.integers(0, max(size - i, 1), n)
+        member = rng.integers(0, np.maximum(size - i, 1))
         for taken in np.sort(earlier, axis=0):
             member += member >= taken
         earlier.append(member)
@@ -93,30 +91,32 @@ def category_of_member(member: np.ndarray, named: np.ndarray) -> np.ndarray:
     ----------
     member : ndarray of int, shape (draw,)
         Numbers among the categories that are not named.
-    named : ndarray of int, shape (draw, n)
-        Named categories, ascending.
+    named : ndarray of int, shape (place, draw)
+        Named categories, ascending; more than any category after the last.
     """
     code = member.copy()
-    for k in range(named.shape[1]):
-        code += code >= named[:, k]
+    for taken in named:
+        code += code >= taken
     return code
 
 
 def _sticks(
-    largest: np.ndarray,
-    mass: np.ndarray,
+    left: np.ndarray,
     floor: np.ndarray,
-    law: tuple[int, float],
+    size: np.ndarray,
+    concentration: float,
+    top: int,
     rng: np.random.Generator,
-) -> None:
+) -> np.ndarray:
     """Break sticks in size-biased order until what is left cannot change the result."""
-    size, concentration = law
-    where, left, found = np.arange(len(mass)), mass, np.zeros_like(largest)
-    for i in range(size):
+    largest = np.empty((top, len(left)))
+    where, found = np.arange(len(left)), np.zeros((top, len(left)))
+    while len(where):
+        size = size - 1
         stick = rng.standard_gamma(1 + concentration, len(left))
         # of shape 0 this is 0: the last member takes all that is left
-        rest = rng.standard_gamma((size - 1 - i) * concentration, len(left))
-        left /= stick + rest
+        rest = rng.standard_gamma(size * concentration)
+        left = left / (stick + rest)
         stick *= left
         left *= rest
         for best in found:
@@ -127,23 +127,30 @@ def _sticks(
         ended, alive = np.flatnonzero(~goes_on), np.flatnonzero(goes_on)
         largest[:, where.take(ended)] = found.take(ended, axis=1)
         where, left, floor = where.take(alive), left.take(alive), floor.take(alive)
-        found = found.take(alive, axis=1)
+        size, found = size.take(alive), found.take(alive, axis=1)
+    return largest
 
 
 def _all_gammas(
-    largest: np.ndarray,
     mass: np.ndarray,
     floor: np.ndarray,
-    law: tuple[int, float],
+    size: np.ndarray,
+    concentration: float,
+    top: int,
     rng: np.random.Generator,
-) -> None:
-    """Draw all members."""
-    size, concentration = law
-    kept = min(len(largest), size)
-    worth = rng.standard_gamma(concentration, (len(mass), size))
-    scale = mass / worth.sum(axis=1)
-    worth.partition(size - kept, axis=1)
-    largest[:kept] = np.sort(worth[:, size - kept :], axis=1)[:, ::-1].T * scale
+) -> np.ndarray:
+    """Draw all members, whatever the floor."""
+    del floor
+    members = int(size.max())
+    worth = rng.standard_gamma(concentration, (len(mass), members))
+    if size.min() < members:
+        worth[np.arange(members) >= size[:, None]] = 0
+    worth *= (mass / worth.sum(axis=1))[:, None]
+    kept = min(top, members)
+    worth.partition(members - kept, axis=1)
+    largest = np.zeros((top, len(mass)))
+    largest[:kept] = np.sort(worth[:, members - kept :], axis=1)[:, ::-1].T
+    return largest
 
 
 def insert(

@@ -21,6 +21,7 @@ __all__ = ["OTHER", "Block", "Plausibility"]
 OTHER = "OTHER"
 BLOCK_SIZE = 5_000_000  # plausibilities in one block: few calls of numpy, bounded memory
 MOST_THREADS = 4
+Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categories, start, code
 REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
 
 
@@ -57,12 +58,12 @@ class Plausibility:
         Item ids, text or integers.
     categories : ndarray of str, shape (label,)
         Labels in the order of the coordinate, without OTHER.
-    integer_labels : bool
-        Whether the labels are integers, kept as their decimal text.
     start : ndarray of int, shape (item + 1,)
         Cells of item i are ``start[i]:start[i + 1]``.
     code : ndarray of int, shape (cell,)
         Position in `categories`; -1 is OTHER.
+    integer_labels : bool
+        Whether the labels are integers, kept as their decimal text.
     other_size : ndarray of int, shape (item,), or None
         Number of categories that OTHER stands for; None if the tree does not say.
     other_concentration : float or None
@@ -73,9 +74,9 @@ class Plausibility:
     sample_dims: tuple[str, ...]
     items: np.ndarray
     categories: np.ndarray
-    integer_labels: bool
     start: np.ndarray
     code: np.ndarray
+    integer_labels: bool
     other_size: np.ndarray | None
     other_concentration: float | None
 
@@ -89,20 +90,17 @@ class Plausibility:
             If plausibility, its labels or what OTHER stands for is missing.
         """
         array = _plausibility_of(tree)
-        array, items, labels, start = _flat(array) if "candidate" in array.dims else _dense(array)
-        is_other = (labels == OTHER) & ("candidate" in array.dims)
-        categories, code = _coded(labels, is_other)
+        flat = "candidate" in array.dims
+        array = array.transpose(..., *(("candidate",) if flat else ("item", "category")))
+        cells = _flat(array) if flat else _dense(array)
         view = cls(
             array,
             tuple(str(d) for d in array.dims if d not in ("candidate", "item", "category")),
-            items,
-            categories,
+            *cells,
             _are_integers(array["category"]),
-            start,
-            code,
-            *_law_of_other(tree, items),
+            *_law_of_other(tree, cells[0]),
         )
-        view._check_other()
+        view._check_cells()
         return view
 
     @property
@@ -199,10 +197,13 @@ class Plausibility:
             )
         return Block(slice(first, last), cells, draws)
 
-    def _check_other(self) -> None:
-        inner = np.delete(self.code, self.start[1:] - 1)
-        if (inner < 0).any():
+    def _check_cells(self) -> None:
+        if (np.delete(self.code, self.start[1:] - 1) < 0).any():
             raise EvaluationError(f"{OTHER} must be the last candidate of its item; {REMEDY}")
+        item = np.repeat(np.arange(len(self.items)), np.diff(self.start))
+        cells = np.sort(item * (len(self.categories) + 1) + self.code)
+        if len(set(self.categories.tolist())) < len(self.categories) or (np.diff(cells) == 0).any():
+            raise EvaluationError(f"plausibility has a label twice in an item; {REMEDY}")
 
 
 def _plausibility_of(tree: xr.DataTree | xr.DataArray) -> xr.DataArray:
@@ -221,20 +222,24 @@ def _plausibility_of(tree: xr.DataTree | xr.DataArray) -> xr.DataArray:
     return array
 
 
-def _flat(array: xr.DataArray) -> tuple[xr.DataArray, np.ndarray, np.ndarray, np.ndarray]:
+def _flat(array: xr.DataArray) -> Cells:
     for name in ("item", "category"):
         if name not in array.coords:
             raise EvaluationError(f"plausibility has no coord {name} along candidate; {REMEDY}")
-    item = _ids(array["item"])
+    item, labels = _ids(array["item"]), array["category"].to_numpy().astype(str)
     start = np.flatnonzero(np.r_[True, item[1:] != item[:-1]])
     items = item[start]
     if len(np.unique(items)) < len(items):
         raise EvaluationError(f"the candidates of an item must be contiguous; {REMEDY}")
-    labels = array["category"].to_numpy().astype(str)
-    return array.transpose(..., "candidate"), items, labels, np.r_[start, len(item)]
+    named = labels != OTHER
+    unique, first, inverse = np.unique(labels[named], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    code = np.full(len(labels), -1, np.int32)
+    code[named] = np.argsort(order)[inverse]
+    return items, unique[order], np.r_[start, len(item)], code
 
 
-def _dense(array: xr.DataArray) -> tuple[xr.DataArray, np.ndarray, np.ndarray, np.ndarray]:
+def _dense(array: xr.DataArray) -> Cells:
     for name in ("item", "category"):
         if name not in array.dims:
             raise EvaluationError(
@@ -244,7 +249,7 @@ def _dense(array: xr.DataArray) -> tuple[xr.DataArray, np.ndarray, np.ndarray, n
             raise EvaluationError(f"dim {name} of plausibility has no labels; {REMEDY}")
     items, labels = _ids(array["item"]), array["category"].to_numpy().astype(str)
     start = np.arange(len(items) + 1) * len(labels)
-    return array.transpose(..., "item", "category"), items, np.tile(labels, len(items)), start
+    return items, labels, start, np.tile(np.arange(len(labels), dtype=np.int32), len(items))
 
 
 def _ids(coord: xr.DataArray) -> np.ndarray:
@@ -256,15 +261,6 @@ def _are_integers(category: xr.DataArray) -> bool:
     return category.dtype.kind in "iu" or category.attrs.get("kind") == "integer"
 
 
-def _coded(labels: np.ndarray, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct labels in order of first appearance, and their codes; -1 is OTHER."""
-    unique, first, inverse = np.unique(labels[~is_other], return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    code = np.full(len(labels), -1, np.int32)
-    code[~is_other] = np.argsort(order)[inverse]
-    return unique[order], code
-
-
 def _law_of_other(
     tree: xr.DataTree | xr.DataArray, items: np.ndarray
 ) -> tuple[np.ndarray | None, float | None]:
@@ -274,8 +270,10 @@ def _law_of_other(
     size = concentration = None
     if "other_size" in data:
         size = data["other_size"]
-        if "item" in size.coords:
-            size = size.assign_coords(item=_ids(size["item"])).sel(item=items)
+        ids = _ids(size["item"]) if "item" in size.coords else items
+        if len(ids) != size.sizes["item"] or not np.isin(items, ids).all():
+            raise EvaluationError(f"constant_data other_size lacks items; {REMEDY}")
+        size = size.assign_coords(item=ids).sel(item=items)
         size = size.to_numpy().astype(np.int64)
     if "other_concentration" in data:
         concentration = float(data["other_concentration"])

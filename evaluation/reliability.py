@@ -7,6 +7,7 @@ Image Analysis, arXiv:2307.02191, figure 6.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import xarray as xr
 
@@ -26,7 +27,7 @@ def reliability_sweep(
     probability: float = 0.95,
     other: OtherAs | None = None,
     random_seed: int | None = None,
-    **arguments: object,
+    **arguments: Any,
 ) -> xr.Dataset:
     """Summarise an uncertainty-adjusted metric over posteriors of several reliabilities.
 

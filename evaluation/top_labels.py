@@ -103,71 +103,74 @@ class TopLabels:
         ndarray of int, shape (top, item, sample)
             Codes; -1 after the last.
         """
-        view, start = self.view, self.view.start[block.items]
-        codes = np.empty((top, len(start), block.draws.shape[1]), self.dtype)
-        count, has_other = np.diff(view.start)[block.items], view.has_other[block.items]
-        size = has_other if view.other_size is None else has_other * view.other_size[block.items]
-        # items with equally many cells and members are one array
-        alike, group = np.unique(np.c_[count, has_other, size], axis=0, return_inverse=True)
-        for number, (n_cells, other, n_members) in enumerate(alike.tolist()):
-            items = np.flatnonzero(group.ravel() == number)
-            named = start[items, None] + np.arange(n_cells - other)
-            best, codes_of_best = self._named(block, named, top)
-            if other and self.other != "exclude":
-                mass = block.draws[named[:, -1] + 1 - block.cells.start]
-                if self.other == "label":
-                    insert(best, mass, codes_of_best, self.n_codes)
-                else:
-                    law = _Members(n_members, np.sort(self.view.code[named]), rng)
-                    self._split(best, codes_of_best, mass, law)
-            codes[:, items] = codes_of_best
+        best, codes = self._named(block, top)
+        with_other = np.flatnonzero(self.view.has_other[block.items])
+        if len(with_other) and self.other != "exclude":
+            last = self.view.start[1:][block.items][with_other] - 1 - block.cells.start
+            of_items = best.take(with_other, axis=1), codes.take(with_other, axis=1)
+            if self.other == "label":
+                insert(of_items[0], block.draws[last], of_items[1], self.n_codes)
+            else:
+                self._split(*of_items, block.draws[last], block.items.start + with_other, rng)
+            codes[:, with_other] = of_items[1]
         return codes
 
-    def _named(self, block: Block, cells: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the best plausibilities of cells (item, cell) and their codes: (top, item, sample)."""
-        shape = (top, len(cells), block.draws.shape[1])
-        best = np.zeros(shape, block.draws.dtype)
-        codes = np.full(shape, NO_LABEL, self.dtype)
-        for cell in cells.T:
-            value = block.draws[cell - block.cells.start]
-            insert(best, value, codes, self.view.code[cell, None])
+    def _named(self, block: Block, top: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the best named plausibilities and their codes: (top, item, sample)."""
+        view, start = self.view, self.view.start[block.items]
+        shape = (top, len(start), block.draws.shape[1])
+        best, codes = np.empty(shape, block.draws.dtype), np.empty(shape, self.dtype)
+        count = view.named_count()[block.items]
+        # items with equally many labels are one array
+        for n in np.unique(count).tolist():
+            items = np.flatnonzero(count == n)
+            of_items = np.zeros((top, len(items), shape[2]), best.dtype)
+            codes_of_items = np.full(of_items.shape, NO_LABEL, self.dtype)
+            for cell in (start[items, None] + np.arange(n)).T:
+                value = block.draws[cell - block.cells.start]
+                insert(of_items, value, codes_of_items, view.code[cell, None])
+            best[:, items], codes[:, items] = of_items, codes_of_items
         return best, codes
 
     def _split(
-        self, best: np.ndarray, codes: np.ndarray, mass: np.ndarray, members: "_Members"
+        self,
+        best: np.ndarray,
+        codes: np.ndarray,
+        mass: np.ndarray,
+        items: np.ndarray,
+        rng: np.random.Generator,
     ) -> None:
         """Insert the largest members of OTHER, where its whole mass exceeds the last of the best."""
-        concentration = self.view.other_concentration
-        assert concentration is not None
+        size, concentration = self.view.other_size, self.view.other_concentration
+        assert size is not None and concentration is not None
         top, _, n_samples = best.shape
         best, codes, mass = best.reshape(top, -1), codes.reshape(top, -1), mass.ravel()
         where = np.flatnonzero(mass > best[-1])
-        floor = best[-1].take(where)
-        law = (top, members.size, concentration, members.rng)
-        value = largest_members(mass.take(where), floor, *law)
+        floor, size = best[-1].take(where), size[items].take(where // n_samples)
+        value = largest_members(mass.take(where), floor, size, concentration, top, rng)
         enters = np.flatnonzero(value[0] > floor)
         where, value = where.take(enters), value.take(enters, axis=1)
         columns, labels = best.take(where, axis=1), codes.take(where, axis=1)
-        for one, label in zip(value, self._labels(members, where // n_samples, top), strict=True):
+        members = self._labels(items.take(where // n_samples), size.take(enters), top, rng)
+        for one, label in zip(value, members, strict=True):
             insert(columns, one, labels, label)
         for code, label in zip(codes, labels, strict=True):
             code[where] = label
 
     def _labels(
-        self, members: "_Members", item: np.ndarray, top: int
+        self, items: np.ndarray, size: np.ndarray, top: int, rng: np.random.Generator
     ) -> Iterator[np.ndarray | int]:
+        """Yield the labels of the largest members, one vector by place."""
         if not self.identify:
             yield from [self.n_codes] * top
             return
-        named = members.named[item]
-        for member in distinct_members(top, members.size, len(item), members.rng):
+        named = self._named_codes()[:, items]
+        for member in distinct_members(top, size, rng):
             yield category_of_member(member, named).astype(self.dtype)
 
-
-@dataclass(frozen=True)
-class _Members:
-    """The members of OTHER of items alike: how many, what is named instead, and who draws."""
-
-    size: int
-    named: np.ndarray
-    rng: np.random.Generator
+    def _named_codes(self) -> np.ndarray:
+        """Return the named categories of every item, ascending, then n_codes: (place, item)."""
+        count, named = self.view.named_count(), self.view.code >= 0
+        table = np.full((len(count), int(count.max())), self.n_codes, np.int32)
+        table[np.arange(table.shape[1]) < count[:, None]] = self.view.code[named]
+        return np.sort(table, axis=1).T

@@ -8,7 +8,7 @@ Image Analysis, arXiv:2307.02191, section 2.5, eq. 12-20.
 
 from collections.abc import Callable
 from inspect import signature
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -33,7 +33,7 @@ def uncertainty_adjusted(
     reduce: Literal["item"] | None = "item",
     other: OtherAs | None = None,
     random_seed: int | np.random.Generator | None = None,
-    **arguments: object,
+    **arguments: Any,
 ) -> xr.DataArray:
     """Score predictions against every posterior draw of the truth.
 

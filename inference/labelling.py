@@ -50,7 +50,7 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
     codes = None
     if any("candidate" in node.dims for node in tree.subtree):
         codes = _candidate_codes(tree)
-    labelled = {path: _labelled(tree[path], data, codes) for path in tree.children}
+    labelled = {name: _labelled(node, data, codes) for name, node in tree.children.items()}
     result = xr.DataTree.from_dict(labelled)
     result.attrs = dict(tree.attrs)
     return result
@@ -74,16 +74,14 @@ def _labelled(
     group = node.to_dataset()
     kind = {"kind": "integer" if np.issubdtype(data.categories.dtype, np.integer) else "text"}
     names = data.categories.astype(str)
-    if codes is not None and "candidate" in group.dims:
-        item, category = codes
-        with_other = np.append(names, OTHER)  # the code of OTHER, -1, is the last place
-        return group.assign_coords(
-            item=("candidate", data.items[item]),
-            category=("candidate", with_other[category], kind),
-        )
     coords = {}
     if "item" in group.dims:
         coords["item"] = _fitting("item", data.items, group.sizes["item"])
+    if codes is not None and "candidate" in group.dims:
+        item, category = codes
+        with_other = np.append(names, OTHER)  # the code of OTHER, -1, is the last place
+        coords["category"] = ("candidate", with_other[category], kind)
+        coords.setdefault("item", ("candidate", data.items[item]))
     if "category" in group.dims:
         coords["category"] = (
             "category",

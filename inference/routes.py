@@ -13,7 +13,7 @@ from .densities import ranking_log_likelihood, worth_log_prior
 from .groups import as_dataset
 from .kernels.annotations import distinct_annotations
 from .kernels.posterior import worth_posterior
-from .steps.reading import NotConjugate, RankingLikelihood, gamma_parameters, read_rankings
+from .steps.reading import NotConjugate, RankingLikelihood, gamma_parameters, lengths, read_rankings
 from .worth_chains import (
     ChainPlan,
     draw_log_worths,
@@ -73,10 +73,14 @@ def route_of(model: pm.Model) -> Route:
         likelihood = read_rankings(model)
         gamma_parameters(likelihood.worth)
         if len(model.free_RVs) > 1:
-            raise NotConjugate("the model has free variables besides the worths; use WorthGibbs as a step of pm.sample")
+            raise NotConjugate(
+                "the model has free variables besides the worths; use WorthGibbs as a step of pm.sample"
+            )
     except NotConjugate as refusal:
         name = "tempered_plackett_luce" if _is_tempered(model) else "pm.Model"
-        return Route(name, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {}))
+        return Route(
+            name, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
+        )
     reason = "Gamma worths behind partial rankings with whole reliabilities are conjugate"
     return Route("plackett_luce", "gibbs", reason, draw_with_gibbs)
 
@@ -103,7 +107,9 @@ def _is_tempered(model: pm.Model) -> bool:
 def draw_independently(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
     """Draw independent worths."""
     shape, rate = gamma_parameters(model["worth"])
-    start = np.searchsorted(model["candidate_item"].get_value(), np.arange(len(model.coords["item"]) + 1))
+    start = np.searchsorted(
+        model["candidate_item"].get_value(), np.arange(len(model.coords["item"] or ()) + 1)
+    )
     chains = ChainPlan(plan.chains, plan.draws, 0, plan.seed, plan.cores, plan.dtype)
     keys = item_keys(np.asarray(model.coords["item"]))
     log_worth = draw_prior_log_worths(shape, rate, start, keys, chains)
@@ -129,7 +135,9 @@ def draw_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
             posterior, keys, thinning, chains, lambda done: progress.advance(task, done)
         )
     groups = _densities(model, likelihood, log_worth, plan) if plan.densities else {}
-    stats = xr.Dataset({"thinning": ("item", np.broadcast_to(thinning, len(keys)).astype(np.int64))})
+    stats = xr.Dataset(
+        {"thinning": ("item", np.broadcast_to(thinning, len(keys)).astype(np.int64))}
+    )
     return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
 
 
@@ -137,16 +145,18 @@ def _densities(
     model: pm.Model, likelihood: RankingLikelihood, log_worth: np.ndarray, plan: Draws
 ) -> dict[str, xr.Dataset]:
     """Return the groups of pointwise densities of the draws."""
-    pointwise = ranking_log_likelihood(log_worth, likelihood.candidate, likelihood.block, plan.cores)
+    pointwise = ranking_log_likelihood(
+        log_worth, likelihood.candidate, likelihood.block, plan.cores
+    )
     prior = worth_log_prior(log_worth, *gamma_parameters(likelihood.worth), plan.cores)
     name = likelihood.worth.name
     dims = ("chain", "draw")
     observed = model.observed_RVs[0].name
     by_annotation = xr.DataArray(pointwise, dims=(*dims, model.named_vars_to_dims[observed][0]))
-    shaped = prior.reshape(*prior.shape[:2], *likelihood.worth.shape.eval())
+    shaped = prior.reshape(*prior.shape[:2], *lengths(likelihood.worth))
     return {
         "log_likelihood": _counted(xr.Dataset({observed: by_annotation})),
-        "log_prior": as_dataset(model, {name: shaped}, dims),
+        "log_prior": as_dataset(model, {str(name): shaped}, dims),
     }
 
 
@@ -157,13 +167,13 @@ def _posterior_groups(
     plausibility = plausibilities(log_worth, start)
     with np.errstate(under="ignore"):
         worth = np.exp(log_worth)
-    shape = (*log_worth.shape[:2], *model["worth"].shape.eval())
+    shape = (*log_worth.shape[:2], *lengths(model["worth"]))
     arrays = {"worth": worth.reshape(shape), "plausibility": plausibility.reshape(shape)}
     return {"posterior": as_dataset(model, arrays, ("chain", "draw"))}
 
 
 def _counted(group: xr.Dataset) -> xr.Dataset:
-    """Number every dim of a group."""
+    """Give every dim of a group its numbers as coordinates."""
     return group.assign_coords({dim: np.arange(n) for dim, n in group.sizes.items()})
 
 

@@ -87,7 +87,11 @@ def sample(
     ConvergenceWarning
         If an item misses the gates of `diagnose`.
     """
-    _check(draws=draws, chains=chains)
+    _check_numbers(
+        draws=draws, chains=chains, thin=thin, cores=cores, tune=tune, random_seed=random_seed
+    )
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
     started = perf_counter()
     route = route_of(model)
     chosen = _choose(route, method)
@@ -141,11 +145,14 @@ def _choose(route: Route, method: Method) -> str:
     return method
 
 
-def _check(**numbers: int) -> None:
-    """Raise unless every number is a whole one from 1."""
+def _check_numbers(**numbers: int | str | None) -> None:
+    """Raise unless every number is whole and large enough; None and "pilot" stand for the defaults."""
     for name, number in numbers.items():
-        if not isinstance(number, int | np.integer) or number < 1:
-            raise ValueError(f"{name}={number!r} must be a whole number from 1")
+        if number is None or (name == "thin" and number == "pilot"):
+            continue
+        least = 0 if name in ("tune", "random_seed") else 1
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
+            raise ValueError(f"{name}={number!r} must be a whole number from {least}")
 
 
 def _versions() -> str:

@@ -18,11 +18,18 @@ from .kernels.posterior import WorthPosterior
 from .kernels.random_stream import stream
 from .kernels.worth import Schedule, sample_item
 
-__all__ = ["ChainPlan", "draw_log_worths", "draw_prior_log_worths", "item_keys", "pilot_thinning", "plausibilities"]
+__all__ = [
+    "ChainPlan",
+    "draw_log_worths",
+    "draw_prior_log_worths",
+    "item_keys",
+    "pilot_thinning",
+    "plausibilities",
+]
 
-PILOT_DRAWS = 500
+PILOT_DRAWS = 300
 LARGEST_THINNING = 64
-WANTED_ESS = 2000  # leaves room for the R-hat and ESS of the worst of thousands of quantities
+WANTED_ESS = 1600  # leaves room for the R-hat and ESS of the worst of thousands of quantities
 RUN = 16  # items in one unit of work
 
 
@@ -82,14 +89,14 @@ def draw_log_worths(
     ndarray, shape (chain, draw, candidate)
         Log worths.
     """
-    start = posterior.annotations.candidate_start
+    start = posterior.candidate_start
     thinning = np.broadcast_to(thinning, len(keys))
     out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
 
     def run(chain: int, first: int) -> int:
         end = min(first + RUN, len(keys))
         for item in range(first, end):
-            rng = stream(_seed(plan.seed, chain, keys[item]))
+            rng = stream(_seed(plan.seed, chain, int(keys[item])))
             draws = np.empty((plan.draws, start[item + 1] - start[item]))
             sample_item(rng, item, posterior, Schedule(plan.tune, int(thinning[item])), draws)
             out[chain, :, start[item] : start[item + 1]] = draws
@@ -130,25 +137,27 @@ def draw_prior_log_worths(
     out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
     for chain, item in np.ndindex(plan.chains, len(keys)):
         own = slice(start[item], start[item + 1])
-        rng = np.random.default_rng(_seed(plan.seed, chain, keys[item]))
+        rng = np.random.default_rng(_seed(plan.seed, chain, int(keys[item])))
         size = (plan.draws, start[item + 1] - start[item])
         boost = rng.standard_exponential(size) / shape[own]
-        out[chain, :, own] = np.log(rng.standard_gamma(shape[own] + 1, size)) - boost - np.log(rate[own])
+        out[chain, :, own] = (
+            np.log(rng.standard_gamma(shape[own] + 1, size)) - boost - np.log(rate[own])
+        )
     return out
 
 
-def _seed(seed: int, chain: int, key: np.uint64) -> np.random.SeedSequence:
+def _seed(seed: int, chain: int, key: int) -> np.random.SeedSequence:
     """Return the seed of one chain of one item."""
-    return np.random.SeedSequence(seed, spawn_key=(chain, int(key)))
+    return np.random.SeedSequence(seed, spawn_key=(chain, key))
 
 
 def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> np.ndarray:
     """Ask a pilot run how many sweeps a kept draw of each item needs.
 
-    The rule is fixed beforehand: 4 chains of 500 draws after the warm-up of the plan; an item whose least effective plausibility has
-    bulk or tail ESS n is thinned by the least whole number that makes the effective size of the planned run at least 2,000, or
-    all of its draws if they are fewer, at most 64. An item that would need more is thinned by 64, and `diagnose` tells whether that
-    was enough.
+    The rule is fixed beforehand: 4 chains of 300 draws after the warm-up of the plan; an item whose least effective plausibility
+    has bulk or tail ESS n is thinned by the least whole number that makes the effective size of the planned run 1,600, or four
+    fifths of its draws if that is less, at most 64. An item that would need more is thinned by 64, and `diagnose` tells
+    whether that was enough.
 
     Parameters
     ----------
@@ -166,7 +175,7 @@ def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan)
     """
     pilot = ChainPlan(4, PILOT_DRAWS, plan.tune, plan.seed + 1, plan.threads, "float64")
     log_worth = draw_log_worths(posterior, keys, 1, pilot)
-    start = posterior.annotations.candidate_start
+    start = posterior.candidate_start
     _, bulk, tail, _ = mixing_of(plausibilities(log_worth, start), plan.threads)
     least = np.fmin.reduceat(np.fmin(bulk, tail), start[:-1])
     per_draw = np.where(np.isnan(least), 1.0, least / (4 * PILOT_DRAWS))

@@ -37,6 +37,9 @@ class DistinctAnnotations(NamedTuple):
         Number of annotations, times reliability, that rank the candidate above the last block.
     leader : ndarray of int64, shape (item,)
         The candidate most often in a first block, ties shared; counted like `member`.
+    settled : ndarray of bool, shape (item,)
+        Whether at least twice as many places are given behind the leader as in front of it or tied
+        with it (one more, for the prior): the worths behind it then mix slowly without `lead`.
     """
 
     candidate_start: np.ndarray
@@ -47,6 +50,7 @@ class DistinctAnnotations(NamedTuple):
     member: np.ndarray
     wins: np.ndarray
     leader: np.ndarray
+    settled: np.ndarray
 
 
 def distinct_annotations(
@@ -100,29 +104,43 @@ def distinct_annotations(
     row, place, number = row[by_block], place[by_block], number[by_block]
     opens = np.ones(len(row), bool)
     opens[1:] = (row[1:] != row[:-1]) | (number[1:] != number[:-1])
-    ranked = number < rows.max(axis=1)[row]
-    wins = np.bincount(
-        first[row[ranked]] + place[ranked], multiplicity[row[ranked]], minlength=n_candidates
-    )
+    is_ranked = rows < rows.max(axis=1, keepdims=True)
+    is_ranked &= rows >= 0
+    in_row, at = np.nonzero(is_ranked)
+    wins = np.bincount(first[in_row] + at, multiplicity[in_row], minlength=n_candidates)
+    item_row = np.searchsorted(first, candidate_start)
+    leader, settled = _lead(rows, is_ranked, multiplicity, item_row)
     return DistinctAnnotations(
         candidate_start=candidate_start,
-        annotation_start=np.searchsorted(first, candidate_start),
+        annotation_start=item_row,
         multiplicity=multiplicity,
         block_start=np.searchsorted(row[opens], np.arange(len(kept) + 1)),
         member_start=np.append(np.flatnonzero(opens), len(row)),
         member=place,
         wins=wins.astype(np.float64),
-        leader=_leaders(rows == 0, multiplicity, first, candidate_start),
+        leader=leader,
+        settled=settled,
     )
 
 
-def _leaders(
-    in_front: np.ndarray, multiplicity: np.ndarray, first: np.ndarray, start: np.ndarray
-) -> np.ndarray:
-    """Return the place of each item's candidate with the largest share of first blocks."""
+def _lead(
+    rows: np.ndarray, is_ranked: np.ndarray, multiplicity: np.ndarray, item_row: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return each item's candidate with the largest share of first blocks; whether it is settled.
+
+    `item_row` says where the rows of each item start. A place tied with the leader is half behind
+    it and half in front.
+    """
+    in_front = rows == 0
     share = in_front * (multiplicity / in_front.sum(axis=1))[:, None]
-    total = np.add.reduceat(share, np.searchsorted(first, start[:-1]), axis=0)
-    return total.argmax(axis=1)
+    leader = np.add.reduceat(share, item_row[:-1]).argmax(axis=1)
+    of_leader = np.repeat(leader, np.diff(item_row))[:, None]
+    lead = np.sign(rows - np.take_along_axis(rows, of_leader, axis=1))
+    is_other = is_ranked & (np.arange(rows.shape[1]) != of_leader)
+    behind = (is_other * (1 + lead)).sum(axis=1) * multiplicity / 2
+    before = (is_other * (1 - lead)).sum(axis=1) * multiplicity / 2
+    behind, before = (np.add.reduceat(count, item_row[:-1]) for count in (behind, before))
+    return leader, behind >= 2 * (before + 1)
 
 
 def _whole(reliability: np.ndarray | float, n_annotations: int) -> np.ndarray:

@@ -10,11 +10,22 @@ __all__ = ["WorthPosterior", "worth_posterior"]
 
 
 class WorthPosterior(NamedTuple):
-    """Annotations, and the Gamma(shape, rate) priors of the worths."""
+    """The fields of `DistinctAnnotations`, and the Gamma(shape, rate) priors of the worths.
 
-    annotations: DistinctAnnotations
+    Flat, because a tuple taken out of a tuple is a copy in compiled code.
+    """
+
+    candidate_start: np.ndarray
+    annotation_start: np.ndarray
+    multiplicity: np.ndarray
+    block_start: np.ndarray
+    member_start: np.ndarray
+    member: np.ndarray
+    wins: np.ndarray
+    leader: np.ndarray
+    settled: np.ndarray
     shape: np.ndarray  # (candidate,)
-    log_rate: np.ndarray  # (candidate,)
+    rate: np.ndarray  # (candidate,)
 
 
 def worth_posterior(
@@ -47,7 +58,7 @@ def worth_posterior(
                 f"{name}={value[wrong].flat[0]:g} of the Gamma prior must be positive and finite"
             )
     return WorthPosterior(
-        annotations,
+        *annotations,
         np.array(np.broadcast_to(shape, n_candidates), np.float64),
-        np.array(np.broadcast_to(np.log(rate), n_candidates), np.float64),
+        np.array(np.broadcast_to(rate, n_candidates), np.float64),
     )

@@ -14,75 +14,35 @@ the annotations of the item. Censored times go with the number of annotations th
 the two up shifts posterior means by as much as .49.
 
 Worths enter relative to the item's largest, as the likelihood knows no total. Where they span more
-than exp(80), sums and reciprocals are taken in logs instead: the same race, never out of range.
+than exp(80), or are that far from one, sums and reciprocals are taken in logs instead: the same
+race, never out of range.
 """
 
 import math
-from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 
-from .annotations import DistinctAnnotations
 from .gamma import log_add, log_standard_gamma, standard_gamma
-from .tied_blocks import MAX_ORDERED, OrderTable, draw_log_arrivals, draw_orders
+from .posterior import WorthPosterior
+from .race_track import RaceTrack
+from .tied_blocks import MAX_ORDERED, draw_log_arrivals, draw_orders
 
-__all__ = ["SAFE_LOG_RANGE", "RaceTrack", "draw_exposures", "race_track", "smallest_racing"]
+__all__ = ["SAFE_LOG_RANGE", "draw_log_rates", "smallest_racing"]
 
 SAFE_LOG_RANGE = 80.0
 """Log range of worths within which R of `MAX_ORDERED` tied candidates stays in range."""
 
 
-class RaceTrack(NamedTuple):
-    """Work space for the races of one item at a time."""
-
-    worth: np.ndarray  # (candidate of the item), relative to the largest
-    exposure: np.ndarray  # (candidate of the item)
-    rest: np.ndarray  # (block of one annotation): total worth, or its log, after the block
-    member_worth: np.ndarray  # (member of one block): worths or their logs
-    member_time: np.ndarray  # (member of one block): log arrivals
-    table: OrderTable
-    offset: np.ndarray  # (wait of the item), for `lead`
-    count: np.ndarray  # (wait of the item), for `lead`
-
-
-@nb.njit(error_model="numpy")
-def race_track(annotations: DistinctAnnotations, first: int, last: int) -> RaceTrack:
-    """Return work space for the items from `first` to before `last`."""
-    widest, longest, largest, waits = 1, 1, 1, 0
-    for i in range(first, last):
-        widest = max(widest, annotations.candidate_start[i + 1] - annotations.candidate_start[i])
-        item_waits = 2  # the prior, and the first waits that all annotations have in common
-        for a in range(annotations.annotation_start[i], annotations.annotation_start[i + 1]):
-            start, stop = annotations.block_start[a], annotations.block_start[a + 1]
-            longest = max(longest, stop - start)
-            for b in range(start, stop - 1):
-                size = annotations.member_start[b + 1] - annotations.member_start[b]
-                largest = max(largest, size)
-                item_waits += size * annotations.multiplicity[a] if size > 1 else 1
-        waits = max(waits, item_waits)
-    subsets = 1 << min(largest, MAX_ORDERED)
-    return RaceTrack(
-        np.empty(widest),
-        np.empty(widest),
-        np.empty(longest),
-        np.empty(widest),
-        np.empty(widest),
-        (np.empty(subsets), np.empty(subsets), np.empty(subsets, np.int64)),
-        np.empty(waits),
-        np.empty(waits),
-    )
-
-
-@nb.njit(error_model="numpy")
-def draw_exposures(
+@nb.njit(error_model="numpy", inline="always")
+def draw_log_rates(
     rng: np.ndarray,
     item: int,
-    annotations: DistinctAnnotations,
+    posterior: WorthPosterior,
     log_worth: np.ndarray,
     track: RaceTrack,
 ) -> None:
-    """Draw the races of one item's annotations; leave the log exposures in ``track.exposure``.
+    """Draw the races of one item, and leave log(prior rate + exposure) in ``track.log_rate``.
 
     Parameters
     ----------
@@ -90,27 +50,35 @@ def draw_exposures(
         Stream, advanced in place.
     item : int
         The item.
-    annotations : DistinctAnnotations
-        What the raters of all items said.
+    posterior : WorthPosterior
+        Annotations and priors of all items.
     log_worth : ndarray, shape (candidate of the item,)
-        Log worths, on any scale.
+        Log worths of this item.
     track : RaceTrack
-        Work space; the first entries of ``exposure`` are the result, -inf where nothing was ranked.
+        Work space; the first entries of ``log_rate`` are the result.
     """
     n = len(log_worth)
-    exposure = track.exposure
-    first = annotations.candidate_start[item]
-    largest = log_worth.max()
-    if largest - smallest_racing(log_worth, annotations.wins, first, -1) > SAFE_LOG_RANGE:
-        exposure[:n] = -np.inf
-        _race_in_logs(rng, item, annotations, log_worth, track)
-        return
-    for k in range(n):
-        track.worth[k] = math.exp(log_worth[k] - largest)
-        exposure[k] = 0.0
-    _race(rng, item, annotations, track)
-    for k in range(n):
-        exposure[k] = math.log(exposure[k]) - largest
+    rate, log_rate = posterior.rate, track.log_rate
+    worth, exposure = track.worth, track.exposure
+    first = posterior.candidate_start[item]
+    largest = log_worth[0]
+    for k in range(1, n):
+        largest = max(largest, log_worth[k])
+    smallest = smallest_racing(log_worth, posterior.wins, first, -1)
+    if abs(largest) < SAFE_LOG_RANGE and largest - smallest < SAFE_LOG_RANGE:
+        for k in range(n):
+            worth[k] = math.exp(log_worth[k] - largest)
+            exposure[k] = 0.0
+        _race(rng, item, posterior, track)
+        unit = math.exp(largest)
+        for k in range(n):
+            log_rate[k] = math.log(rate[first + k] * unit + exposure[k]) - largest
+    else:
+        for k in range(n):
+            exposure[k] = -np.inf
+        _race_in_logs(rng, item, posterior, log_worth, track)
+        for k in range(n):
+            log_rate[k] = log_add(math.log(rate[first + k]), exposure[k])
 
 
 @nb.njit(error_model="numpy", inline="always")
@@ -148,12 +116,12 @@ def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: 
 
 
 @nb.njit(error_model="numpy", inline="always")
-def _race(rng, item, annotations, track):
+def _race(rng, item, posterior, track):
     """Add the exposures under the relative worths ``track.worth``."""
-    block_start, member_start = annotations.block_start, annotations.member_start
-    member, multiplicity = annotations.member, annotations.multiplicity
+    block_start, member_start = posterior.block_start, posterior.member_start
+    member, multiplicity = posterior.member, posterior.multiplicity
     worth, exposure, rest = track.worth, track.exposure, track.rest
-    for a in range(annotations.annotation_start[item], annotations.annotation_start[item + 1]):
+    for a in range(posterior.annotation_start[item], posterior.annotation_start[item + 1]):
         first, last = block_start[a], block_start[a + 1] - 1
         racing = 0.0
         for b in range(last, first - 1, -1):
@@ -192,8 +160,8 @@ def _race_tied(rng, block, rest, copies, track):
         return duration
     for j in range(n):
         worth[j] = track.worth[block[j]]
-    draw_orders(rng, worth, rest, copies, track.table)
-    _, racing, visits = track.table
+    racing, visits = track.racing, track.visits
+    draw_orders(rng, worth, rest, copies, (track.recursion, racing, visits))
     for members in range(1, 1 << n):
         if visits[members] > 0:
             # Everyone still racing waits together: one Gamma sums the waits of all copies.
@@ -206,12 +174,12 @@ def _race_tied(rng, block, rest, copies, track):
 
 
 @nb.njit(error_model="numpy")
-def _race_in_logs(rng, item, annotations, log_worth, track):
+def _race_in_logs(rng, item, posterior, log_worth, track):
     """Add the exposures, as logs, under worths of any range."""
-    block_start, member_start = annotations.block_start, annotations.member_start
-    member, multiplicity = annotations.member, annotations.multiplicity
+    block_start, member_start = posterior.block_start, posterior.member_start
+    member, multiplicity = posterior.member, posterior.multiplicity
     exposure, rest = track.exposure, track.rest
-    for a in range(annotations.annotation_start[item], annotations.annotation_start[item + 1]):
+    for a in range(posterior.annotation_start[item], posterior.annotation_start[item + 1]):
         first, last = block_start[a], block_start[a + 1] - 1
         racing = -np.inf
         for b in range(last, first - 1, -1):

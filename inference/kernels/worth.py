@@ -4,9 +4,9 @@
 
 With the arrival times of `race` as latent variables the conditionals are
 
-    exposures | w              `race.draw_exposures`
+    exposures | w              `race.draw_log_rates`
     w_k | exposures            Gamma(a_k + wins_k, b_k + exposure_k)
-    common factor of all but the leader | the rest, without arrival times and total    `lead`
+    common factor of all but the leader | the rest, without arrival times and total:  `lead`
     c with w = c v | v         Gamma(sum_k a_k, sum_k b_k v_k)    (the likelihood knows no total)
 
 The state is log w: at shapes such as 1/419 the worths themselves would underflow.
@@ -25,10 +25,12 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from .gamma import log_add, log_standard_gamma
+from .borrowing import borrow
+from .gamma import log_standard_gamma
 from .lead import draw_lead
 from .posterior import WorthPosterior
-from .race import RaceTrack, draw_exposures, race_track
+from .race import draw_log_rates
+from .race_track import RaceTrack, race_track
 
 __all__ = ["Schedule", "sample_item", "sweep_items", "update_worth"]
 
@@ -43,7 +45,7 @@ class Schedule(NamedTuple):
     thin: int
 
 
-@nb.njit(error_model="numpy")
+@nb.njit(error_model="numpy", inline="always")
 def update_worth(
     rng: np.ndarray,
     item: int,
@@ -66,26 +68,30 @@ def update_worth(
     track : RaceTrack
         Work space.
     """
-    annotations = posterior.annotations
-    first = annotations.candidate_start[item]
-    draw_exposures(rng, item, annotations, log_worth, track)
+    shape, wins = posterior.shape, posterior.wins
+    first = posterior.candidate_start[item]
+    draw_log_rates(rng, item, posterior, log_worth, track)
+    log_rate = track.log_rate
     for k in range(len(log_worth)):
-        shape = posterior.shape[first + k] + annotations.wins[first + k]
-        log_rate = log_add(posterior.log_rate[first + k], track.exposure[k])
-        log_worth[k] = log_standard_gamma(rng, shape) - log_rate
-    draw_lead(rng, item, posterior, log_worth, track)
+        log_draw = log_standard_gamma(rng, shape[first + k] + wins[first + k])
+        log_worth[k] = log_draw - log_rate[k]
+    if posterior.settled[item]:
+        draw_lead(rng, item, posterior, log_worth, track)
     _draw_total(rng, first, posterior, log_worth)
 
 
-@nb.njit(error_model="numpy")
+@nb.njit(error_model="numpy", inline="always")
 def _draw_total(rng, first, posterior, log_worth):
     """Redraw the common factor of all worths of an item, of which the likelihood knows nothing."""
-    shape, mean_total = 0.0, 0.0
-    largest = log_worth.max()
+    shape, rate = posterior.shape, posterior.rate
+    largest = log_worth[0]
+    for k in range(1, len(log_worth)):
+        largest = max(largest, log_worth[k])
+    total_shape, mean_total = 0.0, 0.0
     for k in range(len(log_worth)):
-        shape += posterior.shape[first + k]
-        mean_total += math.exp(log_worth[k] - largest + posterior.log_rate[first + k])
-    shift = log_standard_gamma(rng, shape) - math.log(mean_total) - largest
+        total_shape += shape[first + k]
+        mean_total += rate[first + k] * math.exp(log_worth[k] - largest)
+    shift = log_standard_gamma(rng, total_shape) - math.log(mean_total) - largest
     for k in range(len(log_worth)):
         log_worth[k] += shift
 
@@ -103,7 +109,7 @@ def sample_item(
     Parameters
     ----------
     rng : ndarray of uint64, shape (4,)
-        Stream of this chain and item.
+        Stream of this chain and item, advanced in place.
     item : int
         The item.
     posterior : WorthPosterior
@@ -113,24 +119,25 @@ def sample_item(
     draws : ndarray, shape (draw, candidate of the item)
         Overwritten with the log worths after every ``schedule.thin`` sweeps.
     """
-    track = race_track(posterior.annotations, item, item + 1)
-    first = posterior.annotations.candidate_start[item]
-    log_worth = np.empty(draws.shape[1])
+    track, state = race_track(posterior, item, item + 1), np.empty(draws.shape[1])
+    rng, posterior, lent_track, log_worth = borrow((rng, posterior, track, state))
+    first = posterior.candidate_start[item]
     for k in range(len(log_worth)):
         log_draw = log_standard_gamma(rng, posterior.shape[first + k])
-        log_worth[k] = log_draw - posterior.log_rate[first + k]
+        log_worth[k] = log_draw - math.log(posterior.rate[first + k])
     for _ in range(schedule.tune):
-        update_worth(rng, item, posterior, log_worth, track)
+        update_worth(rng, item, posterior, log_worth, lent_track)
     for d in range(draws.shape[0]):
         for _ in range(schedule.thin):
-            update_worth(rng, item, posterior, log_worth, track)
+            update_worth(rng, item, posterior, log_worth, lent_track)
         for k in range(len(log_worth)):
             draws[d, k] = log_worth[k]
+    track.worth[0] = state[0]  # what is lent has to be owned until here
 
 
 @nb.njit(cache=True, error_model="numpy")
 def sweep_items(rng: np.ndarray, posterior: WorthPosterior, log_worth: np.ndarray) -> None:
-    """Make one Gibbs sweep of every item, in place.
+    """Make one Gibbs sweep of every item.
 
     Parameters
     ----------
@@ -141,7 +148,9 @@ def sweep_items(rng: np.ndarray, posterior: WorthPosterior, log_worth: np.ndarra
     log_worth : ndarray, shape (candidate,)
         Log worths, replaced in place.
     """
-    start = posterior.annotations.candidate_start
-    track = race_track(posterior.annotations, 0, len(start) - 1)
+    start = posterior.candidate_start
+    track = race_track(posterior, 0, len(start) - 1)
+    rng, posterior, lent_track, state = borrow((rng, posterior, track, log_worth))
     for item in range(len(start) - 1):
-        update_worth(rng, item, posterior, log_worth[start[item] : start[item + 1]], track)
+        update_worth(rng, item, posterior, state[start[item] : start[item + 1]], lent_track)
+    track.worth[0] = log_worth[0]  # what is lent has to be owned until here

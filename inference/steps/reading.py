@@ -11,10 +11,18 @@ from pytensor.tensor.math import log as log_of
 from pytensor.tensor.random.basic import GammaRV
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.subtensor import AdvancedSubtensor
+from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.partial_ranking import PartialRankingRV
 
-__all__ = ["NotConjugate", "RankingLikelihood", "gamma_parameters", "number", "read_rankings"]
+__all__ = [
+    "NotConjugate",
+    "RankingLikelihood",
+    "gamma_parameters",
+    "lengths",
+    "number",
+    "read_rankings",
+]
 
 
 class NotConjugate(ValueError):
@@ -37,7 +45,7 @@ class RankingLikelihood:
         Power of each annotation's likelihood.
     """
 
-    worth: Variable
+    worth: TensorVariable
     candidate: np.ndarray
     block: np.ndarray
     reliability: np.ndarray
@@ -61,15 +69,21 @@ def read_rankings(model: pm.Model) -> RankingLikelihood:
     NotConjugate
         If the model is any other; the message says where it differs.
     """
-    if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, PartialRankingRV):
+    if len(model.observed_RVs) != 1 or not isinstance(
+        model.observed_RVs[0].owner.op, PartialRankingRV
+    ):
         found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
-        raise NotConjugate(f"a Gibbs sampler of worths needs one observed PartialRanking, and the model observes {found}")
+        raise NotConjugate(
+            f"a Gibbs sampler of worths needs one observed PartialRanking, and the model observes {found}"
+        )
     (observed,) = model.observed_RVs
     if model.potentials:
-        raise NotConjugate(f"the potential {model.potentials[0].name!r} is not part of the Gibbs conditionals")
+        raise NotConjugate(
+            f"the potential {model.potentials[0].name!r} is not part of the Gibbs conditionals"
+        )
     log_worth, _, reliability = observed.owner.op.dist_params(observed.owner)
     worth, index = _gathered(log_worth, model)
-    width = np.prod(worth.shape.eval()[1:], dtype=int)  # of a row, when whole rows are gathered
+    width = int(np.prod(lengths(worth)[1:]))  # of a row, when whole rows are gathered
     candidate = index[:, None] * width + np.arange(width) if index.ndim == 1 else index
     block = number(model.rvs_to_values[observed], "the observed rankings")
     power = number(reliability, "reliability")
@@ -81,23 +95,31 @@ def read_rankings(model: pm.Model) -> RankingLikelihood:
     return RankingLikelihood(worth, candidate, block, power)
 
 
-def _gathered(log_worth: Variable, model: pm.Model) -> tuple[Variable, np.ndarray]:
+def _gathered(log_worth: Variable, model: pm.Model) -> tuple[TensorVariable, np.ndarray]:
     """Return worth and index of ``log(worth)[index]``."""
     gather = log_worth.owner
     if gather is None or not isinstance(gather.op, AdvancedSubtensor):
-        raise NotConjugate("the rankings do not depend on log(worth)[index] but on another function of the worths")
+        raise NotConjugate(
+            "the rankings do not depend on log(worth)[index] but on another function of the worths"
+        )
     source, *index = gather.inputs
     if len(index) != 1 or source.owner is None or source.owner.op != log_of:
-        raise NotConjugate("the rankings do not depend on log(worth)[index] but on another function of the worths")
+        raise NotConjugate(
+            "the rankings do not depend on log(worth)[index] but on another function of the worths"
+        )
     worth = source.owner.inputs[0]
     if worth not in model.free_RVs:
         raise NotConjugate("the worths are not a free random variable of the model")
+    if children := [
+        rv.name for rv in model.free_RVs if rv is not worth and worth in ancestors([rv])
+    ]:
+        raise NotConjugate(f"{children[0]!r} depends on the worths, too")
     if not isinstance(worth.owner.op, GammaRV):
         raise NotConjugate(f"the prior of {worth.name!r} is {worth.owner.op}, not a Gamma")
     return worth, number(index[0], "the index of the worths")
 
 
-def gamma_parameters(worth: Variable) -> tuple[np.ndarray, np.ndarray]:
+def gamma_parameters(worth: TensorVariable) -> tuple[np.ndarray, np.ndarray]:
     """Return shape and rate of a Gamma prior with constant parameters, raveled.
 
     Parameters
@@ -115,14 +137,17 @@ def gamma_parameters(worth: Variable) -> tuple[np.ndarray, np.ndarray]:
     NotConjugate
         If a parameter is random.
     """
-    n_candidates = np.prod(worth.shape.eval(), dtype=int)
     alpha, scale = (
         number(p, f"a parameter of the prior of {worth.name!r}")
         for p in worth.owner.op.dist_params(worth.owner)
     )
-    size = tuple(worth.shape.eval())
-    shape, rate = (np.broadcast_to(p, size).reshape(n_candidates) for p in (alpha, 1 / scale))
+    shape, rate = (np.broadcast_to(p, lengths(worth)).ravel() for p in (alpha, 1 / scale))
     return shape, rate
+
+
+def lengths(variable: TensorVariable) -> tuple[int, ...]:
+    """Return the shape of a variable."""
+    return tuple(np.asarray(variable.shape.eval()).tolist())
 
 
 def number(variable: Variable, what: str) -> np.ndarray:

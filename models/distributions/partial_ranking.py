@@ -22,10 +22,12 @@ ground truth, section 2.4 and appendix B, arXiv:2307.02191.
 """
 
 from importlib.util import find_spec
+from typing import Any, cast
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pymc.logprob.abstract import _logprob
 from pytensor.link.numba.dispatch.basic import numba_njit
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
@@ -35,7 +37,7 @@ from .ranking_kernel import draw_ranking
 from .ranking_op import partial_ranking_logp
 
 if find_spec("jax"):
-    from . import ranking_jax as ranking_jax
+    from .ranking_jax import jax_partial_ranking as jax_partial_ranking
 
 __all__ = ["PartialRanking", "PartialRankingRV", "RankedCandidates", "RankedCandidatesRV"]
 
@@ -77,6 +79,13 @@ class RankedCandidatesRV(PartialRankingRV):
         raise ValueError(NO_REPLICATES)
 
 
+@cast(Any, _logprob).register(PartialRankingRV)
+def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
+    """Return the log probability of block numbers, times the reliability."""
+    *_, log_worth, _, reliability = inputs
+    return reliability * partial_ranking_logp(log_worth, values[0])
+
+
 @numba_core_rv_funcify.register(PartialRankingRV)
 def _numba_partial_ranking(op, node):
     @numba_njit
@@ -113,17 +122,6 @@ class PartialRanking(pm.Discrete):
         """Return the law as a tensor variable, without a model."""
         parameters = [pt.as_tensor_variable(x) for x in (log_worth, sizes, reliability)]
         return super().dist(parameters, **kwargs)
-
-    def support_point(rv, size, log_worth, sizes, reliability):
-        """Return the ranking in the order of the places."""
-        ends = pt.cumsum(sizes, axis=-1)
-        place = pt.arange(log_worth.shape[-1])
-        block = (place[:, None] >= ends[..., None, :]).sum(axis=-1)
-        return pt.broadcast_to(pt.where(place < ends[..., -1:], block, -1), rv.shape)
-
-    def logp(value, log_worth, sizes, reliability):
-        """Return the log probability of block numbers, times the reliability."""
-        return reliability * partial_ranking_logp(log_worth, value)
 
 
 class RankedCandidates(PartialRanking):

@@ -4,6 +4,7 @@ Blocks of one and two have closed forms; larger ones are integrated on a fixed g
 """
 
 from collections import defaultdict
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,6 @@ from .tied_block import NEGLIGIBLE, RELATIVE_STEP, STEP
 __all__ = ["jax_partial_ranking"]
 
 
-@jax_funcify.register(PartialRankingLogP)
 def jax_partial_ranking(op, node, **kwargs):
     """Return the JAX function of the Op: log p, and its gradient where that is used."""
     if not isinstance(node.inputs[1], Constant):
@@ -29,6 +29,9 @@ def jax_partial_ranking(op, node, **kwargs):
         return log_p, jax.lax.stop_gradient(pullback(jnp.ones_like(log_p))[0])
 
     return partial_ranking
+
+
+cast(Any, jax_funcify).register(PartialRankingLogP)(jax_partial_ranking)
 
 
 def blocks_by_size(block: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -44,15 +47,19 @@ def blocks_by_size(block: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray,
     dict of int to tuple of ndarray
         Row (block,), members (block, size) and the mask of what comes after (block, place).
     """
-    found = defaultdict(list)
+    found: dict[int, list] = defaultdict(list)
     for row, numbers in enumerate(block):
         for b in range(numbers.max()):
             after = numbers > b
             members = np.flatnonzero(numbers == b)
             found[len(members)].append((row, members, after))
     return {
-        size: tuple(np.array(part) for part in zip(*blocks, strict=True))
-        for size, blocks in found.items()
+        size: (
+            np.array([r for r, _, _ in own]),
+            np.array([m for _, m, _ in own]),
+            np.array([a for _, _, a in own]),
+        )
+        for size, own in found.items()
     }
 
 

@@ -1,5 +1,7 @@
 """The Op behind the law of partial rankings: log probability of every row and, in the same pass, its gradient."""
 
+from typing import cast
+
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.gradient import DisconnectedType, disconnected_type
@@ -108,7 +110,7 @@ def partial_ranking_logp(log_worth: TensorVariable, block: TensorVariable) -> Te
         pt.as_tensor_variable(log_worth), pt.as_tensor_variable(block)
     )
     if block.type.ndim == 2:
-        return _op(log_worth, block)
+        return cast(TensorVariable, _op(log_worth, block))
     places = block.shape[-1]
     log_p = _op(log_worth.reshape((-1, places)), block.reshape((-1, places)))
-    return log_p.reshape(block.shape[:-1], ndim=block.type.ndim - 1)
+    return cast(TensorVariable, log_p).reshape(block.shape[:-1], ndim=block.type.ndim - 1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import pymc as pm
@@ -109,12 +109,17 @@ def worth_prior(layout: Layout) -> TensorVariable:
     if not layout.dense:
         worth = flat_worth(layout.candidates, layout.shape)
         dims = ("annotation", "place")
-        return pt.log(worth)[pm.Data("candidate_of_place", layout.candidates.place, dims=dims)]
+        return _log(worth)[pm.Data("candidate_of_place", layout.candidates.place, dims=dims)]
     worth = pm.Gamma("worth", layout.concentration, 1.0, dims=("item", "category"))
     pm.Deterministic(
         "plausibility", worth / worth.sum(-1, keepdims=True), dims=("item", "category")
     )
-    return pt.log(worth)[layout.rankings.annotation_item]
+    return _log(worth)[layout.rankings.annotation_item]
+
+
+def _log(worth: TensorVariable) -> TensorVariable:
+    """Return the log of the worths, as a tensor variable and no less."""
+    return cast(TensorVariable, pt.log(worth))
 
 
 def flat_worth(candidates: Candidates, shape: np.ndarray) -> TensorVariable:

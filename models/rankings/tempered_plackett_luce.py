@@ -28,6 +28,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import pymc as pm
+import pytensor.tensor as pt
 
 from ..data.rankings import PartialRankings
 from .observed import Layout, Unranked, annotation_reliability, observe_rankings, worth_prior
@@ -73,5 +74,5 @@ def tempered_plackett_luce(
     with pm.Model(coords=layout.coords) as model:
         log_worth = worth_prior(layout)
         sharpness = pm.Data("reliability", power, dims="annotation" if power.ndim else None)
-        observe_rankings(layout, log_worth * sharpness[..., None], None)
+        observe_rankings(layout, log_worth * pt.expand_dims(sharpness, -1), None)
     return model

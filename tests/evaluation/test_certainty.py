@@ -127,7 +127,6 @@ def assert_same_means(a, b):
 def test_split_other_is_the_dense_expansion(concentration, worth):
     rng = np.random.default_rng(seed_of(f"split other {concentration}"))
     case = random_case(rng, 4, 6, (2, 10_000), concentration, worth)
-    fresh = random_case(rng, 4, 6, (2, 10_000), concentration, worth)
     laws = [[worth] * len(m) + [concentration * (6 - len(m))] for m in case.named]
     fresh = Case(case.named, [rng.dirichlet(law, (2, 10_000)) for law in laws], 6, concentration)
     dense = statistics(case, as_dense(case, rng), 1)
@@ -151,6 +150,19 @@ def test_split_other_certainty_and_groups_are_those_of_the_dense_expansion():
     found = evaluation.annotation_certainty(flat, groups=GROUPS, random_seed=1)
     expected = evaluation.annotation_certainty(dense, groups=GROUPS)
     np.testing.assert_allclose(found, expected, atol=tolerance)
+
+
+def test_plausible_labels_pool_the_members_of_other():
+    rng = np.random.default_rng(seed_of("pooled alternatives"))
+    case = random_case(rng, 6, 6, (2, 20_000), 0.4, 0.4)
+    dense = as_dense(case, rng)["posterior"]["plausibility"]
+    top = dense.argmax("category").to_numpy().reshape(-1, 6)
+    found = evaluation.plausible_labels(as_flat(case), random_seed=1)
+    for i, named in enumerate(case.named):
+        pooled = (found["label"].to_numpy()[i, :, 0] == "OTHER") @ found["probability"].to_numpy()[
+            i
+        ]
+        assert pooled == pytest.approx(1 - np.isin(top[:, i], named).mean(), abs=0.018)
 
 
 def test_same_seed_same_answer():

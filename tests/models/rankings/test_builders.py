@@ -16,14 +16,19 @@ def test_log_prior_and_likelihood_are_the_stated_laws():
     rng = np.random.default_rng(1)
     worth = rng.gamma(1.0, size=model["worth"].eval().shape)
     prior, likelihood = model.compile_fn(
-        [model.logp(vars=model["worth"], jacobian=False), model.logp(vars=model["observed_ranking"])]
+        [
+            model.logp(vars=model["worth"], jacobian=False),
+            model.logp(vars=model["observed_ranking"]),
+        ]
     )({"worth_log__": np.log(worth)})
     other = model["candidate_category"].get_value() == -1
     shape = np.full(len(worth), 0.5)
     shape[other] *= model["other_size"].get_value()
     assert prior == pytest.approx(gamma.logpdf(worth, shape).sum(), rel=1e-12)
     single = models.plackett_luce(CASES, concentration=0.5)
-    once = single.compile_fn(single.logp(vars=single["observed_ranking"]))({"worth_log__": np.log(worth)})
+    once = single.compile_fn(single.logp(vars=single["observed_ranking"]))(
+        {"worth_log__": np.log(worth)}
+    )
     assert likelihood == pytest.approx(3 * once, rel=1e-12)
 
 
@@ -37,7 +42,9 @@ def test_dense_and_flat_layouts_have_one_likelihood():
         named = category[(item == i) & (category >= 0)]
         own[(item == i) & (category < 0)] = np.delete(worth[i], named).sum()
     terms = [
-        model.compile_fn(model.logp(vars=model["observed_ranking"], sum=False))({"worth_log__": np.log(value)})
+        model.compile_fn(model.logp(vars=model["observed_ranking"], sum=False))(
+            {"worth_log__": np.log(value)}
+        )
         for model, value in ((flat, own), (dense, worth))
     ]
     np.testing.assert_allclose(*terms, rtol=1e-12)
@@ -50,7 +57,11 @@ def test_reliability_of_each_rater():
 
 
 def test_tempered_at_one_is_plackett_luce():
-    point = {"worth_log__": np.random.default_rng(3).normal(size=models.plackett_luce(CASES)["worth"].eval().shape)}
+    point = {
+        "worth_log__": np.random.default_rng(3).normal(
+            size=models.plackett_luce(CASES)["worth"].eval().shape
+        )
+    }
     plain, tempered = models.plackett_luce(CASES), models.tempered_plackett_luce(CASES)
     assert plain.compile_logp()(point) == pytest.approx(tempered.compile_logp()(point), rel=1e-12)
     sharper = models.tempered_plackett_luce(CASES, reliability=2)
@@ -71,7 +82,10 @@ def test_prirn_concentrates_around_irn(tie_weight):
 def test_plausibility_sums_to_one_in_both_layouts():
     for candidates in ("ranked", "all"):
         model = models.plackett_luce(CASES, candidates=candidates)
-        plausibility, item = pm.draw(model["plausibility"], random_seed=1), model["annotation_item"].get_value()
+        plausibility, item = (
+            pm.draw(model["plausibility"], random_seed=1),
+            model["annotation_item"].get_value(),
+        )
         if candidates == "ranked":
             total = np.bincount(model["candidate_item"].get_value(), plausibility)
         else:
@@ -97,7 +111,10 @@ def test_replicates_exist_in_the_dense_layout_only():
         ({"concentration": np.nan}, "concentration=nan"),
         ({"reliability": -1}, "reliability=-1 must be"),
         ({"reliability": {"A0": 1}}, "names no power for rater 'A1'"),
-        ({"reliability": dict.fromkeys([*CASES.raters.tolist(), "Z"], 1)}, "rater 'Z', who annotated nothing"),
+        (
+            {"reliability": dict.fromkeys([*CASES.raters.tolist(), "Z"], 1)},
+            "rater 'Z', who annotated nothing",
+        ),
         ({"unranked": "pool"}, "unranked='pool' is not one of 'pooled', 'single', 'ignored'"),
         ({"candidates": "some"}, "candidates='some' is not one of"),
         ({"candidates": "all", "unranked": "single"}, "use unranked='pooled'"),
