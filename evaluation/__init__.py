@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .._exports import lazy_exports
 
 if TYPE_CHECKING:
+    from . import plots as plots
     from .accuracies import set_accuracy as set_accuracy
     from .accuracies import top_k_accuracy as top_k_accuracy
     from .agreement import annotator_agreement as annotator_agreement
@@ -32,6 +33,7 @@ __all__ = [
     "overlap",
     "partial_average_overlap",
     "plausible_labels",
+    "plots",
     "predictions_from_table",
     "reliability_sweep",
     "set_accuracy",
@@ -52,6 +54,7 @@ __getattr__, __dir__ = lazy_exports(
         "overlap": ".overlaps",
         "partial_average_overlap": ".overlaps",
         "plausible_labels": ".certainty",
+        "plots": ".plots",
         "predictions_from_table": ".predictions",
         "reliability_sweep": ".reliability",
         "set_accuracy": ".accuracies",

@@ -89,7 +89,7 @@ class Plausibility:
         EvaluationError
             If plausibility, its labels or what OTHER stands for is missing.
         """
-        array = _plausibility_of(tree)
+        array = plausibility_of(tree)
         flat = "candidate" in array.dims
         array = array.transpose(..., *(("candidate",) if flat else ("item", "category")))
         cells = _flat(array) if flat else _dense(array)
@@ -206,7 +206,7 @@ class Plausibility:
             raise EvaluationError(f"plausibility has a label twice in an item; {REMEDY}")
 
 
-def _plausibility_of(tree: xr.DataTree | xr.DataArray) -> xr.DataArray:
+def plausibility_of(tree: xr.DataTree | xr.DataArray) -> xr.DataArray:
     if isinstance(tree, xr.DataArray):
         return tree
     if not isinstance(tree, xr.DataTree):

@@ -8,8 +8,7 @@ import numpy as np
 def all_partial_rankings(n):
     """Yield the block numbers of every partial ranking of `n` candidates that ranks at least one, the largest = unranked.
 
-    The unranked block may be empty only where it is the last candidate's: a ranking of all candidates says the same as the one that
-    leaves its last block unranked.
+    The unranked block is never empty: a ranking of all candidates says the same as the one that leaves its last block unranked.
     """
     for numbers in product(range(n), repeat=n):
         block = np.array(numbers)

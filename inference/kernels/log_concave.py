@@ -14,6 +14,10 @@ from .random_stream import standard_exponential, uniform
 
 __all__ = ["log_concave_sampler"]
 
+FLAT, WIDEST = 1e-9, 64.0
+"""A slope that counts as none, and the longest first step from the mode: a log density may have a
+plateau, without any curvature, as wide as the worths are apart."""
+
 
 def log_concave_sampler(density: Callable) -> Callable:
     """Compile the sampler of a family of smooth log-concave densities.
@@ -35,7 +39,7 @@ def log_concave_sampler(density: Callable) -> Callable:
         """Return a point within a tenth of a standard deviation of the mode, and the density."""
         low, high = -np.inf, np.inf
         value, slope, curvature = density(x, parameters)
-        while slope * slope > -0.01 * curvature:
+        while slope * slope > -0.01 * curvature and abs(slope) > FLAT:
             if slope > 0.0:
                 low = x
             else:
@@ -48,23 +52,26 @@ def log_concave_sampler(density: Callable) -> Callable:
         return x, value, slope, curvature
 
     @nb.njit(error_model="numpy")
+    def contact(parameters, x, distance, ceiling):
+        """Return a point on one side of x where the density is lower, and the density there."""
+        value, slope, _ = density(x + distance, parameters)
+        while value > ceiling:
+            distance *= 2.0
+            value, slope, _ = density(x + distance, parameters)
+        return x + distance, value, slope
+
+    @nb.njit(error_model="numpy")
     def draw(rng, parameters, start):
         """Draw once."""
         x, value, slope, curvature = near_mode(parameters, start)
-        left = right = 1.2 / math.sqrt(-curvature)
-        left_value, left_slope, _ = density(x - left, parameters)
-        while left_slope <= 0.0:
-            left *= 2.0
-            left_value, left_slope, _ = density(x - left, parameters)
-        right_value, right_slope, _ = density(x + right, parameters)
-        while right_slope >= 0.0:
-            right *= 2.0
-            right_value, right_slope, _ = density(x + right, parameters)
+        step = min(1.2 / math.sqrt(-curvature), WIDEST)
+        left, left_value, left_slope = contact(parameters, x, -step, value - 0.5)
+        right, right_value, right_slope = contact(parameters, x, step, value - 0.5)
 
         # By concavity nothing between the two points is above the cap.
-        cap = value + abs(slope) * max(left, right)
-        rise = x - left + (cap - left_value) / left_slope
-        fall = x + right + (cap - right_value) / right_slope
+        cap = value + abs(slope) * max(x - left, right - x)
+        rise = left + (cap - left_value) / left_slope
+        fall = right + (cap - right_value) / right_slope
         if rise > fall:
             rise = fall = 0.5 * (rise + fall)
         while True:

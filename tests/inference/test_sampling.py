@@ -9,7 +9,6 @@ import pymc as pm
 import pytest
 import xarray as xr
 from monte_carlo import bonferroni_threshold, seed_of
-
 from raterzoo import inference, models
 
 CASES = models.published_ddx_cases()

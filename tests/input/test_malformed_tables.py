@@ -285,7 +285,7 @@ def test_category_outside_of_the_closed_set(row):
         (["flu"], ["only category"]),
         ([], ["0 ids"]),
         ("flu", ["is a str"]),
-        ({"flu", "cold", "acne"}, ["is a set"]),
+        (frozenset({"flu"}), ["is a frozenset"]),
         ({"flu": 0, "cold": 1, "acne": 2}, ["is a dict"]),
         (3, ["is a int"]),
         (np.array([["flu", "cold"]]), ["ndarray"]),

@@ -5,7 +5,6 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from monte_carlo import bonferroni_threshold, geweke_z, mc_z, seed_of
-
 from raterzoo import inference, models
 from raterzoo.inference.steps.reading import NotConjugate
 from raterzoo.models.distributions import PartialRanking
@@ -126,7 +125,7 @@ def test_step_does_not_change_the_point_it_is_given():
 
 
 def successive(alpha, annotations, seed):
-    """Alternate the step with data from the law (Geweke 2004): two annotations of four candidates, 1 > 1 > rest and a tie of 2."""
+    """Alternate the sweep with data from the law (Geweke 2004): a ranking of two, and a tie of two."""
     rng = np.random.default_rng(seed)
     sizes = [np.array([1, 1, 2]), np.array([2, 2])]
     draw = PartialRanking.rv_op.rng_fn if hasattr(PartialRanking.rv_op, "rng_fn") else None

@@ -3,10 +3,9 @@
 import numpy as np
 import pymc as pm
 import pytest
-from scipy.stats import gamma
-
 from raterzoo import models
 from raterzoo.inference import irn
+from scipy.stats import gamma
 
 CASES = models.published_ddx_cases()
 

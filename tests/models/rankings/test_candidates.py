@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from raterzoo import models
 from raterzoo.models.rankings.candidates import OTHER_CODE, every_candidate, ranked_candidates
 

@@ -1,0 +1,25 @@
+"""Pictures of what the rest of `raterzoo.evaluation` computed; nothing is computed here but where the ink goes."""
+
+from typing import TYPE_CHECKING
+
+from ..._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .curves import reliability_sweep as reliability_sweep
+    from .curves import sorted_certainty as sorted_certainty
+    from .panels import risk as risk
+    from .strips import plausibility_strips as plausibility_strips
+    from .triangle import simplex as simplex
+
+__all__ = ["plausibility_strips", "reliability_sweep", "risk", "simplex", "sorted_certainty"]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "plausibility_strips": ".strips",
+        "reliability_sweep": ".curves",
+        "risk": ".panels",
+        "simplex": ".triangle",
+        "sorted_certainty": ".curves",
+    },
+)
