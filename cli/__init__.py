@@ -1,1 +1,10 @@
-"""Placeholder."""
+"""The command line: ``raterzoo --help``."""
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line."""
+    from .app import app
+
+    app(prog_name="raterzoo")

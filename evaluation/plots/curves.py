@@ -85,7 +85,14 @@ def reliability_sweep(
         label = str(name) or None
         ax.plot(reliability, own["mean"], color=colour, marker="o", markersize=4, label=label)
         if point and name in point:
-            ax.plot(1.02, point[name], "x", color=colour, transform=ax.get_yaxis_transform(), clip_on=False)
+            ax.plot(
+                1.02,
+                point[name],
+                "x",
+                color=colour,
+                transform=ax.get_yaxis_transform(),
+                clip_on=False,
+            )
     if len(reliability) > 1:
         ax.set_xscale("log")
         ax.set_xticks(reliability)

@@ -36,7 +36,22 @@ def risk(certainty: xr.DataArray, expected: xr.DataArray) -> Figure:
     draws = expected.transpose(..., "item").to_numpy().reshape(-1, expected.sizes["item"])
     order = np.argsort(draws.mean(axis=0), kind="stable")
     share = (np.arange(len(order)) + 0.5) / len(order)
-    right.vlines(share, draws.min(axis=0)[order], draws.max(axis=0)[order], color=COLOURS[5], alpha=0.5, linewidth=1)
-    right.plot(share, draws.mean(axis=0)[order], color=COLOURS[0], linewidth=2, marker="o" if len(order) < 20 else "")
-    tidy(right).set(xlabel="share of items", ylabel="expected risk: smallest, mean, largest", xlim=(0, 1))
+    right.vlines(
+        share,
+        draws.min(axis=0)[order],
+        draws.max(axis=0)[order],
+        color=COLOURS[5],
+        alpha=0.5,
+        linewidth=1,
+    )
+    right.plot(
+        share,
+        draws.mean(axis=0)[order],
+        color=COLOURS[0],
+        linewidth=2,
+        marker="o" if len(order) < 20 else "",
+    )
+    tidy(right).set(
+        xlabel="share of items", ylabel="expected risk: smallest, mean, largest", xlim=(0, 1)
+    )
     return figure

@@ -71,7 +71,9 @@ def _best(draws: np.ndarray) -> np.ndarray:
 def _strip(ax: Axes, names: np.ndarray, draws: np.ndarray) -> None:
     """Draw median and intervals of one item's categories."""
     best = _best(draws)
-    low, first, median, third, high = np.quantile(draws[:, best], [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
+    low, first, median, third, high = np.quantile(
+        draws[:, best], [0.05, 0.25, 0.5, 0.75, 0.95], axis=0
+    )
     colours = [GREY if name == "OTHER" else COLOURS[0] for name in names[best]]
     rows = np.arange(len(best))
     ax.hlines(rows, low, high, color=colours, linewidth=1.2)
@@ -87,7 +89,9 @@ def _mark(ax: Axes, marks: dict[str, tuple[np.ndarray, np.ndarray]], shown: np.n
     rows = {name: row for row, name in enumerate(shown.tolist())}
     for (estimate, (names, value)), marker in zip(marks.items(), "xd+^" * len(marks), strict=False):
         at = [(value[0, k], rows[n]) for k, n in enumerate(names.tolist()) if n in rows]
-        ax.scatter(*zip(*at, strict=True), marker=marker, color=COLOURS[1], s=30, zorder=4, label=estimate)
+        ax.scatter(
+            *zip(*at, strict=True), marker=marker, color=COLOURS[1], s=30, zorder=4, label=estimate
+        )
 
 
 def _short(name: str) -> str:

@@ -44,11 +44,20 @@ def simplex(tree: xr.DataTree | xr.DataArray, item: str | int, *, ax: Axes | Non
         raise ValueError(f"item {item!r} has {len(names)} categories; a triangle needs three")
     ax = new_axes(ax, (4, 3.8))
     ax.fill(*CORNERS.T, facecolor="none", edgecolor=INK, linewidth=1)
-    ax.scatter(*(draws @ CORNERS).T, s=4, alpha=min(1.0, 400 / len(draws)), color=COLOURS[0], linewidth=0)
-    ax.plot(*(draws.mean(axis=0) @ CORNERS), "+", color=COLOURS[1], markersize=12, markeredgewidth=2)
+    ax.scatter(
+        *(draws @ CORNERS).T, s=4, alpha=min(1.0, 400 / len(draws)), color=COLOURS[0], linewidth=0
+    )
+    ax.plot(
+        *(draws.mean(axis=0) @ CORNERS), "+", color=COLOURS[1], markersize=12, markeredgewidth=2
+    )
     for corner, name, side in zip(CORNERS, names, ("top", "top", "bottom"), strict=True):
         ax.annotate(
-            str(name), corner, xytext=(0, -6 if side == "top" else 6), textcoords="offset points", ha="center", va=side
+            str(name),
+            corner,
+            xytext=(0, -6 if side == "top" else 6),
+            textcoords="offset points",
+            ha="center",
+            va=side,
         )
     ax.set(aspect="equal", xlim=(-0.15, 1.15), ylim=(-0.15, 1.02), title=str(item))
     ax.set_axis_off()

@@ -1,0 +1,103 @@
+"""Settings into posteriors, posteriors into files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pymc as pm
+import xarray as xr
+
+from .. import inference, models
+from ..models import PartialRankings
+from .reading import read_annotations
+from .screen import say
+from .settings import Settings
+
+__all__ = ["build", "draw", "fit_to_file", "write_posterior"]
+
+
+def build(rankings: PartialRankings, settings: Settings, reliability: float) -> pm.Model:
+    """Build the model that was asked for.
+
+    Parameters
+    ----------
+    rankings : PartialRankings
+        The annotations.
+    settings : Settings
+        Model and priors.
+    reliability : float
+        Trust in the raters.
+
+    Returns
+    -------
+    pymc.Model
+        The model.
+    """
+    return getattr(models, settings.model)(rankings, reliability=reliability, **settings.priors)
+
+
+def draw(rankings: PartialRankings, settings: Settings) -> dict[float, xr.DataTree]:
+    """Sample at every reliability that was asked for.
+
+    Parameters
+    ----------
+    rankings : PartialRankings
+        The annotations.
+    settings : Settings
+        Model, priors and sampler.
+
+    Returns
+    -------
+    dict of float to DataTree
+        The posteriors.
+    """
+    return inference.sweep(
+        lambda reliability: build(rankings, settings, reliability),
+        settings.reliabilities,
+        random_seed=settings.seed,
+        draws=settings.draws,
+        chains=settings.chains,
+    )
+
+
+def fit_to_file(
+    annotations: Path, columns: Sequence[str], settings: Settings, output: Path
+) -> None:
+    """Sample, say whether it converged, and write the posterior.
+
+    Parameters
+    ----------
+    annotations : Path
+        Table.
+    columns : sequence of str
+        Renamings.
+    settings : Settings
+        Model, priors and sampler; one reliability.
+    output : Path
+        ``.nc`` or ``.zarr``.
+    """
+    if output.suffix not in (".nc", ".zarr"):
+        raise ValueError(f"-o {output}: name a .nc or a .zarr file")
+    if len(settings.reliabilities) > 1:
+        raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
+    rankings = read_annotations(annotations, settings.kind, columns)
+    (tree,) = draw(rankings, settings).values()
+    say(inference.diagnose(tree).attrs["verdict"])
+    write_posterior(tree, output)
+    say(f"wrote {output}")
+
+
+def write_posterior(tree: xr.DataTree, path: Path) -> None:
+    """Write a posterior as netCDF or zarr, by its suffix.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior.
+    path : Path
+        Where to.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".zarr":
+        tree.to_zarr(path, mode="w")
+    else:
+        tree.to_netcdf(path, engine="h5netcdf")

@@ -1,0 +1,238 @@
+"""A report: fit, diagnose, evaluate, and hand the parts to the page."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from .. import __version__, evaluation, inference, models
+from ..evaluation import plots
+from ..models import PartialRankings
+from ..reports import Section, write_report
+from .fitting import draw, write_posterior
+from .reading import read_annotations, read_predictions
+from .scoring import metric_named, scores
+from .screen import say
+from .settings import Settings
+
+__all__ = [
+    "certainty_section",
+    "convergence_section",
+    "make_report",
+    "metric_section",
+    "strips_section",
+]
+
+METRICS = ("top-1-accuracy", "top-3-accuracy", "set-accuracy@2", "overlap@3", "average-overlap@3")
+MOST_STRIPS = 6
+
+
+def make_report(
+    annotations: Path,
+    predictions: Path | None,
+    columns: Sequence[str],
+    settings: Settings,
+    out: Path,
+) -> None:
+    """Write the report of a table of annotations.
+
+    Parameters
+    ----------
+    annotations : Path
+        Table.
+    predictions : Path or None
+        Table of predictions to evaluate.
+    columns : sequence of str
+        Renamings in the annotations.
+    settings : Settings
+        Model, priors, reliabilities and sampler.
+    out : Path
+        Folder of the report.
+    """
+    rankings = read_annotations(annotations, settings.kind, columns)
+    predicted = read_predictions(predictions, []) if predictions else None
+    trees = draw(rankings, settings)
+    tree = trees[settings.reliabilities[0]]
+    sections = [
+        Section("Data", rankings.report()),
+        _model_section(settings, tree),
+        convergence_section(tree),
+        *certainty_section(tree, rankings),
+        strips_section(tree, rankings),
+    ]
+    if predicted is not None:
+        sections.append(metric_section(tree, predicted, settings.seed))
+        if len(trees) > 1:
+            sections.append(_sweep_section(trees, predicted, settings.seed))
+    sections.append(citation_section(settings.model))
+    write_posterior(tree, out / "posterior.nc")
+    summary = (
+        f"{len(rankings.items)} items, {len(rankings.raters)} raters, {len(rankings)} annotations."
+    )
+    say(inference.diagnose(tree).attrs["verdict"])
+    say(
+        f"wrote {write_report(out, 'What the raters said, and how sure that makes us', summary, sections)}"
+    )
+
+
+def _model_section(settings: Settings, tree: xr.DataTree) -> Section:
+    """Say what was believed and how it was drawn."""
+    entry = models.catalog[settings.model]
+    others = ", ".join(f"{name} = {value}" for name, value in settings.priors.items())
+    text = (
+        f"{entry.summary}. Reliability {settings.reliabilities[0]:g}{', ' + others if others else ''}; drawn by "
+        f"{tree.attrs['method']} in {tree.attrs['seconds']:.1f} seconds, seed {tree.attrs['seed']}."
+    )
+    return Section("Model", text)
+
+
+def convergence_section(tree: xr.DataTree) -> Section:
+    """Return the verdict on the draws, and the items that mix worst.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior.
+
+    Returns
+    -------
+    Section
+        With a table of all items.
+    """
+    diagnosis = inference.diagnose(tree, var_names=["plausibility"]).isel(quantity=0)
+    order = np.argsort(diagnosis["ess_bulk"].to_numpy(), kind="stable")
+    rows = [
+        {
+            "item": str(diagnosis["item"].to_numpy()[i]),
+            "R-hat": float(diagnosis["r_hat"][i]),
+            "bulk ESS": float(diagnosis["ess_bulk"][i]),
+            "tail ESS": float(diagnosis["ess_tail"][i]),
+        }
+        for i in order
+    ]
+    return Section(
+        "Convergence", inference.diagnose(tree).attrs["verdict"], rows=rows, file="convergence"
+    )
+
+
+def certainty_section(tree: xr.DataTree, rankings: PartialRankings) -> list[Section]:
+    """Return how sure the annotations make us of the truth, over all items and item by item.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior.
+    rankings : PartialRankings
+        The annotations.
+
+    Returns
+    -------
+    list of Section
+        One section with the picture and the table.
+    """
+    tops = {
+        f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)
+    }
+    labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
+    annotations = np.bincount(rankings.annotation_item, minlength=len(rankings.items))
+    first = tops["top 1"].to_numpy()
+    rows = [
+        {
+            "item": str(rankings.items[i]),
+            "annotations": int(annotations[i]),
+            "most plausible": str(labels["label"].to_numpy()[i, 0, 0]),
+            **{f"certainty {name}": float(values.to_numpy()[i]) for name, values in tops.items()},
+        }
+        for i in np.argsort(first, kind="stable")
+    ]
+    text = (
+        f"Annotation certainty is the posterior probability of the most probable set of best labels. It is below .99 for "
+        f"{(first < 0.99).mean():.0%} of the items; {first.mean():.3f} on average. The least certain items come first."
+    )
+    figure = plots.sorted_certainty(tops).get_figure()
+    return [Section("Certainty", text, [figure] if figure else [], rows, "certainty")]
+
+
+def strips_section(tree: xr.DataTree, rankings: PartialRankings) -> Section:
+    """Return pictures of the least certain items.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior.
+    rankings : PartialRankings
+        The annotations, for the point estimates.
+
+    Returns
+    -------
+    Section
+        Strips.
+    """
+    certainty = evaluation.annotation_certainty(tree, random_seed=1)
+    items = certainty["item"].to_numpy()[
+        np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]
+    ]
+    point = {
+        "IRN": inference.irn(rankings),
+        "maximum likelihood": inference.plackett_luce_mle(rankings)["plausibility"],
+    }
+    figure = plots.plausibility_strips(tree, items.tolist(), point=point)
+    text = "The least certain items: median, 50 % and 90 % intervals of the plausibilities, with two point estimates. OTHER is what nobody ranked."
+    return Section("Plausibilities", text, [figure])
+
+
+def metric_section(tree: xr.DataTree, predicted: xr.DataArray, seed: int) -> Section:
+    """Return the uncertainty-adjusted metrics of the predictions.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior.
+    predicted : DataArray
+        Predictions.
+    seed : int
+        For the members of OTHER.
+
+    Returns
+    -------
+    Section
+        Table with intervals.
+    """
+    text = "Each metric is computed against the truth of every posterior draw: the mean and the 95 % interval show what the raters left open."
+    return Section("Predictions", text, rows=scores(tree, predicted, METRICS, seed), file="metrics")
+
+
+def _sweep_section(trees: dict[float, xr.DataTree], predicted: xr.DataArray, seed: int) -> Section:
+    """Return how the top-3 accuracy changes with the trust in the raters."""
+    sweep = evaluation.reliability_sweep(
+        trees, metric_named("top-3-accuracy"), predicted, random_seed=seed
+    )
+    figure = plots.reliability_sweep(sweep, metric="top-3 accuracy").get_figure()
+    table = (
+        sweep["mean"]
+        .to_dataframe()
+        .join(sweep["interval"].to_dataset("bound").to_dataframe())
+        .reset_index()
+    )
+    rows = [{str(k): v for k, v in row.items()} for row in table.to_dict("records")]
+    text = "Does the answer depend on how much the raters are trusted?"
+    return Section("Reliability", text, [figure] if figure else [], rows, "reliability")
+
+
+def citation_section(model: str) -> Section:
+    """Return what to cite.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+
+    Returns
+    -------
+    Section
+        One sentence.
+    """
+    return Section(
+        "How to cite", f"Cite {models.catalog[model].reference}, and raterzoo {__version__}."
+    )

@@ -1,0 +1,44 @@
+"""What the terminal shows: text and tables."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["say", "show"]
+
+_console = Console(soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """Show text as it is: labels may hold what looks like markup."""
+    _console.print(Text(text))
+
+
+def show(rows: Sequence[Mapping[str, object]], title: str = "") -> None:
+    """Show a table.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        With the same keys.
+    title : str
+        Heading.
+    """
+    table = Table(
+        title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False
+    )
+    for name in rows[0]:
+        number = all(isinstance(row[name], int | float | None) for row in rows)
+        table.add_column(name, justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
+    _console.print(table)
+
+
+def _cell(value: object) -> str:
+    """Return the text of a cell."""
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

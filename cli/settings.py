@@ -1,0 +1,67 @@
+"""What a fit was asked for on the command line, checked."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Model, priors and sampler of a fit.
+
+    Attributes
+    ----------
+    kind, model : str
+        Kind of annotation and name of the model.
+    reliabilities : tuple of float
+        Trust in the raters; the first is reported in full.
+    priors : dict
+        Further arguments of the builder.
+    draws, chains, seed : int
+        For the sampler.
+    """
+
+    kind: str
+    model: str
+    reliabilities: tuple[float, ...]
+    draws: int
+    chains: int
+    seed: int
+    priors: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, kind: str, model: str, reliability: str, concentration: float | None, unranked: str | None,
+        tie_weight: str | None, draws: int, chains: int, seed: int,
+    ) -> "Settings":  # fmt: skip
+        """Check the options against the catalog."""
+        from ..models import catalog
+
+        if model not in catalog:
+            raise ValueError(
+                f"--model {model}: there is no such model; the catalog has {', '.join(catalog)}"
+            )
+        if catalog[model].data != kind:
+            raise ValueError(f"--model {model} is a model of {catalog[model].data}, not of {kind}")
+        priors = {"concentration": concentration, "unranked": unranked, "tie_weight": tie_weight}
+        given = {name: value for name, value in priors.items() if value is not None}
+        takes = {"tie_weight"} if model == "prirn" else {"concentration", "unranked"}
+        if wrong := sorted(set(given) - takes):
+            raise ValueError(
+                f"--{wrong[0].replace('_', '-')} is not an option of the model {model}"
+            )
+        return cls(kind, model, _numbers(reliability), draws, chains, seed, given)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    """Read '1,2.5' as numbers; whole ones stay whole."""
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"--reliability {text}: write numbers with commas between them, such as 1,2,3"
+        ) from None
+    if len(set(values)) < len(values):
+        raise ValueError(f"--reliability {text}: each number once")
+    return tuple(int(v) if v == int(v) else v for v in values)
