@@ -32,6 +32,10 @@ class Kind(StrEnum):
 
 Annotations = Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")]
 KindOption = Annotated[Kind, typer.Option("--kind", help="What the raters gave.")]
+Categories = Annotated[
+    Path | None,
+    typer.Option(help="Text file of all categories, one a line; those named by default."),
+]
 Columns = Annotated[
     list[str] | None,
     typer.Option("--column", help="Rename: item=case reads column 'case' as 'item'."),
@@ -73,6 +77,7 @@ def report(
     ] = "3",
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-report"),
     column: Columns = None,
+    categories: Categories = None,
     concentration: Concentration = None,
     unranked: Unranked = None,
     tie_weight: TieWeight = None,
@@ -85,7 +90,16 @@ def report(
     from .settings import Settings
 
     settings = Settings.of(
-        kind, model, reliability, concentration, unranked, tie_weight, draws, chains, seed
+        kind,
+        model,
+        reliability,
+        concentration,
+        unranked,
+        tie_weight,
+        draws,
+        chains,
+        seed,
+        categories,
     )
     make_report(annotations, predictions, column or [], settings, out)
 
@@ -99,6 +113,7 @@ def fit(
     model: Model = "plackett_luce",
     reliability: Annotated[str, typer.Option(help="Trust in the raters.")] = "3",
     column: Columns = None,
+    categories: Categories = None,
     concentration: Concentration = None,
     unranked: Unranked = None,
     tie_weight: TieWeight = None,
@@ -111,7 +126,16 @@ def fit(
     from .settings import Settings
 
     settings = Settings.of(
-        kind, model, reliability, concentration, unranked, tie_weight, draws, chains, seed
+        kind,
+        model,
+        reliability,
+        concentration,
+        unranked,
+        tie_weight,
+        draws,
+        chains,
+        seed,
+        categories,
     )
     fit_to_file(annotations, column or [], settings, output)
 
@@ -153,10 +177,10 @@ def check(
     annotations: Annotations, kind: KindOption = Kind.rankings, column: Columns = None
 ) -> None:
     """Read a table, and say what is in it or what is wrong with it."""
-    from .reading import read_annotations
+    from .reading import read_rankings
     from .screen import say
 
-    say(read_annotations(annotations, kind, column or []).report())
+    say(read_rankings(annotations, kind, column or [], None).report())
 
 
 @data.command("list")

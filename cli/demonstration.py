@@ -54,12 +54,8 @@ def demonstrate(out: Path, seed: int) -> None:
         citation_section("plackett_luce"),
     ]
     write_posterior(tree, out / "posterior.nc")
-    page = write_report(
-        out,
-        "Seven differential diagnoses",
-        "Plackett-Luce with ties, reliability 3, the default prior.",
-        sections,
-    )
+    summary = "Plackett-Luce with ties, reliability 3, the default prior."
+    page = write_report(out, "Seven differential diagnoses", summary, sections)
     say(f"wrote {page}")
 
 

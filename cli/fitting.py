@@ -79,7 +79,7 @@ def fit_to_file(
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
-    rankings = read_annotations(annotations, settings.kind, columns)
+    rankings = read_annotations(annotations, settings, columns)
     (tree,) = draw(rankings, settings).values()
     say(inference.diagnose(tree).attrs["verdict"])
     write_posterior(tree, output)

@@ -9,30 +9,84 @@ import xarray as xr
 from ..evaluation import predictions_from_table
 from ..models import PartialRankings
 from ..models.data import read_table
+from .settings import Settings
 
-__all__ = ["read_annotations", "read_posterior", "read_predictions"]
+__all__ = ["labels_of", "read_annotations", "read_posterior", "read_predictions", "read_rankings"]
 
 
-def read_annotations(path: Path, kind: str, columns: Sequence[str]) -> PartialRankings:
-    """Read annotations through their door.
+def read_annotations(
+    path: Path, settings: Settings, columns: Sequence[str], predicted: Sequence[str] = ()
+) -> PartialRankings:
+    """Read annotations with the closed set of categories that was asked for.
 
     Parameters
     ----------
     path : Path
         Table with columns item, rater, category and rank.
-    kind : str
-        Only rankings can be read yet.
+    settings : Settings
+        Kind of annotation, and the file of categories.
     columns : sequence of str
         Renamings ``item=case``.
+    predicted : sequence of str
+        Categories that predictions name; without a file they belong to the closed set as those of the raters do.
 
     Returns
     -------
     PartialRankings
         The annotations; ids are text.
     """
+    if settings.categories is not None:
+        lines = settings.categories.read_text("utf-8-sig").splitlines()
+        return read_rankings(path, settings.kind, columns, [line for line in lines if line])
+    rankings = read_rankings(path, settings.kind, columns, None)
+    if unheard := sorted(set(predicted) - set(rankings.categories.tolist())):
+        everything = [*rankings.categories.tolist(), *unheard]
+        return read_rankings(path, settings.kind, columns, everything)
+    return rankings
+
+
+def read_rankings(
+    path: Path, kind: str, columns: Sequence[str], categories: Sequence[str] | None
+) -> PartialRankings:
+    """Read partial rankings through their door.
+
+    Parameters
+    ----------
+    path : Path
+        Table.
+    kind : str
+        Only rankings can be read yet.
+    columns : sequence of str
+        Renamings.
+    categories : sequence of str or None
+        The closed set; those that the raters named by default.
+
+    Returns
+    -------
+    PartialRankings
+        The annotations.
+    """
     if kind != "rankings":
         raise ValueError(f"--kind {kind} cannot be read yet; this version reads rankings")
-    return PartialRankings.from_table(read_table(path, rename=_renamings(columns)))
+    frame = read_table(path, rename=_renamings(columns))
+    return PartialRankings.from_table(frame, categories=categories)
+
+
+def labels_of(predictions: xr.DataArray) -> list[str]:
+    """Return the categories that predictions name.
+
+    Parameters
+    ----------
+    predictions : DataArray
+        Labels (..., position), or scores or sets (..., category).
+
+    Returns
+    -------
+    list of str
+        Each once.
+    """
+    named = predictions["category"] if "category" in predictions.dims else predictions
+    return [str(label) for label in np.unique(named.to_numpy()) if label != ""]
 
 
 def read_predictions(path: Path, columns: Sequence[str]) -> xr.DataArray:

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
+from matplotlib.figure import Figure
 
 from .. import __version__, evaluation, inference, models
 from ..evaluation import plots
 from ..models import PartialRankings
 from ..reports import Section, write_report
 from .fitting import draw, write_posterior
-from .reading import read_annotations, read_predictions
+from .reading import labels_of, read_annotations, read_predictions
 from .scoring import metric_named, scores
 from .screen import say
 from .settings import Settings
@@ -50,8 +51,10 @@ def make_report(
     out : Path
         Folder of the report.
     """
-    rankings = read_annotations(annotations, settings.kind, columns)
     predicted = read_predictions(predictions, []) if predictions else None
+    rankings = read_annotations(
+        annotations, settings, columns, () if predicted is None else labels_of(predicted)
+    )
     trees = draw(rankings, settings)
     tree = trees[settings.reliabilities[0]]
     sections = [
@@ -150,8 +153,9 @@ def certainty_section(tree: xr.DataTree, rankings: PartialRankings) -> list[Sect
         f"Annotation certainty is the posterior probability of the most probable set of best labels. It is below .99 for "
         f"{(first < 0.99).mean():.0%} of the items; {first.mean():.3f} on average. The least certain items come first."
     )
-    figure = plots.sorted_certainty(tops).get_figure()
-    return [Section("Certainty", text, [figure] if figure else [], rows, "certainty")]
+    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    plots.sorted_certainty(tops, ax=figure.add_subplot())
+    return [Section("Certainty", text, [figure], rows, "certainty")]
 
 
 def strips_section(tree: xr.DataTree, rankings: PartialRankings) -> Section:
@@ -178,7 +182,10 @@ def strips_section(tree: xr.DataTree, rankings: PartialRankings) -> Section:
         "maximum likelihood": inference.plackett_luce_mle(rankings)["plausibility"],
     }
     figure = plots.plausibility_strips(tree, items.tolist(), point=point)
-    text = "The least certain items: median, 50 % and 90 % intervals of the plausibilities, with two point estimates. OTHER is what nobody ranked."
+    text = (
+        "The least certain items: median, 50 % and 90 % intervals of the plausibilities, with two point estimates. OTHER is what "
+        "nobody ranked."
+    )
     return Section("Plausibilities", text, [figure])
 
 
@@ -199,7 +206,10 @@ def metric_section(tree: xr.DataTree, predicted: xr.DataArray, seed: int) -> Sec
     Section
         Table with intervals.
     """
-    text = "Each metric is computed against the truth of every posterior draw: the mean and the 95 % interval show what the raters left open."
+    text = (
+        "Each metric is computed against the truth of every posterior draw: the mean and the 95 % interval show what the raters "
+        "left open."
+    )
     return Section("Predictions", text, rows=scores(tree, predicted, METRICS, seed), file="metrics")
 
 
@@ -208,7 +218,8 @@ def _sweep_section(trees: dict[float, xr.DataTree], predicted: xr.DataArray, see
     sweep = evaluation.reliability_sweep(
         trees, metric_named("top-3-accuracy"), predicted, random_seed=seed
     )
-    figure = plots.reliability_sweep(sweep, metric="top-3 accuracy").get_figure()
+    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    plots.reliability_sweep(sweep, metric="top-3 accuracy", ax=figure.add_subplot())
     table = (
         sweep["mean"]
         .to_dataframe()
@@ -217,7 +228,7 @@ def _sweep_section(trees: dict[float, xr.DataTree], predicted: xr.DataArray, see
     )
     rows = [{str(k): v for k, v in row.items()} for row in table.to_dict("records")]
     text = "Does the answer depend on how much the raters are trusted?"
-    return Section("Reliability", text, [figure] if figure else [], rows, "reliability")
+    return Section("Reliability", text, [figure], rows, "reliability")
 
 
 def citation_section(model: str) -> Section:

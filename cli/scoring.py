@@ -44,7 +44,7 @@ def metric_named(name: str) -> evaluation.Metric:
     if other := re.fullmatch(r"(set-accuracy|overlap|average-overlap)@([1-9]\d*)", name):
         return METRICS[other[1]](int(other[2]))
     raise ValueError(
-        f"--metric {name}: the metrics are top-3-accuracy, set-accuracy@2, overlap@3 and average-overlap@3, with any number"
+        f"--metric {name}: the metrics are top-3-accuracy, set-accuracy@2, overlap@3 and average-overlap@3, any number"
     )
 
 

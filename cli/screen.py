@@ -31,7 +31,12 @@ def show(rows: Sequence[Mapping[str, object]], title: str = "") -> None:
     )
     for name in rows[0]:
         number = all(isinstance(row[name], int | float | None) for row in rows)
-        table.add_column(name, justify="right" if number else "left", overflow="fold")
+        table.add_column(
+            name,
+            justify="right" if number else "left",
+            overflow="fold",
+            no_wrap=name == next(iter(rows[0])),
+        )
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))
     _console.print(table)

@@ -1,6 +1,7 @@
 """What a fit was asked for on the command line, checked."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 __all__ = ["Settings"]
@@ -20,6 +21,8 @@ class Settings:
         Further arguments of the builder.
     draws, chains, seed : int
         For the sampler.
+    categories : Path or None
+        Text file of the closed set of categories, one a line.
     """
 
     kind: str
@@ -28,12 +31,13 @@ class Settings:
     draws: int
     chains: int
     seed: int
+    categories: Path | None = None
     priors: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, kind: str, model: str, reliability: str, concentration: float | None, unranked: str | None,
-        tie_weight: str | None, draws: int, chains: int, seed: int,
+        tie_weight: str | None, draws: int, chains: int, seed: int, categories: Path | None,
     ) -> "Settings":  # fmt: skip
         """Check the options against the catalog."""
         from ..models import catalog
@@ -51,7 +55,7 @@ class Settings:
             raise ValueError(
                 f"--{wrong[0].replace('_', '-')} is not an option of the model {model}"
             )
-        return cls(kind, model, _numbers(reliability), draws, chains, seed, given)
+        return cls(kind, model, _numbers(reliability), draws, chains, seed, categories, given)
 
 
 def _numbers(text: str) -> tuple[float, ...]:

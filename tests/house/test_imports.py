@@ -28,7 +28,7 @@ ALLOWED = {
         "_exports",
     },
     "reports": {
-        "numpy", "xarray", "jinja2", "matplotlib", "evaluation", "_exports",
+        "numpy", "xarray", "jinja2", "markupsafe", "matplotlib", "evaluation", "_exports",
     },
 }  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from raterzoo.inference.kernels.annotations import distinct_annotations
 
 # Two items of three and two candidates; 3 annotations of the first, 1 of the second.

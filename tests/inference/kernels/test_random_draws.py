@@ -6,9 +6,6 @@ import numba as nb
 import numpy as np
 import pytest
 from monte_carlo import assert_rejects_twin, seed_of
-from scipy import stats
-from scipy.special import loggamma
-
 from raterzoo.inference.kernels.gamma import log_add, log_standard_gamma, standard_gamma
 from raterzoo.inference.kernels.log_concave import log_concave_sampler
 from raterzoo.inference.kernels.random_stream import (
@@ -18,6 +15,8 @@ from raterzoo.inference.kernels.random_stream import (
     stream,
     uniform,
 )
+from scipy import stats
+from scipy.special import loggamma
 
 N = 200_000
 

@@ -1,0 +1,196 @@
+"""The command line as a user meets it: what it prints, what it writes, how it fails."""
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from raterzoo import models
+from raterzoo.cli.app import app
+from raterzoo.cli.demonstration import compare_with_paper
+from typer.testing import CliRunner
+
+RUNNER = CliRunner()
+
+
+def write(path, table):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*(list(column) for column in table.values()), strict=True))
+    return path
+
+
+@pytest.fixture
+def annotations(tmp_path):
+    cases = models.published_ddx_cases().select(items=["fig3", "fig17a", "fig17b"])
+    return write(tmp_path / "annotations.csv", cases.to_table())
+
+
+@pytest.fixture
+def predictions(tmp_path):
+    return write(tmp_path / "predictions.csv", models.published_ddx_predictions())
+
+
+def run(*arguments):
+    return RUNNER.invoke(app, [str(a) for a in arguments])
+
+
+def test_check_says_what_is_in_the_table(annotations):
+    result = run("check", annotations)
+    assert result.exit_code == 0 and "3" in result.output and "items" in result.output
+
+
+def test_fit_then_evaluate(annotations, predictions, tmp_path):
+    for suffix in ("nc", "zarr"):
+        posterior = tmp_path / f"posterior.{suffix}"
+        names = tmp_path / "categories.txt"
+        names.write_text("\n".join(models.published_ddx_cases().categories))
+        result = run("fit", annotations, "-o", posterior, "--seed", 2, "--categories", names)
+        assert result.exit_code == 0, result.output
+        assert "converged" in result.output
+        result = run(
+            "evaluate",
+            posterior,
+            predictions,
+            "--metric",
+            "top-3-accuracy",
+            "--metric",
+            "overlap@2",
+        )
+        assert result.exit_code == 0, result.output
+        assert "97.5 %" in result.output and "overlap@2" in result.output
+
+
+def test_report_is_one_page_with_its_tables(annotations, predictions, tmp_path):
+    out = tmp_path / "report"
+    result = run("report", annotations, predictions, "--reliability", "1,3", "--out", out)
+    assert result.exit_code == 0, result.output
+    page = (out / "report.html").read_text()
+    for heading in (
+        "Data",
+        "Model",
+        "Convergence",
+        "Certainty",
+        "Plausibilities",
+        "Predictions",
+        "Reliability",
+        "How to cite",
+    ):
+        assert f"<h2>{heading}</h2>" in page
+    assert (
+        page.count("<svg") == 3
+        and "http-equiv" not in page
+        and "<script" not in page
+        and 'src="' not in page
+    )
+    assert {p.name for p in out.iterdir()} == {
+        "report.html", "posterior.nc", "certainty.csv", "convergence.csv", "metrics.csv", "reliability.csv",
+    }  # fmt: skip
+
+
+def test_labels_are_untrusted_text(tmp_path):
+    evil = "<script>alert(1)</script>"
+    table = {
+        "item": ["<b>1", "<b>1"],
+        "rater": ["a", "b"],
+        "category": [evil, "x & y"],
+        "rank": [1, 1],
+    }
+    result = run("report", write(tmp_path / "evil.csv", table), "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<script>" not in page and "&lt;script&gt;" in page and "<b>1" not in page
+
+
+def test_columns_are_renamed(tmp_path):
+    table = {"case": ["1", "1"], "rater": ["a", "b"], "category": ["x", "y"], "rank": [1, 1]}
+    path = write(tmp_path / "t.csv", table)
+    assert run("check", path, "--column", "item=case").exit_code == 0
+    assert run("check", path, "--column", "case").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "nowhere.csv"], "nowhere.csv"),
+        (["check", "{annotations}", "--kind", "labels"], "labels cannot be read yet"),
+        (["check", "{predictions}"], "rater"),
+        (["fit", "{annotations}", "-o", "x.csv"], "name a .nc or a .zarr file"),
+        (["fit", "{annotations}", "-o", "x.nc", "--model", "nonsense"], "no such model"),
+        (["fit", "{annotations}", "-o", "x.nc", "--reliability", "many"], "write numbers"),
+        (["fit", "{annotations}", "-o", "x.nc", "--reliability", "-1"], "reliability=-1 must be"),
+        (["fit", "{annotations}", "-o", "x.nc", "--unranked", "some"], "is not one of"),
+        (
+            ["fit", "{annotations}", "-o", "x.nc", "--model", "prirn", "--unranked", "single"],
+            "not an option of",
+        ),
+        (["evaluate", "{annotations}", "{predictions}"], "not a posterior"),
+        (["evaluate", "x.nc", "{predictions}", "--metric", "f1"], "the metrics are"),
+        (["data", "fetch", "nonsense"], "no data set"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_two(arguments, message, annotations, predictions):
+    result = run(*(a.format(annotations=annotations, predictions=predictions) for a in arguments))
+    assert result.exit_code == 2
+    assert message in result.output and "Traceback" not in result.output
+    assert len(result.output.strip().splitlines()) == 1
+
+
+def test_models_lists_the_catalog():
+    result = run("models")
+    assert result.exit_code == 0
+    for name in models.catalog:
+        assert name in result.output
+
+
+def test_twelve_printed_accuracies_are_reproduced():
+    rows = compare_with_paper(seed=1)
+    assert len(rows) == 12
+    for row in rows:
+        assert abs(row["difference"]) < 0.055, row
+
+
+def test_help_loads_nothing_heavy():
+    code = "import sys; import raterzoo.cli.app; print(*{'numpy', 'pymc', 'xarray', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_dermatology_is_converted_from_the_authors_files(tmp_path):
+    folder = os.environ.get("RATERZOO_DATA")
+    if not folder:
+        pytest.skip("RATERZOO_DATA is not set")
+    from raterzoo.cli.fetching import convert_dermatology
+
+    raw = [
+        Path(folder) / "raw" / f"dermatology_{name}"
+        for name in ("selectors.json", "conditions.txt", "risks.txt")
+    ]
+    annotations, conditions = convert_dermatology(*raw, tmp_path)
+    with annotations.open() as file:
+        rows = list(csv.DictReader(file))
+    assert len({row["item"] for row in rows}) == 1947
+    assert len({(row["item"], row["rater"]) for row in rows}) == 9602
+    with conditions.open() as file, (Path(folder) / "dermatology_conditions.csv").open() as given:
+        assert [(r["category"], r["risk"]) for r in csv.DictReader(file)] == [
+            (r["name"], r["risk"]) for r in csv.DictReader(given)
+        ]
+
+
+def test_fetch_without_a_network_names_the_file_to_put_in_place(monkeypatch, tmp_path):
+    import pooch
+    from requests.exceptions import ConnectionError as Unreachable
+
+    def refuse(*args, **kwargs):
+        raise Unreachable("no route")
+
+    monkeypatch.setattr(pooch, "retrieve", refuse)
+    result = run("data", "fetch", "dermatology", "--out", tmp_path)
+    assert (
+        result.exit_code == 2
+        and "by hand" in result.output
+        and "dermatology_selectors.json" in result.output
+    )

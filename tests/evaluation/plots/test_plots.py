@@ -1,0 +1,86 @@
+"""The pictures draw the numbers they were given."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from raterzoo.evaluation import plots
+
+
+def dense(draws):
+    rng = np.random.default_rng(1)
+    values = rng.dirichlet([4.0, 2.0, 1.0], size=(2, draws, 3))
+    coords = {"item": ["a", "b", "c"], "category": ["x", "y", "OTHER"]}
+    return xr.DataArray(values, coords, ("chain", "draw", "item", "category"), name="plausibility")
+
+
+def flat(draws):
+    stacked = dense(draws).stack(candidate=("item", "category"))
+    item, category = stacked["item"].values, stacked["category"].values
+    plain = stacked.drop_vars(["candidate", "item", "category"])
+    return plain.assign_coords(item=("candidate", item), category=("candidate", category))
+
+
+@pytest.mark.parametrize("layout", [dense, flat])
+def test_strips_show_medians_by_mean(layout):
+    figure = plots.plausibility_strips(layout(200), ["b", "a"])
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["b", "a"]
+    own = dense(200).sel(item="b")
+    order = own.mean(("chain", "draw")).to_numpy().argsort()
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == own["category"].to_numpy()[
+        order
+    ].tolist()
+    (medians,) = (
+        c.get_offsets()[:, 0] for c in figure.axes[0].collections if len(c.get_offsets()) == 3
+    )
+    np.testing.assert_allclose(medians, np.median(own.to_numpy().reshape(-1, 3), axis=0)[order])
+    with pytest.raises(ValueError, match="no item 'z'"):
+        plots.plausibility_strips(layout(5), ["z"])
+
+
+@pytest.mark.parametrize("n", [1, 2000])
+def test_certainty_is_sorted(n):
+    values = np.random.default_rng(2).uniform(size=n)
+    ax = plots.sorted_certainty(xr.DataArray(values, dims="item"))
+    np.testing.assert_allclose(ax.patches[0].get_data().values, np.sort(values))
+    assert ax.get_legend() is None
+    both = plots.sorted_certainty(
+        {"one": xr.DataArray(values, dims="item"), "two": xr.DataArray(values, dims="item")}
+    )
+    assert [t.get_text() for t in both.get_legend().get_texts()] == ["one", "two"]
+
+
+def test_sweep_draws_means_bands_and_marks():
+    sweep = xr.Dataset(
+        {
+            "mean": ("reliability", [0.2, 0.4]),
+            "interval": (("reliability", "bound"), [[0.1, 0.3], [0.3, 0.5]]),
+        },
+        {"reliability": [1.0, 3.0], "bound": ["lower", "upper"]},
+    )
+    ax = plots.reliability_sweep(sweep, point={"": 0.45})
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), [[1, 0.2], [3, 0.4]])
+    assert ax.lines[1].get_marker() == "x" and ax.lines[1].get_ydata() == [0.45]
+    low, high = (
+        ax.collections[0].get_paths()[0].vertices[:, 1].min(),
+        ax.collections[0].get_paths()[0].vertices[:, 1].max(),
+    )
+    assert (low, high) == (0.1, 0.5)
+
+
+def test_risk_shows_range_and_mean():
+    expected = xr.DataArray(
+        np.random.default_rng(3).uniform(size=(2, 50, 4)), dims=("chain", "draw", "item")
+    )
+    figure = plots.risk(xr.DataArray([0.5, 0.9, 1.0, 0.7], dims="item"), expected)
+    right = figure.axes[1]
+    np.testing.assert_allclose(
+        right.lines[0].get_ydata(), np.sort(expected.mean(("chain", "draw")))
+    )
+
+
+def test_triangle_needs_three_categories():
+    ax = plots.simplex(dense(100), "a")
+    points = ax.collections[0].get_offsets()
+    assert len(points) == 200 and points[:, 1].max() <= np.sqrt(3) / 2
+    with pytest.raises(ValueError, match="has 2 categories"):
+        plots.simplex(dense(5).isel(category=[0, 1]), "a")
