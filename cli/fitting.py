@@ -98,6 +98,6 @@ def write_posterior(tree: xr.DataTree, path: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".zarr":
-        tree.to_zarr(path, mode="w")
+        tree.to_zarr(path, mode="w", consolidated=False)
     else:
         tree.to_netcdf(path, engine="h5netcdf")

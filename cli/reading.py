@@ -147,7 +147,7 @@ def read_posterior(path: Path) -> xr.DataTree:
         raise ValueError(f"{path}: there is no such file")
     try:
         if path.suffix == ".zarr":
-            return xr.open_datatree(path, engine="zarr")
+            return xr.open_datatree(path, engine="zarr", consolidated=False)
         return xr.open_datatree(path, engine="h5netcdf")
     except (OSError, ValueError, KeyError) as problem:
         raise ValueError(

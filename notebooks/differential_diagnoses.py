@@ -85,7 +85,8 @@ plots.plausibility_strips(tree, least, point={"IRN": inference.irn(rankings)})
 # %% [markdown]
 # ## Risk
 #
-# What a patient needs is often the risk, not the name. Its certainty is a question about the top label of every draw; the expected
+# What a patient needs is often the risk, not the name. Its certainty is a question about the top label of every draw;
+# the expected
 # risk weighs all labels.
 
 # %%
@@ -98,7 +99,8 @@ assert float(risk_certainty.mean()) > float(certainty.mean())
 # %% [markdown]
 # ## Classifiers under uncertain truth
 #
-# Against a point estimate of the truth a classifier looks better, or worse, than the raters can tell. For the printed cases we have
+# Against a point estimate of the truth a classifier looks better, or worse, than the raters can tell. For the printed cases
+# we have
 # the predictions of the paper's models; A predicted all three cases that they are printed for.
 
 # %%
@@ -148,7 +150,8 @@ if folder:
     assert shares["pooled", "1/K"] < shares["ignored", 1.0] < shares["single", 1.0]
 
 # %% [markdown]
-# Before any data, the default prior already expects one leader: its total concentration is 1. Prior predictive replicates exist in
+# Before any data, the default prior already expects one leader: its total concentration is 1. Prior predictive replicates
+# exist in
 # the dense layout, where every category has a worth.
 
 # %%
@@ -161,7 +164,8 @@ print(f"prior mean of the largest plausibility: {float(leader.mean()):.2f}")
 assert float(leader.mean()) > 0.5
 
 # %% [markdown]
-# Power-scaling asks how much an item's certainty leans on prior and likelihood. It is asked item by item: the joint model is a sum
+# Power-scaling asks how much an item's certainty leans on prior and likelihood. It is asked item by item: the joint model is
+# a sum
 # over items, and its weights would be noise.
 
 # %%
