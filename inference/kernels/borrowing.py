@@ -5,6 +5,8 @@ two thirds of the time of a sweep, whose loops are a dozen elements long. A borr
 nothing and counts nothing; whoever calls the outermost compiled function keeps the arrays alive.
 """
 
+from typing import Any
+
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -12,13 +14,16 @@ __all__ = ["borrow"]
 
 
 @intrinsic
-def borrow(typing_context, value):
+def _borrow(typing_context, value):
     """Return an array, or a tuple of arrays, that is valid as long as the caller holds it."""
 
     def code(context, builder, signature, arguments):
         return _without_owner(context, builder, value, arguments[0])
 
     return value(value), code
+
+
+borrow: Any = _borrow
 
 
 def _without_owner(context, builder, kind, value):

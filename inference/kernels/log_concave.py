@@ -64,7 +64,7 @@ def log_concave_sampler(density: Callable) -> Callable:
     def draw(rng, parameters, start):
         """Draw once."""
         x, value, slope, curvature = near_mode(parameters, start)
-        step = min(1.2 / math.sqrt(-curvature), WIDEST)
+        step = min(1.2 / math.sqrt(abs(curvature)), WIDEST)
         left, left_value, left_slope = contact(parameters, x, -step, value - 0.5)
         right, right_value, right_slope = contact(parameters, x, step, value - 0.5)
 

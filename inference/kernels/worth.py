@@ -73,7 +73,8 @@ def update_worth(
     draw_log_rates(rng, item, posterior, log_worth, track)
     log_rate = track.log_rate
     for k in range(len(log_worth)):
-        log_draw = log_standard_gamma(rng, shape[first + k] + wins[first + k])
+        own_shape = shape[first + k] + wins[first + k]
+        log_draw = log_standard_gamma(rng, own_shape)
         log_worth[k] = log_draw - log_rate[k]
     if posterior.settled[item]:
         draw_lead(rng, item, posterior, log_worth, track)

@@ -16,7 +16,7 @@ from raterzoo.inference.kernels.random_stream import (
     uniform,
 )
 from scipy import stats
-from scipy.special import loggamma
+from scipy.special import betaln, loggamma
 
 N = 200_000
 
@@ -80,14 +80,14 @@ def test_stream_of_a_generator_moves_on():
 def test_draws_have_their_law(draw, law):
     draws = draw(own_stream(law.name), N)
     check_law(draws, law.cdf)
-    assert_rejects_twin(check_law, 1.01 * draws, law(scale=1.0).cdf)
+    assert_rejects_twin(check_law, 1.03 * draws, law(scale=1.0).cdf)
 
 
 @pytest.mark.parametrize("shape", [1.0, 1.01, 2.5, 30.0, 1e6])
 def test_gamma_has_its_law(shape):
     draws = gammas(own_stream(f"gamma {shape}"), N, shape)
     check_law(draws, stats.gamma(shape).cdf)
-    assert_rejects_twin(check_law, draws, stats.gamma(shape + 0.02 * math.sqrt(shape)).cdf)
+    assert_rejects_twin(check_law, draws, stats.gamma(shape + 0.03 * math.sqrt(shape)).cdf)
 
 
 @pytest.mark.parametrize("shape", [1 / 419, 0.3, 1.0, 7.0])
@@ -102,7 +102,7 @@ def test_log_gamma_is_finite_and_has_its_law(shape):
         return np.where(x < -30.0, np.exp(shape * x - loggamma(shape + 1.0)), body)
 
     check_law(draws, cdf)
-    assert_rejects_twin(check_law, draws + 0.02 / shape, cdf)
+    assert_rejects_twin(check_law, draws + 0.03 * draws.std(), cdf)
 
 
 def test_log_add():
@@ -134,12 +134,16 @@ def logistics(rng, n, a, b, start):
 @pytest.mark.parametrize("a, b", [(1.0, 1.0), (0.01, 5.0), (200.0, 3.0), (0.5, 0.002)])
 def test_log_concave_draws_have_their_law(a, b, start):
     draws = logistics(own_stream(f"log-concave {a} {b} {start}"), 50_000, a, b, start)
-    law = stats.beta(a, b)
-    # p = 1 / (1 + exp(-x)) is Beta(a, b); where it rounds to 0 or 1 the two tails take over
-    check_law(draws, lambda x: np.where(x < 30, law.cdf(1 / (1 + np.exp(-np.minimum(x, 30)))),
-                                        1 - stats.beta(b, a).cdf(np.exp(-np.maximum(x, 30)))))  # fmt: skip
-    shifted = draws + 0.1 * draws.std()
-    assert_rejects_twin(check_law, 1 / (1 + np.exp(-shifted)), law.cdf)
+
+    # p = 1 / (1 + exp(-x)) is Beta(a, b), whose tails are powers of p and 1 - p.
+    def cdf(x):
+        body = stats.beta(a, b).cdf(1 / (1 + np.exp(-np.clip(x, -30, 30))))
+        low = np.exp(a * np.minimum(x, 0) - np.log(a) - betaln(a, b))
+        high = 1 - np.exp(-b * np.maximum(x, 0) - np.log(b) - betaln(a, b))
+        return np.where(x < -30, low, np.where(x > 30, high, body))
+
+    check_law(draws, cdf)
+    assert_rejects_twin(check_law, draws + 0.1 * draws.std(), cdf)
 
 
 @nb.njit
