@@ -45,7 +45,9 @@ def log_concave_sampler(density: Callable) -> Callable:
             else:
                 high = x
             # Far out, where the density is straight, Newton would leap; two units are enough there.
-            x += min(max(-slope / curvature, -2.0), 2.0)
+            # A curvature that has underflowed to zero has lost its sign.
+            leap = -slope / curvature if curvature < 0.0 else math.copysign(2.0, slope)
+            x += min(max(leap, -2.0), 2.0)
             if not low < x < high:
                 x = 0.5 * (low + high)
             value, slope, curvature = density(x, parameters)

@@ -73,8 +73,7 @@ def update_worth(
     draw_log_rates(rng, item, posterior, log_worth, track)
     log_rate = track.log_rate
     for k in range(len(log_worth)):
-        own_shape = shape[first + k] + wins[first + k]
-        log_draw = log_standard_gamma(rng, own_shape)
+        log_draw = log_standard_gamma(rng, float(shape[first + k] + wins[first + k]))
         log_worth[k] = log_draw - log_rate[k]
     if posterior.settled[item]:
         draw_lead(rng, item, posterior, log_worth, track)
@@ -124,7 +123,7 @@ def sample_item(
     rng, posterior, lent_track, log_worth = borrow((rng, posterior, track, state))
     first = posterior.candidate_start[item]
     for k in range(len(log_worth)):
-        log_draw = log_standard_gamma(rng, posterior.shape[first + k])
+        log_draw = log_standard_gamma(rng, float(posterior.shape[first + k]))
         log_worth[k] = log_draw - math.log(posterior.rate[first + k])
     for _ in range(schedule.tune):
         update_worth(rng, item, posterior, log_worth, lent_track)
