@@ -42,8 +42,7 @@ def draw_lead(
     """Redraw the common factor of all worths of an item but its leader's.
 
     Where the other worths alone span more than `SAFE_LOG_RANGE` nothing is done: the move cannot
-    change that, so that leaving it out keeps the posterior invariant. The same bound holds for the
-    lead itself: a move that starts or ends beyond it is not made, which is reversible too.
+    change that, so that leaving it out keeps the posterior invariant.
 
     Parameters
     ----------
@@ -76,8 +75,6 @@ def draw_lead(
             power += wins[first + k] + posterior.shape[first + k]
             mean_total += posterior.rate[first + k] * track.worth[k]
     lead = log_worth[leader] - largest
-    if not abs(lead) < SAFE_LOG_RANGE:
-        return
     track.offset[0] = math.log(mean_total / posterior.rate[first + leader])
     track.count[0] = total_shape
     n_waits, left_behind = _waits(rng, item, posterior, lead, track)
@@ -85,8 +82,6 @@ def draw_lead(
         track.offset[i] -= lead
     waits = (power - left_behind, track.offset[:n_waits], track.count[:n_waits])
     shift = _draw_log_factor(rng, waits, 0.0)
-    if not abs(lead - shift) < SAFE_LOG_RANGE:  # a move that could not be taken back is not made
-        return
     for k in range(len(log_worth)):
         if k != leader:
             log_worth[k] += shift

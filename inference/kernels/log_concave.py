@@ -37,17 +37,18 @@ def log_concave_sampler(density: Callable) -> Callable:
     @nb.njit(error_model="numpy")
     def near_mode(parameters, x):
         """Return a point within a tenth of a standard deviation of the mode, and the density."""
-        low, high = -np.inf, np.inf
+        low, high, reach = -np.inf, np.inf, 2.0
         value, slope, curvature = density(x, parameters)
         while slope * slope > -0.01 * curvature and abs(slope) > FLAT:
             if slope > 0.0:
                 low = x
             else:
                 high = x
-            # Far out, where the density is straight, Newton would leap; two units are enough there.
-            # A curvature that has underflowed to zero has lost its sign.
-            leap = -slope / curvature if curvature < 0.0 else math.copysign(2.0, slope)
-            x += min(max(leap, -2.0), 2.0)
+            # Far out, where the density is straight, Newton would leap, and where its curvature has
+            # underflowed it has no direction: the reach grows until the mode is passed.
+            leap = -slope / curvature if curvature < 0.0 else math.copysign(reach, slope)
+            x += min(max(leap, -reach), reach)
+            reach *= 2.0
             if not low < x < high:
                 x = 0.5 * (low + high)
             value, slope, curvature = density(x, parameters)
