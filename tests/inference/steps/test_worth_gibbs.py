@@ -6,6 +6,10 @@ import pytensor.tensor as pt
 import pytest
 from monte_carlo import bonferroni_threshold, geweke_z, mc_z, seed_of
 from raterzoo import inference, models
+from raterzoo.inference.kernels.annotations import distinct_annotations
+from raterzoo.inference.kernels.posterior import worth_posterior
+from raterzoo.inference.kernels.random_stream import stream
+from raterzoo.inference.kernels.worth import sweep_items
 from raterzoo.inference.steps.reading import NotConjugate
 from raterzoo.models.distributions import PartialRanking
 
@@ -128,22 +132,16 @@ def successive(alpha, annotations, seed):
     """Alternate the sweep with data from the law (Geweke 2004): a ranking of two, and a tie of two."""
     rng = np.random.default_rng(seed)
     sizes = [np.array([1, 1, 2]), np.array([2, 2])]
-    draw = PartialRanking.rv_op.rng_fn if hasattr(PartialRanking.rv_op, "rng_fn") else None
-    from raterzoo.inference.kernels.annotations import distinct_annotations
-    from raterzoo.inference.kernels.posterior import worth_posterior
-    from raterzoo.inference.kernels.random_stream import stream
-    from raterzoo.inference.kernels.worth import sweep_items
-
     log_worth = np.log(rng.standard_gamma(1.2, 4))
     state, out = stream(rng), np.empty((annotations, 4))
     place = np.tile(np.arange(4), (2, 1))
-    for s in range(annotations):
-        blocks = np.stack([draw(rng, log_worth, size, 1.0) for size in sizes])
+    for sweep in range(annotations):
+        blocks = np.stack([PartialRanking.rv_op.rng_fn(rng, log_worth, n, 1.0) for n in sizes])
         posterior = worth_posterior(
             distinct_annotations(blocks, place, 1, 4), np.full(4, alpha), np.ones(4)
         )
         sweep_items(state, posterior, log_worth)
-        out[s] = np.exp(log_worth)
+        out[sweep] = np.exp(log_worth)
     return out
 
 
