@@ -1,7 +1,9 @@
 """The demo: the seven published differential diagnoses, and the twelve accuracies printed for three of them."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import xarray as xr
 
@@ -11,11 +13,14 @@ from .fitting import write_posterior
 from .reporting import certainty_section, citation_section, convergence_section, strips_section
 from .screen import say, show
 
+if TYPE_CHECKING:
+    import pymc as pm
+
 __all__ = ["compare_with_paper", "demonstrate"]
 
 # The paper's settings: Plackett-Luce with one pseudo-category of shape 1 for what nobody ranked and three repetitions; PrIRN at
 # gamma 30 with the undivided weights of the authors' code.
-PAPER = {
+PAPER: dict[str, Callable[[models.PartialRankings], "pm.Model"]] = {
     "plackett_luce": lambda cases: models.plackett_luce(
         cases, concentration=1.0, unranked="single", reliability=3
     ),

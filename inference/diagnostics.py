@@ -21,7 +21,7 @@ __all__ = ["ConvergenceWarning", "diagnose", "mixing_of", "warn_unless_converged
 
 # How the elements of an item are summed up. fmax passes over the R-hat that constant draws lack;
 # NaN draws spoil the ESS of their item.
-SUMMARY = {
+SUMMARY: dict[str, np.ufunc] = {
     "r_hat": np.fmax,
     "ess_bulk": np.minimum,
     "ess_tail": np.minimum,

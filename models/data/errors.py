@@ -62,7 +62,7 @@ class DataError(ValueError):
         self.value = value
         self.allowed = allowed
         self.remedy = remedy
-        self.where = where or _place(row, column)
+        self.where: str = where or _place(row, column)
 
     def __str__(self) -> str:
         message = f"{self.where}: {self.problem}" if self.where else self.problem
