@@ -3,8 +3,16 @@
 from itertools import permutations
 
 import numpy as np
+import pymc as pm
 import pytest
-from monte_carlo import bonferroni_threshold, mc_z, sbc_ranks, seed_of, within_sbc_band
+from monte_carlo import (
+    assert_rejects_twin,
+    bonferroni_threshold,
+    mc_z,
+    sbc_ranks,
+    seed_of,
+    within_sbc_band,
+)
 from partial_rankings import random_block
 from raterzoo import inference, models
 
@@ -39,12 +47,14 @@ def exact_moments(blocks, alpha, reliability):
     return np.concatenate([mean, (plausibility**2 * weight).sum(axis=(1, 2))])
 
 
-def as_rankings(blocks):
+def as_rankings(*problems):
+    """Each problem, a list of block numbers by rater, is an item."""
     nested = {
-        "item": {
+        f"item {i}": {
             f"r{r}": [[NAMES[k] for k in np.flatnonzero(block == b)] for b in range(block.max())]
             for r, block in enumerate(blocks)
         }
+        for i, blocks in enumerate(problems)
     }
     return models.PartialRankings.from_blocks(nested, categories=NAMES)
 
@@ -78,6 +88,36 @@ def test_posterior_equals_quadrature(number):
     exact = exact_moments(blocks, alpha, reliability)
     z = mc_z(moments_of(blocks, alpha, reliability, seed_of(f"draws {number}")), exact)
     assert np.abs(z).max() < bonferroni_threshold(24 * 6)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 3.0])
+def test_step_draws_the_same_posteriors(alpha):
+    problems = [random_problem(number)[0] for number in range(8)]
+    model = models.plackett_luce(
+        as_rankings(*problems), concentration=alpha, reliability=2, candidates="all"
+    )
+
+    def check(alpha):
+        exact = np.stack([exact_moments(blocks, alpha, 2) for blocks in problems])
+        z = mc_z(moments, exact)
+        assert np.abs(z).max() < bonferroni_threshold(z.size)
+
+    with model:
+        tree = pm.sample(
+            4000,
+            tune=100,
+            chains=4,
+            cores=1,
+            random_seed=seed_of(f"step {alpha}"),
+            step=inference.WorthGibbs([model["worth"]]),
+            progressbar=False,
+            quiet=True,
+            compute_convergence_checks=False,
+        )
+    plausibility = tree["posterior"]["plausibility"].to_numpy()
+    moments = np.concatenate([plausibility, plausibility**2], axis=3)
+    check(alpha)
+    assert_rejects_twin(check, alpha + 0.1)
 
 
 @pytest.mark.parametrize(
