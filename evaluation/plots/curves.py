@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter, ScalarFormatter
 
-from .style import COLOURS, INK, new_axes, tidy
+from .style import COLOURS, INK, new_axes, plain, tidy
 
 __all__ = ["reliability_sweep", "sorted_certainty"]
 
@@ -38,7 +38,9 @@ def sorted_certainty(
     for (name, values), colour in zip(curves.items(), COLOURS * len(curves), strict=False):
         height = np.sort(values.to_numpy())
         edges = np.linspace(0, 1, len(height) + 1)
-        ax.stairs(height, edges, baseline=None, color=colour, linewidth=2, label=name or None)
+        ax.stairs(
+            height, edges, baseline=None, color=colour, linewidth=2, label=plain(name) or None
+        )
     ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="share of items", ylabel="annotation certainty")
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     if len(curves) > 1 or next(iter(curves)):
@@ -82,7 +84,7 @@ def reliability_sweep(
         own = sweep.sel(classifier=name) if name else sweep
         lower, upper = own["interval"].transpose("bound", "reliability").to_numpy()
         ax.fill_between(reliability, lower, upper, color=colour, alpha=0.18, linewidth=0)
-        label = str(name) or None
+        label = plain(name) or None
         ax.plot(reliability, own["mean"], color=colour, marker="o", markersize=4, label=label)
         if point and name in point:
             ax.plot(
@@ -98,7 +100,7 @@ def reliability_sweep(
         ax.set_xticks(reliability)
         ax.xaxis.set_major_formatter(ScalarFormatter())
         ax.minorticks_off()
-    ax.set(xlabel="reliability of the raters", ylabel=metric)
+    ax.set(xlabel="reliability of the raters", ylabel=plain(metric))
     ax.tick_params(colors=INK)
     if names != [""]:
         ax.legend(frameon=False)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ..plausibility import plausibility_of
 from .draws import draws_of_item
-from .style import COLOURS, GREY, tidy
+from .style import COLOURS, GREY, plain, tidy
 
 __all__ = ["plausibility_strips"]
 
@@ -54,7 +54,7 @@ def plausibility_strips(
     axes = figure.subplots(len(shown), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
     for ax, item, (names, draws) in zip(axes, shown, chosen, strict=True):
         _strip(ax, names, draws)
-        ax.set_title(str(item), loc="left", fontsize=9, fontweight="bold")
+        ax.set_title(plain(item), loc="left", fontsize=9, fontweight="bold")
         marks = {name: draws_of_item(p, item) for name, p in (point or {}).items()}
         _mark(ax, marks, names[_best(draws)])
     axes[-1].set(xlabel="plausibility", xlim=(0, 1))
@@ -79,7 +79,7 @@ def _strip(ax: Axes, names: np.ndarray, draws: np.ndarray) -> None:
     ax.hlines(rows, low, high, color=colours, linewidth=1.2)
     ax.hlines(rows, first, third, color=colours, linewidth=5, alpha=0.6)
     ax.scatter(median, rows, color=colours, s=18, zorder=3)
-    ax.set_yticks(rows, [_short(str(name)) for name in names[best]], fontsize=8)
+    ax.set_yticks(rows, [plain(_short(str(name))) for name in names[best]], fontsize=8)
     ax.set_ylim(-0.6, len(best) - 0.4)
     tidy(ax)
 
@@ -89,9 +89,8 @@ def _mark(ax: Axes, marks: dict[str, tuple[np.ndarray, np.ndarray]], shown: np.n
     rows = {name: row for row, name in enumerate(shown.tolist())}
     for (estimate, (names, value)), marker in zip(marks.items(), "xd+^" * len(marks), strict=False):
         at = [(value[0, k], rows[n]) for k, n in enumerate(names.tolist()) if n in rows]
-        ax.scatter(
-            *zip(*at, strict=True), marker=marker, color=COLOURS[1], s=30, zorder=4, label=estimate
-        )
+        look = {"marker": marker, "color": COLOURS[1], "s": 30, "zorder": 4}
+        ax.scatter(*zip(*at, strict=True), label=plain(estimate), **look)
 
 
 def _short(name: str) -> str:

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 
 from ..plausibility import plausibility_of
 from .draws import draws_of_item
-from .style import COLOURS, INK, new_axes
+from .style import COLOURS, INK, new_axes, plain
 
 __all__ = ["simplex"]
 
@@ -52,13 +52,13 @@ def simplex(tree: xr.DataTree | xr.DataArray, item: str | int, *, ax: Axes | Non
     )
     for corner, name, side in zip(CORNERS, names, ("top", "top", "bottom"), strict=True):
         ax.annotate(
-            str(name),
+            plain(name),
             corner,
             xytext=(0, -6 if side == "top" else 6),
             textcoords="offset points",
             ha="center",
             va=side,
         )
-    ax.set(aspect="equal", xlim=(-0.15, 1.15), ylim=(-0.15, 1.02), title=str(item))
+    ax.set(aspect="equal", xlim=(-0.15, 1.15), ylim=(-0.15, 1.02), title=plain(item))
     ax.set_axis_off()
     return ax

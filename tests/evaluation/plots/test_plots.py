@@ -84,3 +84,13 @@ def test_triangle_needs_three_categories():
     assert len(points) == 200 and points[:, 1].max() <= np.sqrt(3) / 2
     with pytest.raises(ValueError, match="has 2 categories"):
         plots.simplex(dense(5).isel(category=[0, 1]), "a")
+
+
+def test_labels_are_not_mathematics():
+    names = {"item": ["$i$1", "b", "c"], "category": [r"$\frac$", "y_{2}^$", "costs $5"]}
+    tree = dense(40).assign_coords(names)
+    strips = plots.plausibility_strips(tree, ["$i$1"], point={"$x$": tree.mean(("chain", "draw"))})
+    triangle = plots.simplex(tree, "$i$1").figure
+    for figure in (strips, triangle):
+        figure.canvas.draw()
+        assert figure.axes[0].get_title("left" if figure is strips else "center") == r"\$i\$1"
