@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from . import simulators as simulators
     from ._catalog import catalog as catalog
     from .data import DataError as DataError
+    from .data import Labels as Labels
     from .data import PartialRankings as PartialRankings
     from .data import published_ddx_accuracies as published_ddx_accuracies
     from .data import published_ddx_cases as published_ddx_cases
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataError",
+    "Labels",
     "PartialRankings",
     "catalog",
     "plackett_luce",
@@ -33,6 +35,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "DataError": ".data",
+        "Labels": ".data",
         "PartialRankings": ".data",
         "catalog": "._catalog",
         "plackett_luce": ".rankings.plackett_luce",

@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from .embedded import published_ddx_cases as published_ddx_cases
     from .embedded import published_ddx_predictions as published_ddx_predictions
     from .errors import DataError as DataError
+    from .labels import Labels as Labels
     from .rankings import PartialRankings as PartialRankings
     from .readers import read_table as read_table
 
 __all__ = [
     "DataError",
+    "Labels",
     "PartialRankings",
     "published_ddx_accuracies",
     "published_ddx_cases",
@@ -25,6 +27,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "DataError": ".errors",
+        "Labels": ".labels",
         "PartialRankings": ".rankings",
         "published_ddx_accuracies": ".embedded",
         "published_ddx_cases": ".embedded",

@@ -12,12 +12,13 @@ from typing import Any, Self
 import numpy as np
 
 from .blocks import Entries, block_layout, refuse_repeats
-from .columns import code_ids, read_ranks
+from .columns import code_ids
 from .errors import DataError, shown
 from .matching import code_categories, distinct_ids, match_ids, nearest
 from .nesting import nested_columns
 from .summary import rankings_report
 from .tables import Column, named_columns
+from .whole_numbers import read_ranks
 
 __all__ = ["PartialRankings"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .errors import shown
 
-__all__ = ["rankings_report"]
+__all__ = ["look_alikes", "range_of", "rankings_report"]
 
 
 class _Rankings(Protocol):
@@ -53,15 +53,15 @@ def rankings_report(rankings: _Rankings) -> str:
     lines = {
         "items": f"{len(rankings.items):,}",
         "raters": f"{len(rankings.raters):,}",
-        "annotations": f"{len(named):,}, {_range(per_item)} an item",
+        "annotations": f"{len(named):,}, {range_of(per_item)} an item",
         "categories": f"{len(rankings.categories):,} declared, {ranked:,} ranked",
-        "categories named": f"{_range(named)} an annotation",
+        "categories named": f"{range_of(named)} an annotation",
         "annotations with ties": f"{tied.sum():,}, largest block {block.max():,}",
         "ranks with gaps": f"{rankings.gaps:,} annotations, renumbered",
         "items with one annotation": f"{(per_item == 1).sum():,}",
     }
     for what in ("items", "raters", "categories"):
-        if alike := _look_alikes(getattr(rankings, what)):
+        if alike := look_alikes(getattr(rankings, what)):
             lines[f"look-alike {what}"] = "; ".join(
                 " / ".join(map(shown, group)) for group in alike[:5]
             )
@@ -69,13 +69,36 @@ def rankings_report(rankings: _Rankings) -> str:
     return "\n".join(["partial rankings", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
 
 
-def _range(counts: np.ndarray) -> str:
+def range_of(counts: np.ndarray) -> str:
+    """Return the smallest and the largest of some counts, and their median, in words.
+
+    Parameters
+    ----------
+    counts : ndarray of int
+        At least one.
+
+    Returns
+    -------
+    str
+        One number if all are equal.
+    """
     low, high = counts.min(), counts.max()
     return f"{low:,}" if low == high else f"{low:,} to {high:,} (median {np.median(counts):g})"
 
 
-def _look_alikes(index: np.ndarray) -> list[list[str]]:
-    """Return ids that differ only in case, spaces or the Unicode form of a character."""
+def look_alikes(index: np.ndarray) -> list[list[str]]:
+    """Return ids that differ only in case, spaces or the Unicode form of a character.
+
+    Parameters
+    ----------
+    index : ndarray of str or int64
+        Ids.
+
+    Returns
+    -------
+    list of list of str
+        Groups of two or more.
+    """
     if index.dtype.kind != "U":
         return []
     groups = defaultdict(list)

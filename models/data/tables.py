@@ -10,7 +10,7 @@ import numpy as np
 
 from .errors import DataError, shown
 
-__all__ = ["MAX_ROWS", "Column", "is_listed", "listed", "named_columns"]
+__all__ = ["MAX_ROWS", "Column", "column_names", "is_listed", "listed", "named_columns"]
 
 MAX_ROWS = 2**31 - 1  # codes are int32
 
@@ -55,8 +55,7 @@ def named_columns(table: Any, roles: Mapping[str, str]) -> dict[str, Column]:
     DataError
         If this is no table, a column is missing or stands twice, or there is no row.
     """
-    opened = _open_mapping if isinstance(table, Mapping) else _open_frame
-    names, n_rows, column = opened(table)
+    names, n_rows, column = _open(table)
     for role, name in roles.items():
         if name not in names:
             raise _missing_column(role, name, names)
@@ -75,6 +74,27 @@ def named_columns(table: Any, roles: Mapping[str, str]) -> dict[str, Column]:
             remedy="split it by item: items are independent",
         )
     return {role: column(name) for role, name in roles.items()}
+
+
+def column_names(table: Any) -> list[str]:
+    """Return the names of a table's columns.
+
+    Parameters
+    ----------
+    table : frame or mapping of str to sequence
+        pandas, polars, pyarrow, whatever narwhals reads; or name -> cells.
+
+    Returns
+    -------
+    list of str
+        In their order.
+
+    Raises
+    ------
+    DataError
+        If this is no table, or a column stands twice.
+    """
+    return list(_open(table)[0])
 
 
 def is_listed(values: object) -> TypeGuard[Sequence[Any] | np.ndarray]:
@@ -119,6 +139,10 @@ def listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
 
 
 _Opened = tuple[Sequence[str], int, Callable[[str], Column]]
+
+
+def _open(table: Any) -> _Opened:
+    return _open_mapping(table) if isinstance(table, Mapping) else _open_frame(table)
 
 
 def _open_mapping(table: Mapping[str, Any]) -> _Opened:

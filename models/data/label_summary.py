@@ -1,0 +1,78 @@
+"""What the labels are like, in words and numbers: the text behind `Labels.report`."""
+
+from typing import Protocol
+
+import numpy as np
+
+from .errors import shown
+from .summary import look_alikes, range_of
+
+__all__ = ["labels_report"]
+
+
+class _Labels(Protocol):
+    """What is described: the arrays of `Labels`."""
+
+    @property
+    def items(self) -> np.ndarray: ...
+    @property
+    def raters(self) -> np.ndarray: ...
+    @property
+    def categories(self) -> np.ndarray: ...
+    @property
+    def annotation_item(self) -> np.ndarray: ...
+    @property
+    def annotation_rater(self) -> np.ndarray: ...
+    @property
+    def label_code(self) -> np.ndarray: ...
+    @property
+    def count(self) -> np.ndarray: ...
+    @property
+    def gold(self) -> np.ndarray: ...
+
+
+def labels_report(labels: _Labels) -> str:
+    """Count what is there, and name what deserves a second look.
+
+    Parameters
+    ----------
+    labels : Labels
+        The data.
+
+    Returns
+    -------
+    str
+        Lines of ``what  how many``.
+    """
+    n_items, n_raters, n_categories = map(len, (labels.items, labels.raters, labels.categories))
+    per_item = np.bincount(labels.annotation_item, labels.count, n_items).astype(int)
+    given = np.bincount(labels.label_code, labels.count, n_categories).astype(int)
+    lines = {
+        "items": f"{n_items:,}, {(labels.gold >= 0).sum():,} with a known truth",
+        "raters": f"{n_raters:,}" if n_raters else "anonymous",
+        "answers": f"{labels.count.sum():,}, {range_of(per_item)} an item",
+        "categories": f"{n_categories:,} declared, {(given > 0).sum():,} given",
+        "answers by category": ", ".join(
+            f"{shown(k)} {n:,}"
+            for k, n in zip(labels.categories[:20].tolist(), given, strict=False)
+        ),
+        "items without an answer": f"{(per_item == 0).sum():,}",
+        "items with one answer": f"{(per_item == 1).sum():,}",
+    }
+    if n_raters:
+        per_rater = np.bincount(labels.annotation_rater, labels.count, n_raters).astype(int)
+        lines["answers by rater"] = range_of(per_rater)
+        lines["repeated answers"] = f"{_repeats(labels):,}"
+    for what in ("items", "raters", "categories"):
+        if alike := look_alikes(getattr(labels, what)):
+            lines[f"look-alike {what}"] = "; ".join(
+                " / ".join(map(shown, group)) for group in alike[:5]
+            )
+    width = max(map(len, lines))
+    return "\n".join(["labels", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
+
+
+def _repeats(labels: _Labels) -> int:
+    """Return how many answers a rater gave to an item beyond the first."""
+    pair = labels.annotation_item.astype(np.int64) * len(labels.raters) + labels.annotation_rater
+    return int(labels.count.sum() - len(np.unique(pair)))

@@ -1,0 +1,363 @@
+"""Labels: which category each rater gave each item, once, several times or never.
+
+Most raters never see most items, and a rater may answer an item several times; the closed set of
+categories is shared by the labels that raters give and the truth behind them (Dawid and Skene 1979,
+doi:10.2307/2346806).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+
+from .answers import UNKNOWN, CodedAnswers, answer_layout, read_attributes, read_gold
+from .columns import code_ids
+from .errors import DataError, shown
+from .label_summary import labels_report
+from .label_tables import counted_columns, wide_columns
+from .matching import code_categories, distinct_ids, match_ids, nearest
+from .tables import Column, named_columns
+from .whole_numbers import read_counts
+
+__all__ = ["Labels"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Labels:
+    """Validated labels of items by raters over a closed set of categories.
+
+    Made by `from_table`, `from_wide` or `from_counts`. ``len`` is the number of answers. Two are
+    equal if they hold the same answers to the same items in the same order over the same categories,
+    with the same gold labels and attributes of raters. All arrays are read-only.
+
+    Attributes
+    ----------
+    items, raters, categories : ndarray of str or int64
+        Ids. Items in order of first appearance; raters too, reading item by item, none if they are
+        anonymous; categories as declared, or sorted. A category that nobody gave stays; an item that
+        nobody answered stays; a rater who answered nothing goes.
+    annotation_item, annotation_rater, label_code : ndarray of int32, shape (annotation,)
+        Codes; ascending by item, then rater, then label. The rater of anonymous counts is -1.
+    count : ndarray of int64, shape (annotation,)
+        How often the rater gave the item this label, from 1.
+    gold : ndarray of int32, shape (item,)
+        Code of the true category where it is known, else -1.
+    rater_attributes : mapping of str to ndarray, shape (rater,)
+        What is known of the raters, such as their kind.
+    """
+
+    items: np.ndarray
+    raters: np.ndarray
+    categories: np.ndarray
+    annotation_item: np.ndarray
+    annotation_rater: np.ndarray
+    label_code: np.ndarray
+    count: np.ndarray
+    gold: np.ndarray
+    rater_attributes: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in _ARRAYS:
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+        attributes = {name: _read_only(values) for name, values in self.rater_attributes.items()}
+        object.__setattr__(self, "rater_attributes", MappingProxyType(attributes))
+
+    @classmethod
+    def from_table(
+        cls,
+        frame: Any,
+        *,
+        item: str = "item",
+        rater: str = "rater",
+        label: str = "label",
+        count: str | None = None,
+        gold: str | None = None,
+        rater_attributes: Sequence[str] = (),
+        categories: Sequence[Any] | np.ndarray | None = None,
+    ) -> Self:
+        """Read a long table: one row for each answer.
+
+        Parameters
+        ----------
+        frame : frame or mapping of str to sequence
+            pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
+        item, rater, label : str
+            Names of the columns. Ids and labels are text, kept exactly, or integers. A rater who
+            answers an item several times has several rows.
+        count : str, optional
+            Column with the number of times the answer was given, from 0; by default each row is one.
+        gold : str, optional
+            Column with the true category of the item; empty where it is not known.
+        rater_attributes : sequence of str
+            Columns that say something of the rater, such as kind = person | model.
+        categories : sequence, optional
+            The closed set, in the order that breaks ties. None takes the categories of a pandas
+            categorical or a polars Enum, or else the sorted labels that occur.
+
+        Returns
+        -------
+        Labels
+            All of the table.
+
+        Raises
+        ------
+        DataError
+            At the first thing that is wrong; it names row (from 1), column, value and remedy.
+        """
+        roles = {"item": item, "rater": rater, "label": label}
+        roles |= {k: v for k, v in {"count": count, "gold": gold}.items() if v is not None}
+        roles |= {f"rater_attributes {name}": name for name in rater_attributes}
+        columns = named_columns(frame, roles)
+        return cls._of_columns(columns, categories)
+
+    @classmethod
+    def from_wide(
+        cls,
+        frame: Any,
+        *,
+        raters: Sequence[str],
+        item: str | None = None,
+        count: str | None = None,
+        categories: Sequence[Any] | np.ndarray | None = None,
+    ) -> Self:
+        """Read a wide table: one row for each item, or for each pattern of answers, one column for each rater.
+
+        Parameters
+        ----------
+        frame : frame or mapping of str to sequence
+            The table; an empty cell is an answer that was not given.
+        raters : sequence of str
+            Columns of the raters.
+        item : str, optional
+            Column with the ids of the items; by default they are numbered from 0.
+        count : str, optional
+            Column that says how many items answered by this pattern the row stands for. They become
+            items of their own, ``"row.1"``, ``"row.2"`` and so on.
+        categories : sequence, optional
+            The closed set; by default the sorted labels that occur.
+
+        Returns
+        -------
+        Labels
+            All of the table.
+
+        Raises
+        ------
+        DataError
+            At the first thing that is wrong; it names row, column, value and remedy.
+        """
+        items, columns, row_of = wide_columns(frame, raters, item, count)
+        try:
+            labels, label = code_categories(columns["label"], categories)
+        except DataError as error:
+            if error.row is None:
+                raise
+            row, rater = row_of(error.row - 1)
+            raise error.moved(f"row {row + 1:,}, column {shown(rater)}") from None
+        names, rater = code_ids(columns["rater"])
+        answers = CodedAnswers(
+            np.array(columns["item"].values, np.int32), rater, label, np.ones(len(label), np.int64)
+        )
+        return cls._of_answers(items, names, labels, answers)
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Any,
+        *,
+        item: str = "item",
+        categories: Sequence[Any] | np.ndarray | None = None,
+    ) -> Self:
+        """Read how often each label was given to each item, by raters who are not told apart.
+
+        Parameters
+        ----------
+        counts : DataArray, frame or mapping
+            A DataArray with dims item and category, or a table with one row for each item and one
+            column for each category.
+        item : str
+            Column, or dim, of the items.
+        categories : sequence, optional
+            Columns, or labels, of the categories and their order; by default all others than `item`.
+
+        Returns
+        -------
+        Labels
+            Without raters: models of raters refuse it.
+
+        Raises
+        ------
+        DataError
+            At the first thing that is wrong; it names row, column, value and remedy.
+        """
+        items, labels, table = counted_columns(counts, item, categories)
+        at, label = np.nonzero(table)
+        nobody = np.full(len(at), UNKNOWN, np.int32)
+        answers = CodedAnswers(at, nobody, label, table[at, label])
+        return cls._of_answers(items, np.array([], np.str_), labels, answers)
+
+    @classmethod
+    def _of_columns(cls, columns: Mapping[str, Column], categories: Any) -> Self:
+        items, item = code_ids(columns["item"])
+        raters, rater = code_ids(columns["rater"])
+        labels, label = code_categories(columns["label"], categories)
+        count = np.ones(len(label), np.int64)
+        if "count" in columns:
+            count = read_counts(columns["count"])
+        gold = None
+        if "gold" in columns:
+            gold = read_gold(columns["gold"], items, item, labels)
+        of_rater = {c.name: c for role, c in columns.items() if role.startswith("rater_attributes")}
+        attributes = read_attributes(of_rater, raters, rater)
+        answers = CodedAnswers(item, rater, label, count)
+        return cls._of_answers(items, raters, labels, answers, gold=gold, attributes=attributes)
+
+    @classmethod
+    def _of_answers(
+        cls,
+        items: np.ndarray,
+        raters: np.ndarray,
+        categories: np.ndarray,
+        answers: CodedAnswers,
+        *,
+        gold: np.ndarray | None = None,
+        attributes: Mapping[str, np.ndarray] | None = None,
+    ) -> Self:
+        present, layout = answer_layout(answers, len(raters))
+        return cls(
+            items=items,
+            raters=raters[present],
+            categories=categories,
+            gold=np.full(len(items), UNKNOWN, np.int32) if gold is None else gold,
+            rater_attributes={k: v[present] for k, v in (attributes or {}).items()},
+            **layout,
+        )
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether the raters are not told apart."""
+        return len(self.raters) == 0
+
+    def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
+        """Keep some items, in the order given. Categories stay, raters without an answer go.
+
+        Parameters
+        ----------
+        items : sequence
+            Ids of items, each once.
+
+        Returns
+        -------
+        Labels
+            Answers to these items.
+
+        Raises
+        ------
+        DataError
+            If an item is unknown, repeated, or text where the ids are integers.
+        """
+        wanted = distinct_ids("items", items)
+        code = match_ids(wanted, self.items, "items")
+        if (code < 0).any():
+            unknown = wanted[(code < 0).argmax()].item()
+            raise DataError(
+                f"{shown(unknown)} is not one of the items",
+                column="items",
+                value=unknown,
+                allowed=nearest(unknown, self.items),
+                remedy="choose among .items",
+                where="argument items",
+            )
+        place = np.full(len(self.items), -1, np.int32)
+        place[code] = np.arange(len(code))
+        answers = CodedAnswers(
+            place[self.annotation_item], self.annotation_rater, self.label_code, self.count
+        )
+        return self._of_answers(
+            self.items[code],
+            self.raters,
+            self.categories,
+            answers.where(answers.item >= 0),
+            gold=self.gold[code],
+            attributes=self.rater_attributes,
+        )
+
+    def to_table(self) -> dict[str, np.ndarray]:
+        """Write the long table that `from_table` reads, or the counts that `from_counts` reads.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Columns item, rater, label and count; a row of count 0 for an item without answers; gold,
+            empty where it is not known, if any is; the attributes of the raters. Anonymous labels:
+            item, and a column of counts for each category, by its text.
+        """
+        if self.anonymous:
+            counts = {str(k): self.counts[:, c] for c, k in enumerate(self.categories.tolist())}
+            return {"item": self.items, **counts}
+        silent = np.setdiff1d(np.arange(len(self.items)), self.annotation_item)
+        nobody = np.zeros(len(silent), np.int64)
+        item = np.r_[self.annotation_item, silent]
+        order = np.argsort(item, kind="stable")
+        item, rater = item[order], np.r_[self.annotation_rater, nobody][order]
+        table = {
+            "item": self.items[item],
+            "rater": self.raters[rater],
+            "label": self.categories[np.r_[self.label_code, nobody][order]],
+            "count": np.r_[self.count, nobody][order],
+        }
+        if (self.gold >= 0).any():
+            names = np.array([*self.categories.tolist(), ""], object)
+            table["gold"] = names[self.gold[item]]
+        return table | {name: own[rater] for name, own in self.rater_attributes.items()}
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How often each label was given to each item, whoever gave it; shape (item, category)."""
+        counts = np.zeros((len(self.items), len(self.categories)), np.int64)
+        np.add.at(counts, (self.annotation_item, self.label_code), self.count)
+        return counts
+
+    def report(self) -> str:
+        """Describe the data, and what in them deserves a second look.
+
+        Returns
+        -------
+        str
+            A few lines of text.
+        """
+        return labels_report(self)
+
+    def __len__(self) -> int:
+        return int(self.count.sum())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Labels):
+            return NotImplemented
+        pairs = [(getattr(self, name), getattr(other, name)) for name in _ARRAYS]
+        if self.rater_attributes.keys() != other.rater_attributes.keys():
+            return False
+        pairs += [
+            (self.rater_attributes[k], other.rater_attributes[k]) for k in self.rater_attributes
+        ]
+        return all(a.dtype.kind == b.dtype.kind and np.array_equal(a, b) for a, b in pairs)
+
+    def __repr__(self) -> str:
+        raters = "anonymous raters" if self.anonymous else f"{len(self.raters):,} raters"
+        return (
+            f"Labels({len(self.items):,} items, {raters}, {len(self):,} answers, "
+            f"{len(self.categories):,} categories)"
+        )
+
+
+_ARRAYS = (
+    "items", "raters", "categories", "annotation_item", "annotation_rater", "label_code", "count", "gold",
+)  # fmt: skip
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view

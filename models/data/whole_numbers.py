@@ -1,0 +1,132 @@
+"""Ranks and counts: whole numbers, or their decimal text, within bounds."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .cells import (
+    FLOATS,
+    code_values,
+    first_place,
+    is_integer,
+    kinds_of,
+    refused_cell,
+    refused_value,
+)
+from .tables import Column
+
+__all__ = ["MAX_COUNT", "MAX_RANK", "read_counts", "read_ranks"]
+
+MAX_RANK = 1_000_000
+MAX_COUNT = 2**31 - 1
+
+_WHOLE = re.compile(r"\s*\+?([0-9]{1,15})(\.0*)?\s*")
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """What the numbers of a column stand for, in the words of its errors."""
+
+    least: int
+    most: int
+    allowed: str
+    not_whole: str
+    too_small: str
+    too_large: str
+
+
+_RANK = _Meaning(
+    least=1,
+    most=MAX_RANK,
+    allowed=f"whole numbers from 1 (best) to {MAX_RANK:,}, equal ranks for a tie",
+    not_whole="number the blocks 1, 2, 3 from the best",
+    too_small="add 1 if the best counts from 0",
+    too_large="leave out the rows of unranked categories",
+)
+_COUNT = _Meaning(
+    least=0,
+    most=MAX_COUNT,
+    allowed=f"whole numbers from 0 to {MAX_COUNT:,}",
+    not_whole="say how often the label was given; a weight is no count",
+    too_small="leave the row out, or write 0, where the label was not given",
+    too_large="split the row",
+)
+
+
+def read_ranks(column: Column) -> np.ndarray:
+    """Read a column of ranks, as numbers or as their decimal text.
+
+    Parameters
+    ----------
+    column : Column
+        Cells.
+
+    Returns
+    -------
+    ndarray of int64, shape (row,)
+        Ranks from 1.
+
+    Raises
+    ------
+    DataError
+        If a cell is missing, no whole number, infinite, below 1 or absurdly large.
+    """
+    return _read(column, _RANK)
+
+
+def read_counts(column: Column) -> np.ndarray:
+    """Read a column of counts, as numbers or as their decimal text.
+
+    Parameters
+    ----------
+    column : Column
+        Cells.
+
+    Returns
+    -------
+    ndarray of int64, shape (row,)
+        Counts from 0.
+
+    Raises
+    ------
+    DataError
+        If a cell is missing, no whole number, infinite, negative or absurdly large.
+    """
+    return _read(column, _COUNT)
+
+
+def _read(column: Column, meaning: _Meaning) -> np.ndarray:
+    if odd := {kind for kind in kinds_of(column) if not _may_be_number(kind)}:
+        raise refused_cell(
+            column,
+            first_place(column, lambda value: type(value) in odd),
+            "is not a number",
+            allowed=meaning.allowed,
+            remedy=meaning.not_whole,
+        )
+    code, distinct = code_values(column.values)
+    return np.array([_number(column, value, meaning) for value in distinct], np.int64)[code]
+
+
+def _may_be_number(kind: type) -> bool:
+    return issubclass(kind, (str, *FLOATS)) or is_integer(kind)
+
+
+def _number(column: Column, value: Any, meaning: _Meaning) -> int:
+    """Return one distinct value as an integer."""
+    number = None
+    if isinstance(value, str):
+        number = int(whole[1]) if (whole := _WHOLE.fullmatch(value)) else None
+    elif not isinstance(value, FLOATS) or value.is_integer():
+        number = int(value)
+    if number is None:
+        problem, remedy = "is not a whole number", meaning.not_whole
+    elif number < meaning.least:
+        problem, remedy = f"is below {meaning.least}", meaning.too_small
+    elif number > meaning.most:
+        problem, remedy = f"is above {meaning.most:,}", meaning.too_large
+    else:
+        return number
+    raise refused_value(column, value, problem, allowed=meaning.allowed, remedy=remedy)

@@ -1,0 +1,176 @@
+"""The container of labels: codes, merged counts, gold, other shapes of table, round trips."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from raterzoo.models import Labels
+
+TABLE = {
+    "item": ["b", "b", "a", "b", "a", "c"],
+    "rater": ["s", "r", "s", "s", "t", "t"],
+    "label": ["no", "yes", "yes", "no", "no", "no"],
+}
+
+
+def test_codes_are_sorted_and_merged():
+    labels = Labels.from_table(TABLE, categories=["yes", "maybe", "no"])
+    assert labels.items.tolist() == ["b", "a", "c"]
+    assert labels.raters.tolist() == ["s", "r", "t"]
+    assert labels.annotation_item.tolist() == [0, 0, 1, 1, 2]
+    assert labels.annotation_rater.tolist() == [0, 1, 0, 2, 2]
+    assert labels.label_code.tolist() == [2, 0, 0, 2, 2]
+    assert labels.count.tolist() == [2, 1, 1, 1, 1]
+    assert len(labels) == 6 and not labels.anonymous
+    assert labels.counts.tolist() == [[1, 0, 2], [1, 0, 1], [0, 0, 1]]
+    assert repr(labels) == "Labels(3 items, 3 raters, 6 answers, 3 categories)"
+    with pytest.raises(ValueError, match="read-only"):
+        labels.count[0] = 3
+
+
+def test_counts_of_zero_keep_the_item_and_drop_the_rater():
+    table = TABLE | {"count": [1, 1, 1, 1, 0, 0]}
+    labels = Labels.from_table(table, count="count")
+    assert labels.items.tolist() == ["b", "a", "c"] and labels.raters.tolist() == ["s", "r"]
+    assert labels.counts.sum(axis=1).tolist() == [3, 1, 0]
+    assert Labels.from_table(labels.to_table(), count="count") == labels
+    assert "items without an answer  1" in labels.report()
+
+
+def test_gold_may_be_known_of_some_items():
+    table = TABLE | {"truth": ["", "no", None, "no", float("nan"), "yes"]}
+    labels = Labels.from_table(table, gold="truth")
+    assert labels.gold.tolist() == [0, -1, 1]
+    again = Labels.from_table(labels.to_table(), gold="gold", count="count")
+    assert again == labels
+    frame = pd.DataFrame(
+        {"item": [1, 1, 2], "rater": [1, 2, 1], "label": [3, 4, 3], "truth": [4, None, None]}
+    )
+    assert Labels.from_table(frame, gold="truth").gold.tolist() == [1, -1]
+
+
+def test_attributes_of_raters():
+    table = TABLE | {"kind": ["model", "person", "model", "model", "person", "person"]}
+    labels = Labels.from_table(table, rater_attributes=["kind"])
+    assert labels.rater_attributes["kind"].tolist() == ["model", "person", "person"]
+    again = Labels.from_table(labels.to_table(), rater_attributes=["kind"], count="count")
+    assert again == labels
+    assert labels != Labels.from_table(TABLE)
+    one = labels.select(items=["c"])
+    assert one.raters.tolist() == ["t"] and one.rater_attributes["kind"].tolist() == ["person"]
+
+
+@pytest.mark.parametrize(
+    "make", [dict, pd.DataFrame, pl.DataFrame, lambda t: pl.DataFrame(t).to_arrow()]
+)
+def test_any_frame(make):
+    assert Labels.from_table(make(TABLE)) == Labels.from_table(TABLE)
+
+
+def test_categorical_declares_the_closed_set():
+    frame = pd.DataFrame(TABLE)
+    frame["label"] = pd.Categorical(frame["label"], ["yes", "maybe", "no"])
+    assert Labels.from_table(frame).categories.tolist() == ["yes", "maybe", "no"]
+
+
+def test_crowdkit_names():
+    table = {"task": [1, 2], "worker": [7, 7], "label": [0, 1]}
+    assert len(Labels.from_table(table, item="task", rater="worker")) == 2
+
+
+def test_counts_without_raters():
+    array = xr.DataArray(
+        [[2, 0], [1, 3], [0, 0]],
+        {"item": ["a", "b", "c"], "category": [0, 1]},
+        ("item", "category"),
+    )
+    labels = Labels.from_counts(array)
+    assert labels.anonymous and labels.raters.tolist() == []
+    assert labels.annotation_rater.tolist() == [-1, -1, -1]
+    assert labels.counts.tolist() == array.values.tolist()
+    table = pd.DataFrame({"no": [2, 1, 0], "item": ["a", "b", "c"], "yes": [0, 3, 0]})
+    assert Labels.from_counts(table).categories.tolist() == ["no", "yes"]
+    named = Labels.from_counts(table, categories=["yes", "no"])
+    assert named.counts.tolist() == [[0, 2], [3, 1], [0, 0]]
+    assert Labels.from_counts(named.to_table()) == named
+    assert "anonymous" in named.report()
+
+
+def test_wide_tables_and_patterns():
+    frame = pd.DataFrame({"id": ["p", "q", "r"], "a": [1, 2, None], "b": [1, None, None]})
+    labels = Labels.from_wide(frame, raters=["a", "b"], item="id")
+    assert labels.items.tolist() == ["p", "q", "r"] and labels.categories.tolist() == [1, 2]
+    assert labels.counts.tolist() == [[2, 0], [0, 1], [0, 0]]
+    patterns = Labels.from_wide(
+        {"a": ["x", "y"], "b": ["x", "x"], "n": [2, 1]}, raters=["a", "b"], count="n"
+    )
+    assert patterns.items.tolist() == ["0.1", "0.2", "1.1"]
+    assert patterns.counts.tolist() == [[2, 0], [2, 0], [1, 1]]
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(1, 30))
+    cells = (
+        st.sampled_from(["a", "b", " b", "Ä", "1"]) if draw(st.booleans()) else st.integers(-2, 3)
+    )
+    table = {
+        name: draw(st.lists(cells, min_size=n, max_size=n)) for name in ("item", "rater", "label")
+    }
+    return table | {"count": draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))}
+
+
+@settings(deadline=None)
+@given(tables())
+def test_round_trip(table):
+    kind = " b" if isinstance(table["label"][0], str) else 9
+    categories = [
+        *dict.fromkeys(table["label"]),
+        *([kind] if kind not in table["label"] else ["z"]),
+    ]
+    labels = Labels.from_table(table, count="count", categories=categories)
+    assert len(labels) == sum(table["count"])
+    if not labels.anonymous:
+        assert Labels.from_table(labels.to_table(), count="count", categories=categories) == labels
+    backwards = labels.select(items=labels.items[::-1])
+    assert backwards.counts.tolist() == labels.counts[::-1].tolist()
+
+
+folder = os.environ.get("RATERZOO_DATA")
+
+
+@pytest.mark.skipif(not folder, reason="RATERZOO_DATA names no folder of data")
+def test_real_tables():
+    read = lambda name, **options: pd.read_csv(Path(folder) / name, **options)  # noqa: E731
+    anesthesia = Labels.from_table(read("anesthesia.csv"), label="rating")
+    assert (len(anesthesia.items), len(anesthesia.raters), len(anesthesia)) == (45, 5, 315)
+    caries = Labels.from_wide(
+        read("caries_grouped.csv"), raters=[f"rater_{k}" for k in range(1, 6)], count="n"
+    )
+    assert (len(caries.items), len(caries)) == (3859, 5 * 3859)
+    truth = read("bluebird_truth.csv").set_index("item")["truth"]
+    frame = read("bluebird_answers.csv")
+    bluebird = Labels.from_table(frame.assign(truth=truth[frame["item"]].values), gold="truth")
+    assert (len(bluebird.items), len(bluebird.raters), (bluebird.gold >= 0).all()) == (
+        108,
+        39,
+        True,
+    )
+    panda = read("pandalm_testset_labels.csv", dtype=str)
+    raters = ["annotator1", "annotator2", "annotator3", "gpt35", "pandalm7b"]
+    panda = Labels.from_wide(
+        panda.replace({"gpt35": {"Tie": "0"}}),
+        raters=raters,
+        item="idx",
+        categories=["0", "1", "2"],
+    )
+    assert len(panda) == 5 * 999 - 25
+    toxic = read("toxicity_full.csv")
+    toxic["benign"] = toxic["n_labels"] - toxic["n_labelled_attack"]
+    counts = Labels.from_counts(toxic, item="rev_id", categories=["benign", "n_labelled_attack"])
+    assert len(counts) == toxic["n_labels"].sum()
