@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from .data import published_ddx_accuracies as published_ddx_accuracies
     from .data import published_ddx_cases as published_ddx_cases
     from .data import published_ddx_predictions as published_ddx_predictions
+    from .labels.class_conditional import class_conditional as class_conditional
+    from .labels.dawid_skene import dawid_skene as dawid_skene
+    from .labels.dirichlet import dirichlet as dirichlet
+    from .labels.hierarchical_dawid_skene import (
+        hierarchical_dawid_skene as hierarchical_dawid_skene,
+    )
+    from .labels.multinomial import multinomial as multinomial
+    from .labels.one_coin import one_coin as one_coin
     from .rankings.plackett_luce import plackett_luce as plackett_luce
     from .rankings.prirn import prirn as prirn
     from .rankings.tempered_plackett_luce import tempered_plackett_luce as tempered_plackett_luce
@@ -22,6 +30,12 @@ __all__ = [
     "Labels",
     "PartialRankings",
     "catalog",
+    "class_conditional",
+    "dawid_skene",
+    "dirichlet",
+    "hierarchical_dawid_skene",
+    "multinomial",
+    "one_coin",
     "plackett_luce",
     "prirn",
     "published_ddx_accuracies",
@@ -38,6 +52,12 @@ __getattr__, __dir__ = lazy_exports(
         "Labels": ".data",
         "PartialRankings": ".data",
         "catalog": "._catalog",
+        "class_conditional": ".labels.class_conditional",
+        "dawid_skene": ".labels.dawid_skene",
+        "dirichlet": ".labels.dirichlet",
+        "hierarchical_dawid_skene": ".labels.hierarchical_dawid_skene",
+        "multinomial": ".labels.multinomial",
+        "one_coin": ".labels.one_coin",
         "plackett_luce": ".rankings.plackett_luce",
         "prirn": ".rankings.prirn",
         "published_ddx_accuracies": ".data",

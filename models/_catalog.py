@@ -39,6 +39,48 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
         entry.name: entry
         for entry in (
             CatalogEntry(
+                name="class_conditional",
+                summary="Raters with one ability for each true category; other labels are alike",
+                data="labels",
+                methods=("gibbs", "nuts"),
+                reference="Li and Yu 2014, arXiv:1411.4086, section 2.2",
+            ),
+            CatalogEntry(
+                name="dawid_skene",
+                summary="Raters with a confusion matrix each, the true category summed out",
+                data="labels",
+                methods=("gibbs", "nuts"),
+                reference="Dawid and Skene 1979, doi:10.2307/2346806",
+            ),
+            CatalogEntry(
+                name="dirichlet",
+                summary="Counts of labels as draws from the plausibilities; raters are alike",
+                data="labels",
+                methods=("exact", "nuts"),
+                reference=f"{_PAPER}, appendix A",
+            ),
+            CatalogEntry(
+                name="hierarchical_dawid_skene",
+                summary="Dawid-Skene whose confusion matrices come from a population of raters",
+                data="labels",
+                methods=("nuts",),
+                reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
+            ),
+            CatalogEntry(
+                name="multinomial",
+                summary="One confusion matrix that all raters share, the true category summed out",
+                data="labels",
+                methods=("gibbs", "nuts"),
+                reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.1",
+            ),
+            CatalogEntry(
+                name="one_coin",
+                summary="Raters with one ability each; other labels are alike",
+                data="labels",
+                methods=("gibbs", "nuts"),
+                reference="Zhang et al. 2016, arXiv:1406.3824, section 2",
+            ),
+            CatalogEntry(
                 name="plackett_luce",
                 summary="Partial rankings with ties, drawn category by category in proportion to worth",
                 data="rankings",

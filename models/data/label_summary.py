@@ -1,5 +1,6 @@
 """What the labels are like, in words and numbers: the text behind `Labels.report`."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -7,31 +8,64 @@ import numpy as np
 from .errors import shown
 from .summary import look_alikes, range_of
 
-__all__ = ["labels_report"]
+__all__ = ["AnyLabels", "labels_report"]
 
 
-class _Labels(Protocol):
-    """What is described: the arrays of `Labels`."""
+class AnyLabels(Protocol):
+    """What is described or written: the arrays of `Labels`."""
 
     @property
-    def items(self) -> np.ndarray: ...
+    def items(self) -> np.ndarray:
+        """Ids of the items."""
+        ...
+
     @property
-    def raters(self) -> np.ndarray: ...
+    def raters(self) -> np.ndarray:
+        """Ids of the raters, none if they are anonymous."""
+        ...
+
     @property
-    def categories(self) -> np.ndarray: ...
+    def categories(self) -> np.ndarray:
+        """The closed set."""
+        ...
+
     @property
-    def annotation_item(self) -> np.ndarray: ...
+    def annotation_item(self) -> np.ndarray:
+        """Item of each annotation."""
+        ...
+
     @property
-    def annotation_rater(self) -> np.ndarray: ...
+    def annotation_rater(self) -> np.ndarray:
+        """Rater of each annotation."""
+        ...
+
     @property
-    def label_code(self) -> np.ndarray: ...
+    def label_code(self) -> np.ndarray:
+        """Label of each annotation."""
+        ...
+
     @property
-    def count(self) -> np.ndarray: ...
+    def count(self) -> np.ndarray:
+        """How often it was given."""
+        ...
+
     @property
-    def gold(self) -> np.ndarray: ...
+    def counts(self) -> np.ndarray:
+        """Counts by item and category."""
+        ...
+
+    @property
+    def gold(self) -> np.ndarray:
+        """True category of each item, or -1."""
+        ...
+
+    @property
+    def rater_attributes(self) -> Mapping[str, np.ndarray]:
+        """What is known of the raters."""
+        ...
 
 
-def labels_report(labels: _Labels) -> str:
+def labels_report(labels: AnyLabels) -> str:
     """Count what is there, and name what deserves a second look.
 
     Parameters
@@ -72,7 +106,7 @@ def labels_report(labels: _Labels) -> str:
     return "\n".join(["labels", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
 
 
-def _repeats(labels: _Labels) -> int:
+def _repeats(labels: AnyLabels) -> int:
     """Return how many answers a rater gave to an item beyond the first."""
     pair = labels.annotation_item.astype(np.int64) * len(labels.raters) + labels.annotation_rater
     return int(labels.count.sum() - len(np.unique(pair)))

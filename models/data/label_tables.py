@@ -8,11 +8,12 @@ import numpy as np
 from .cells import is_missing
 from .columns import code_ids
 from .errors import DataError, shown
+from .label_summary import AnyLabels
 from .matching import distinct_ids, match_ids, nearest
 from .tables import Column, column_names, named_columns
 from .whole_numbers import read_counts
 
-__all__ = ["counted_columns", "wide_columns"]
+__all__ = ["counted_columns", "long_columns", "wide_columns"]
 
 MAX_ITEMS = 10_000_000
 
@@ -85,6 +86,39 @@ def wide_columns(
         "label": Column("label", label),
     }
     return items, long, source.__getitem__
+
+
+def long_columns(labels: AnyLabels) -> dict[str, np.ndarray]:
+    """Write labels as a long table, or anonymous ones as a table of counts.
+
+    Parameters
+    ----------
+    labels : Labels
+        The data.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Columns, as `Labels.to_table` says.
+    """
+    if not len(labels.raters):
+        counts = {str(k): labels.counts[:, c] for c, k in enumerate(labels.categories.tolist())}
+        return {"item": labels.items, **counts}
+    silent = np.setdiff1d(np.arange(len(labels.items)), labels.annotation_item)
+    nobody = np.zeros(len(silent), np.int64)
+    item = np.r_[labels.annotation_item, silent]
+    order = np.argsort(item, kind="stable")
+    item, rater = item[order], np.r_[labels.annotation_rater, nobody][order]
+    table = {
+        "item": labels.items[item],
+        "rater": labels.raters[rater],
+        "label": labels.categories[np.r_[labels.label_code, nobody][order]],
+        "count": np.r_[labels.count, nobody][order],
+    }
+    if (labels.gold >= 0).any():
+        names = np.array([*labels.categories.tolist(), ""], object)
+        table["gold"] = names[labels.gold[item]]
+    return table | {name: own[rater] for name, own in labels.rater_attributes.items()}
 
 
 def _is_empty(value: Any) -> bool:

@@ -7,17 +7,17 @@ doi:10.2307/2346806).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 
 from .answers import UNKNOWN, CodedAnswers, answer_layout, read_attributes, read_gold
 from .columns import code_ids
+from .container import Container
 from .errors import DataError, shown
 from .label_summary import labels_report
-from .label_tables import counted_columns, wide_columns
-from .matching import code_categories, distinct_ids, match_ids, nearest
+from .label_tables import counted_columns, long_columns, wide_columns
+from .matching import chosen_items, code_categories
 from .tables import Column, named_columns
 from .whole_numbers import read_counts
 
@@ -25,7 +25,7 @@ __all__ = ["Labels"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Labels:
+class Labels(Container):
     """Validated labels of items by raters over a closed set of categories.
 
     Made by `from_table`, `from_wide` or `from_counts`. ``len`` is the number of answers. Two are
@@ -57,12 +57,6 @@ class Labels:
     count: np.ndarray
     gold: np.ndarray
     rater_attributes: Mapping[str, np.ndarray] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in _ARRAYS:
-            object.__setattr__(self, name, _read_only(getattr(self, name)))
-        attributes = {name: _read_only(values) for name, values in self.rater_attributes.items()}
-        object.__setattr__(self, "rater_attributes", MappingProxyType(attributes))
 
     @classmethod
     def from_table(
@@ -256,22 +250,9 @@ class Labels:
         Raises
         ------
         DataError
-            If an item is unknown, repeated, or text where the ids are integers.
+            If an item is unknown, repeated, or of the wrong kind.
         """
-        wanted = distinct_ids("items", items)
-        code = match_ids(wanted, self.items, "items")
-        if (code < 0).any():
-            unknown = wanted[(code < 0).argmax()].item()
-            raise DataError(
-                f"{shown(unknown)} is not one of the items",
-                column="items",
-                value=unknown,
-                allowed=nearest(unknown, self.items),
-                remedy="choose among .items",
-                where="argument items",
-            )
-        place = np.full(len(self.items), -1, np.int32)
-        place[code] = np.arange(len(code))
+        code, place = chosen_items(items, self.items)
         answers = CodedAnswers(
             place[self.annotation_item], self.annotation_rater, self.label_code, self.count
         )
@@ -294,24 +275,7 @@ class Labels:
             empty where it is not known, if any is; the attributes of the raters. Anonymous labels:
             item, and a column of counts for each category, by its text.
         """
-        if self.anonymous:
-            counts = {str(k): self.counts[:, c] for c, k in enumerate(self.categories.tolist())}
-            return {"item": self.items, **counts}
-        silent = np.setdiff1d(np.arange(len(self.items)), self.annotation_item)
-        nobody = np.zeros(len(silent), np.int64)
-        item = np.r_[self.annotation_item, silent]
-        order = np.argsort(item, kind="stable")
-        item, rater = item[order], np.r_[self.annotation_rater, nobody][order]
-        table = {
-            "item": self.items[item],
-            "rater": self.raters[rater],
-            "label": self.categories[np.r_[self.label_code, nobody][order]],
-            "count": np.r_[self.count, nobody][order],
-        }
-        if (self.gold >= 0).any():
-            names = np.array([*self.categories.tolist(), ""], object)
-            table["gold"] = names[self.gold[item]]
-        return table | {name: own[rater] for name, own in self.rater_attributes.items()}
+        return long_columns(self)
 
     @property
     def counts(self) -> np.ndarray:
@@ -321,28 +285,11 @@ class Labels:
         return counts
 
     def report(self) -> str:
-        """Describe the data, and what in them deserves a second look.
-
-        Returns
-        -------
-        str
-            A few lines of text.
-        """
+        """Return a few lines on the data, and on what in them deserves a second look."""
         return labels_report(self)
 
     def __len__(self) -> int:
         return int(self.count.sum())
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Labels):
-            return NotImplemented
-        pairs = [(getattr(self, name), getattr(other, name)) for name in _ARRAYS]
-        if self.rater_attributes.keys() != other.rater_attributes.keys():
-            return False
-        pairs += [
-            (self.rater_attributes[k], other.rater_attributes[k]) for k in self.rater_attributes
-        ]
-        return all(a.dtype.kind == b.dtype.kind and np.array_equal(a, b) for a, b in pairs)
 
     def __repr__(self) -> str:
         raters = "anonymous raters" if self.anonymous else f"{len(self.raters):,} raters"
@@ -350,14 +297,3 @@ class Labels:
             f"Labels({len(self.items):,} items, {raters}, {len(self):,} answers, "
             f"{len(self.categories):,} categories)"
         )
-
-
-_ARRAYS = (
-    "items", "raters", "categories", "annotation_item", "annotation_rater", "label_code", "count", "gold",
-)  # fmt: skip
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -10,7 +10,15 @@ from .columns import code_ids, text_or_integer
 from .errors import DataError, shown
 from .tables import Column, is_listed, listed
 
-__all__ = ["MAX_IDS", "RESERVED", "code_categories", "distinct_ids", "match_ids", "nearest"]
+__all__ = [
+    "MAX_IDS",
+    "RESERVED",
+    "chosen_items",
+    "code_categories",
+    "distinct_ids",
+    "match_ids",
+    "nearest",
+]
 
 MAX_IDS = 1_000_000
 RESERVED = ("OTHER",)  # the pooled never-ranked rest, in models and trees
@@ -160,6 +168,47 @@ def match_ids(
         )
     place = {label: code for code, label in enumerate(index.tolist())}
     return np.array([place.get(label, -1) for label in wanted.tolist()], np.int32)
+
+
+def chosen_items(
+    items: Sequence[Any] | np.ndarray, index: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the items to keep.
+
+    Parameters
+    ----------
+    items : sequence
+        Ids of items, each once.
+    index : ndarray of str or int64
+        Ids of all items.
+
+    Returns
+    -------
+    code : ndarray of int32, shape (kept,)
+        Old code of each kept item.
+    place : ndarray of int32, shape (item,)
+        New code of each item, -1 where it goes.
+
+    Raises
+    ------
+    DataError
+        If an item is unknown, repeated, or text where the ids are integers.
+    """
+    wanted = distinct_ids("items", items)
+    code = match_ids(wanted, index, "items")
+    if (code < 0).any():
+        unknown = wanted[(code < 0).argmax()].item()
+        raise DataError(
+            f"{shown(unknown)} is not one of the items",
+            column="items",
+            value=unknown,
+            allowed=nearest(unknown, index),
+            remedy="choose among .items",
+            where="argument items",
+        )
+    place = np.full(len(index), -1, np.int32)
+    place[code] = np.arange(len(code))
+    return code, place
 
 
 def nearest(label: Any, index: np.ndarray) -> str:

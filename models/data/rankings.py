@@ -6,15 +6,16 @@ last, unranked block (Stutz et al. 2025, arXiv:2307.02191, section 2.3).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from .blocks import Entries, block_layout, refuse_repeats
 from .columns import code_ids
+from .container import Container
 from .errors import DataError, shown
-from .matching import code_categories, distinct_ids, match_ids, nearest
+from .matching import chosen_items, code_categories, distinct_ids
 from .nesting import nested_columns
 from .summary import rankings_report
 from .tables import Column, named_columns
@@ -24,7 +25,7 @@ __all__ = ["PartialRankings"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartialRankings:
+class PartialRankings(Container):
     """Validated partial rankings, with ties, of items by raters over a closed set of categories.
 
     Made by `from_table` or `from_blocks`. ``len`` is the number of annotations. Two are equal if
@@ -56,13 +57,7 @@ class PartialRankings:
     annotation_start: np.ndarray
     block_start: np.ndarray
     category_code: np.ndarray
-    gaps: int = 0
-
-    def __post_init__(self) -> None:
-        for name in _ARRAYS:
-            array = getattr(self, name).view()
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+    gaps: int = field(default=0, compare=False)
 
     @classmethod
     def from_table(
@@ -173,20 +168,7 @@ class PartialRankings:
         DataError
             If an item is unknown, repeated, or text where the ids are integers.
         """
-        wanted = distinct_ids("items", items)
-        code = match_ids(wanted, self.items, "items")
-        if (code < 0).any():
-            unknown = wanted[(code < 0).argmax()].item()
-            raise DataError(
-                f"{shown(unknown)} is not one of the items",
-                column="items",
-                value=unknown,
-                allowed=nearest(unknown, self.items),
-                remedy="choose among .items",
-                where="argument items",
-            )
-        place = np.full(len(self.items), -1, np.int32)
-        place[code] = np.arange(len(code))
+        code, place = chosen_items(items, self.items)
         entries = self._entries()
         chosen = Entries(place[entries.item], entries.rater, entries.category, entries.rank)
         kept = chosen.where(chosen.item >= 0)
@@ -237,17 +219,8 @@ class PartialRankings:
     def __len__(self) -> int:
         return len(self.annotation_item)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PartialRankings):
-            return NotImplemented
-        pairs = [(getattr(self, name), getattr(other, name)) for name in _ARRAYS]
-        return all(a.dtype.kind == b.dtype.kind and np.array_equal(a, b) for a, b in pairs)
-
     def __repr__(self) -> str:
         return (
             f"PartialRankings({len(self.items):,} items, {len(self.raters):,} raters, "
             f"{len(self):,} annotations, {len(self.categories):,} categories)"
         )
-
-
-_ARRAYS = tuple(field.name for field in fields(PartialRankings) if field.name != "gaps")

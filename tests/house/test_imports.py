@@ -17,6 +17,7 @@ ALLOWED = {
     "models.data": {"numpy", "narwhals", "pyarrow", "_exports"},
     "models.distributions": {"numpy", "numba", "pymc", "pytensor", "jax", "_exports"},
     "models.simulators": {"numpy", "models.data", "_exports"},
+    "models.labels": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
     "models.rankings": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
     "inference.kernels": {"numpy", "numba"},
     "inference.steps": {

@@ -1,0 +1,44 @@
+"""What all containers have in common: read-only arrays, and equality by content."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Container"]
+
+
+class Container:
+    """Base of the frozen dataclasses that hold annotations."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, field.name, _read_only(getattr(self, field.name)))
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        compared = [field.name for field in fields(self) if field.compare]  # type: ignore[arg-type]
+        return all(_equal(getattr(self, name), getattr(other, name)) for name in compared)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _read_only(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    elif isinstance(value, Mapping):
+        value = MappingProxyType({name: _read_only(own) for name, own in value.items()})
+    return value
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Compare two fields; text is never equal to integers."""
+    if isinstance(one, np.ndarray):
+        return one.dtype.kind == other.dtype.kind and np.array_equal(one, other)
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
+    return one == other

@@ -1,0 +1,163 @@
+"""The Op behind the law of labels: log probability of every item's answers, and of its true category given them.
+
+Its derivative with respect to a log probability is the expected number of answers that used it: a second Op, which counts, is the
+gradient of the first.
+"""
+
+from typing import cast
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.gradient import DisconnectedType, disconnected_type
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.op import Op
+from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
+from pytensor.tensor.variable import TensorVariable
+
+from .answer_sweep import ANY, Answers, answer_sweeps
+
+__all__ = ["ExpectedAnswers", "LabelLogP", "label_logp"]
+
+KERNEL_VERSION = 1  # part of the cache key of compiled graphs: raise it when the kernel changes
+
+
+def _cache_key(op: Op, n_categories: int) -> str:
+    """Return the key of a compiled Op: the kernel is compiled anew for every number of categories."""
+    return f"raterzoo {type(op).__name__} {KERNEL_VERSION} for {n_categories} categories"
+
+
+class LabelLogP(Op):
+    """log p of each item's answers, shape (item,), and p(true category | answers), shape (item, category)."""
+
+    __props__ = ()
+    default_output = 0
+
+    def make_node(self, *inputs: Variable) -> Apply:
+        """Take log prevalence, log table (rater * label, category), start, code and known."""
+        log_prevalence, log_table, *answers = map(pt.as_tensor_variable, inputs)
+        if log_prevalence.type.ndim != 1 or log_table.type.ndim != 2:
+            raise TypeError("log_prevalence must be a vector, and log_table a matrix")
+        floats = [x.astype("float64") for x in (log_prevalence, log_table)]
+        categories = floats[0].type.shape[0]
+        items = answers[2].type.shape[0]
+        outputs = [pt.tensor(dtype="float64", shape=(items,))]
+        outputs.append(pt.tensor(dtype="float64", shape=(items, categories)))
+        return Apply(self, [*floats, *answers], outputs)
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
+        """Compute without compiling the graph."""
+        log_prevalence, log_table, *answers = map(np.ascontiguousarray, inputs)
+        log_p = np.empty(len(answers[2]))
+        plausibility = np.empty((len(log_p), len(log_prevalence)))
+        answer_sweeps().log_p(
+            np.exp(log_prevalence), np.exp(log_table), Answers(*answers), log_p, plausibility
+        )
+        output_storage[0][0], output_storage[1][0] = log_p, plausibility
+
+    def infer_shape(self, node: Apply, shapes: list) -> list:
+        """Return the shapes of log p and of the plausibilities."""
+        return [shapes[4], (shapes[4][0], shapes[0][0])]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Tell that only the log probabilities are differentiable."""
+        return [[True, True], [True, True], [False] * 2, [False] * 2, [False] * 2]
+
+    def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
+        """Count the answers, each item with its cotangent as weight."""
+        weight, of_plausibility = cotangents
+        if not isinstance(of_plausibility.type, DisconnectedType):
+            raise NotImplementedError("the plausibility of labels has no derivative here")
+        _, log_table, start, code, _ = inputs
+        counts = _counts(outputs[1], weight, start, code, log_table)
+        return [pt.dot(weight, outputs[1]), counts, *(disconnected_type() for _ in range(3))]
+
+
+class ExpectedAnswers(Op):
+    """Expected number of each rater's labels by true category, each item with its weight."""
+
+    __props__ = ()
+
+    def make_node(self, *inputs: Variable) -> Apply:
+        """Take plausibility, weight, start, code and a table of the result's shape."""
+        inputs = tuple(map(pt.as_tensor_variable, inputs))
+        return Apply(self, inputs, [pt.tensor(dtype="float64", shape=inputs[4].type.shape)])
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
+        """Compute without compiling the graph."""
+        plausibility, weight, start, code, table = map(np.ascontiguousarray, inputs)
+        counts = np.empty(table.shape)
+        nobody = np.empty(0, np.int64)
+        answer_sweeps().counts(plausibility, weight, Answers(start, code, nobody), counts)
+        output_storage[0][0] = counts
+
+    def infer_shape(self, node: Apply, shapes: list) -> list:
+        """Return the shape of the table."""
+        return [shapes[4]]
+
+
+_log_p, _counts = LabelLogP(), ExpectedAnswers()
+
+
+@register_funcify_and_cache_key(LabelLogP)
+def _numba_log_p(op, node, **kwargs):
+    n_categories = node.inputs[0].type.shape[0] or ANY
+    sweep = answer_sweeps(n_categories).log_p
+
+    @numba_njit
+    def label_log_p(log_prevalence, log_table, start, code, known):
+        log_p = np.empty(len(known))
+        plausibility = np.empty((len(known), len(log_prevalence)))
+        answers = Answers(start, code, known)
+        sweep(np.exp(log_prevalence), np.exp(log_table), answers, log_p, plausibility)
+        return log_p, plausibility
+
+    return label_log_p, _cache_key(op, n_categories)
+
+
+@register_funcify_and_cache_key(ExpectedAnswers)
+def _numba_counts(op, node, **kwargs):
+    n_categories = node.inputs[0].type.shape[1] or ANY
+    sweep = answer_sweeps(n_categories).counts
+
+    @numba_njit
+    def expected_answers(plausibility, weight, start, code, table):
+        counts = np.empty(table.shape)
+        sweep(plausibility, weight, Answers(start, code, code), counts)
+        return counts
+
+    return expected_answers, _cache_key(op, n_categories)
+
+
+def label_logp(
+    prevalence: TensorVariable,
+    confusion: TensorVariable,
+    answers: Answers | tuple,
+) -> tuple[TensorVariable, TensorVariable]:
+    """Return the log probability of each item's answers, and p(true category | answers).
+
+    Parameters
+    ----------
+    prevalence : TensorVariable, shape (category,)
+        Probability of each category.
+    confusion : TensorVariable, shape (rater, category, label)
+        Probability that a rater gives a label to an item of a category.
+    answers : Answers
+        The answers, item by item; arrays or integer variables.
+
+    Returns
+    -------
+    log_p : TensorVariable, shape (item,)
+        Pointwise log likelihood.
+    plausibility : TensorVariable, shape (item, category)
+        Sums to one.
+
+    References
+    ----------
+    Dawid and Skene (1979), equations 2.3 and 2.5, doi:10.2307/2346806.
+    """
+    log_table = cast(TensorVariable, pt.log(confusion)).transpose(0, 2, 1)
+    log_table = log_table.reshape((-1, log_table.shape[2]))
+    log_prevalence = cast(TensorVariable, pt.log(prevalence))
+    node = _log_p.make_node(log_prevalence, log_table, *map(pt.as_tensor_variable, answers))
+    log_p, plausibility = node.outputs
+    return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)

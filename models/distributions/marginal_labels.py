@@ -1,0 +1,111 @@
+"""MarginalLabels: the answers of raters to items whose true category is summed out.
+
+    T_i ~ Categorical(p)                              known for gold items
+    y_a ~ Categorical(pi[rater_a, T_item(a), :])
+
+====================  ==========================================================  ====================
+symbol                argument                                                    dims
+====================  ==========================================================  ====================
+p                     prevalence                                                  category
+pi                    confusion: p(label | rater, true category)                  rater, category, label
+y                     value: label code of every answer, item by item             annotation
+T                     summed out, but where `known` says it                       item
+====================  ==========================================================  ====================
+
+The log probability is pointwise by item: answers to one item are dependent once its category is summed out.
+
+References
+----------
+Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS C 28(1), equations 2.3
+and 2.5, doi:10.2307/2346806.
+"""
+
+from importlib.util import find_spec
+from typing import Any, cast
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pymc.logprob.abstract import _logprob
+from pytensor.link.numba.dispatch.basic import numba_njit
+from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.variable import TensorVariable
+
+from .answer_sweep import draw_labels
+from .label_op import label_logp
+
+if find_spec("jax"):
+    from .label_jax import jax_label_log_p as jax_label_log_p
+
+__all__ = ["MarginalLabels", "MarginalLabelsRV"]
+
+
+class MarginalLabelsRV(RandomVariable):
+    """Random variable of label codes."""
+
+    name = "marginal_labels"
+    signature = "(j),(r,j,l),(s),(a),(i)->(a)"
+    dtype = "int32"
+    _print_name = ("MarginalLabels", "\\operatorname{MarginalLabels}")
+
+    @classmethod
+    def rng_fn(cls, rng, prevalence, confusion, start, rater, known, size=None):
+        """Draw all answers, one replicate after the other; `size` is the batch shape."""
+        batch = np.broadcast_shapes(prevalence.shape[:-1], confusion.shape[:-3])
+        batch = batch if size is None else tuple(size)
+        prevalence = np.broadcast_to(prevalence, (*batch, prevalence.shape[-1]))
+        confusion = np.broadcast_to(confusion, (*batch, *confusion.shape[-3:]))
+        start, rater, known = (x.reshape(-1, x.shape[-1])[0] for x in (start, rater, known))
+        label = np.empty((*batch, len(rater)), cls.dtype)
+        for index in np.ndindex(batch):
+            of_item = (start, rater, known)
+            draw_labels(rng, prevalence[index], confusion[index], of_item, label[index])
+        return label
+
+
+@cast(Any, _logprob).register(MarginalLabelsRV)
+def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
+    """Return the log probability of each item's answers."""
+    *_, prevalence, confusion, start, rater, known = inputs
+    code = rater * confusion.shape[2] + values[0]
+    return label_logp(prevalence, confusion, (start, code, known))[0]
+
+
+@numba_core_rv_funcify.register(MarginalLabelsRV)
+def _numba_marginal_labels(op, node):
+    @numba_njit
+    def random_fn(rng, prevalence, confusion, start, rater, known):
+        label = np.empty(len(rater), np.int32)
+        draw_labels(rng, prevalence, confusion, (start, rater, known), label)
+        return label
+
+    return random_fn, 1
+
+
+class MarginalLabels(pm.Discrete):
+    r"""Answers of raters to items whose true category is summed out.
+
+    Parameters
+    ----------
+    prevalence : tensor_like of float, shape (category,)
+        Probability of each category.
+    confusion : tensor_like of float, shape (rater, category, label)
+        Probability of each label, given rater and true category.
+    start : array of int, shape (item + 1,)
+        Answers of item i are ``start[i]:start[i + 1]``.
+    rater : array of int, shape (annotation,)
+        Who gave each answer.
+    known : array of int, shape (item,)
+        True category of gold items, -1 elsewhere.
+    """
+
+    rv_op = MarginalLabelsRV()
+
+    @classmethod
+    def dist(cls, prevalence, confusion, start, rater, known, **kwargs) -> TensorVariable:
+        """Return the law as a tensor variable, without a model."""
+        parameters = [
+            pt.as_tensor_variable(x) for x in (prevalence, confusion, start, rater, known)
+        ]
+        return super().dist(parameters, **kwargs)

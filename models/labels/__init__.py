@@ -1,0 +1,1 @@
+"""Models of categorical labels."""

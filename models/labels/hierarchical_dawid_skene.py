@@ -1,0 +1,91 @@
+"""Hierarchical Dawid-Skene: the confusion matrices of the raters are drawn from a population of raters.
+
+Generative law, for item i, rater k and each answer a of rater k to item i:
+
+    p           ~ Dirichlet(alpha)
+    zeta_jl     ~ Normal(d [j = l], 1)               population mean of log odds
+    Omega_jl    ~ HalfNormal(s)                      population spread
+    beta_kjl    ~ Normal(zeta_jl, Omega_jl)          for every rater k
+    pi_kj       = softmax(beta_kj)
+    T_i         ~ Categorical(p)                     summed out; known for gold items
+    y_a         ~ Categorical(pi_k,T_i)
+
+====================  =====================  =================================
+symbol                variable               dims
+====================  =====================  =================================
+p (paper: pi)         prevalence             category
+zeta                  population_mean        category, label
+Omega                 population_spread      category, label
+(beta - zeta)/Omega   rater_deviation        rater, category, label
+pi                    confusion              rater, category, label
+p(T | p, pi, y)       plausibility           item, category
+y                     observed_label         annotation
+====================  =====================  =================================
+
+Raters with few answers borrow from the others. The paper's d is 0; ours favours the diagonal, which names the categories. The
+deviations of the raters are standardised (non-centred), as most raters have few answers.
+
+References
+----------
+Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.3, doi:10.1162/tacl_a_00040.
+"""
+
+from typing import Any, cast
+
+import numpy as np
+import pymc as pm
+from pytensor.tensor.special import softmax
+from pytensor.tensor.variable import TensorVariable
+
+from ..data.labels import Labels
+from .observed import coords_of, known_raters, observe_labels, positive_array, prevalence_prior
+
+__all__ = ["hierarchical_dawid_skene"]
+
+
+def hierarchical_dawid_skene(
+    labels: Labels,
+    *,
+    prevalence_concentration: Any = 1.0,
+    diagonal: float = 2.0,
+    spread: float = 1.0,
+) -> pm.Model:
+    """Build the hierarchical model of Dawid and Skene.
+
+    Parameters
+    ----------
+    labels : Labels
+        The annotations, of raters who are told apart.
+    prevalence_concentration : float or array_like, default 1
+        Dirichlet concentration of the prevalence, one number or one for each category.
+    diagonal : float, default 2
+        Prior mean of the log odds of the right label against each other one, in the population of raters.
+    spread : float, default 1
+        Scale of the prior of the population's spread, in log odds.
+
+    Returns
+    -------
+    pymc.Model
+        Variables ``prevalence``, ``population_mean``, ``population_spread``, ``rater_deviation``, ``confusion``, ``plausibility``
+        and ``observed_label``, pointwise by item.
+
+    Raises
+    ------
+    ValueError
+        If the raters are anonymous, or a prior is not finite and positive.
+    """
+    coords = coords_of(known_raters(labels, "hierarchical_dawid_skene"))
+    scale = positive_array("spread", spread, ())
+    if not np.isfinite(diagonal):
+        raise ValueError(f"diagonal={diagonal!r} must be a finite number")
+    dims = ("rater", "category", "label")
+    with pm.Model(coords=coords) as model:
+        prevalence = prevalence_prior(labels, prevalence_concentration)
+        favoured = diagonal * np.eye(len(labels.categories))
+        mean = pm.Normal("population_mean", favoured, 1.0, dims=dims[1:])
+        sd = pm.HalfNormal("population_spread", scale, dims=dims[1:])
+        deviation = pm.Normal("rater_deviation", dims=dims)
+        log_odds = mean + sd * deviation
+        confusion = pm.Deterministic("confusion", softmax(log_odds, axis=-1), dims=dims)
+        observe_labels(labels, prevalence, cast(TensorVariable, confusion))
+    return model

@@ -1,0 +1,71 @@
+"""Multinomial: all raters share one confusion matrix, and the true category of every item is summed out.
+
+Generative law, for item i and each answer a to it:
+
+    p        ~ Dirichlet(alpha)
+    pi_j     ~ Dirichlet(beta_j)             for every true category j
+    T_i      ~ Categorical(p)                summed out; known for gold items
+    y_a      ~ Categorical(pi_T_i)
+
+====================  ====================  =================================
+symbol                variable              dims
+====================  ====================  =================================
+p (paper: pi)         prevalence            category
+pi (paper: zeta)      confusion             category, label
+p(T | p, pi, y)       plausibility          item, category
+y                     observed_label        annotation
+alpha, beta           ..._concentration=    arguments
+====================  ====================  =================================
+
+References
+----------
+Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.1, doi:10.1162/tacl_a_00040.
+"""
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+
+from ..data.labels import Labels
+from .observed import concentration_of_confusion, coords_of, observe_labels, prevalence_prior
+
+__all__ = ["multinomial"]
+
+
+def multinomial(
+    labels: Labels,
+    *,
+    prevalence_concentration: Any = 1.0,
+    confusion_concentration: Any = None,
+) -> pm.Model:
+    """Build the model of raters who are all alike.
+
+    Parameters
+    ----------
+    labels : Labels
+        The annotations; the raters may be anonymous.
+    prevalence_concentration : float or array_like, default 1
+        Dirichlet concentration of the prevalence, one number or one for each category.
+    confusion_concentration : float or array_like, optional
+        Dirichlet concentration of each row of the confusion matrix: one number, or an array (category, label). The default
+        favours the diagonal, as in `dawid_skene`.
+
+    Returns
+    -------
+    pymc.Model
+        Variables ``prevalence``, ``confusion``, ``plausibility`` and ``observed_label``, pointwise by item.
+
+    Raises
+    ------
+    ValueError
+        If a concentration is not positive.
+    """
+    shape = (len(labels.categories), len(labels.categories))
+    beta = concentration_of_confusion(labels, confusion_concentration, shape)
+    with pm.Model(coords=coords_of(labels)) as model:
+        prevalence = prevalence_prior(labels, prevalence_concentration)
+        confusion = pm.Dirichlet("confusion", beta, dims=("category", "label"))
+        everyone = np.zeros(len(labels.annotation_rater), np.int64)
+        observe_labels(labels, prevalence, confusion[None], everyone)
+    return model

@@ -1,0 +1,176 @@
+"""What the models of labels share: coordinates, priors of confusion matrices, the observed answers."""
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from pytensor.tensor.variable import TensorVariable
+
+from ..data.labels import Labels
+from ..distributions.label_op import label_logp
+from ..distributions.marginal_labels import MarginalLabels
+
+__all__ = [
+    "ROW_TOTAL",
+    "concentration_of_confusion",
+    "coords_of",
+    "known_raters",
+    "observe_labels",
+    "positive_array",
+    "prevalence_prior",
+]
+
+ROW_TOTAL, ROW_DIAGONAL = 8.0, 4.8
+"""Default prior of a row of a confusion matrix: as if eight labels had been seen, six in ten of them right. It names the
+categories: with a flat prior every permutation of them is as probable."""
+
+
+def known_raters(labels: Labels, model: str) -> Labels:
+    """Return the labels, or raise if their raters are not told apart.
+
+    Parameters
+    ----------
+    labels : Labels
+        The annotations.
+    model : str
+        Name of the model, for the message.
+
+    Returns
+    -------
+    Labels
+        The same.
+    """
+    if labels.anonymous:
+        raise ValueError(
+            f"{model} describes each rater, but these labels are counts of anonymous raters; "
+            "read a table with a column of raters, or use models.dirichlet"
+        )
+    return labels
+
+
+def coords_of(labels: Labels) -> dict[str, np.ndarray]:
+    """Return the coordinates of a model of raters.
+
+    Parameters
+    ----------
+    labels : Labels
+        The annotations.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Ids of items, raters, categories and labels; numbers of annotations.
+    """
+    return {
+        "item": labels.items,
+        "rater": labels.raters,
+        "category": labels.categories,
+        "label": labels.categories,
+        "annotation": np.arange(len(labels)),
+    }
+
+
+def prevalence_prior(labels: Labels, concentration: Any) -> TensorVariable:
+    """Register ``prevalence`` ~ Dirichlet(concentration), one number or one for each category."""
+    shape = (len(labels.categories),)
+    alpha = positive_array("prevalence_concentration", concentration, shape)
+    return pm.Dirichlet("prevalence", alpha, dims="category")
+
+
+def concentration_of_confusion(
+    labels: Labels, concentration: Any, shape: tuple[int, ...]
+) -> np.ndarray:
+    """Return the Dirichlet concentrations of confusion matrices.
+
+    Parameters
+    ----------
+    labels : Labels
+        The annotations.
+    concentration : float or array_like or None
+        One number, or an array that broadcasts against ``(rater, category, label)``; None favours the diagonal.
+    shape : tuple of int
+        Shape of the confusion matrices, ending in (category, label).
+
+    Returns
+    -------
+    ndarray of float
+        Positive, of that shape.
+    """
+    if concentration is None:
+        n = len(labels.categories)
+        favoured = np.full((n, n), (ROW_TOTAL - ROW_DIAGONAL) / (n - 1))
+        np.fill_diagonal(favoured, ROW_DIAGONAL)
+        concentration = favoured
+    return positive_array("confusion_concentration", concentration, shape)
+
+
+def positive_array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return positive finite numbers of a shape.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : float or array_like
+        Broadcast to the shape.
+    shape : tuple of int
+        The shape.
+
+    Returns
+    -------
+    ndarray of float
+        A fresh array.
+
+    Raises
+    ------
+    ValueError
+        If it does not broadcast, or a number is not positive and finite.
+    """
+    try:
+        array = np.array(np.broadcast_to(np.asarray(value, np.float64), shape))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name}={value!r} must be a number, or numbers of shape {shape} or its last dims"
+        ) from None
+    wrong = ~((array > 0) & (array < np.inf))
+    if wrong.any():
+        raise ValueError(
+            f"{name} holds {array[wrong][0]:g}; every concentration must be positive and finite"
+        )
+    return array
+
+
+def observe_labels(
+    labels: Labels,
+    prevalence: TensorVariable,
+    confusion: TensorVariable,
+    rater: np.ndarray | None = None,
+) -> None:
+    """Register ``observed_label``, pointwise by item, and ``plausibility``: p(true category | parameters, answers).
+
+    Parameters
+    ----------
+    labels : Labels
+        The annotations; an answer that was given n times is n annotations.
+    prevalence : TensorVariable, shape (category,)
+        Probability of each category.
+    confusion : TensorVariable, shape (rater, category, label)
+        Probability of each label.
+    rater : ndarray of int, shape (annotation of the container,), optional
+        Whose confusion matrix each answer goes by; by default the rater's own.
+    """
+    item, own, label = (
+        np.repeat(codes, labels.count)
+        for codes in (labels.annotation_item, labels.annotation_rater, labels.label_code)
+    )
+    start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
+    by = own if rater is None else np.repeat(rater, labels.count)
+    known = labels.gold.astype(np.int64)
+    pm.Data("annotation_item", item, dims="annotation")
+    pm.Data("annotation_rater", own, dims="annotation")
+    pm.Data("gold", labels.gold, dims="item")
+    law = (start, by.astype(np.int64), known)
+    MarginalLabels("observed_label", prevalence, confusion, *law, observed=label, dims="annotation")
+    code = by.astype(np.int64) * len(labels.categories) + label
+    plausibility = label_logp(prevalence, confusion, (start, code, known))[1]
+    pm.Deterministic("plausibility", plausibility, dims=("item", "category"))
