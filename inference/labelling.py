@@ -72,6 +72,8 @@ def _labelled(
 ) -> xr.Dataset:
     """Label one group."""
     group = node.to_dataset()
+    # A law that is pointwise by item, while its value has another dim, comes back from PyMC nameless.
+    group = group.rename({d: "item" for d in group.dims if d == "observed_label_dim_0"})
     kind = {"kind": "integer" if np.issubdtype(data.categories.dtype, np.integer) else "text"}
     names = data.categories.astype(str)
     coords = {}
@@ -82,12 +84,9 @@ def _labelled(
         with_other = np.append(names, OTHER)  # the code of OTHER, -1, is the last place
         coords["category"] = ("candidate", with_other[category], kind)
         coords.setdefault("item", ("candidate", data.items[item]))
-    if "category" in group.dims:
-        coords["category"] = (
-            "category",
-            _fitting("category", names, group.sizes["category"]),
-            kind,
-        )
+    for dim in ("category", "label"):
+        if dim in group.dims:
+            coords[dim] = (dim, _fitting(dim, names, group.sizes[dim]), kind)
     return group.assign_coords(coords)
 
 

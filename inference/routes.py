@@ -2,18 +2,32 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pymc as pm
 import xarray as xr
 from rich.progress import Progress
 
+from ..models.distributions.counted_labels import CountedLabelsRV
+from ..models.distributions.marginal_labels import MarginalLabelsRV
+from ..models.distributions.partial_ranking import PartialRankingRV
 from .densities import ranking_log_likelihood, worth_log_prior
 from .groups import as_dataset
 from .kernels.annotations import distinct_annotations
+from .kernels.confusion import COIN, COINS
 from .kernels.posterior import worth_posterior
-from .steps.reading import NotConjugate, RankingLikelihood, gamma_parameters, lengths, read_rankings
+from .label_routes import draw_counted_labels, draw_labels_with_gibbs
+from .plan import Draws
+from .steps.label_reading import read_counted_labels, read_labels
+from .steps.reading import (
+    NotConjugate,
+    RankingLikelihood,
+    gamma_parameters,
+    lengths,
+    number,
+    read_rankings,
+)
 from .worth_chains import (
     ChainPlan,
     draw_log_worths,
@@ -23,24 +37,9 @@ from .worth_chains import (
     plausibilities,
 )
 
-__all__ = ["Draws", "Route", "draw_with_nuts", "route_of"]
+__all__ = ["Route", "draw_with_nuts", "route_of"]
 
 SWEEPS_BEFORE = 200  # default warm-up of Gibbs
-
-
-@dataclass(frozen=True)
-class Draws:
-    """What `sample` was asked for."""
-
-    draws: int
-    tune: int | None
-    chains: int
-    cores: int | None
-    seed: int
-    progressbar: bool
-    thin: int | Literal["pilot"]
-    dtype: Literal["float32", "float64"]
-    densities: bool
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,10 @@ def route_of(model: pm.Model) -> Route:
     if _is_independent(model):
         reason = "nothing is observed and the worths are independent Gammas"
         return Route("prirn", "exact", reason, draw_independently)
+    if any(isinstance(rv.owner.op, MarginalLabelsRV) for rv in model.observed_RVs):
+        return _route_of_labels(model)
+    if any(isinstance(rv.owner.op, CountedLabelsRV) for rv in model.observed_RVs):
+        return _route_of_counts(model)
     try:
         likelihood = read_rankings(model)
         gamma_parameters(likelihood.worth)
@@ -83,6 +86,33 @@ def route_of(model: pm.Model) -> Route:
         )
     reason = "Gamma worths behind partial rankings with whole reliabilities are conjugate"
     return Route("plackett_luce", "gibbs", reason, draw_with_gibbs)
+
+
+def _route_of_labels(model: pm.Model) -> Route:
+    """Tell the label models apart by what is drawn of their confusion matrices."""
+    try:
+        likelihood = read_labels(model)
+    except NotConjugate as refusal:
+        hierarchical = "population_mean" in model.named_vars
+        name = "hierarchical_dawid_skene" if hierarchical else "pm.Model"
+        return Route(
+            name, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
+        )
+    own = "dawid_skene" if likelihood.skill.type.ndim == 3 else "multinomial"
+    name = {COIN: "one_coin", COINS: "class_conditional"}.get(likelihood.prior.kind, own)
+    reason = "given the true categories, prevalence and confusion are conjugate"
+    return Route(name, "gibbs", reason, draw_labels_with_gibbs)
+
+
+def _route_of_counts(model: pm.Model) -> Route:
+    try:
+        read_counted_labels(model)
+    except NotConjugate as refusal:
+        return Route(
+            "pm.Model", "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
+        )
+    reason = "counts of labels and a Dirichlet prior are conjugate"
+    return Route("dirichlet", "exact", reason, draw_counted_labels)
 
 
 def _is_independent(model: pm.Model) -> bool:
@@ -201,11 +231,8 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
 
 
 def _likelihood_power(model: pm.Model) -> np.ndarray | None:
-    """Return the power of an observed `PartialRanking`'s likelihood, if the model has one."""
-    from ..models.distributions.partial_ranking import PartialRankingRV
-    from .steps.reading import number
-
+    """Return the power of the observed likelihood, if its law has one."""
     for rv in model.observed_RVs:
-        if isinstance(rv.owner.op, PartialRankingRV):
+        if isinstance(rv.owner.op, PartialRankingRV | CountedLabelsRV):
             return number(rv.owner.op.dist_params(rv.owner)[2], "reliability")
     return None

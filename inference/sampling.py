@@ -5,6 +5,8 @@ law                               method    drawn by
 ================================  ========  =====================================
 Gamma worths, nothing observed    exact     independent draws
 Gamma worths, partial rankings    gibbs     the compiled loop of the worth sampler
+Dirichlet, counted labels         exact     independent draws
+Dirichlet or Beta, labels         gibbs     the compiled loop of the label sampler
 any other pm.Model                nuts      pm.sample
 ================================  ========  =====================================
 """
@@ -22,7 +24,8 @@ import xarray as xr
 from .diagnostics import warn_unless_converged
 from .groups import CodeNames, constant_groups
 from .labelling import label
-from .routes import Draws, Route, draw_with_nuts, route_of
+from .plan import Draws
+from .routes import Route, draw_with_nuts, route_of
 
 __all__ = ["Method", "sample"]
 

@@ -115,7 +115,7 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
         n = n_categories if n_categories > 0 else len(prevalence)
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
-            log_p[i] = _item(prevalence, table, code, span, known[i], plausibility[i], n)
+            log_p[i] = item_log_p(prevalence, table, code, span, known[i], plausibility[i], n)
         _repeat_in_logs(prevalence, table, answers, log_p, plausibility)
 
     @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -143,7 +143,7 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
         total = 0.0
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
-            total += weight[i] * _item(prevalence, table, code, span, known[i], p, n)
+            total += weight[i] * item_log_p(prevalence, table, code, span, known[i], p, n)
             for j in range(n):
                 p[j] *= weight[i]
                 categories[j] += p[j]
@@ -159,8 +159,27 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
 
 
 @nb.njit(error_model="numpy", inline="always")
-def _item(prevalence, table, code, span, known, p, n):
-    """Leave p(true category | answers) of one item in p, and return log p of its answers; NaN where products are no use."""
+def item_log_p(prevalence, table, code, span, known, p, n):
+    """Leave p(true category | answers) of one item in p, and return log p of its answers.
+
+    Parameters
+    ----------
+    prevalence, table, code : ndarray
+        As `answer_sweeps` takes them.
+    span : tuple of int
+        First answer of the item, and of the next one.
+    known : int
+        True category, or -1.
+    p : ndarray, shape (category,)
+        Overwritten.
+    n : int
+        Number of categories.
+
+    Returns
+    -------
+    float
+        log p; NaN, and p NaN, where products of probabilities leave the range of doubles: see `item_log_p_in_logs`.
+    """
     shift = 0.0
     for j in range(n):
         p[j] = prevalence[j] if known < 0 or known == j else 0.0
@@ -185,7 +204,7 @@ def _item(prevalence, table, code, span, known, p, n):
 
 
 @nb.njit(error_model="numpy")
-def _item_in_logs(prevalence, table, code, span, known, p):
+def item_log_p_in_logs(prevalence, table, code, span, known, p):
     """Do the same in logs; where no category can explain the answers p is NaN and log p is -inf."""
     n = len(p)
     largest = -np.inf
@@ -212,7 +231,7 @@ def _repeat_in_logs(prevalence, table, answers, log_p, plausibility):
     for i in range(len(log_p)):
         if log_p[i] != log_p[i]:
             span = (start[i], start[i + 1])
-            log_p[i] = _item_in_logs(prevalence, table, code, span, known[i], plausibility[i])
+            log_p[i] = item_log_p_in_logs(prevalence, table, code, span, known[i], plausibility[i])
 
 
 @nb.njit(error_model="numpy")
@@ -226,7 +245,7 @@ def _both_in_logs(prevalence, table, answers, weight, expected):
     total = 0.0
     for i in range(len(start) - 1):
         span = (start[i], start[i + 1])
-        total += weight[i] * _item_in_logs(prevalence, table, code, span, known[i], p)
+        total += weight[i] * item_log_p_in_logs(prevalence, table, code, span, known[i], p)
         for j in range(len(p)):
             p[j] *= weight[i]
             categories[j] += p[j]

@@ -19,7 +19,7 @@ ALLOWED = {
     "models.simulators": {"numpy", "models.data", "_exports"},
     "models.labels": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
     "models.rankings": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
-    "inference.kernels": {"numpy", "numba"},
+    "inference.kernels": {"numpy", "numba", "models.distributions"},
     "inference.steps": {
         "numpy", "pymc", "pytensor", "rich", "inference.kernels", "models.distributions",
     },

@@ -52,7 +52,8 @@ def test_step_and_loop_have_one_posterior(candidates):
 def test_same_seed_same_draws_in_processes():
     model = models.plackett_luce(SMALL)
     one, two = (
-        steps(model, 50, 3, cores=cores)["posterior"]["worth"].to_numpy() for cores in (1, 2)
+        steps(model, 50, 3, cores=cores, mp_ctx="spawn")["posterior"]["worth"].to_numpy()
+        for cores in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
 

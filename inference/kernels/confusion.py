@@ -1,0 +1,147 @@
+"""Conditionals of prevalence and confusion given the true categories.
+
+    prevalence | T      Dirichlet(alpha + number of items of each category)
+    confusion  | T, y   by rows: Dirichlet(beta + number of the rater's labels), or
+                        by coins: ability ~ Beta(a + right, b + wrong), wrong labels alike
+
+Draws are normalised in logs, so that a concentration of .001 gives rows whose small entries are tiny, not 0 / 0.
+
+References
+----------
+Dawid and Skene (1979), equations 2.3 and 2.4 (their expectations), doi:10.2307/2346806.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from .gamma import log_standard_gamma
+
+__all__ = ["COIN", "COINS", "ROWS", "ConfusionPrior", "draw_confusion", "draw_prevalence"]
+
+ROWS, COIN, COINS = 0, 1, 2
+"""What is drawn of a confusion matrix: its rows; one ability; an ability for each true category."""
+
+
+class ConfusionPrior(NamedTuple):
+    """Priors of prevalence and confusion.
+
+    Attributes
+    ----------
+    prevalence : ndarray, shape (category,)
+        Dirichlet concentration.
+    confusion : ndarray, shape (rater * label, category)
+        Dirichlet concentration of each row of each matrix, in the layout of `Answers.code`; of coins, only the entries of label 0
+        (right) and label 1 (wrong) of each rater and category count, of one coin only those of category 0.
+    kind : int
+        `ROWS`, `COIN` or `COINS`.
+    """
+
+    prevalence: np.ndarray
+    confusion: np.ndarray
+    kind: int
+
+
+@nb.njit(error_model="numpy")
+def draw_prevalence(
+    rng: np.ndarray, prior: ConfusionPrior, categories: np.ndarray, prevalence: np.ndarray
+) -> None:
+    """Draw the prevalence given the number of items of each true category.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream, advanced in place.
+    prior : ConfusionPrior
+        Priors.
+    categories : ndarray of int64, shape (category,)
+        Number of items.
+    prevalence : ndarray, shape (category,)
+        Overwritten.
+    """
+    for j in range(len(prevalence)):
+        prevalence[j] = log_standard_gamma(rng, prior.prevalence[j] + categories[j])
+    largest = prevalence.max()
+    total = 0.0
+    for j in range(len(prevalence)):
+        prevalence[j] = math.exp(prevalence[j] - largest)
+        total += prevalence[j]
+    for j in range(len(prevalence)):
+        prevalence[j] /= total
+
+
+@nb.njit(error_model="numpy")
+def draw_confusion(
+    rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray
+) -> None:
+    """Draw all confusion matrices given the number of each rater's labels by true category.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream, advanced in place.
+    prior : ConfusionPrior
+        Priors.
+    counts : ndarray of int64, shape (rater * label, category)
+        Number of labels.
+    table : ndarray, shape (rater * label, category)
+        Overwritten with p(label | rater, true category).
+    """
+    n = table.shape[1]
+    for first in range(0, len(table), n):
+        if prior.kind == ROWS:
+            for j in range(n):
+                _draw_row(rng, prior.confusion, counts, table, (first, j))
+        else:
+            _draw_coins(rng, prior, counts, table, first)
+
+
+@nb.njit(error_model="numpy")
+def _draw_row(rng, concentration, counts, table, place):
+    """Draw one row of one rater's matrix; in the table it is a piece of a column."""
+    first, j = place
+    n = table.shape[1]
+    largest = -np.inf
+    for row in range(first, first + n):
+        table[row, j] = log_standard_gamma(rng, concentration[row, j] + counts[row, j])
+        largest = max(largest, table[row, j])
+    total = 0.0
+    for row in range(first, first + n):
+        table[row, j] = math.exp(table[row, j] - largest)
+        total += table[row, j]
+    for row in range(first, first + n):
+        table[row, j] /= total
+
+
+@nb.njit(error_model="numpy")
+def _draw_coins(rng, prior, counts, table, first):
+    """Draw one rater's ability, or abilities, and fill in the matrix."""
+    n = table.shape[1]
+    right, wrong = 0, 0
+    for j in range(n):
+        if prior.kind == COINS:
+            right, wrong = 0, 0
+        for row in range(first, first + n):
+            if row - first == j:
+                right += counts[row, j]
+            else:
+                wrong += counts[row, j]
+        if prior.kind == COINS:
+            _fill(rng, prior.confusion, (right, wrong, first, j, j + 1), table)
+    if prior.kind == COIN:
+        _fill(rng, prior.confusion, (right, wrong, first, 0, n), table)
+
+
+@nb.njit(error_model="numpy")
+def _fill(rng, concentration, coin, table):
+    """Draw one ability and write it into the rows of some true categories."""
+    right, wrong, first, category, end = coin
+    log_right = log_standard_gamma(rng, concentration[first, category] + right)
+    log_wrong = log_standard_gamma(rng, concentration[first + 1, category] + wrong)
+    ability = 1.0 / (1.0 + math.exp(log_wrong - log_right))
+    other = 1.0 / (1.0 + math.exp(log_right - log_wrong)) / (table.shape[1] - 1)
+    for j in range(category, end):
+        for row in range(first, first + table.shape[1]):
+            table[row, j] = ability if row - first == j else other

@@ -1,0 +1,160 @@
+"""Conditional of the true categories given prevalence and confusion, or given each other.
+
+    p(T_i = j | prevalence, confusion)  proportional to  prevalence_j prod_a confusion[rater_a, j, label_a]
+
+With prevalence and confusion summed out (collapsed) the same product is of urns: of the n answers that rater k gave to other
+items of category j, n_l were label l, so that the next one is l with probability (beta_l + n_l) / (beta + n), and that answer
+joins the urn before the next answer of the same rater to the same item.
+
+References
+----------
+Dawid and Skene (1979), equation 2.5, doi:10.2307/2346806. Liu (1994), The collapsed Gibbs sampler, JASA 89,
+doi:10.1080/01621459.1994.10476829.
+"""
+
+import numba as nb
+import numpy as np
+
+from ...models.distributions.answer_sweep import Answers, item_log_p, item_log_p_in_logs
+from .confusion import ConfusionPrior
+from .random_stream import uniform
+
+__all__ = ["Truth", "draw_collapsed", "draw_true_categories", "recount"]
+
+Truth = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""True categories, shape (item,), and what they count: items of each category, shape (category,); labels, shape (rater * label,
+category); answers, shape (rater, category)."""
+
+
+@nb.njit(error_model="numpy")
+def recount(answers: Answers, truth: Truth) -> None:
+    """Count items, labels and answers by true category.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers.
+    truth : Truth
+        True categories; the counts are overwritten.
+    """
+    category, items, labels, totals = truth
+    items[:] = 0
+    labels[:] = 0
+    totals[:] = 0
+    for i in range(len(category)):
+        _count(answers, i, truth, 1)
+
+
+@nb.njit(error_model="numpy")
+def _count(answers, item, truth, by):
+    """Add an item to the counts, or take it away."""
+    category, items, labels, totals = truth
+    j = category[item]
+    n = len(items)
+    items[j] += by
+    for a in range(answers.start[item], answers.start[item + 1]):
+        row = answers.code[a]
+        labels[row, j] += by
+        totals[row // n, j] += by
+
+
+@nb.njit(error_model="numpy")
+def draw_true_categories(
+    rng: np.ndarray,
+    answers: Answers,
+    parameters: tuple[np.ndarray, np.ndarray],
+    truth: Truth,
+    pointwise: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Draw every item's true category given prevalence and confusion, and count.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream, advanced in place.
+    answers : Answers
+        The answers.
+    parameters : tuple of ndarray, shapes (category,) and (rater * label, category)
+        Prevalence and p(label | rater, true category).
+    truth : Truth
+        Overwritten.
+    pointwise : tuple of ndarray, shapes (item,) and (item, category)
+        Overwritten with log p of each item's answers and p(true category | answers).
+    """
+    prevalence, table = parameters
+    log_p, plausibility = pointwise
+    start, code, known = answers
+    for i in range(len(known)):
+        span = (start[i], start[i + 1])
+        log_p[i] = item_log_p(
+            prevalence, table, code, span, known[i], plausibility[i], len(prevalence)
+        )
+        if log_p[i] != log_p[i]:
+            log_p[i] = item_log_p_in_logs(prevalence, table, code, span, known[i], plausibility[i])
+        truth[0][i] = _draw(rng, plausibility[i])
+    recount(answers, truth)
+
+
+@nb.njit(error_model="numpy")
+def draw_collapsed(
+    rng: np.ndarray, answers: Answers, prior: ConfusionPrior, truth: Truth, row_total: np.ndarray
+) -> None:
+    """Draw the true categories one after the other, each given all others.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream, advanced in place.
+    answers : Answers
+        The answers; those of one rater to an item stand together.
+    prior : ConfusionPrior
+        Priors, of rows.
+    truth : Truth
+        Changed in place.
+    row_total : ndarray, shape (rater, category)
+        Total concentration of each row of each matrix.
+    """
+    category, items, labels, totals = truth
+    n = len(items)
+    p, seen = np.empty(n), np.empty(n)
+    start, code, known = answers
+    for i in range(len(category)):
+        if known[i] >= 0:
+            continue
+        _count(answers, i, truth, -1)
+        for j in range(n):
+            p[j] = prior.prevalence[j] + items[j]
+        rater, same = -1, 0
+        for a in range(start[i], start[i + 1]):
+            row = code[a]
+            if row // n != rater:
+                rater, same = row // n, 0
+                seen[:] = 0
+            total = 0.0
+            for j in range(n):
+                p[j] *= prior.confusion[row, j] + labels[row, j] + seen[row - rater * n]
+                p[j] /= row_total[rater, j] + totals[rater, j] + same
+                total += p[j]
+            seen[row - rater * n] += 1
+            same += 1
+            if total < 1e-100:
+                for j in range(n):
+                    p[j] /= total
+        category[i] = _draw(rng, p)
+        _count(answers, i, truth, 1)
+
+
+@nb.njit(error_model="numpy", inline="always")
+def _draw(rng, p):
+    """Draw from weights that need not sum to one."""
+    total = 0.0
+    for j in range(len(p)):
+        total += p[j]
+    left = uniform(rng) * total
+    chosen = len(p) - 1
+    for j in range(len(p)):
+        left -= p[j]
+        if left < 0.0:
+            chosen = j
+            break
+    return chosen

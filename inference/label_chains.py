@@ -1,0 +1,159 @@
+"""Chains of label models, one thread for each: the draws are the same for any number of threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.distributions.answer_sweep import Answers
+from .diagnostics import mixing_of
+from .kernels.confusion import ConfusionPrior
+from .kernels.label_chain import LabelDraws, LabelSchedule, sample_labels
+from .kernels.random_stream import stream
+
+__all__ = ["LabelPlan", "draw_labels_model", "jittered_vote", "label_pilot"]
+
+PILOT_DRAWS = 300
+LARGEST_THINNING = 64
+WANTED_ESS = 1600
+VOTE_WEIGHT, VOTE_JITTER = 20.0, 0.3
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """How long to run: chains, kept draws, sweeps before the first, seed, threads, storage, kind of sweep."""
+
+    chains: int
+    draws: int
+    tune: int
+    seed: int
+    threads: int | None = None
+    dtype: str = "float32"
+    collapsed: bool = True
+
+
+def jittered_vote(answers: Answers, n_categories: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw p(true category) of every item near the share of its votes.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers.
+    n_categories : int
+        Number of categories.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (item, category)
+        Dirichlet(20 share + .3) draws; one for the true category of gold items.
+    """
+    share = vote_share(answers, n_categories)
+    jitter = rng.standard_gamma(VOTE_WEIGHT * share + VOTE_JITTER)
+    jitter /= jitter.sum(axis=1, keepdims=True)
+    return np.where(answers.known[:, None] < 0, jitter, share)
+
+
+def vote_share(answers: Answers, n_categories: int) -> np.ndarray:
+    """Return the share of each label among the answers of an item, or what is known of it.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers.
+    n_categories : int
+        Number of categories.
+
+    Returns
+    -------
+    ndarray, shape (item, category)
+        Sums to one; equal shares where nobody answered.
+    """
+    n_items = len(answers.known)
+    item = np.repeat(np.arange(n_items), np.diff(answers.start))
+    cell = item * n_categories + answers.code % n_categories
+    votes = np.bincount(cell, minlength=n_items * n_categories).reshape(n_items, n_categories)
+    total = votes.sum(axis=1, keepdims=True)
+    share = np.where(total > 0, votes / np.maximum(total, 1), 1 / n_categories)
+    gold = np.flatnonzero(answers.known >= 0)
+    share[gold] = np.eye(n_categories)[answers.known[gold]]
+    return share
+
+
+def draw_labels_model(
+    answers: Answers, prior: ConfusionPrior, thin: int, plan: LabelPlan
+) -> LabelDraws:
+    """Run all chains.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers.
+    prior : ConfusionPrior
+        Priors.
+    thin : int
+        Sweeps for each kept draw.
+    plan : LabelPlan
+        How long to run.
+
+    Returns
+    -------
+    LabelDraws
+        Arrays with a leading dimension of chains.
+    """
+    n_rows, n = prior.confusion.shape
+    n_items, size = len(answers.known), (plan.chains, plan.draws)
+    draws = LabelDraws(
+        np.empty((*size, n), plan.dtype),
+        np.empty((*size, n_rows, n), plan.dtype),
+        np.empty((*size, n_items, n), plan.dtype),
+        np.empty((*size, n_items), plan.dtype),
+    )
+
+    def run(chain: int) -> None:
+        seed = np.random.SeedSequence(plan.seed, spawn_key=(chain,))
+        rng = np.random.default_rng(seed)
+        vote = jittered_vote(answers, n, rng)
+        below = vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))
+        category = below.sum(axis=1).astype(np.int64)
+        schedule = LabelSchedule(plan.tune, thin, plan.collapsed)
+        own = LabelDraws(*(array[chain] for array in draws))
+        sample_labels(stream(rng), answers, prior, schedule, (category, own))
+
+    with ThreadPoolExecutor(plan.threads or plan.chains) as pool:
+        list(pool.map(run, range(plan.chains)))
+    return draws
+
+
+def label_pilot(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> int:
+    """Ask a pilot run how many sweeps a kept draw needs.
+
+    The rule is fixed beforehand: 4 chains of 300 draws after the warm-up of the plan; if the least effective entry of prevalence
+    and confusion has bulk or tail ESS n, runs are thinned by the least whole number that makes the effective size of the planned
+    run 1,600, or four fifths of its draws if that is less, at most 64.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers.
+    prior : ConfusionPrior
+        Priors.
+    plan : LabelPlan
+        The run that the pilot is for.
+
+    Returns
+    -------
+    int
+        Sweeps for each kept draw.
+    """
+    pilot = LabelPlan(
+        4, PILOT_DRAWS, plan.tune, plan.seed + 1, plan.threads, "float64", plan.collapsed
+    )
+    draws = draw_labels_model(answers, prior, 1, pilot)
+    flat = np.concatenate([draws.prevalence, draws.table.reshape(4, PILOT_DRAWS, -1)], axis=2)
+    _, bulk, tail, _ = mixing_of(flat, plan.threads)
+    kept = plan.chains * plan.draws
+    per_draw = np.nanmin(np.fmin(bulk, tail)) / (4 * PILOT_DRAWS)
+    wanted = min(WANTED_ESS, 0.8 * kept) / kept
+    return int(np.clip(np.ceil(wanted / per_draw), 1, LARGEST_THINNING))

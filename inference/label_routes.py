@@ -1,0 +1,115 @@
+"""How label models are drawn: exactly, or by the compiled Gibbs loop."""
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from scipy.special import betaln, gammaln, xlogy
+
+from .groups import as_dataset
+from .kernels.confusion import COIN, ROWS
+from .label_chains import LabelPlan, draw_labels_model, label_pilot
+from .plan import Draws
+from .steps.label_reading import LabelLikelihood, read_counted_labels, read_labels
+
+__all__ = ["draw_counted_labels", "draw_labels_with_gibbs"]
+
+SWEEPS_BEFORE = 200  # default warm-up
+
+
+def draw_counted_labels(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
+    """Draw plausibilities from their exact Dirichlet posterior."""
+    plausibility, concentration = read_counted_labels(model)
+    alpha = concentration - _counts(model) * np.asarray(model["reliability"].get_value())
+    draws = np.empty((plan.chains, plan.draws, *concentration.shape), plan.dtype)
+    log_p = np.empty((plan.chains, plan.draws, len(concentration)), plan.dtype)
+    log_prior = np.empty_like(log_p)
+    for chain in range(plan.chains):
+        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
+        for draw in range(plan.draws):
+            gamma = _log_gamma(rng, concentration)
+            p = np.exp(gamma - np.logaddexp.reduce(gamma, axis=1, keepdims=True))
+            draws[chain, draw] = p
+            log_p[chain, draw] = xlogy(_counts(model), p).sum(axis=1)
+            log_prior[chain, draw] = _dirichlet_log_density(p, alpha)
+    sample = ("chain", "draw")
+    groups = {"posterior": as_dataset(model, {"plausibility": draws}, sample)}
+    if plan.densities:
+        items = (*sample, "item")
+        groups["log_likelihood"] = xr.Dataset({"observed_label": (items, log_p)})
+        groups["log_prior"] = xr.Dataset({str(plausibility.name): (items, log_prior)})
+    return groups
+
+
+def _counts(model: pm.Model) -> np.ndarray:
+    return model.rvs_to_values[model.observed_RVs[0]].eval()
+
+
+def _log_gamma(rng: np.random.Generator, shape: np.ndarray) -> np.ndarray:
+    """Draw logs of Gammas: a Gamma(a) is a Gamma(a + 1) times U ** (1 / a), which in logs does not underflow."""
+    return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
+
+
+def draw_labels_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
+    """Draw prevalence, confusion and plausibility by the compiled loop."""
+    likelihood = read_labels(model)
+    answers, prior = likelihood.answers, likelihood.prior
+    tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
+    chains = LabelPlan(plan.chains, plan.draws, tune, plan.seed, plan.cores, plan.dtype)
+    thin = label_pilot(answers, prior, chains) if plan.thin == "pilot" else int(plan.thin)
+    drawn = draw_labels_model(answers, prior, thin, chains)
+    n = len(prior.prevalence)
+    confusion = drawn.table.reshape(plan.chains, plan.draws, -1, n, n).swapaxes(-1, -2)
+    skill = _skill(likelihood, confusion)
+    arrays = {"prevalence": drawn.prevalence, str(likelihood.skill.name): skill}
+    if prior.kind != ROWS and "confusion" in model.named_vars:
+        arrays["confusion"] = confusion
+    if "plausibility" in model.named_vars:
+        arrays["plausibility"] = drawn.plausibility
+    stored = {name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()}
+    sample = ("chain", "draw")
+    groups = {
+        "posterior": as_dataset(model, stored, sample),
+        "sample_stats": xr.Dataset({"thinning": np.int64(thin)}),
+    }
+    if plan.densities:
+        name = model.observed_RVs[0].name
+        groups["log_likelihood"] = xr.Dataset({name: ((*sample, "item"), drawn.log_p)})
+        groups["log_prior"] = _log_prior(model, likelihood, drawn.prevalence, skill)
+    return groups
+
+
+def _skill(likelihood: LabelLikelihood, confusion: np.ndarray) -> np.ndarray:
+    """Return the draws of the free variable behind the confusion matrices."""
+    if likelihood.prior.kind == ROWS:
+        return confusion if likelihood.skill.type.ndim == 3 else confusion[:, :, 0]
+    ability = np.diagonal(confusion, axis1=-2, axis2=-1)
+    return ability[..., 0] if likelihood.prior.kind == COIN else ability
+
+
+def _log_prior(
+    model: pm.Model, likelihood: LabelLikelihood, prevalence: np.ndarray, skill: np.ndarray
+) -> xr.Dataset:
+    """Return the log prior density of each free variable, pointwise."""
+    prior = likelihood.prior
+    n = len(prior.prevalence)
+    concentration = prior.confusion.reshape(-1, n, n)
+    if prior.kind == ROWS:
+        beta = concentration.swapaxes(1, 2)
+        own = _dirichlet_log_density(skill, beta if skill.ndim == 5 else beta[0])
+    else:
+        right, wrong = concentration[:, 0], concentration[:, 1]
+        if prior.kind == COIN:
+            right, wrong = right[:, 0], wrong[:, 0]
+        own = xlogy(right - 1, skill) + xlogy(wrong - 1, 1 - skill) - betaln(right, wrong)
+    arrays = {"prevalence": _dirichlet_log_density(prevalence, prior.prevalence)}
+    dims = model.named_vars_to_dims[str(likelihood.skill.name)][: own.ndim - 2]
+    coords = {dim: np.asarray(model.coords[dim]) for dim in dims}
+    variables = {name: (("chain", "draw"), value) for name, value in arrays.items()}
+    variables[str(likelihood.skill.name)] = (("chain", "draw", *dims), own)
+    return xr.Dataset(variables, coords)
+
+
+def _dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return the log density of the Dirichlet law along the last axis."""
+    normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
+    return xlogy(alpha - 1, p).sum(axis=-1) + normaliser
