@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     from .diagnostics import ConvergenceWarning as ConvergenceWarning
     from .diagnostics import diagnose as diagnose
     from .labelling import label as label
+    from .point.dawid_skene_em import EstimateWarning as EstimateWarning
+    from .point.dawid_skene_em import dawid_skene_em as dawid_skene_em
     from .point.irn import irn as irn
+    from .point.majority_vote import majority_vote as majority_vote
     from .point.plackett_luce_mle import plackett_luce_mle as plackett_luce_mle
     from .sampling import sample as sample
     from .steps.worth_gibbs import WorthGibbs as WorthGibbs
@@ -16,10 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConvergenceWarning",
+    "EstimateWarning",
     "WorthGibbs",
+    "dawid_skene_em",
     "diagnose",
     "irn",
     "label",
+    "majority_vote",
     "plackett_luce_mle",
     "sample",
     "sweep",
@@ -29,10 +35,13 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "ConvergenceWarning": ".diagnostics",
+        "EstimateWarning": ".point.dawid_skene_em",
         "WorthGibbs": ".steps.worth_gibbs",
+        "dawid_skene_em": ".point.dawid_skene_em",
         "diagnose": ".diagnostics",
         "irn": ".point.irn",
         "label": ".labelling",
+        "majority_vote": ".point.majority_vote",
         "plackett_luce_mle": ".point.plackett_luce_mle",
         "sample": ".sampling",
         "sweep": ".sweeping",

@@ -23,7 +23,9 @@ ALLOWED = {
     "inference.steps": {
         "numpy", "pymc", "pytensor", "rich", "inference.kernels", "models.distributions",
     },
-    "inference.point": {"numpy", "xarray", "inference.kernels", "models.data"},
+    "inference.point": {
+        "numpy", "scipy", "xarray", "inference.kernels", "models.data", "models.distributions",
+    },
     "evaluation": {
         "numpy", "scipy", "xarray", "arviz", "sklearn", "matplotlib", "arviz_plots", "arviz_stats",
         "_exports",

@@ -1,0 +1,133 @@
+"""EM of prevalence and confusion: the expected counts of one pass over the answers, and the maximum given them.
+
+    prevalence_j     proportional to  alpha_j + expected number of items of category j
+    confusion_kjl    proportional to  beta_kjl + expected number of labels l of rater k on items of category j
+
+With alpha = beta = 0 this maximises the likelihood; a row without any expected label stays zero, for it takes part in nothing.
+With positive alpha and beta it maximises the posterior of the log odds: their Dirichlet density has the exponents alpha and beta,
+not alpha - 1 and beta - 1, so that its mode is never on the border.
+
+References
+----------
+Dawid and Skene (1979), equations 2.3 to 2.5, doi:10.2307/2346806.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from ...models.distributions.answer_sweep import answer_sweeps
+from .answer_patterns import AnswerPatterns
+
+__all__ = ["Ascent", "ascend"]
+
+
+class Ascent(NamedTuple):
+    """Where EM has arrived.
+
+    Attributes
+    ----------
+    prevalence, table : ndarray, shapes (category,) and (rater * label, category)
+        The estimate; rows of no answers are zero.
+    trace : ndarray, shape (iteration,)
+        Log likelihood, with the log prior if there is one, of every iterate.
+    log_likelihood : float
+        At the estimate.
+    converged : bool
+        Whether the last step gained less than the tolerance.
+    """
+
+    prevalence: np.ndarray
+    table: np.ndarray
+    trace: np.ndarray
+    log_likelihood: float
+    converged: bool
+
+
+def ascend(
+    patterns: AnswerPatterns,
+    plausibility: np.ndarray,
+    prior: tuple[np.ndarray, np.ndarray],
+    max_iterations: int,
+    tolerance: float,
+) -> Ascent:
+    """Run EM.
+
+    Parameters
+    ----------
+    patterns : AnswerPatterns
+        The answers.
+    plausibility : ndarray, shape (pattern, category)
+        p(true category) to start from.
+    prior : tuple of ndarray, shapes (category,) and (rater * label, category)
+        Pseudo-counts alpha and beta, from 0.
+    max_iterations : int
+        Most iterations.
+    tolerance : float
+        Relative gain of the objective at which to stop.
+
+    Returns
+    -------
+    Ascent
+        The last iterate.
+    """
+    answers, weight, _ = patterns
+    alpha, beta = prior
+    sweeps = answer_sweeps(len(alpha))
+    categories, counts = weight @ plausibility, np.empty(beta.shape)
+    sweeps.counts(plausibility, weight, answers, counts)
+    prevalence, table = np.empty(len(alpha)), np.empty(beta.shape)
+    trace, log_likelihood, converged = [], -np.inf, False
+    for _ in range(max_iterations):
+        log_prior = maximise(prior, categories, counts, prevalence, table)
+        log_likelihood = sweeps.both(prevalence, table, answers, weight, (categories, counts))
+        trace.append(log_likelihood + log_prior)
+        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
+            converged = True
+            break
+    return Ascent(prevalence, table, np.array(trace), log_likelihood, converged)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def maximise(
+    prior: tuple[np.ndarray, np.ndarray],
+    categories: np.ndarray,
+    counts: np.ndarray,
+    prevalence: np.ndarray,
+    table: np.ndarray,
+) -> float:
+    """Set prevalence and confusion to their maximum given expected counts, and return the log prior there.
+
+    Parameters
+    ----------
+    prior : tuple of ndarray, shapes (category,) and (rater * label, category)
+        Pseudo-counts.
+    categories, counts : ndarray, shapes (category,) and (rater * label, category)
+        Expected counts of items and of labels.
+    prevalence, table : ndarray, of the same shapes
+        Overwritten.
+
+    Returns
+    -------
+    float
+        Sum of pseudo-counts times log probabilities.
+    """
+    alpha, beta = prior
+    n = len(alpha)
+    log_prior, total = 0.0, (alpha + categories).sum()
+    for j in range(n):
+        prevalence[j] = (alpha[j] + categories[j]) / total
+        if alpha[j] > 0.0:
+            log_prior += alpha[j] * math.log(prevalence[j])
+    for first in range(0, len(table), n):
+        for j in range(n):
+            total = 0.0
+            for row in range(first, first + n):
+                total += beta[row, j] + counts[row, j]
+            for row in range(first, first + n):
+                table[row, j] = 0.0 if total == 0.0 else (beta[row, j] + counts[row, j]) / total
+                if beta[row, j] > 0.0:
+                    log_prior += beta[row, j] * math.log(table[row, j])
+    return log_prior

@@ -1,0 +1,58 @@
+"""Where EM and chains start: the vote on every item, and draws near it."""
+
+import numpy as np
+
+from ...models.distributions.answer_sweep import Answers
+
+__all__ = ["jittered_vote", "vote_share"]
+
+VOTE_WEIGHT, VOTE_JITTER = 20.0, 0.3
+
+
+def jittered_vote(answers: Answers, n_categories: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw p(true category) of every item near the share of its votes.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers.
+    n_categories : int
+        Number of categories.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (item, category)
+        Dirichlet(20 share + .3) draws; one for the true category of gold items.
+    """
+    share = vote_share(answers, n_categories)
+    jitter = rng.standard_gamma(VOTE_WEIGHT * share + VOTE_JITTER)
+    jitter /= jitter.sum(axis=1, keepdims=True)
+    return np.where(answers.known[:, None] < 0, jitter, share)
+
+
+def vote_share(answers: Answers, n_categories: int) -> np.ndarray:
+    """Return the share of each label among the answers of an item, or what is known of it.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers.
+    n_categories : int
+        Number of categories.
+
+    Returns
+    -------
+    ndarray, shape (item, category)
+        Sums to one; equal shares where nobody answered.
+    """
+    n_items = len(answers.known)
+    item = np.repeat(np.arange(n_items), np.diff(answers.start))
+    cell = item * n_categories + answers.code % n_categories
+    votes = np.bincount(cell, minlength=n_items * n_categories).reshape(n_items, n_categories)
+    total = votes.sum(axis=1, keepdims=True)
+    share = np.where(total > 0, votes / np.maximum(total, 1), 1 / n_categories)
+    gold = np.flatnonzero(answers.known >= 0)
+    share[gold] = np.eye(n_categories)[answers.known[gold]]
+    return share

@@ -1,0 +1,235 @@
+"""Dawid and Skene's point estimate by EM, with every optimum that restarts find.
+
+References
+----------
+Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS C 28(1),
+doi:10.2307/2346806.
+"""
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import linear_sum_assignment
+
+from ...models.data.labels import Labels
+from ...models.distributions.answer_sweep import answer_sweeps
+from ..kernels.answer_patterns import AnswerPatterns, answer_patterns, coded_answers
+from ..kernels.label_ascent import Ascent, ascend
+from ..kernels.vote import jittered_vote, vote_share
+
+__all__ = ["EstimateWarning", "dawid_skene_em"]
+
+ROW_TOTAL, ROW_DIAGONAL = 8.0, 4.8  # the default prior of models.dawid_skene
+SAME_OBJECTIVE, SAME_PLAUSIBILITY = (
+    1e-6,
+    0.01,
+)  # relative; two runs closer than this are at one optimum
+
+
+class EstimateWarning(UserWarning):
+    """A point estimate that is less certain than it looks."""
+
+
+def dawid_skene_em(
+    labels: Labels,
+    *,
+    start: Literal["vote"] = "vote",
+    prior: Literal["diagonal"] | None = "diagonal",
+    restarts: int = 20,
+    max_iterations: int = 1000,
+    tolerance: float = 1e-10,
+    random_seed: int | None = None,
+) -> xr.Dataset:
+    """Estimate prevalence, confusion matrices and true categories.
+
+    Parameters
+    ----------
+    labels : Labels
+        The annotations, of raters who are told apart; gold labels are taken as known, and if all items have one the estimate is
+        its closed form.
+    start : {"vote"}, default "vote"
+        The first start: the share of each label among an item's answers.
+    prior : {"diagonal"} or None, default "diagonal"
+        Prior of the confusion matrices and the prevalence, as in `models.dawid_skene`; the estimate maximises the posterior of
+        the log odds. None maximises the likelihood, which overfits raters with few answers.
+    restarts : int, default 20
+        Further starts, drawn near the vote: Dirichlet(20 share + .3).
+    max_iterations : int, default 1000
+        Most iterations of one start.
+    tolerance : float, default 1e-10
+        Relative gain of the objective at which a start has converged.
+    random_seed : int, optional
+        Seed of the restarts.
+
+    Returns
+    -------
+    Dataset
+        ``prevalence`` (category), ``confusion`` (rater, category, label), ``plausibility`` (item, category), ``log_likelihood``
+        and ``objective`` (with the log prior) of the best optimum, and ``trace`` (iteration) of the start that found it. The same
+        with the prefix ``optimum_`` at every distinct ``optimum``, the best first; ``optimum_found``, how many starts ended
+        there; ``vote_optimum``, the one where the vote itself leads. Attributes ``log_likelihood``, ``converged`` (0 or 1) and
+        ``iterations``.
+
+    Raises
+    ------
+    ValueError
+        If the raters are anonymous, or an argument is out of range.
+
+    Warns
+    -----
+    EstimateWarning
+        If the likelihood alone is maximised, a rater never faced a category (its row is NaN), no item has two answers (nothing
+        is identified but the vote), there are several optima, or a start has not converged.
+    """
+    _check(labels, start, prior, restarts, max_iterations)
+    patterns, n = _patterns(labels), len(labels.categories)
+    pseudo = _pseudo_counts(labels, prior)
+    rng = np.random.default_rng(random_seed)
+    starts = [vote_share(patterns.answers, n)]
+    starts += [jittered_vote(patterns.answers, n, rng) for _ in range(restarts)]
+    found = [ascend(patterns, first, pseudo, max_iterations, tolerance) for first in starts]
+    if prior is None and (labels.gold < 0).all():
+        found = [_aligned(run, patterns) for run in found]
+    optima, ended = _distinct(found, patterns)
+    result = _dataset(labels, patterns, optima, prior)
+    result["optimum_found"] = ("optimum", np.bincount(ended, minlength=len(optima)))
+    result["vote_optimum"] = ended[0]
+    _warn(labels, prior, result, found)
+    return result
+
+
+def _check(labels: Labels, start: str, prior: str | None, restarts: int, iterations: int) -> None:
+    if labels.anonymous:
+        raise ValueError(
+            "dawid_skene_em describes each rater, but these labels are counts of anonymous raters; read a table with raters"
+        )
+    if start != "vote":
+        raise ValueError(f"start={start!r} is not 'vote'")
+    if prior not in ("diagonal", None):
+        raise ValueError(f"prior={prior!r} is neither 'diagonal' nor None")
+    for name, value, least in (("restarts", restarts, 0), ("max_iterations", iterations, 1)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name}={value!r} must be a whole number from {least}")
+
+
+def _patterns(labels: Labels) -> AnswerPatterns:
+    item, rater, label = (
+        np.repeat(codes, labels.count)
+        for codes in (labels.annotation_item, labels.annotation_rater, labels.label_code)
+    )
+    return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
+
+
+def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pseudo-counts of the prevalence and, in the layout of the kernels, of the confusion matrices."""
+    n = len(labels.categories)
+    if prior is None:
+        return np.zeros(n), np.zeros((len(labels.raters) * n, n))
+    row = np.full((n, n), (ROW_TOTAL - ROW_DIAGONAL) / (n - 1))
+    np.fill_diagonal(row, ROW_DIAGONAL)
+    return np.ones(n), np.tile(row, (len(labels.raters), 1))
+
+
+def _aligned(run: Ascent, patterns: AnswerPatterns) -> Ascent:
+    """Name the categories so that raters are right as often as possible; the likelihood does not know their names."""
+    n = len(run.prevalence)
+    counts = np.empty(run.table.shape)
+    answer_sweeps(n).counts(
+        _plausibility(run, patterns), patterns.multiplicity, patterns.answers, counts
+    )
+    right = counts.reshape(-1, n, n).sum(axis=0)  # (label, category)
+    _, category = linear_sum_assignment(right, maximize=True)
+    return run._replace(prevalence=run.prevalence[category], table=run.table[:, category])
+
+
+def _plausibility(run: Ascent, patterns: AnswerPatterns) -> np.ndarray:
+    """Return p(true category | estimate, answers) of every pattern."""
+    log_p = np.empty(len(patterns.multiplicity))
+    plausibility = np.empty((len(log_p), len(run.prevalence)))
+    table = np.ascontiguousarray(run.table)
+    sweep = answer_sweeps(len(run.prevalence)).log_p
+    sweep(run.prevalence, table, patterns.answers, log_p, plausibility)
+    return plausibility
+
+
+def _distinct(found: list[Ascent], patterns: AnswerPatterns) -> tuple[list[Ascent], np.ndarray]:
+    """Return one run of each optimum, the best first, and at which optimum each run ended."""
+    order = np.argsort([-run.trace[-1] for run in found], kind="stable")
+    optima: list[tuple[Ascent, np.ndarray]] = []
+    ended = np.empty(len(found), int)
+    for place in order:
+        run, own = found[place], _plausibility(found[place], patterns)
+        for k, (other, theirs) in enumerate(optima):
+            near = abs(run.trace[-1] - other.trace[-1]) <= SAME_OBJECTIVE * (1 + abs(run.trace[-1]))
+            if near and np.abs(own - theirs).max() < SAME_PLAUSIBILITY:
+                ended[place] = k
+                break
+        else:
+            ended[place] = len(optima)
+            optima.append((run, own))
+    return [run for run, _ in optima], ended
+
+
+def _dataset(
+    labels: Labels, patterns: AnswerPatterns, optima: list[Ascent], prior: str | None
+) -> xr.Dataset:
+    """Lay the optima out."""
+    n, names = len(labels.categories), labels.categories.astype(str)
+    tables = np.stack([run.table for run in optima]).reshape(len(optima), -1, n, n)
+    if prior is None:
+        unseen = tables.sum(axis=2, keepdims=True) == 0
+        tables = np.where(unseen, np.nan, tables)
+    items = patterns.pattern
+    variables: dict[str, Any] = {
+        "prevalence": (("category",), np.stack([run.prevalence for run in optima])),
+        "confusion": (("rater", "category", "label"), tables.swapaxes(2, 3)),
+        "plausibility": (
+            ("item", "category"),
+            np.stack([_plausibility(run, patterns)[items] for run in optima]),
+        ),
+        "log_likelihood": ((), np.array([run.log_likelihood for run in optima])),
+        "objective": ((), np.array([run.trace[-1] for run in optima])),
+    }
+    data = {name: (dims, values[0]) for name, (dims, values) in variables.items()}
+    data |= {f"optimum_{k}": (("optimum", *dims), v) for k, (dims, v) in variables.items()}
+    data["trace"] = (("iteration",), optima[0].trace)
+    coords = {"item": labels.items, "rater": labels.raters, "category": names, "label": names}
+    attrs = {
+        "log_likelihood": float(optima[0].log_likelihood),
+        "converged": int(optima[0].converged),
+        "iterations": len(optima[0].trace),
+    }
+    return xr.Dataset(data, coords, attrs)
+
+
+def _warn(labels: Labels, prior: str | None, result: xr.Dataset, found: list[Ascent]) -> None:
+    """Say what makes the estimate less certain than it looks."""
+    said = []
+    per_item = np.bincount(labels.annotation_item, labels.count, len(labels.items))
+    if per_item.max(initial=0) < 2 and (labels.gold < 0).all():
+        said.append(
+            "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"
+        )
+    if prior is None:
+        said.append(
+            "maximum likelihood is overconfident and overfits raters with few answers; prior='diagonal' does not"
+        )
+        unseen = np.argwhere(result["confusion"].isnull().any("label").to_numpy())
+        if len(unseen):
+            rater, category = (
+                labels.raters[unseen[0][0]].item(),
+                labels.categories[unseen[0][1]].item(),
+            )
+            said.append(
+                f"{len(unseen)} rows of confusion matrices are NaN: rater {rater!r} never faced category {category!r}"
+            )
+    if (several := result.sizes["optimum"]) > 1:
+        said.append(
+            f"{len(found)} starts ended at {several} distinct optima; see the variables optimum_..."
+        )
+    if stopped := sum(not run.converged for run in found):
+        said.append(f"{stopped} of {len(found)} starts have not converged; raise max_iterations")
+    if said:
+        warnings.warn("; ".join(said), EstimateWarning, stacklevel=3)
