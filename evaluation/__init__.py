@@ -11,15 +11,20 @@ if TYPE_CHECKING:
     from .agreement import annotator_agreement as annotator_agreement
     from .certainty import annotation_certainty as annotation_certainty
     from .certainty import plausible_labels as plausible_labels
+    from .concordance import label_agreement as label_agreement
+    from .concordance import ratings_of as ratings_of
     from .errors import EvaluationError as EvaluationError
     from .metric import Metric as Metric
     from .overlaps import average_overlap as average_overlap
     from .overlaps import overlap as overlap
     from .overlaps import partial_average_overlap as partial_average_overlap
     from .predictions import predictions_from_table as predictions_from_table
+    from .raters import confusion_intervals as confusion_intervals
+    from .raters import rater_quality as rater_quality
     from .reliability import reliability_sweep as reliability_sweep
     from .risk import coarsen as coarsen
     from .risk import expected_value as expected_value
+    from .true_category import truth_certainty as truth_certainty
     from .uncertainty import uncertainty_adjusted as uncertainty_adjusted
 
 __all__ = [
@@ -29,15 +34,20 @@ __all__ = [
     "annotator_agreement",
     "average_overlap",
     "coarsen",
+    "confusion_intervals",
     "expected_value",
+    "label_agreement",
     "overlap",
     "partial_average_overlap",
     "plausible_labels",
     "plots",
     "predictions_from_table",
+    "rater_quality",
+    "ratings_of",
     "reliability_sweep",
     "set_accuracy",
     "top_k_accuracy",
+    "truth_certainty",
     "uncertainty_adjusted",
 ]
 
@@ -50,15 +60,20 @@ __getattr__, __dir__ = lazy_exports(
         "annotator_agreement": ".agreement",
         "average_overlap": ".overlaps",
         "coarsen": ".risk",
+        "confusion_intervals": ".raters",
         "expected_value": ".risk",
+        "label_agreement": ".concordance",
         "overlap": ".overlaps",
         "partial_average_overlap": ".overlaps",
         "plausible_labels": ".certainty",
         "plots": ".plots",
         "predictions_from_table": ".predictions",
+        "rater_quality": ".raters",
+        "ratings_of": ".concordance",
         "reliability_sweep": ".reliability",
         "set_accuracy": ".accuracies",
         "top_k_accuracy": ".accuracies",
+        "truth_certainty": ".true_category",
         "uncertainty_adjusted": ".uncertainty",
     },
 )

@@ -27,7 +27,7 @@ ALLOWED = {
         "numpy", "scipy", "xarray", "inference.kernels", "models.data", "models.distributions",
     },
     "evaluation": {
-        "numpy", "scipy", "xarray", "arviz", "sklearn", "matplotlib", "arviz_plots", "arviz_stats",
+        "numpy", "scipy", "xarray", "arviz", "krippendorff", "sklearn", "matplotlib", "arviz_plots", "arviz_stats",
         "_exports",
     },
     "reports": {

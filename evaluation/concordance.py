@@ -1,0 +1,144 @@
+"""Agreement of raters on labels beyond chance, beside any posterior: Krippendorff's alpha, Cohen's kappa, Gwet's AC1.
+
+References
+----------
+Krippendorff (2004), Content analysis, chapter 11 (package krippendorff). Cohen (1960), doi:10.1177/001316446002000104
+(scikit-learn). Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement, equations 4 and
+5, doi:10.1348/000711006X126600.
+"""
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+
+__all__ = ["label_agreement", "ratings_of"]
+
+
+def ratings_of(tree: xr.DataTree) -> xr.DataArray:
+    """Return the labels that each rater gave each item, from a tree of a model of raters.
+
+    Parameters
+    ----------
+    tree : DataTree
+        With ``observed_label``, ``annotation_item`` and ``annotation_rater``.
+
+    Returns
+    -------
+    DataArray, shape (item, rater)
+        Codes of labels, the first answer where a rater gave several; NaN where he gave none.
+    """
+    try:
+        constant, posterior = tree["constant_data"], tree["posterior"]
+        label = tree["observed_data"]["observed_label"].to_numpy()
+        item, rater = (constant[f"annotation_{who}"].to_numpy() for who in ("item", "rater"))
+        names = {"item": posterior["item"].to_numpy(), "rater": posterior["rater"].to_numpy()}
+    except KeyError as missing:
+        raise EvaluationError(
+            f"the tree lacks {missing}; ratings_of reads trees of models of raters that inference.sample returned"
+        ) from None
+    ratings = np.full((len(names["item"]), len(names["rater"])), np.nan)
+    _, first = np.unique(item * len(names["rater"]) + rater, return_index=True)
+    ratings[item[first], rater[first]] = label[first]
+    return xr.DataArray(ratings, names, ("item", "rater"), name="label")
+
+
+def label_agreement(
+    ratings: xr.DataArray,
+    *,
+    bootstrap: int = 1000,
+    probability: float = 0.9,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Return Krippendorff's alpha, Gwet's AC1 and the kappa of every pair of raters, with intervals.
+
+    Parameters
+    ----------
+    ratings : DataArray, shape (item, rater)
+        Codes of labels, NaN where a rater gave none.
+    bootstrap : int, default 1000
+        Samples of items for the intervals; 0 for none.
+    probability : float, default .9
+        Of the intervals.
+    random_seed : int or numpy.random.Generator, optional
+        Draws the samples.
+
+    Returns
+    -------
+    Dataset
+        ``alpha`` and ``ac1`` (), ``kappa`` (rater, other), over the items that both labelled, NaN on the diagonal and where that
+        is none or chance agreement is certain; the same with ``_interval`` (bound): lower, upper.
+
+    Raises
+    ------
+    EvaluationError
+        If `ratings` has other dims, no item has two labels, or a package is missing: install ``raterzoo[agreement]``.
+    """
+    table = _checked(ratings)
+    rng = np.random.default_rng(random_seed)
+    samples = [rng.integers(0, len(table), len(table)) for _ in range(bootstrap)]
+    tails = [(1 - probability) / 2, (1 + probability) / 2]
+    raters = ratings["rater"].to_numpy()
+    statistics: dict[str, tuple[tuple[str, ...], Callable]] = {
+        "alpha": ((), _alpha),
+        "ac1": ((), _ac1),
+        "kappa": (("rater", "other"), _kappas),
+    }
+    result = xr.Dataset(coords={"rater": raters, "other": raters, "bound": ["lower", "upper"]})
+    for name, (dims, statistic) in statistics.items():
+        result[name] = (dims, np.asarray(statistic(table)))
+        if bootstrap:
+            drawn = np.stack([np.asarray(statistic(table[rows])) for rows in samples])
+            result[f"{name}_interval"] = (("bound", *dims), np.quantile(drawn, tails, axis=0))
+    return result
+
+
+def _checked(ratings: xr.DataArray) -> np.ndarray:
+    if set(ratings.dims) != {"item", "rater"}:
+        raise EvaluationError(f"ratings have dims {ratings.dims}; they must be item and rater")
+    table = ratings.transpose("item", "rater").to_numpy().astype(float)
+    if (np.isfinite(table).sum(axis=1) < 2).all():
+        raise EvaluationError("no item has labels of two raters: there is no agreement to measure")
+    return table
+
+
+def _alpha(table: np.ndarray) -> float:
+    try:
+        import krippendorff
+    except ImportError as missing:
+        raise EvaluationError(f"{missing}; install raterzoo[agreement]") from None
+    if len(np.unique(table[np.isfinite(table)])) < 2:
+        return np.nan
+    return krippendorff.alpha(reliability_data=table.T, level_of_measurement="nominal")
+
+
+def _ac1(table: np.ndarray) -> float:
+    """Gwet's AC1 for any number of raters and missing labels (2008, equations 4 and 5)."""
+    labels = np.unique(table[np.isfinite(table)])
+    counts = (table[:, :, None] == labels).sum(axis=1)
+    n = counts.sum(axis=1)
+    pairs = n >= 2
+    if not pairs.any() or len(labels) < 2:
+        return np.nan
+    agree = (counts * (counts - 1)).sum(axis=1)[pairs] / (n * (n - 1))[pairs]
+    share = (counts[n > 0] / n[n > 0, None]).mean(axis=0)
+    chance = (share * (1 - share)).sum() / (len(labels) - 1)
+    return float((agree.mean() - chance) / (1 - chance))
+
+
+def _kappas(table: np.ndarray) -> np.ndarray:
+    try:
+        from sklearn.metrics import cohen_kappa_score
+    except ImportError as missing:
+        raise EvaluationError(f"{missing}; install raterzoo[agreement]") from None
+    n_raters = table.shape[1]
+    kappas = np.full((n_raters, n_raters), np.nan)
+    for a, b in combinations(range(n_raters), 2):
+        both = np.isfinite(table[:, [a, b]]).all(axis=1)
+        one, other = table[both, a], table[both, b]
+        if len(np.unique([one, other])) > 1:
+            kappas[a, b] = kappas[b, a] = cohen_kappa_score(one, other)
+    return kappas

@@ -1,0 +1,117 @@
+"""Certainty of the true category, quality of raters, agreement beyond chance."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from raterzoo import evaluation, inference, models
+from raterzoo.evaluation import EvaluationError
+
+folder = os.environ.get("RATERZOO_DATA")
+
+
+def tree(confusion, prevalence, plausibility=None):
+    """Two draws of one chain."""
+    names = ["x", "y"]
+    posterior = {
+        "confusion": (("chain", "draw", "rater", "category", "label"), np.asarray(confusion)[None]),
+        "prevalence": (("chain", "draw", "category"), np.asarray(prevalence)[None]),
+    }
+    if plausibility is not None:
+        posterior["plausibility"] = (
+            ("chain", "draw", "item", "category"),
+            np.asarray(plausibility)[None],
+        )
+    raters = [f"r{k}" for k in range(np.shape(confusion)[1])]
+    coords = {"category": names, "label": names, "rater": raters}
+    return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior, coords)})
+
+
+PERFECT, COIN, ADVERSARY = np.eye(2), np.full((2, 2), 0.5), 1 - np.eye(2)
+
+
+def test_quality_of_known_raters():
+    quality = evaluation.rater_quality(
+        tree([[PERFECT, COIN, ADVERSARY]] * 2, [[0.5, 0.5], [0.25, 0.75]])
+    )
+    assert quality["accuracy"].dims == ("chain", "draw", "rater")
+    np.testing.assert_allclose(quality["accuracy"][0], [[1, 0.5, 0], [1, 0.5, 0]])
+    entropy = -(0.25 * np.log2(0.25) + 0.75 * np.log2(0.75))
+    np.testing.assert_allclose(
+        quality["information"][0], [[1, 0, 1], [entropy, 0, entropy]], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        quality["bias"][0, 1], [[0, 0], [0.25, -0.25], [0.5, -0.5]], atol=1e-12
+    )
+    np.testing.assert_allclose(quality["bias"].sum("label"), 0, atol=1e-12)
+
+
+def test_intervals_are_quantiles():
+    draws = np.random.default_rng(1).dirichlet([1, 1], (500, 1, 2))
+    intervals = evaluation.confusion_intervals(tree(draws, np.full((500, 2), 0.5)), 0.8)
+    np.testing.assert_allclose(intervals["mean"], draws.mean(axis=0))
+    np.testing.assert_allclose(intervals["lower"], np.quantile(draws, 0.1, axis=0))
+    with pytest.raises(EvaluationError, match="between 0 and 1"):
+        evaluation.confusion_intervals(tree(draws, np.full((500, 2), 0.5)), 1.0)
+
+
+def test_certainty_is_of_the_truth_and_not_of_its_probability():
+    """Whoever is sure that it is .6 against .4 is not sure which of the two it is."""
+    steady = np.tile([[0.6, 0.4], [0.0, 1.0]], (2, 1, 1))
+    found = evaluation.truth_certainty(tree([[PERFECT]] * 2, [[0.5, 0.5]] * 2, steady))
+    assert found["certainty"].values.tolist() == [0.6, 1.0]
+    assert found["label"].values.tolist() == ["x", "y"]
+    np.testing.assert_allclose(found["probability"], steady[0])
+
+
+def test_trees_that_lack_something_are_named():
+    rankings = models.published_ddx_cases().select(items=["fig3"])
+    flat = inference.sample(models.prirn(rankings), draws=5, random_seed=1, progressbar=False)
+    for function in (
+        evaluation.rater_quality,
+        evaluation.confusion_intervals,
+        evaluation.truth_certainty,
+        evaluation.ratings_of,
+    ):
+        with pytest.raises(EvaluationError, match=r"models? of (raters|labels)|Models of raters"):
+            function(flat)
+
+
+@pytest.mark.skipif(not folder, reason="RATERZOO_DATA names no folder of data")
+def test_pandalm():
+    """Its three people: kappas .852, .879 and .862, alpha .8642."""
+    raters = ["annotator1", "annotator2", "annotator3"]
+    frame = pd.read_csv(Path(folder) / "pandalm_testset_labels.csv")
+    ratings = xr.DataArray(frame[raters].to_numpy(float), {"rater": raters}, ("item", "rater"))
+    agreement = evaluation.label_agreement(ratings, bootstrap=20, random_seed=1)
+    kappa = agreement["kappa"].to_numpy()
+    found = sorted([kappa[0, 1], kappa[0, 2], kappa[1, 2]])
+    np.testing.assert_allclose(found, [0.852, 0.862, 0.879], atol=5e-4)
+    assert float(agreement["alpha"]) == pytest.approx(0.8642, abs=5e-5)
+    lower, upper = agreement["alpha_interval"].values
+    assert lower < 0.8642 < upper and upper - lower < 0.1
+
+
+def test_agreement_of_a_hand_made_table():
+    """Gwet's AC1 by hand: agreement 3/4, chance 2 * (5/8) (3/8) = 15/32."""
+    table = xr.DataArray(
+        [[0.0, 0], [0, 0], [1, 1], [0, 1]], dims=("item", "rater"), coords={"rater": ["a", "b"]}
+    )
+    agreement = evaluation.label_agreement(table, bootstrap=0)
+    assert float(agreement["ac1"]) == pytest.approx((3 / 4 - 15 / 32) / (1 - 15 / 32))
+    assert float(agreement["kappa"].sel(rater="a", other="b")) == pytest.approx(0.5)
+    with pytest.raises(EvaluationError, match="no item has labels of two"):
+        evaluation.label_agreement(
+            xr.DataArray([[0.0, np.nan]], dims=("item", "rater"), coords={"rater": [1, 2]})
+        )
+
+
+def test_ratings_come_back_from_a_tree():
+    labels = models.Labels.from_table(
+        {"item": [1, 1, 1, 2], "rater": ["a", "a", "b", "b"], "label": ["x", "y", "y", "x"]}
+    )
+    tree = inference.sample(models.dawid_skene(labels), random_seed=1, progressbar=False)
+    np.testing.assert_array_equal(evaluation.ratings_of(tree), [[0, 1], [np.nan, 0]])
