@@ -40,7 +40,13 @@ Columns = Annotated[
     list[str] | None,
     typer.Option("--column", help="Rename: item=case reads column 'case' as 'item'."),
 ]
-Model = Annotated[str, typer.Option("--model", help="A model of `raterzoo models`.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="A model of `raterzoo models`; plackett_luce for rankings, dawid_skene for labels.",
+    ),
+]
 Concentration = Annotated[
     float | None, typer.Option(help="Prior concentration of a category; 1 / K by default.")
 ]
@@ -71,10 +77,11 @@ def report(
         Path | None, typer.Argument(help="Table: item, category, rank or score[, classifier].")
     ] = None,
     kind: KindOption = Kind.rankings,
-    model: Model = "plackett_luce",
+    model: Model = None,
     reliability: Annotated[
-        str, typer.Option(help="One or more, with commas; the first is reported in full.")
-    ] = "3",
+        str | None,
+        typer.Option(help="One or more, with commas, the first reported in full; 3 for rankings."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-report"),
     column: Columns = None,
     categories: Categories = None,
@@ -110,8 +117,10 @@ def fit(
     annotations: Annotations,
     output: Annotated[Path, typer.Option("-o", "--output", help="posterior.nc or posterior.zarr")],
     kind: KindOption = Kind.rankings,
-    model: Model = "plackett_luce",
-    reliability: Annotated[str, typer.Option(help="Trust in the raters.")] = "3",
+    model: Model = None,
+    reliability: Annotated[
+        str | None, typer.Option(help="Trust in the raters; 3 for rankings.")
+    ] = None,
     column: Columns = None,
     categories: Categories = None,
     concentration: Concentration = None,
@@ -177,10 +186,10 @@ def check(
     annotations: Annotations, kind: KindOption = Kind.rankings, column: Columns = None
 ) -> None:
     """Read a table, and say what is in it or what is wrong with it."""
-    from .reading import read_rankings
+    from .reading import read_container
     from .screen import say
 
-    say(read_rankings(annotations, kind, column or [], None).report())
+    say(read_container(annotations, kind, column or [], None).report())
 
 
 @data.command("list")

@@ -7,21 +7,20 @@ import pymc as pm
 import xarray as xr
 
 from .. import inference, models
-from ..models import PartialRankings
-from .reading import read_annotations
+from .reading import Container, read_annotations
 from .screen import say
 from .settings import Settings
 
 __all__ = ["build", "draw", "fit_to_file", "write_posterior"]
 
 
-def build(rankings: PartialRankings, settings: Settings, reliability: float) -> pm.Model:
+def build(annotations: Container, settings: Settings, reliability: float) -> pm.Model:
     """Build the model that was asked for.
 
     Parameters
     ----------
-    rankings : PartialRankings
-        The annotations.
+    annotations : PartialRankings or Labels
+        What the raters said.
     settings : Settings
         Model and priors.
     reliability : float
@@ -32,16 +31,17 @@ def build(rankings: PartialRankings, settings: Settings, reliability: float) -> 
     pymc.Model
         The model.
     """
-    return getattr(models, settings.model)(rankings, reliability=reliability, **settings.priors)
+    trust = {"reliability": reliability} if settings.has_reliability else {}
+    return getattr(models, settings.model)(annotations, **trust, **settings.priors)
 
 
-def draw(rankings: PartialRankings, settings: Settings) -> dict[float, xr.DataTree]:
+def draw(annotations: Container, settings: Settings) -> dict[float, xr.DataTree]:
     """Sample at every reliability that was asked for.
 
     Parameters
     ----------
-    rankings : PartialRankings
-        The annotations.
+    annotations : PartialRankings or Labels
+        What the raters said.
     settings : Settings
         Model, priors and sampler.
 
@@ -51,7 +51,7 @@ def draw(rankings: PartialRankings, settings: Settings) -> dict[float, xr.DataTr
         The posteriors.
     """
     return inference.sweep(
-        lambda reliability: build(rankings, settings, reliability),
+        lambda reliability: build(annotations, settings, reliability),
         settings.reliabilities,
         random_seed=settings.seed,
         draws=settings.draws,
@@ -79,8 +79,7 @@ def fit_to_file(
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
-    rankings = read_annotations(annotations, settings, columns)
-    (tree,) = draw(rankings, settings).values()
+    (tree,) = draw(read_annotations(annotations, settings, columns), settings).values()
     say(inference.diagnose(tree).attrs["verdict"])
     write_posterior(tree, output)
     say(f"wrote {output}")

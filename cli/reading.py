@@ -7,22 +7,31 @@ import numpy as np
 import xarray as xr
 
 from ..evaluation import predictions_from_table
-from ..models import PartialRankings
+from ..models import Labels, PartialRankings
 from ..models.data import read_table
 from .settings import Settings
 
-__all__ = ["labels_of", "read_annotations", "read_posterior", "read_predictions", "read_rankings"]
+__all__ = [
+    "Container",
+    "labels_of",
+    "read_annotations",
+    "read_container",
+    "read_posterior",
+    "read_predictions",
+]
+
+Container = PartialRankings | Labels
 
 
 def read_annotations(
     path: Path, settings: Settings, columns: Sequence[str], predicted: Sequence[str] = ()
-) -> PartialRankings:
+) -> Container:
     """Read annotations with the closed set of categories that was asked for.
 
     Parameters
     ----------
     path : Path
-        Table with columns item, rater, category and rank.
+        Table with columns item, rater, category and rank; or item, rater, label and, if there are such, count and gold.
     settings : Settings
         Kind of annotation, and the file of categories.
     columns : sequence of str
@@ -32,30 +41,30 @@ def read_annotations(
 
     Returns
     -------
-    PartialRankings
+    PartialRankings or Labels
         The annotations; ids are text.
     """
     if settings.categories is not None:
         lines = settings.categories.read_text("utf-8-sig").splitlines()
-        return read_rankings(path, settings.kind, columns, [line for line in lines if line])
-    rankings = read_rankings(path, settings.kind, columns, None)
-    if unheard := sorted(set(predicted) - set(rankings.categories.tolist())):
-        everything = [*rankings.categories.tolist(), *unheard]
-        return read_rankings(path, settings.kind, columns, everything)
-    return rankings
+        return read_container(path, settings.kind, columns, [line for line in lines if line])
+    found = read_container(path, settings.kind, columns, None)
+    if unheard := sorted(set(predicted) - set(found.categories.tolist())):
+        everything = [*found.categories.tolist(), *unheard]
+        return read_container(path, settings.kind, columns, everything)
+    return found
 
 
-def read_rankings(
+def read_container(
     path: Path, kind: str, columns: Sequence[str], categories: Sequence[str] | None
-) -> PartialRankings:
-    """Read partial rankings through their door.
+) -> Container:
+    """Read annotations through their door.
 
     Parameters
     ----------
     path : Path
         Table.
     kind : str
-        Only rankings can be read yet.
+        Rankings or labels; no other can be read yet.
     columns : sequence of str
         Renamings.
     categories : sequence of str or None
@@ -63,13 +72,19 @@ def read_rankings(
 
     Returns
     -------
-    PartialRankings
+    PartialRankings or Labels
         The annotations.
     """
-    if kind != "rankings":
-        raise ValueError(f"--kind {kind} cannot be read yet; this version reads rankings")
+    if kind not in ("rankings", "labels"):
+        raise ValueError(
+            f"--kind {kind} cannot be read yet; this version reads rankings and labels"
+        )
     frame = read_table(path, rename=_renamings(columns))
-    return PartialRankings.from_table(frame, categories=categories)
+    if kind == "rankings":
+        return PartialRankings.from_table(frame, categories=categories)
+    names = list(getattr(frame, "column_names", None) or frame.columns)
+    further = {role: role for role in ("count", "gold") if role in names}
+    return Labels.from_table(frame, categories=categories, **further)
 
 
 def labels_of(predictions: xr.DataArray) -> list[str]:

@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 
 from .. import __version__, evaluation, inference, models
 from ..evaluation import plots
-from ..models import PartialRankings
 from ..reports import Section, write_report
 from .fitting import draw, write_posterior
-from .reading import labels_of, read_annotations, read_predictions
+from .reading import Container, labels_of, read_annotations, read_predictions
 from .scoring import metric_named, scores
 from .screen import say
 from .settings import Settings
+from .truth import truth_sections
 
 __all__ = [
     "certainty_section",
@@ -52,17 +52,17 @@ def make_report(
         Folder of the report.
     """
     predicted = read_predictions(predictions, []) if predictions else None
-    rankings = read_annotations(
+    data = read_annotations(
         annotations, settings, columns, () if predicted is None else labels_of(predicted)
     )
-    trees = draw(rankings, settings)
+    trees = draw(data, settings)
     tree = trees[settings.reliabilities[0]]
     sections = [
-        Section("Data", rankings.report()),
+        Section("Data", data.report()),
         _model_section(settings, tree),
         convergence_section(tree),
-        *certainty_section(tree, rankings),
-        strips_section(tree, rankings),
+        *(truth_sections if _is_of_raters(tree) else certainty_section)(tree, data),
+        strips_section(tree, data),
     ]
     if predicted is not None:
         sections.append(metric_section(tree, predicted, settings.seed))
@@ -70,21 +70,25 @@ def make_report(
             sections.append(_sweep_section(trees, predicted, settings.seed))
     sections.append(citation_section(settings.model))
     write_posterior(tree, out / "posterior.nc")
-    summary = (
-        f"{len(rankings.items)} items, {len(rankings.raters)} raters, {len(rankings)} annotations."
-    )
+    summary = f"{len(data.items)} items, {len(data.raters)} raters, {len(data)} annotations."
     say(inference.diagnose(tree).attrs["verdict"])
     say(
         f"wrote {write_report(out, 'What the raters said, and how sure that makes us', summary, sections)}"
     )
 
 
+def _is_of_raters(tree: xr.DataTree) -> bool:
+    """Tell whether plausibilities are probabilities of one true category, as in Dawid-Skene."""
+    return "prevalence" in tree["posterior"]
+
+
 def _model_section(settings: Settings, tree: xr.DataTree) -> Section:
     """Say what was believed and how it was drawn."""
     entry = models.catalog[settings.model]
+    trust = f"Reliability {settings.reliabilities[0]:g}. " if settings.has_reliability else ""
     others = ", ".join(f"{name} = {value}" for name, value in settings.priors.items())
     text = (
-        f"{entry.summary}. Reliability {settings.reliabilities[0]:g}{', ' + others if others else ''}; drawn by "
+        f"{entry.summary}. {trust}{others if others else 'Default priors'}; drawn by "
         f"{tree.attrs['method']} in {tree.attrs['seconds']:.1f} seconds, seed {tree.attrs['seed']}."
     )
     return Section("Model", text)
@@ -119,14 +123,14 @@ def convergence_section(tree: xr.DataTree) -> Section:
     )
 
 
-def certainty_section(tree: xr.DataTree, rankings: PartialRankings) -> list[Section]:
+def certainty_section(tree: xr.DataTree, data: Container) -> list[Section]:
     """Return how sure the annotations make us of the truth, over all items and item by item.
 
     Parameters
     ----------
     tree : DataTree
         Posterior.
-    rankings : PartialRankings
+    data : PartialRankings or Labels
         The annotations.
 
     Returns
@@ -138,11 +142,11 @@ def certainty_section(tree: xr.DataTree, rankings: PartialRankings) -> list[Sect
         f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)
     }
     labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
-    annotations = np.bincount(rankings.annotation_item, minlength=len(rankings.items))
+    annotations = np.bincount(data.annotation_item, minlength=len(data.items))
     first = tops["top 1"].to_numpy()
     rows = [
         {
-            "item": str(rankings.items[i]),
+            "item": str(data.items[i]),
             "annotations": int(annotations[i]),
             "most plausible": str(labels["label"].to_numpy()[i, 0, 0]),
             **{f"certainty {name}": float(values.to_numpy()[i]) for name, values in tops.items()},
@@ -158,14 +162,14 @@ def certainty_section(tree: xr.DataTree, rankings: PartialRankings) -> list[Sect
     return [Section("Certainty", text, [figure], rows, "certainty")]
 
 
-def strips_section(tree: xr.DataTree, rankings: PartialRankings) -> Section:
+def strips_section(tree: xr.DataTree, data: Container) -> Section:
     """Return pictures of the least certain items.
 
     Parameters
     ----------
     tree : DataTree
         Posterior.
-    rankings : PartialRankings
+    data : PartialRankings or Labels
         The annotations, for the point estimates.
 
     Returns
@@ -173,18 +177,25 @@ def strips_section(tree: xr.DataTree, rankings: PartialRankings) -> Section:
     Section
         Strips.
     """
-    certainty = evaluation.annotation_certainty(tree, random_seed=1)
+    if _is_of_raters(tree):
+        certainty = evaluation.truth_certainty(tree)["certainty"]
+    else:
+        certainty = evaluation.annotation_certainty(tree, random_seed=1)
     items = certainty["item"].to_numpy()[
         np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]
     ]
-    point = {
-        "IRN": inference.irn(rankings),
-        "maximum likelihood": inference.plackett_luce_mle(rankings)["plausibility"],
-    }
+    if isinstance(data, models.PartialRankings):
+        nobody = " OTHER is what nobody ranked."
+        point = {
+            "IRN": inference.irn(data),
+            "maximum likelihood": inference.plackett_luce_mle(data)["plausibility"],
+        }
+    else:
+        nobody, point = "", {"vote": inference.majority_vote(data)["plausibility"].fillna(0)}
     figure = plots.plausibility_strips(tree, items.tolist(), point=point)
     text = (
-        "The least certain items: median, 50 % and 90 % intervals of the plausibilities, with two point estimates. OTHER is what "
-        "nobody ranked."
+        "The least certain items: median, 50 % and 90 % intervals of the plausibilities, with "
+        f"{' and '.join(point)} as point estimates.{nobody}"
     )
     return Section("Plausibilities", text, [figure])
 

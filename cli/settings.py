@@ -7,6 +7,16 @@ from typing import Any
 __all__ = ["Settings"]
 
 
+DEFAULT_MODEL = {"rankings": "plackett_luce", "labels": "dawid_skene"}
+DEFAULT_RELIABILITY = {"plackett_luce": "3", "prirn": "3", "tempered_plackett_luce": "3"}
+OPTIONS = {
+    "plackett_luce": {"reliability", "concentration", "unranked"},
+    "tempered_plackett_luce": {"reliability", "concentration", "unranked"},
+    "prirn": {"reliability", "tie_weight"},
+    "dirichlet": {"reliability", "concentration"},
+}
+
+
 @dataclass(frozen=True)
 class Settings:
     """Model, priors and sampler of a fit.
@@ -16,7 +26,7 @@ class Settings:
     kind, model : str
         Kind of annotation and name of the model.
     reliabilities : tuple of float
-        Trust in the raters; the first is reported in full.
+        Trust in the raters; the first is reported in full. One, and without meaning, where the model has none.
     priors : dict
         Further arguments of the builder.
     draws, chains, seed : int
@@ -36,12 +46,14 @@ class Settings:
 
     @classmethod
     def of(
-        cls, kind: str, model: str, reliability: str, concentration: float | None, unranked: str | None,
-        tie_weight: str | None, draws: int, chains: int, seed: int, categories: Path | None,
+        cls, kind: str, model: str | None, reliability: str | None, concentration: float | None,
+        unranked: str | None, tie_weight: str | None, draws: int, chains: int, seed: int,
+        categories: Path | None,
     ) -> "Settings":  # fmt: skip
         """Check the options against the catalog."""
         from ..models import catalog
 
+        model = model or DEFAULT_MODEL.get(kind, "")
         if model not in catalog:
             raise ValueError(
                 f"--model {model}: there is no such model; the catalog has {', '.join(catalog)}"
@@ -50,12 +62,19 @@ class Settings:
             raise ValueError(f"--model {model} is a model of {catalog[model].data}, not of {kind}")
         priors = {"concentration": concentration, "unranked": unranked, "tie_weight": tie_weight}
         given = {name: value for name, value in priors.items() if value is not None}
-        takes = {"tie_weight"} if model == "prirn" else {"concentration", "unranked"}
-        if wrong := sorted(set(given) - takes):
+        takes = OPTIONS.get(model, set())
+        asked = {*given, *(["reliability"] if reliability is not None else [])}
+        if wrong := sorted(asked - takes):
             raise ValueError(
                 f"--{wrong[0].replace('_', '-')} is not an option of the model {model}"
             )
-        return cls(kind, model, _numbers(reliability), draws, chains, seed, categories, given)
+        trust = _numbers(reliability or DEFAULT_RELIABILITY.get(model, "1"))
+        return cls(kind, model, trust, draws, chains, seed, categories, given)
+
+    @property
+    def has_reliability(self) -> bool:
+        """Whether the model weighs its raters by a reliability that is given."""
+        return "reliability" in OPTIONS.get(self.model, set())
 
 
 def _numbers(text: str) -> tuple[float, ...]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from raterzoo import models
 from raterzoo.cli.app import app
@@ -116,7 +117,7 @@ def test_columns_are_renamed(tmp_path):
     ("arguments", "message"),
     [
         (["check", "nowhere.csv"], "nowhere.csv"),
-        (["check", "{annotations}", "--kind", "labels"], "labels cannot be read yet"),
+        (["check", "{annotations}", "--kind", "scores"], "scores cannot be read yet"),
         (["check", "{predictions}"], "rater"),
         (["fit", "{annotations}", "-o", "x.csv"], "name a .nc or a .zarr file"),
         (["fit", "{annotations}", "-o", "x.nc", "--model", "nonsense"], "no such model"),
@@ -194,3 +195,61 @@ def test_fetch_without_a_network_names_the_file_to_put_in_place(monkeypatch, tmp
         and "by hand" in result.output
         and "dermatology_selectors.json" in result.output
     )
+
+
+@pytest.fixture
+def votes(tmp_path):
+    rng = np.random.default_rng(5)
+    truth, item = rng.integers(0, 2, 30), np.repeat(np.arange(30), 4)
+    label = np.where(rng.random(120) < 0.8, truth[item], 1 - truth[item])
+    table = {
+        "item": [f"item {i}" for i in item],
+        "rater": [f"rater {r}" for r in np.tile(np.arange(4), 30)],
+        "label": np.array(["no", "yes"])[label],
+        "gold": np.where(item < 3, np.array(["no", "yes"])[truth[item]], ""),
+    }
+    return write(tmp_path / "votes.csv", table)
+
+
+def test_labels_from_table_to_report(votes, tmp_path):
+    result = run("check", votes, "--kind", "labels")
+    assert result.exit_code == 0 and "3 with a known truth" in result.output
+    items = {"item": [f"item {i}" for i in range(30)], "category": ["no"] * 30, "rank": [1] * 30}
+    predictions = write(tmp_path / "predictions.csv", items)
+    posterior = tmp_path / "posterior.nc"
+    result = run("fit", votes, "--kind", "labels", "-o", posterior)
+    assert result.exit_code == 0 and "converged" in result.output, result.output
+    result = run("evaluate", posterior, predictions, "--metric", "top-1-accuracy")
+    assert result.exit_code == 0 and "97.5 %" in result.output, result.output
+    for model, files in (
+        ("dawid_skene", {"raters.csv"}),
+        ("multinomial", set()),
+        ("dirichlet", set()),
+    ):
+        out = tmp_path / model
+        result = run(
+            "report", votes, predictions, "--kind", "labels", "--model", model, "--out", out
+        )
+        assert result.exit_code == 0, result.output
+        found = {p.name for p in out.iterdir()}
+        assert (
+            found
+            == {"report.html", "posterior.nc", "certainty.csv", "convergence.csv", "metrics.csv"}
+            | files
+        )
+        page = (out / "report.html").read_text()
+        assert ("<h2>Raters</h2>" in page) == bool(files)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "plackett_luce"], "plackett_luce is a model of rankings, not of labels"),
+        (["--reliability", "2"], "--reliability is not an option of the model dawid_skene"),
+        (["--concentration", "2"], "--concentration is not an option of the model dawid_skene"),
+        (["--column", "label=nothing"], "there is no column 'nothing' to rename"),
+    ],
+)
+def test_wrong_options_for_labels(votes, tmp_path, options, message):
+    result = run("fit", votes, *options, "--kind", "labels", "-o", tmp_path / "p.nc")
+    assert result.exit_code == 2 and message in " ".join(result.output.split()), result.output

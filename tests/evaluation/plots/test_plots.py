@@ -94,3 +94,31 @@ def test_labels_are_not_mathematics():
     for figure in (strips, triangle):
         figure.canvas.draw()
         assert figure.axes[0].get_title("left" if figure is strips else "center") == r"\$i\$1"
+
+
+def raters(n):
+    draws = np.random.default_rng(2).beta(np.arange(1, n + 1), 3.0, (2, 50, n))
+    names = [f"$r{k}" for k in range(n)]
+    return xr.DataArray(draws, {"rater": names}, ("chain", "draw", "rater"), name="accuracy")
+
+
+@pytest.mark.parametrize("n", [1, 5, 60])
+def test_forest_has_the_best_rater_on_top(n):
+    figure = plots.rater_forest(raters(n))
+    ax = figure.axes[0]
+    medians = np.median(raters(n).to_numpy().reshape(-1, n), axis=0)
+    assert ax.get_yticklabels()[-1].get_text() == rf"\$r{medians.argmax()}"
+    assert ax.get_yticklabels()[0].get_text() == rf"\$r{medians.argmin()}"
+    assert len(ax.get_yticks()) == min(n, 40)
+    assert ax.get_xlabel() == "accuracy"
+
+
+def test_confusion_matrices_show_their_intervals():
+    values = np.random.default_rng(3).dirichlet([1.0, 2.0], (7, 2))
+    coords = {"rater": list("abcdefg"), "category": ["x", "y"], "label": ["x", "y"]}
+    mean = xr.DataArray(values, coords, ("rater", "category", "label"))
+    figure = plots.confusion_matrices(xr.Dataset({"mean": mean, "lower": mean / 2, "upper": mean}))
+    assert len(figure.axes) == 6
+    texts = [t.get_text() for t in figure.axes[1].texts]
+    assert texts[2].startswith(f"{values[1, 1, 0]:.2f}")
+    figure.canvas.draw()

@@ -1,0 +1,79 @@
+"""The parts of a report on labels: how certain the true categories are, and what each rater is worth."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from .. import evaluation
+from ..evaluation import plots
+from ..reports import Section
+from .reading import Container
+
+__all__ = ["truth_sections"]
+
+
+def truth_sections(tree: xr.DataTree, data: Container) -> list[Section]:
+    """Return the certainty of the true categories, and the raters, best first.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior of a model of labels.
+    data : Labels
+        The annotations.
+
+    Returns
+    -------
+    list of Section
+        Certainty; raters, where the model tells them apart.
+    """
+    truth = evaluation.truth_certainty(tree)
+    certainty = truth["certainty"].to_numpy()
+    answers = np.bincount(data.annotation_item, minlength=len(data.items))
+    rows = [
+        {
+            "item": str(data.items[i]),
+            "annotations": int(answers[i]),
+            "most probable": str(truth["label"].to_numpy()[i]),
+            "certainty": float(certainty[i]),
+        }
+        for i in np.argsort(certainty, kind="stable")
+    ]
+    text = (
+        f"The certainty of an item is the posterior probability of its most probable true category. It is below .99 for "
+        f"{(certainty < 0.99).mean():.0%} of the items; {certainty.mean():.3f} on average. The least certain items come first."
+    )
+    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    plots.sorted_certainty(truth["certainty"], ax=figure.add_subplot())
+    sections = [Section("Certainty", text, [figure], rows, "certainty")]
+    if "rater" in tree["posterior"]["confusion"].dims:
+        sections.append(_raters_section(tree))
+    return sections
+
+
+def _raters_section(tree: xr.DataTree) -> Section:
+    """Return what each rater's label is worth, with 90 % intervals."""
+    quality = evaluation.rater_quality(tree)
+    mean = quality["information"].mean(("chain", "draw")).to_numpy()
+    bounds = {
+        name: quality[name].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
+        for name in ("information", "accuracy")
+    }
+    rows = [
+        {
+            "rater": str(quality["rater"].to_numpy()[r]),
+            "information (bits)": float(mean[r]),
+            "5 %": float(bounds["information"][0, r]),
+            "95 %": float(bounds["information"][1, r]),
+            "accuracy": float(quality["accuracy"].mean(("chain", "draw"))[r]),
+            "5 % ": float(bounds["accuracy"][0, r]),
+            "95 % ": float(bounds["accuracy"][1, r]),
+        }
+        for r in np.argsort(-mean, kind="stable")
+    ]
+    text = (
+        "Information is how many bits one label of the rater says about the truth; accuracy how often it is the truth. A rater "
+        "who always confuses two categories has no accuracy, but all information."
+    )
+    figure = plots.rater_forest(quality["information"], label="information in bits")
+    return Section("Raters", text, [figure], rows, "raters")
