@@ -61,7 +61,7 @@ def make_report(
         Section("Data", data.report()),
         _model_section(settings, tree),
         convergence_section(tree),
-        *(truth_sections if _is_of_raters(tree) else certainty_section)(tree, data),
+        *_certainty_sections(tree, data),
         strips_section(tree, data),
     ]
     if predicted is not None:
@@ -80,6 +80,13 @@ def make_report(
 def _is_of_raters(tree: xr.DataTree) -> bool:
     """Tell whether plausibilities are probabilities of one true category, as in Dawid-Skene."""
     return "prevalence" in tree["posterior"]
+
+
+def _certainty_sections(tree: xr.DataTree, data: Container) -> list[Section]:
+    """Return how certain the truth is: one category, or the plausibilities themselves."""
+    if isinstance(data, models.Labels) and _is_of_raters(tree):
+        return truth_sections(tree, data)
+    return certainty_section(tree, data)
 
 
 def _model_section(settings: Settings, tree: xr.DataTree) -> Section:
@@ -143,6 +150,8 @@ def certainty_section(tree: xr.DataTree, data: Container) -> list[Section]:
     }
     labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
     annotations = np.bincount(data.annotation_item, minlength=len(data.items))
+    if isinstance(data, models.Labels):
+        annotations = data.counts.sum(axis=1)
     first = tops["top 1"].to_numpy()
     rows = [
         {

@@ -6,13 +6,13 @@ from matplotlib.figure import Figure
 
 from .. import evaluation
 from ..evaluation import plots
+from ..models import Labels
 from ..reports import Section
-from .reading import Container
 
 __all__ = ["truth_sections"]
 
 
-def truth_sections(tree: xr.DataTree, data: Container) -> list[Section]:
+def truth_sections(tree: xr.DataTree, data: Labels) -> list[Section]:
     """Return the certainty of the true categories, and the raters, best first.
 
     Parameters
@@ -29,11 +29,11 @@ def truth_sections(tree: xr.DataTree, data: Container) -> list[Section]:
     """
     truth = evaluation.truth_certainty(tree)
     certainty = truth["certainty"].to_numpy()
-    answers = np.bincount(data.annotation_item, minlength=len(data.items))
+    answers = data.counts.sum(axis=1)
     rows = [
         {
             "item": str(data.items[i]),
-            "annotations": int(answers[i]),
+            "answers": int(answers[i]),
             "most probable": str(truth["label"].to_numpy()[i]),
             "certainty": float(certainty[i]),
         }

@@ -7,16 +7,18 @@ from ..._exports import lazy_exports
 if TYPE_CHECKING:
     from .dermatology import differential_diagnoses as differential_diagnoses
     from .plackett_luce_rankings import rankings as rankings
+    from .rater_labels import labels as labels
     from .simulated import Simulated as Simulated
     from .three_classes import three_class_toy as three_class_toy
 
-__all__ = ["Simulated", "differential_diagnoses", "rankings", "three_class_toy"]
+__all__ = ["Simulated", "differential_diagnoses", "labels", "rankings", "three_class_toy"]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "Simulated": ".simulated",
         "differential_diagnoses": ".dermatology",
+        "labels": ".rater_labels",
         "rankings": ".plackett_luce_rankings",
         "three_class_toy": ".three_classes",
     },

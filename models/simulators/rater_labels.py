@@ -1,0 +1,132 @@
+"""Labels of simulated raters: one generative program for each model of labels.
+
+    T_i ~ Categorical(p),   y_a ~ Categorical(pi[rater_a, T_item(a)])
+
+with p ~ Dirichlet(prevalence_concentration) and confusion matrices pi by the model:
+
+dawid_skene                 rows ~ Dirichlet, 4.8 on the diagonal and 8 in all
+multinomial                 the same, one matrix for all raters
+one_coin                    ability ~ Beta(4, 2) of each rater, other labels alike
+class_conditional           ability ~ Beta(4, 2) of each rater and category, other labels alike
+hierarchical_dawid_skene    log odds ~ Normal(zeta, Omega), zeta ~ Normal(2 on the diagonal, 1), Omega ~ HalfNormal(1)
+dirichlet                   no truth: labels ~ Categorical(lambda_i), lambda_i ~ Dirichlet(prevalence_concentration)
+
+References
+----------
+Dawid and Skene (1979), doi:10.2307/2346806. Paun et al. (2018), doi:10.1162/tacl_a_00040, section 3.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from ..data.labels import Labels
+from .simulated import Simulated
+
+__all__ = ["LabelModel", "labels"]
+
+LabelModel = Literal[
+    "dawid_skene",
+    "multinomial",
+    "one_coin",
+    "class_conditional",
+    "hierarchical_dawid_skene",
+    "dirichlet",
+]
+
+ROW_TOTAL, ROW_DIAGONAL = 8.0, 4.8
+RIGHT, WRONG = 4.0, 2.0
+
+
+def labels(
+    *,
+    model: LabelModel = "dawid_skene",
+    items: int = 100,
+    raters: int = 10,
+    categories: int = 3,
+    answers: int = 3,
+    prevalence_concentration: float = 1.0,
+    gold: float = 0.0,
+    random_seed: int | np.random.Generator | None = None,
+) -> Simulated[Labels]:
+    """Simulate labels with the truth behind them.
+
+    Parameters
+    ----------
+    model : str
+        Generative law, by the name of the model that inverts it.
+    items, raters, categories : int
+        How many.
+    answers : int
+        Answers to each item, by as many different raters where there are enough.
+    prevalence_concentration : float
+        Dirichlet concentration of the prevalence; of the plausibilities under "dirichlet".
+    gold : float
+        Share of items whose true category is told.
+    random_seed : int or numpy.random.Generator, optional
+        Source of randomness.
+
+    Returns
+    -------
+    Simulated
+        ``data``: Labels with integer ids; ``truth``: ``prevalence`` (category), ``confusion`` (rater, category, label) and
+        ``true_category`` (item), or ``plausibility`` (item, category) under "dirichlet"; raters are rows as in ``data.raters``
+        before those without an answer went.
+
+    Raises
+    ------
+    ValueError
+        If the model is unknown, or a number is out of range.
+    """
+    for name, value, least in (
+        ("items", items, 1), ("raters", raters, 1), ("categories", categories, 2), ("answers", answers, 1),
+    ):  # fmt: skip
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name}={value!r} must be a whole number from {least}")
+    if not 0 <= gold <= 1:
+        raise ValueError(f"gold={gold!r} must be a share from 0 to 1")
+    rng = np.random.default_rng(random_seed)
+    item = np.repeat(np.arange(items), answers)
+    rater = np.concatenate([_who(rng, raters, answers) for _ in range(items)])
+    alpha = np.full(categories, prevalence_concentration)
+    if model == "dirichlet":
+        truth = {"plausibility": rng.dirichlet(alpha, items)}
+        law = truth["plausibility"][item]
+    else:
+        prevalence = rng.dirichlet(alpha)
+        confusion = _confusion(rng, model, raters, categories)
+        true_category = rng.choice(categories, items, p=prevalence)
+        truth = {"prevalence": prevalence, "confusion": confusion, "true_category": true_category}
+        law = confusion[rater, true_category[item]]
+    label = (law.cumsum(axis=1)[:, :-1] < rng.random((len(item), 1))).sum(axis=1)
+    table = {"item": item, "rater": rater, "label": label}
+    if gold and model != "dirichlet":
+        told = rng.random(items) < gold
+        table["gold"] = [int(truth["true_category"][i]) if told[i] else None for i in item]
+    known = "gold" if "gold" in table else None
+    return Simulated(Labels.from_table(table, gold=known, categories=range(categories)), truth)
+
+
+def _who(rng: np.random.Generator, raters: int, answers: int) -> np.ndarray:
+    """Draw who answers an item: different raters, and again from the first when there are too few."""
+    rounds = -(-answers // raters)
+    return np.concatenate([rng.permutation(raters) for _ in range(rounds)])[:answers]
+
+
+def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.ndarray:
+    """Draw the confusion matrices of all raters."""
+    diagonal = np.eye(n, dtype=bool)
+    if model in ("dawid_skene", "multinomial"):
+        shape = np.where(diagonal, ROW_DIAGONAL, (ROW_TOTAL - ROW_DIAGONAL) / (n - 1))
+        drawn = rng.standard_gamma(np.broadcast_to(shape, (raters, n, n)))
+        drawn /= drawn.sum(axis=2, keepdims=True)
+        return np.repeat(drawn[:1], raters, axis=0) if model == "multinomial" else drawn
+    if model in ("one_coin", "class_conditional"):
+        size = (raters, 1 if model == "one_coin" else n, 1)
+        ability = rng.beta(RIGHT, WRONG, size)
+        return np.where(diagonal, ability, (1 - ability) / (n - 1))
+    if model == "hierarchical_dawid_skene":
+        mean = rng.normal(2.0 * diagonal, 1.0)
+        odds = np.exp(rng.normal(mean, np.abs(rng.standard_normal((n, n))), (raters, n, n)))
+        return odds / odds.sum(axis=2, keepdims=True)
+    raise ValueError(f"model={model!r} is not one of {', '.join(LabelModel.__args__)}")
