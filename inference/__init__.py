@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .point.irn import irn as irn
     from .point.majority_vote import majority_vote as majority_vote
     from .point.plackett_luce_mle import plackett_luce_mle as plackett_luce_mle
+    from .relabelling import relabel as relabel
     from .sampling import sample as sample
     from .steps.worth_gibbs import WorthGibbs as WorthGibbs
     from .sweeping import sweep as sweep
@@ -27,6 +28,7 @@ __all__ = [
     "label",
     "majority_vote",
     "plackett_luce_mle",
+    "relabel",
     "sample",
     "sweep",
 ]
@@ -43,6 +45,7 @@ __getattr__, __dir__ = lazy_exports(
         "label": ".labelling",
         "majority_vote": ".point.majority_vote",
         "plackett_luce_mle": ".point.plackett_luce_mle",
+        "relabel": ".relabelling",
         "sample": ".sampling",
         "sweep": ".sweeping",
     },

@@ -16,6 +16,7 @@ import xarray as xr
 from .judgement import verdict
 from .kernels.mixing import measure_mixing
 from .kernels.order import normal_scores
+from .relabelling import switched
 
 __all__ = ["ConvergenceWarning", "diagnose", "mixing_of", "warn_unless_converged"]
 
@@ -66,6 +67,8 @@ def diagnose(
         with ``elements``, how many those are, ``constant``, how many never moved, and ``failed``,
         how many missed a gate. The same with dim ``element`` and prefix ``element_`` for every
         element of the other variables. ``divergences`` and ``e_bfmi`` (chain) after NUTS.
+        ``switched`` (chain) of confusion matrices: the share of draws in which raters would be right
+        more often under other names of the categories.
         Attributes: ``verdict``, one readable line; ``converged``, 1 or 0; ``chains``, ``draws``,
         ``exact``; ``r_hat`` and ``ess``, the gates.
 
@@ -92,7 +95,8 @@ def diagnose(
         draws = variable.transpose("chain", "draw", ...)
         has_items = "item" in draws.coords or "item" in draws.dims
         (with_items if has_items else others)[name] = draws, _judged(draws, r_hat, ess, threads)
-    diagnosis = xr.Dataset(_by_item(with_items) | _by_element(others) | _nuts(tree))
+    found = _by_item(with_items) | _by_element(others) | _nuts(tree) | _switching(posterior)
+    diagnosis = xr.Dataset(found)
     diagnosis.attrs = {
         "chains": posterior.sizes["chain"],
         "draws": posterior.sizes["draw"],
@@ -243,6 +247,13 @@ def _element_names(draws: xr.DataArray) -> Iterable[str]:
     labels = [draws[dim].to_numpy() for dim in draws.dims[2:]]
     for label in product(*labels):
         yield f"{draws.name}[{', '.join(map(str, label))}]" if label else str(draws.name)
+
+
+def _switching(posterior: xr.Dataset) -> dict[str, xr.DataArray]:
+    """Measure label switching, where there are confusion matrices."""
+    if not {"category", "label"} <= set(posterior.dims) or "confusion" not in posterior:
+        return {}
+    return {"switched": switched(posterior["confusion"])}
 
 
 def _nuts(tree: xr.DataTree) -> dict[str, xr.DataArray]:

@@ -6,6 +6,7 @@ import xarray as xr
 __all__ = ["verdict"]
 
 LOWEST_E_BFMI = 0.3
+RARELY = 0.05  # share of draws with other names of the categories that needs no mention
 
 
 def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
@@ -40,9 +41,27 @@ def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
         lowest = float(diagnosis["e_bfmi"].min())
         if not lowest >= LOWEST_E_BFMI:
             complaints.append(f"E-BFMI {lowest:.2f} is below {LOWEST_E_BFMI}")
+    switching = _switching(diagnosis)
     if complaints:
-        return False, "NOT converged: " + "; ".join(complaints)
-    return True, _praise(diagnosis)
+        return False, "NOT converged: " + "; ".join([*complaints, *switching])
+    return True, "; ".join([_praise(diagnosis), *switching])
+
+
+def _switching(diagnosis: xr.Dataset) -> list[str]:
+    """Say that categories change their names within a chain or between chains."""
+    if "switched" not in diagnosis:
+        return []
+    share = diagnosis["switched"].to_numpy()
+    if not (share > RARELY).any():
+        return []
+    chains = ", ".join(
+        f"chain {chain} ({share[chain]:.0%} of the draws)"
+        for chain in np.flatnonzero(share > RARELY)
+    )
+    return [
+        f"label switching in {chains}: raters would be right more often under other names of the "
+        "categories; give a prior that favours the diagonal, or see inference.relabel"
+    ]
 
 
 def _failed_items(diagnosis: xr.Dataset, listed: int) -> list[str]:
