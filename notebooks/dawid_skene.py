@@ -168,7 +168,10 @@ with warnings.catch_warnings():
 # %%
 with model:
     replicates = pm.sample_posterior_predictive(
-        tree.isel(draw=slice(0, 200)), random_seed=SEED, progressbar=False
+        tree.isel(draw=slice(0, 200)),
+        freeze_vars=["prevalence", "confusion"],  # PyMC asks, as trees name categories by text
+        random_seed=SEED,
+        progressbar=False,
     )
 drawn = replicates["posterior_predictive"]["observed_label"].stack(sample=("chain", "draw"))
 item = tree["constant_data"]["annotation_item"].to_numpy()

@@ -76,7 +76,7 @@ def ascend(
     answers, weight, _ = patterns
     alpha, beta = prior
     sweeps = answer_sweeps(len(alpha))
-    categories, counts = weight @ plausibility, np.empty(beta.shape)
+    categories, counts = (weight[:, None] * plausibility).sum(axis=0), np.empty(beta.shape)
     sweeps.counts(plausibility, weight, answers, counts)
     prevalence, table = np.empty(len(alpha)), np.empty(beta.shape)
     trace, log_likelihood, converged = [], -np.inf, False

@@ -34,6 +34,7 @@ __all__ = [
 UNKNOWN = -1  # the true category of an item without gold label
 ANY = 0  # number of categories not known at compile time
 SMALL, RESCALE, LOG_RESCALE = 1e-100, 2.0**500, 500 * math.log(2)
+CHECKED_EVERY = 8  # answers, after which a product is rescaled if it has become small
 
 
 class Answers(NamedTuple):
@@ -140,10 +141,18 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
         categories[:] = 0.0
         counts[:] = 0.0
         p = np.empty(n)
-        total = 0.0
+        total, product = 0.0, 1.0  # a logarithm for many items, where each counts once
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
-            total += weight[i] * item_log_p(prevalence, table, code, span, known[i], p, n)
+            mass, shift = _item_mass(prevalence, table, code, span, known[i], p, n)
+            total += weight[i] * shift
+            if weight[i] == 1.0:
+                product *= mass
+                if not product > SMALL:
+                    total += math.log(product)
+                    product = 1.0
+            else:
+                total += weight[i] * math.log(mass)
             for j in range(n):
                 p[j] *= weight[i]
                 categories[j] += p[j]
@@ -151,6 +160,7 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
                 row = code[a]
                 for j in range(n):
                     counts[row, j] += p[j]
+        total += math.log(product)
         if total != total:
             total = _both_in_logs(prevalence, table, answers, weight, expected)
         return total
@@ -180,19 +190,28 @@ def item_log_p(prevalence, table, code, span, known, p, n):
     float
         log p; NaN, and p NaN, where products of probabilities leave the range of doubles: see `item_log_p_in_logs`.
     """
+    mass, shift = _item_mass(prevalence, table, code, span, known, p, n)
+    return math.log(mass) + shift
+
+
+@nb.njit(error_model="numpy", inline="always")
+def _item_mass(prevalence, table, code, span, known, p, n):
+    """Do that, and return p of the answers as a factor and the log of another one."""
     shift = 0.0
     for j in range(n):
         p[j] = prevalence[j] if known < 0 or known == j else 0.0
     for a in range(span[0], span[1]):
         row = code[a]
-        total = 0.0
         for j in range(n):
             p[j] *= table[row, j]
-            total += p[j]
-        if total < SMALL:
+        if (a - span[0]) % CHECKED_EVERY == CHECKED_EVERY - 1:
+            total = 0.0
             for j in range(n):
-                p[j] *= RESCALE
-            shift -= LOG_RESCALE
+                total += p[j]
+            if total < SMALL:
+                for j in range(n):
+                    p[j] *= RESCALE
+                shift -= LOG_RESCALE
     total = 0.0
     for j in range(n):
         total += p[j]
@@ -200,7 +219,7 @@ def item_log_p(prevalence, table, code, span, known, p, n):
         total = np.nan
     for j in range(n):
         p[j] /= total
-    return math.log(total) + shift
+    return total, shift
 
 
 @nb.njit(error_model="numpy")

@@ -122,7 +122,7 @@ def test_columns_are_renamed(tmp_path):
         ("a.csv", (HEADER + ROWS).encode("utf-16"), "UTF-16"),
         ("a.csv", b"PAR1" + b"x" * 50, "Parquet"),
         ("a.csv", b"PK\x03\x04" + b"x" * 50, "spreadsheet"),
-        ("a.csv", gzip.compress(HEADER.encode()), "gzip"),
+        ("a.csv", gzip.compress(HEADER.encode(), mtime=0), "gzip"),
         ("a.csv", pickle.dumps(EXPECTED), "pickle"),
         ("a.jsonl", "", "the file is empty"),
         ("a.jsonl", JSON[:-5], "line 3: this is no JSON object on one line"),

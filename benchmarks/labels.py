@@ -1,0 +1,118 @@
+"""What label models cost: `python benchmarks/labels.py`; beside crowd-kit where it is installed.
+
+`uv run --with crowd-kit python benchmarks/labels.py` runs both in one process.
+"""
+
+import resource
+import time
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+from raterzoo import inference, models
+from raterzoo.inference.diagnostics import mixing_of
+from raterzoo.inference.kernels.label_ascent import ascend
+from raterzoo.inference.kernels.vote import vote_share
+from raterzoo.inference.label_chains import LabelPlan, draw_labels_model
+from raterzoo.inference.point.dawid_skene_em import _patterns, _pseudo_counts
+from raterzoo.inference.steps.label_reading import read_labels
+
+PEER = find_spec("crowdkit") is not None
+
+
+def simulated(answers: int, raters: int, categories: int = 5, each: int = 5) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    n_items = answers // each
+    truth, item = rng.integers(0, categories, n_items), np.repeat(np.arange(n_items), each)
+    guess = rng.integers(0, categories, answers)
+    label = np.where(rng.random(answers) < 0.6, truth[item], guess)
+    return pd.DataFrame({"item": item, "rater": rng.integers(0, raters, answers), "label": label})
+
+
+def timed(run: Callable[[], Any]) -> tuple[Any, float, float]:
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = run()
+    return result, time.process_time() - cpu, time.perf_counter() - wall
+
+
+def em(answers: int, raters: int, iterations: int, peer: bool) -> None:
+    frame = simulated(answers, raters)
+    labels, cpu, wall = timed(lambda: models.Labels.from_table(frame))
+    print(f"{answers:,} answers: table to codes        cpu {cpu:7.2f} s   wall {wall:7.2f} s")
+    patterns, pseudo = _patterns(labels), _pseudo_counts(labels, None)
+    start = vote_share(patterns.answers, len(labels.categories))
+    ascend(patterns, start, pseudo, 1, 0.0)  # compiles
+    run, cpu, wall = timed(lambda: ascend(patterns, start, pseudo, iterations, -np.inf))
+    print(
+        f"{answers:,} answers: {iterations} EM iterations      cpu {cpu:7.3f} s   wall {wall:7.3f} s   "
+        f"{1e3 * cpu / iterations:.3f} ms each, log-likelihood {run.log_likelihood:.4f}"
+    )
+    if peer and PEER:
+        from crowdkit.aggregation import DawidSkene
+
+        named = frame.rename(columns={"item": "task", "rater": "worker"})
+        theirs = DawidSkene(n_iter=iterations, tol=-np.inf)
+        _, their_cpu, their_wall = timed(lambda: theirs.fit(named))
+        print(
+            f"    crowd-kit, the same               cpu {their_cpu:7.3f} s   wall {their_wall:7.3f} s"
+        )
+        print(f"    ratio {their_cpu / cpu:.0f} in CPU time, {their_wall / wall:.0f} in wall time")
+
+
+def gradient() -> None:
+    model = models.dawid_skene(models.Labels.from_table(simulated(500_000, 1000)))
+    function = model.logp_dlogp_function(ravel_inputs=True)
+    function.set_extra_values({})
+    point = np.zeros(sum(v.size for v in model.initial_point().values()))
+    function(point)
+    best = min(timed(lambda: function(point))[2] for _ in range(20))
+    print(f"500,000 answers: logp + gradient in PyMC   {1e3 * best:7.2f} ms   limit 11 ms")
+
+
+def smallest_ess(*draws: np.ndarray) -> float:
+    flat = np.concatenate([d.reshape(*d.shape[:2], -1) for d in draws], axis=2)
+    return float(np.nanmin(mixing_of(np.ascontiguousarray(flat), None)[1]))
+
+
+def samplers(answers: int, raters: int, nuts: bool) -> None:
+    model = models.dawid_skene(models.Labels.from_table(simulated(answers, raters)))
+    read = read_labels(model)
+    for collapsed in (True, False):
+        plan = LabelPlan(4, 2000, 200, 1, 1, "float64", collapsed)
+        draw_labels_model(
+            read.answers, read.prior, 1, LabelPlan(1, 1, 1, 1, 1, "float64", collapsed)
+        )
+        draws, cpu, _ = timed(
+            lambda plan=plan: draw_labels_model(read.answers, read.prior, 1, plan)
+        )
+        rate = smallest_ess(draws.prevalence, draws.table) / cpu
+        kind = "collapsed" if collapsed else "plain"
+        print(f"{answers:,} answers: {kind} Gibbs   least ESS per CPU second {rate:10.0f}")
+    if nuts:
+        options = {"chains": 4, "cores": 1, "random_seed": 1, "progressbar": False}
+        with model, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pm.sample(10, tune=10, nuts_sampler="nutpie", **options)  # compiles
+            tree, cpu, _ = timed(
+                lambda: pm.sample(1000, tune=1000, nuts_sampler="nutpie", **options)
+            )
+        posterior = tree["posterior"]
+        drawn = (posterior[name].to_numpy() for name in ("prevalence", "confusion"))
+        print(
+            f"{answers:,} answers: nutpie   least ESS per CPU second {smallest_ess(*drawn) / cpu:10.1f}"
+        )
+
+
+if __name__ == "__main__":
+    em(315, 5, 1000, peer=True)
+    em(500_000, 1000, 30, peer=True)
+    em(5_000_000, 5000, 10, peer=False)
+    gradient()
+    samplers(315, 5, nuts=False)
+    samplers(5000, 50, nuts=True)
+    inference.dawid_skene_em(models.Labels.from_table(simulated(500, 5)), restarts=1, random_seed=1)
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
