@@ -194,14 +194,15 @@ assert 0.005 < below < 0.9999
 # ## People and language models as raters
 #
 # PandaLM's test set: three people and two language models say which of two answers is better, or
-# that neither is (0). Agreement beyond chance, and what a label of each is worth.
+# that neither is (0); 25 answers of one model could not be parsed and are missing. Agreement beyond
+# chance, and what a label of each is worth.
 
 # %%
 if folder:
     frame = pd.read_csv(Path(folder) / "pandalm_testset_labels.csv", dtype=str)
-    frame = frame.replace({"gpt35": {"Tie": "0"}})
+    frame = frame.replace({"gpt35": {"Tie": "0", "garbage": None}})
     raters = ["annotator1", "annotator2", "annotator3", "gpt35", "pandalm7b"]
-    judges = models.Labels.from_wide(frame, raters=raters, item="idx")
+    judges = models.Labels.from_wide(frame, raters=raters, item="idx", categories=["0", "1", "2"])
 else:
     judges = models.simulators.labels(items=300, raters=5, answers=5, random_seed=SEED).data
 panel = inference.sample(models.dawid_skene(judges), **QUIET)

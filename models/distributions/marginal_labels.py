@@ -32,7 +32,7 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
-from .answer_sweep import draw_labels
+from .drawn_labels import draw_labels
 from .label_op import label_logp
 
 if find_spec("jax"):

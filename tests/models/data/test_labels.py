@@ -164,7 +164,7 @@ def test_real_tables():
     panda = read("pandalm_testset_labels.csv", dtype=str)
     raters = ["annotator1", "annotator2", "annotator3", "gpt35", "pandalm7b"]
     panda = Labels.from_wide(
-        panda.replace({"gpt35": {"Tie": "0"}}),
+        panda.replace({"gpt35": {"Tie": "0", "garbage": None}}),
         raters=raters,
         item="idx",
         categories=["0", "1", "2"],

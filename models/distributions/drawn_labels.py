@@ -1,0 +1,47 @@
+"""Replicates of labels: true categories, and answers given them."""
+
+import numba as nb
+import numpy as np
+
+__all__ = ["draw_labels"]
+
+
+@nb.njit(cache=True, error_model="numpy")
+def draw_labels(
+    rng: np.random.Generator,
+    prevalence: np.ndarray,
+    confusion: np.ndarray,
+    of_item: tuple[np.ndarray, np.ndarray, np.ndarray],
+    label: np.ndarray,
+) -> None:
+    """Draw the true category of every item, and every answer given it.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    prevalence : ndarray, shape (category,)
+        Probability of each category.
+    confusion : ndarray, shape (rater, category, label)
+        Probability of each label.
+    of_item : tuple of ndarray of int, shapes (item + 1,), (answer,) and (item,)
+        First answer of every item, rater of every answer, and true category of gold items (-1 elsewhere).
+    label : ndarray of int, shape (answer,)
+        Overwritten with label codes.
+    """
+    start, rater, known = of_item
+    for i in range(len(known)):
+        truth = known[i] if known[i] >= 0 else _draw(rng, prevalence)
+        for a in range(start[i], start[i + 1]):
+            label[a] = _draw(rng, confusion[rater[a], truth])
+
+
+@nb.njit(error_model="numpy")
+def _draw(rng, p):
+    """Draw from a categorical law."""
+    left = rng.random()
+    for k in range(len(p) - 1):
+        left -= p[k]
+        if left < 0.0:
+            return k
+    return len(p) - 1
