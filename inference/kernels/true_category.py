@@ -12,6 +12,8 @@ Dawid and Skene (1979), equation 2.5, doi:10.2307/2346806. Liu (1994), The colla
 doi:10.1080/01621459.1994.10476829.
 """
 
+import math
+
 import numba as nb
 import numpy as np
 
@@ -20,6 +22,8 @@ from .confusion import ConfusionPrior
 from .random_stream import uniform
 
 __all__ = ["Truth", "draw_collapsed", "draw_true_categories", "recount"]
+
+SMALL = 1e-200  # a weight below it is put aside as its log
 
 Truth = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """True categories, shape (item,), and what they count: items of each category, shape (category,); labels, shape (rater * label,
@@ -116,7 +120,7 @@ def draw_collapsed(
     """
     category, items, labels, totals = truth
     n = len(items)
-    p, seen = np.empty(n), np.empty(n)
+    p, log_p, seen = np.empty(n), np.empty(n), np.empty(n)
     start, code, known = answers
     for i in range(len(category)):
         if known[i] >= 0:
@@ -124,24 +128,35 @@ def draw_collapsed(
         _count(answers, i, truth, -1)
         for j in range(n):
             p[j] = prior.prevalence[j] + items[j]
+            log_p[j] = 0.0
         rater, same = -1, 0
         for a in range(start[i], start[i + 1]):
             row = code[a]
             if row // n != rater:
                 rater, same = row // n, 0
                 seen[:] = 0
-            total = 0.0
             for j in range(n):
                 p[j] *= prior.confusion[row, j] + labels[row, j] + seen[row - rater * n]
                 p[j] /= row_total[rater, j] + totals[rater, j] + same
-                total += p[j]
+                if p[j] < SMALL:  # each by itself: later answers may favour it again
+                    log_p[j] += math.log(p[j])
+                    p[j] = 1.0
             seen[row - rater * n] += 1
             same += 1
-            if total < 1e-100:
-                for j in range(n):
-                    p[j] /= total
+        _share(p, log_p)
         category[i] = _draw(rng, p)
         _count(answers, i, truth, 1)
+
+
+@nb.njit(error_model="numpy", inline="always")
+def _share(p, log_p):
+    """Multiply weights by the factors whose logs were put aside, up to a common one."""
+    if log_p.min() < 0.0:
+        for j in range(len(p)):
+            log_p[j] += math.log(p[j])
+        largest = log_p.max()
+        for j in range(len(p)):
+            p[j] = math.exp(log_p[j] - largest)
 
 
 @nb.njit(error_model="numpy", inline="always")

@@ -5,7 +5,7 @@
 
 The same pass serves EM (expected counts), Gibbs sampling (p of the true category), and the Op (log p, and its gradient: the
 expected counts again). Products are taken of probabilities, not of logs, and rescaled before they underflow: three times
-faster and as exact. An item whose product still leaves the range of doubles is done again in logs.
+faster and as exact. An item of which a category leaves the range of doubles is done again in logs.
 
 References
 ----------
@@ -33,6 +33,7 @@ __all__ = [
 UNKNOWN = -1  # the true category of an item without gold label
 ANY = 0  # number of categories not known at compile time
 SMALL, RESCALE, LOG_RESCALE = 1e-100, 2.0**500, 500 * math.log(2)
+LOST = 1e-290  # a product below has lost digits, and would miss them if the others became as small
 CHECKED_EVERY = 8  # answers, after which a product is rescaled if it has become small
 
 
@@ -196,7 +197,7 @@ def item_log_p(prevalence, table, code, span, known, p, n):
 @nb.njit(error_model="numpy", inline="always")
 def _item_mass(prevalence, table, code, span, known, p, n):
     """Do that, and return p of the answers as a factor and the log of another one."""
-    shift = 0.0
+    shift, lost = 0.0, False
     for j in range(n):
         p[j] = prevalence[j] if known < 0 or known == j else 0.0
     for a in range(span[0], span[1]):
@@ -209,12 +210,14 @@ def _item_mass(prevalence, table, code, span, known, p, n):
                 total += p[j]
             if total < SMALL:
                 for j in range(n):
+                    if p[j] < LOST and (known < 0 or known == j):
+                        lost = True  # later answers may favour this category again
                     p[j] *= RESCALE
                 shift -= LOG_RESCALE
     total = 0.0
     for j in range(n):
         total += p[j]
-    if total < SMALL:
+    if lost or total < SMALL:
         total = np.nan
     for j in range(n):
         p[j] /= total

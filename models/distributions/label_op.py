@@ -18,7 +18,7 @@ from .answer_sweep import ANY, Answers, answer_sweeps
 
 __all__ = ["ExpectedAnswers", "LabelLogP", "label_logp"]
 
-KERNEL_VERSION = 1  # part of the cache key of compiled graphs: raise it when the kernel changes
+KERNEL_VERSION = 2  # part of the cache key of compiled graphs: raise it when the kernel changes
 
 
 def _cache_key(op: Op, n_categories: int) -> str:

@@ -70,6 +70,23 @@ def test_both_sweeps_draw_the_exact_posterior(collapsed):
     assert_rejects_twin(check_means, {name: twin[name] for name in own}, own)
 
 
+def test_collapsed_sweep_keeps_every_category_in_play():
+    """Two opposed raters who answer one item 2,000 times each leave it as open as the prior does."""
+    many = 2000
+    rater, label = np.repeat([0, 1], many), np.repeat([0, 1], many)
+    answers = Answers(np.array([0, 2 * many]), answer_codes(rater, label, 2), np.array([-1]))
+    # rows of huge concentration: the confusion matrices are all but known
+    beta = 1e12 * np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.1, 0.9]]])
+    table = np.ascontiguousarray(beta.swapaxes(1, 2)).reshape(-1, 2)
+    prior = ConfusionPrior(np.full(2, 50.0), table, ROWS)
+    for collapsed in (True, False):
+        plan = LabelPlan(4, 1000, 10, seed_of("odds"), dtype="float64", collapsed=collapsed)
+        draws = draw_labels_model(answers, prior, 1, plan)
+        z = mc_z(draws.prevalence[..., 0], 0.5)
+        assert abs(z) < bonferroni_threshold(1)
+        assert draws.prevalence[..., 0].std() < 0.1
+
+
 @cache
 def tree_of(name):
     return inference.sample(getattr(models, name)(LABELS), random_seed=3, dtype="float64", **QUIET)

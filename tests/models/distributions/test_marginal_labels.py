@@ -157,6 +157,18 @@ def test_five_thousand_answers_on_one_item(n_categories):
     )
 
 
+@pytest.mark.parametrize("n_categories", [0, 2])
+@pytest.mark.parametrize("many", [20, 250, 2500])
+def test_raters_at_odds_leave_an_item_open(many, n_categories):
+    """One rater after the other, as many answers each, opposed: every category is the less probable one for a while."""
+    confusion = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.1, 0.9]]])
+    rater, label = np.repeat([0, 1], many), np.repeat([0, 1], many)
+    design = (np.array([0, 2 * many]), rater, np.array([-1]), label)
+    log_p, plausibility = swept(np.array([0.5, 0.5]), confusion, *design, n_categories)
+    np.testing.assert_allclose(plausibility, [[0.5, 0.5]], rtol=1e-9)
+    assert log_p[0] == pytest.approx(many * np.log(0.9 * 0.2), rel=1e-12)
+
+
 def test_probabilities_beyond_the_range_of_doubles():
     """Two factors of 1e-200 leave the range of doubles in one step: the item is done again in logs."""
     confusion = np.array([[[1e-200, 1.0], [1e-220, 1.0]]])
