@@ -1,5 +1,7 @@
 """Pictures of raters: quality with intervals, and confusion matrices."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
@@ -44,14 +46,14 @@ def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
     return figure
 
 
-def confusion_matrices(intervals: xr.Dataset, raters: list | None = None) -> Figure:
+def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = None) -> Figure:
     """Draw confusion matrices with the interval of every entry.
 
     Parameters
     ----------
     intervals : Dataset
         ``mean``, ``lower`` and ``upper`` with dims rater, category, label, as `confusion_intervals` returns.
-    raters : list, optional
+    raters : sequence, optional
         Whose; the first six by default.
 
     Returns

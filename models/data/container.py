@@ -23,8 +23,6 @@ class Container:
         compared = [field.name for field in fields(self) if field.compare]  # type: ignore[arg-type]
         return all(_equal(getattr(self, name), getattr(other, name)) for name in compared)
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def _read_only(value: Any) -> Any:
     if isinstance(value, np.ndarray):
