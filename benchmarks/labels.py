@@ -19,7 +19,7 @@ from raterzoo.inference.kernels.label_ascent import ascend
 from raterzoo.inference.kernels.vote import vote_share
 from raterzoo.inference.label_chains import LabelPlan, draw_labels_model
 from raterzoo.inference.point.dawid_skene_em import _patterns, _pseudo_counts
-from raterzoo.inference.steps.label_reading import read_labels
+from raterzoo.inference.steps.label_reading import constant_prior, read_labels
 
 PEER = find_spec("crowdkit") is not None
 
@@ -81,14 +81,11 @@ def smallest_ess(*draws: np.ndarray) -> float:
 def samplers(answers: int, raters: int, nuts: bool) -> None:
     model = models.dawid_skene(models.Labels.from_table(simulated(answers, raters)))
     read = read_labels(model)
+    problem = (read.answers, constant_prior(model, read))
     for collapsed in (True, False):
         plan = LabelPlan(4, 2000, 200, 1, 1, "float64", collapsed)
-        draw_labels_model(
-            read.answers, read.prior, 1, LabelPlan(1, 1, 1, 1, 1, "float64", collapsed)
-        )
-        draws, cpu, _ = timed(
-            lambda plan=plan: draw_labels_model(read.answers, read.prior, 1, plan)
-        )
+        draw_labels_model(*problem, 1, LabelPlan(1, 1, 1, 1, 1, "float64", collapsed))  # compiles
+        draws, cpu, _ = timed(lambda plan=plan: draw_labels_model(*problem, 1, plan))
         rate = smallest_ess(draws.prevalence, draws.table) / cpu
         kind = "collapsed" if collapsed else "plain"
         print(f"{answers:,} answers: {kind} Gibbs   least ESS per CPU second {rate:10.0f}")

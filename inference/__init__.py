@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from .point.plackett_luce_mle import plackett_luce_mle as plackett_luce_mle
     from .relabelling import relabel as relabel
     from .sampling import sample as sample
+    from .steps.confusion_gibbs import ConfusionGibbs as ConfusionGibbs
     from .steps.worth_gibbs import WorthGibbs as WorthGibbs
     from .sweeping import sweep as sweep
 
 __all__ = [
+    "ConfusionGibbs",
     "ConvergenceWarning",
     "EstimateWarning",
     "WorthGibbs",
@@ -36,6 +38,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "ConfusionGibbs": ".steps.confusion_gibbs",
         "ConvergenceWarning": ".diagnostics",
         "EstimateWarning": ".point.dawid_skene_em",
         "WorthGibbs": ".steps.worth_gibbs",

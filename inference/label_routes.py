@@ -6,10 +6,15 @@ import xarray as xr
 from scipy.special import betaln, gammaln, xlogy
 
 from .groups import as_dataset
-from .kernels.confusion import COIN, ROWS
+from .kernels.confusion import COIN, ROWS, ConfusionPrior
 from .label_chains import LabelPlan, draw_labels_model, label_pilot
 from .plan import Draws
-from .steps.label_reading import LabelLikelihood, read_counted_labels, read_labels
+from .steps.label_reading import (
+    LabelStructure,
+    constant_prior,
+    read_counted_labels,
+    read_labels,
+)
 
 __all__ = ["draw_counted_labels", "draw_labels_with_gibbs"]
 
@@ -51,16 +56,16 @@ def _log_gamma(rng: np.random.Generator, shape: np.ndarray) -> np.ndarray:
 
 def draw_labels_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
     """Draw prevalence, confusion and plausibility by the compiled loop."""
-    likelihood = read_labels(model)
-    answers, prior = likelihood.answers, likelihood.prior
+    structure = read_labels(model)
+    answers, prior = structure.answers, constant_prior(model, structure)
     tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
     chains = LabelPlan(plan.chains, plan.draws, tune, plan.seed, plan.cores, plan.dtype)
     thin = label_pilot(answers, prior, chains) if plan.thin == "pilot" else int(plan.thin)
     drawn = draw_labels_model(answers, prior, thin, chains)
     n = len(prior.prevalence)
     confusion = drawn.table.reshape(plan.chains, plan.draws, -1, n, n).swapaxes(-1, -2)
-    skill = _skill(likelihood, confusion)
-    arrays = {"prevalence": drawn.prevalence, str(likelihood.skill.name): skill}
+    skill = structure.skill_of(confusion)
+    arrays = {"prevalence": drawn.prevalence, str(structure.skill.name): skill}
     if prior.kind != ROWS and "confusion" in model.named_vars:
         arrays["confusion"] = confusion
     if "plausibility" in model.named_vars:
@@ -74,23 +79,18 @@ def draw_labels_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset
     if plan.densities:
         name = model.observed_RVs[0].name
         groups["log_likelihood"] = xr.Dataset({name: ((*sample, "item"), drawn.log_p)})
-        groups["log_prior"] = _log_prior(model, likelihood, drawn.prevalence, skill)
+        groups["log_prior"] = _log_prior(model, structure, prior, (drawn.prevalence, skill))
     return groups
 
 
-def _skill(likelihood: LabelLikelihood, confusion: np.ndarray) -> np.ndarray:
-    """Return the draws of the free variable behind the confusion matrices."""
-    if likelihood.prior.kind == ROWS:
-        return confusion if likelihood.skill.type.ndim == 3 else confusion[:, :, 0]
-    ability = np.diagonal(confusion, axis1=-2, axis2=-1)
-    return ability[..., 0] if likelihood.prior.kind == COIN else ability
-
-
 def _log_prior(
-    model: pm.Model, likelihood: LabelLikelihood, prevalence: np.ndarray, skill: np.ndarray
+    model: pm.Model,
+    structure: LabelStructure,
+    prior: ConfusionPrior,
+    drawn: tuple[np.ndarray, np.ndarray],
 ) -> xr.Dataset:
     """Return the log prior density of each free variable, pointwise."""
-    prior = likelihood.prior
+    prevalence, skill = drawn
     n = len(prior.prevalence)
     concentration = prior.confusion.reshape(-1, n, n)
     if prior.kind == ROWS:
@@ -102,10 +102,10 @@ def _log_prior(
             right, wrong = right[:, 0], wrong[:, 0]
         own = xlogy(right - 1, skill) + xlogy(wrong - 1, 1 - skill) - betaln(right, wrong)
     arrays = {"prevalence": _dirichlet_log_density(prevalence, prior.prevalence)}
-    dims = model.named_vars_to_dims[str(likelihood.skill.name)][: own.ndim - 2]
+    dims = model.named_vars_to_dims[str(structure.skill.name)][: own.ndim - 2]
     coords = {dim: np.asarray(model.coords[dim]) for dim in dims}
     variables = {name: (("chain", "draw"), value) for name, value in arrays.items()}
-    variables[str(likelihood.skill.name)] = (("chain", "draw", *dims), own)
+    variables[str(structure.skill.name)] = (("chain", "draw", *dims), own)
     return xr.Dataset(variables, coords)
 
 

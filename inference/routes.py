@@ -19,7 +19,7 @@ from .kernels.confusion import COIN, COINS
 from .kernels.posterior import worth_posterior
 from .label_routes import draw_counted_labels, draw_labels_with_gibbs
 from .plan import Draws
-from .steps.label_reading import read_counted_labels, read_labels
+from .steps.label_reading import constant_prior, read_counted_labels, read_labels
 from .steps.reading import (
     NotConjugate,
     RankingLikelihood,
@@ -91,15 +91,16 @@ def route_of(model: pm.Model) -> Route:
 def _route_of_labels(model: pm.Model) -> Route:
     """Tell the label models apart by what is drawn of their confusion matrices."""
     try:
-        likelihood = read_labels(model)
+        structure = read_labels(model)
+        constant_prior(model, structure)
     except NotConjugate as refusal:
         hierarchical = "population_mean" in model.named_vars
         name = "hierarchical_dawid_skene" if hierarchical else "pm.Model"
         return Route(
             name, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
         )
-    own = "dawid_skene" if likelihood.skill.type.ndim == 3 else "multinomial"
-    name = {COIN: "one_coin", COINS: "class_conditional"}.get(likelihood.prior.kind, own)
+    own = "dawid_skene" if structure.skill.type.ndim == 3 else "multinomial"
+    name = {COIN: "one_coin", COINS: "class_conditional"}.get(structure.kind, own)
     reason = "given the true categories, prevalence and confusion are conjugate"
     return Route(name, "gibbs", reason, draw_labels_with_gibbs)
 

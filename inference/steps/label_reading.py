@@ -16,30 +16,61 @@ from ...models.distributions.marginal_labels import MarginalLabelsRV
 from ..kernels.confusion import COIN, COINS, ROWS, ConfusionPrior
 from .reading import NotConjugate, lengths, number
 
-__all__ = ["LabelLikelihood", "read_counted_labels", "read_labels"]
+__all__ = ["LabelStructure", "as_table", "constant_prior", "read_counted_labels", "read_labels"]
 
 
 @dataclass(frozen=True, eq=False)
-class LabelLikelihood:
-    """Observed answers of a model, and the priors behind them.
+class LabelStructure:
+    """Observed answers of a model, and the free random variables behind them.
 
     Attributes
     ----------
     answers : Answers
         What the raters said.
-    prior : ConfusionPrior
-        Priors of prevalence and confusion, in the layout of the kernels.
     prevalence, skill : TensorVariable
         The free random variables: prevalence, and confusion or ability.
+    confusion : Variable
+        The confusion matrices, a function of `skill`.
+    shape : tuple of int
+        Of `skill`.
+    kind : int
+        What is drawn of a confusion matrix: `ROWS`, `COIN` or `COINS`.
     """
 
     answers: Answers
-    prior: ConfusionPrior
     prevalence: TensorVariable
     skill: TensorVariable
+    confusion: Variable
+    shape: tuple[int, ...]
+    kind: int
+
+    @property
+    def concentrations(self) -> list[Variable]:
+        """Parameters of the priors: of prevalence one, of confusion one, of ability two."""
+        return [
+            p for rv in (self.prevalence, self.skill) for p in rv.owner.op.dist_params(rv.owner)
+        ]
+
+    def prior(self, prevalence: np.ndarray, *skill: np.ndarray) -> ConfusionPrior:
+        """Return the priors in the layout of the kernels, given the values of `concentrations`."""
+        alpha = np.array(prevalence, np.float64)
+        own = [np.broadcast_to(p, self.shape) for p in skill]
+        if self.kind == ROWS:
+            return ConfusionPrior(alpha, as_table(own[0].reshape(-1, *self.shape[-2:])), ROWS)
+        n, n_raters = len(alpha), self.shape[0]
+        coins = np.zeros((n_raters, n, n))
+        coins[:, 0], coins[:, 1] = (p.reshape(n_raters, -1) for p in own)
+        return ConfusionPrior(alpha, coins.reshape(-1, n), self.kind)
+
+    def skill_of(self, confusion: np.ndarray) -> np.ndarray:
+        """Return the values of `skill` that make up draws of confusion matrices, shape (..., rater, category, label)."""
+        if self.kind == ROWS:
+            return confusion if len(self.shape) == 3 else confusion[..., 0, :, :]
+        ability = np.diagonal(confusion, axis1=-2, axis2=-1)
+        return ability[..., 0] if self.kind == COIN else ability
 
 
-def read_labels(model: pm.Model) -> LabelLikelihood:
+def read_labels(model: pm.Model) -> LabelStructure:
     """Read a model whose true categories have closed conditionals.
 
     Parameters
@@ -50,7 +81,7 @@ def read_labels(model: pm.Model) -> LabelLikelihood:
 
     Returns
     -------
-    LabelLikelihood
+    LabelStructure
         What was read.
 
     Raises
@@ -62,18 +93,44 @@ def read_labels(model: pm.Model) -> LabelLikelihood:
     prevalence, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
     if prevalence not in model.free_RVs:
         raise NotConjugate("the prevalence is not a free random variable of the model")
-    alpha = _dirichlet(prevalence)
-    (skill,) = _others(model, prevalence)
-    label = number(model.rvs_to_values[observed], "the observed labels")
+    if not isinstance(prevalence.owner.op, DirichletRV):
+        raise NotConjugate(f"the prior of the prevalence is {prevalence.owner.op}, not a Dirichlet")
+    skill = _behind(confusion, model, prevalence)
+    shape = lengths(skill)
+    (n,) = lengths(prevalence)
+    kind = _kind(skill, shape, confusion, n)
     who, items = number(rater, "the raters"), number(start, "the items")
-    code = answer_codes(who, label, len(alpha))
+    code = answer_codes(who, number(model.rvs_to_values[observed], "the observed labels"), n)
     answers = Answers(items.astype(np.int64), code, number(known, "gold").astype(np.int64))
-    prior = _rows(alpha, skill, confusion) or _coins(alpha, skill, confusion)
-    if prior is None:
+    return LabelStructure(answers, prevalence, skill, confusion, shape, kind)
+
+
+def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior:
+    """Return the priors of a model whose only free variables are prevalence and skill.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        The model.
+    structure : LabelStructure
+        What `read_labels` read of it.
+
+    Returns
+    -------
+    ConfusionPrior
+        Its priors.
+
+    Raises
+    ------
+    NotConjugate
+        If there are other free variables.
+    """
+    own = (structure.prevalence, structure.skill)
+    if others := [rv.name for rv in model.free_RVs if rv not in own]:
         raise NotConjugate(
-            f"the confusion matrices are neither the rows of {skill.name!r} nor its abilities with wrong labels alike"
+            f"{others[0]!r} is free besides prevalence and {structure.skill.name!r}; use ConfusionGibbs as a step of pm.sample"
         )
-    return LabelLikelihood(answers, prior, prevalence, skill)
+    return structure.prior(*(number(p, "a concentration") for p in structure.concentrations))
 
 
 def read_counted_labels(model: pm.Model) -> tuple[TensorVariable, np.ndarray]:
@@ -116,15 +173,20 @@ def _only_observed(model: pm.Model, law: type, name: str) -> TensorVariable:
     return model.observed_RVs[0]
 
 
-def _others(model: pm.Model, prevalence: Variable) -> list[TensorVariable]:
-    """Return the one free variable besides the prevalence, or raise."""
-    others = [rv for rv in model.free_RVs if rv is not prevalence]
-    if len(others) != 1 or prevalence in ancestors(others):
-        names = ", ".join(str(rv.name) for rv in others) or "nothing"
+def _behind(confusion: Variable, model: pm.Model, prevalence: Variable) -> TensorVariable:
+    """Return the one free variable that the confusion matrices are made of, or raise."""
+    near = set(ancestors([confusion], blockers=model.free_RVs))
+    found = [rv for rv in model.free_RVs if rv in near]
+    if len(found) != 1 or found[0] is prevalence:
+        names = ", ".join(str(rv.name) for rv in found) or "nothing"
         raise NotConjugate(
-            f"besides the prevalence one variable, confusion or ability, may be free and independent of it; the model has {names}"
+            f"the confusion matrices must be made of one free variable, confusion or ability; they are made of {names}"
         )
-    return others
+    for rv in model.free_RVs:
+        for own in (prevalence, found[0]):
+            if rv is not own and own in ancestors([rv]):
+                raise NotConjugate(f"{rv.name!r} depends on {own.name!r}, too")
+    return found[0]
 
 
 def _dirichlet(variable: TensorVariable) -> np.ndarray:
@@ -138,43 +200,26 @@ def _dirichlet(variable: TensorVariable) -> np.ndarray:
     return np.array(np.broadcast_to(value, lengths(variable)), np.float64)
 
 
-def _rows(
-    alpha: np.ndarray, skill: TensorVariable, confusion: TensorVariable
-) -> ConfusionPrior | None:
-    """Return the prior of free rows, of each rater's matrix or of one that all share."""
-    if not isinstance(skill.owner.op, DirichletRV) or skill.type.ndim not in (2, 3):
-        return None
-    beta = _dirichlet(skill)
-    shared = beta.reshape(-1, *beta.shape[-2:])
-    trial = np.random.default_rng(0).dirichlet(np.ones(beta.shape[-1]), beta.shape[:-1])
-    if not _is(confusion, skill, trial, trial.reshape(shared.shape)):
-        return None
-    return ConfusionPrior(alpha, _as_table(shared), ROWS)
-
-
-def _coins(
-    alpha: np.ndarray, skill: TensorVariable, confusion: TensorVariable
-) -> ConfusionPrior | None:
-    """Return the prior of abilities, one or one for each category, with wrong labels alike."""
-    n = len(alpha)
-    if not isinstance(skill.owner.op, BetaRV) or skill.type.ndim not in (1, 2):
-        return None
-    trial = np.random.default_rng(0).uniform(size=lengths(skill))
-    ability = trial.reshape(len(trial), -1, 1)
-    expected = np.where(np.eye(n, dtype=bool), ability, (1 - ability) / (n - 1))
-    if not _is(confusion, skill, trial, expected):
-        return None
-    right, wrong = (
-        np.broadcast_to(number(p, f"a parameter of the prior of {skill.name!r}"), trial.shape)
-        for p in skill.owner.op.dist_params(skill.owner)
+def _kind(skill: TensorVariable, shape: tuple[int, ...], confusion: Variable, n: int) -> int:
+    """Tell what is free: rows, of each rater or shared; abilities, one or one for each category, with wrong labels alike."""
+    rng = np.random.default_rng(0)
+    if isinstance(skill.owner.op, DirichletRV) and len(shape) in (2, 3):
+        trial = rng.dirichlet(np.ones(shape[-1]), shape[:-1])
+        if _is(confusion, skill, trial, trial.reshape(-1, *shape[-2:])):
+            return ROWS
+    if isinstance(skill.owner.op, BetaRV) and len(shape) in (1, 2):
+        trial = rng.uniform(size=shape)
+        ability = trial.reshape(len(trial), -1, 1)
+        expected = np.where(np.eye(n, dtype=bool), ability, (1 - ability) / (n - 1))
+        if _is(confusion, skill, trial, expected):
+            return COIN if len(shape) == 1 else COINS
+    raise NotConjugate(
+        f"the confusion matrices are neither the rows of {skill.name!r} nor its abilities with wrong labels alike"
     )
-    prior = np.zeros((len(trial), n, n))
-    prior[:, 0], prior[:, 1] = (p.reshape(len(trial), -1) for p in (right, wrong))
-    return ConfusionPrior(alpha, prior.reshape(-1, n), COIN if trial.ndim == 1 else COINS)
 
 
 def _is(
-    confusion: TensorVariable, skill: TensorVariable, trial: np.ndarray, expected: np.ndarray
+    confusion: Variable, skill: TensorVariable, trial: np.ndarray, expected: np.ndarray
 ) -> bool:
     """Tell whether the confusion matrices are what is expected of a trial value of the free variable."""
     compiled = function([skill], confusion, mode="FAST_COMPILE", on_unused_input="ignore")
@@ -182,7 +227,7 @@ def _is(
     return found.shape == expected.shape and np.allclose(found, expected, rtol=1e-12, atol=0)
 
 
-def _as_table(confusion: np.ndarray) -> np.ndarray:
-    """Return (rater, category, label) as (rater * label, category)."""
+def as_table(confusion: np.ndarray) -> np.ndarray:
+    """Return (rater, category, label) as (rater * label, category), the layout of the kernels."""
     n = confusion.shape[-1]
-    return np.ascontiguousarray(confusion.transpose(0, 2, 1)).reshape(-1, n)
+    return np.ascontiguousarray(confusion.transpose(0, 2, 1), np.float64).reshape(-1, n)

@@ -20,7 +20,7 @@ from monte_carlo import (
 from raterzoo import inference, models
 from raterzoo.inference.kernels.confusion import COIN, COINS, ROWS, ConfusionPrior
 from raterzoo.inference.label_chains import LabelPlan, draw_labels_model
-from raterzoo.inference.steps.label_reading import read_labels
+from raterzoo.inference.steps.label_reading import constant_prior, read_labels
 from raterzoo.models.distributions.answer_sweep import Answers, answer_codes
 
 LABELS = tiny_labels()
@@ -43,7 +43,7 @@ def drawn(labels, alpha, beta, collapsed):
     plan = LabelPlan(
         4, 20_000, 200, seed_of(f"drawn {collapsed}"), dtype="float64", collapsed=collapsed
     )
-    found = draw_labels_model(read.answers, read.prior, 3, plan)
+    found = draw_labels_model(read.answers, constant_prior(model, read), 3, plan)
     confusion = found.table.reshape(4, -1, *beta.shape).swapaxes(-1, -2)
     return {
         "prevalence": found.prevalence,
@@ -165,7 +165,7 @@ def test_draws_do_not_depend_on_the_number_of_cores(cores):
 
 def test_other_models_are_drawn_by_nuts_and_say_why():
     hierarchical = models.hierarchical_dawid_skene(LABELS)
-    with pytest.raises(ValueError, match="besides the prevalence one variable"):
+    with pytest.raises(ValueError, match="made of one free variable"):
         inference.sample(hierarchical, method="gibbs", **QUIET)
     with models.dawid_skene(LABELS) as model:
         pm.Potential("more", model["prevalence"][0])
