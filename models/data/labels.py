@@ -203,7 +203,8 @@ class Labels(Container):
         gold = None
         if "gold" in columns:
             gold = read_gold(columns["gold"], items, item, labels)
-        of_rater = {c.name: c for role, c in columns.items() if role.startswith("rater_attributes")}
+        said = [columns[role] for role in columns if role.startswith("rater_attributes")]
+        of_rater = {column.name: column for column in said}
         attributes = read_attributes(of_rater, raters, rater)
         answers = CodedAnswers(item, rater, label, count)
         return cls._of_answers(items, raters, labels, answers, gold=gold, attributes=attributes)

@@ -1,6 +1,6 @@
 """From any table to plain columns: a frame of any library, or a mapping of columns."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeGuard
@@ -10,7 +10,7 @@ import numpy as np
 
 from .errors import DataError, shown
 
-__all__ = ["MAX_ROWS", "Column", "column_names", "is_listed", "listed", "named_columns"]
+__all__ = ["MAX_ROWS", "Column", "Columns", "column_names", "is_listed", "listed", "named_columns"]
 
 MAX_ROWS = 2**31 - 1  # codes are int32
 
@@ -35,7 +35,32 @@ class Column:
     declared: list[Any] | None = None
 
 
-def named_columns(table: Any, roles: Mapping[str, str]) -> dict[str, Column]:
+@dataclass(frozen=True)
+class Columns(Mapping[str, Column]):
+    """The columns that play some roles, taken from the table at every look: one at a time need be in memory.
+
+    Attributes
+    ----------
+    names : mapping of str to str
+        Role -> name of the column.
+    take : callable
+        Name -> the column.
+    """
+
+    names: Mapping[str, str]
+    take: Callable[[str], Column]
+
+    def __getitem__(self, role: str) -> Column:
+        return self.take(self.names[role])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def named_columns(table: Any, roles: Mapping[str, str]) -> Columns:
     """Take the columns that play the given roles.
 
     Parameters
@@ -47,7 +72,7 @@ def named_columns(table: Any, roles: Mapping[str, str]) -> dict[str, Column]:
 
     Returns
     -------
-    dict of str to Column
+    Columns
         The column of each role, all of one positive length.
 
     Raises
@@ -73,7 +98,7 @@ def named_columns(table: Any, roles: Mapping[str, str]) -> dict[str, Column]:
             allowed=f"{MAX_ROWS:,} rows",
             remedy="split it by item: items are independent",
         )
-    return {role: column(name) for role, name in roles.items()}
+    return Columns(roles, column)
 
 
 def column_names(table: Any) -> list[str]:
