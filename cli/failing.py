@@ -1,7 +1,9 @@
-"""Bad input ends in one readable message and exit code 2, never in a traceback."""
+"""Bad input ends in one readable message and exit code 2, never in a traceback; a warning is a line of its own."""
 
+import warnings
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 import typer
 
@@ -24,6 +26,7 @@ def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        warnings.showwarning = _say_warning
         try:
             command(*args, **kwargs)
         except (ValueError, OSError) as problem:
@@ -31,3 +34,8 @@ def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(2) from problem
 
     return run
+
+
+def _say_warning(message: Warning | str, *where: Any) -> None:
+    """Show what a warning says, without the place in the code that says it."""
+    typer.echo(f"raterzoo: {message}", err=True)

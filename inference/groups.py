@@ -9,20 +9,28 @@ from pymc.backends.arviz import find_constants, find_observations
 
 __all__ = ["CodeNames", "as_dataset", "constant_groups"]
 
+RATER_ATTRIBUTE = "rater_"  # begins the names of coordinates that say something of the raters
+
 
 @dataclass(frozen=True)
 class CodeNames:
-    """Ids behind the codes of a model, as its coordinates keep them."""
+    """Ids behind the codes of a model, and what is known of its raters, as its coordinates keep them."""
 
     items: np.ndarray
     categories: np.ndarray
+    rater_attributes: dict[str, np.ndarray]
 
     @classmethod
     def of(cls, model: pm.Model) -> "CodeNames | None":
         """Return the ids of the model's items and categories, or None if it has no such dims."""
         if not {"item", "category"} <= set(model.coords):
             return None
-        return cls(np.asarray(model.coords["item"]), np.asarray(model.coords["category"]))
+        said = (name for name in model.coords if name.startswith(RATER_ATTRIBUTE))
+        attributes = {name.removeprefix(RATER_ATTRIBUTE): model.coords[name] for name in said}
+        items, categories = (np.asarray(model.coords[name]) for name in ("item", "category"))
+        return cls(
+            items, categories, {name: np.asarray(values) for name, values in attributes.items()}
+        )
 
 
 def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:

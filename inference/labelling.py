@@ -39,7 +39,8 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
     DataTree
         The same arrays with coordinates ``item`` and ``category``: along ``candidate`` in the flat layout, along their own dims
         elsewhere. Categories are text; integer ones as their decimals, marked by the attribute ``kind``. The pooled
-        never-ranked categories are labelled OTHER.
+        never-ranked categories are labelled OTHER. Attributes of the raters are coordinates along ``rater``. The log likelihood
+        of labels is by item, without items of which nothing was observed: leave-one-out has nothing to leave out there.
 
     Raises
     ------
@@ -51,6 +52,9 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
     if any("candidate" in node.dims for node in tree.subtree):
         codes = _candidate_codes(tree)
     labelled = {name: _labelled(node, data, codes) for name, node in tree.children.items()}
+    heard = _heard(tree)
+    if "log_likelihood" in labelled and heard is not None:
+        labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=heard)
     result = xr.DataTree.from_dict(labelled)
     result.attrs = dict(tree.attrs)
     return result
@@ -72,8 +76,8 @@ def _labelled(
 ) -> xr.Dataset:
     """Label one group."""
     group = node.to_dataset()
-    # A law that is pointwise by item, while its value has another dim, comes back from PyMC nameless.
-    group = group.rename({d: "item" for d in group.dims if d == "observed_label_dim_0"})
+    if node.name == "log_likelihood" and "observed_label" in group:
+        group = _by_item(group)
     kind = {"kind": "integer" if np.issubdtype(data.categories.dtype, np.integer) else "text"}
     names = data.categories.astype(str)
     coords = {}
@@ -87,7 +91,31 @@ def _labelled(
     for dim in ("category", "label"):
         if dim in group.dims:
             coords[dim] = (dim, _fitting(dim, names, group.sizes[dim]), kind)
+    if "rater" in group.dims:
+        for name, values in getattr(data, "rater_attributes", {}).items():
+            coords[name] = ("rater", _fitting("rater", values, group.sizes["rater"]))
     return group.assign_coords(coords)
+
+
+def _by_item(group: xr.Dataset) -> xr.Dataset:
+    """Name the dim of a law that is pointwise by item while its value has another dim, which PyMC leaves nameless or gives it."""
+    last = str(group["observed_label"].dims[-1])
+    return (
+        group if last == "item" else group.drop_vars(last, errors="ignore").rename({last: "item"})
+    )
+
+
+def _heard(tree: xr.DataTree) -> np.ndarray | None:
+    """Tell of which items a model of labels knows anything: an answer, or the truth. None if it is another model."""
+    if "observed_data" not in tree.children or "observed_label" not in tree["observed_data"]:
+        return None
+    observed = tree["observed_data"]["observed_label"]
+    if observed.ndim == 2:
+        return observed.to_numpy().sum(axis=1) > 0
+    constant = tree["constant_data"]
+    heard = constant["gold"].to_numpy() >= 0
+    heard[constant["annotation_item"].to_numpy()] = True
+    return heard
 
 
 def _fitting(dim: str, names: np.ndarray, size: int) -> np.ndarray:

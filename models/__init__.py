@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from . import simulators as simulators
     from ._catalog import catalog as catalog
     from .data import DataError as DataError
+    from .data import DataWarning as DataWarning
     from .data import Labels as Labels
     from .data import PartialRankings as PartialRankings
     from .data import published_ddx_accuracies as published_ddx_accuracies
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataError",
+    "DataWarning",
     "Labels",
     "PartialRankings",
     "catalog",
@@ -49,6 +51,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "DataError": ".data",
+        "DataWarning": ".data",
         "Labels": ".data",
         "PartialRankings": ".data",
         "catalog": "._catalog",

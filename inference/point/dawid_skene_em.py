@@ -207,8 +207,7 @@ def _dataset(
 def _warn(labels: Labels, prior: str | None, result: xr.Dataset, found: list[Ascent]) -> None:
     """Say what makes the estimate less certain than it looks."""
     said = []
-    per_item = np.bincount(labels.annotation_item, labels.count, len(labels.items))
-    if per_item.max(initial=0) < 2 and (labels.gold < 0).all():
+    if not labels.identified:
         said.append(
             "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"
         )

@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from .embedded import published_ddx_cases as published_ddx_cases
     from .embedded import published_ddx_predictions as published_ddx_predictions
     from .errors import DataError as DataError
+    from .errors import DataWarning as DataWarning
     from .labels import Labels as Labels
     from .rankings import PartialRankings as PartialRankings
     from .readers import read_table as read_table
 
 __all__ = [
     "DataError",
+    "DataWarning",
     "Labels",
     "PartialRankings",
     "published_ddx_accuracies",
@@ -27,6 +29,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "DataError": ".errors",
+        "DataWarning": ".errors",
         "Labels": ".labels",
         "PartialRankings": ".rankings",
         "published_ddx_accuracies": ".embedded",

@@ -4,7 +4,7 @@ import reprlib
 from functools import partial
 from typing import Any, Self
 
-__all__ = ["DataError", "shown"]
+__all__ = ["DataError", "DataWarning", "shown"]
 
 
 class _Short(reprlib.Repr):
@@ -16,6 +16,10 @@ class _Short(reprlib.Repr):
     def repr_int(self, x: int, level: int) -> str:
         bits = x.bit_length()
         return super().repr_int(x, level) if bits < 256 else f"<integer of {bits:,} bits>"
+
+
+class DataWarning(UserWarning):
+    """Data that can be read, but cannot answer what is asked of them."""
 
 
 class DataError(ValueError):

@@ -60,6 +60,11 @@ class AnyLabels(Protocol):
         ...
 
     @property
+    def identified(self) -> bool:
+        """Whether raters can be told from truth."""
+        ...
+
+    @property
     def rater_attributes(self) -> Mapping[str, np.ndarray]:
         """What is known of the raters."""
         ...
@@ -97,6 +102,10 @@ def labels_report(labels: AnyLabels) -> str:
         per_rater = np.bincount(labels.annotation_rater, labels.count, n_raters).astype(int)
         lines["answers by rater"] = range_of(per_rater)
         lines["repeated answers"] = f"{_repeats(labels):,}"
+    if not labels.identified:
+        lines["NOT IDENTIFIED"] = (
+            "no item has two answers: who errs, and how often, is the prior's word"
+        )
     for what in ("items", "raters", "categories"):
         if alike := look_alikes(getattr(labels, what)):
             lines[f"look-alike {what}"] = "; ".join(

@@ -1,8 +1,7 @@
 """Labels: which category each rater gave each item, once, several times or never.
 
-Most raters never see most items, and a rater may answer an item several times; the closed set of
-categories is shared by the labels that raters give and the truth behind them (Dawid and Skene 1979,
-doi:10.2307/2346806).
+Most raters never see most items, and a rater may answer an item several times; the closed set of categories is shared by the
+labels that raters give and the truth behind them (Dawid and Skene 1979, doi:10.2307/2346806).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,16 +27,15 @@ __all__ = ["Labels"]
 class Labels(Container):
     """Validated labels of items by raters over a closed set of categories.
 
-    Made by `from_table`, `from_wide` or `from_counts`. ``len`` is the number of answers. Two are
-    equal if they hold the same answers to the same items in the same order over the same categories,
-    with the same gold labels and attributes of raters. All arrays are read-only.
+    Made by `from_table`, `from_wide` or `from_counts`. ``len`` is the number of answers. Two are equal if they hold the same
+    answers to the same items in the same order over the same categories, with the same gold labels and attributes of raters. All
+    arrays are read-only.
 
     Attributes
     ----------
     items, raters, categories : ndarray of str or int64
-        Ids. Items in order of first appearance; raters too, reading item by item, none if they are
-        anonymous; categories as declared, or sorted. A category that nobody gave stays; an item that
-        nobody answered stays; a rater who answered nothing goes.
+        Ids. Items in order of first appearance; raters too, reading item by item, none if they are anonymous; categories as
+        declared, or sorted. Categories that nobody gave and items that nobody answered stay; raters who answered nothing go.
     annotation_item, annotation_rater, label_code : ndarray of int32, shape (annotation,)
         Codes; ascending by item, then rater, then label. The rater of anonymous counts is -1.
     count : ndarray of int64, shape (annotation,)
@@ -78,8 +76,7 @@ class Labels(Container):
         frame : frame or mapping of str to sequence
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         item, rater, label : str
-            Names of the columns. Ids and labels are text, kept exactly, or integers. A rater who
-            answers an item several times has several rows.
+            Names of the columns. Ids and labels are text, kept exactly, or integers. Several answers of a rater are several rows.
         count : str, optional
             Column with the number of times the answer was given, from 0; by default each row is one.
         gold : str, optional
@@ -87,8 +84,8 @@ class Labels(Container):
         rater_attributes : sequence of str
             Columns that say something of the rater, such as kind = person | model.
         categories : sequence, optional
-            The closed set, in the order that breaks ties. None takes the categories of a pandas
-            categorical or a polars Enum, or else the sorted labels that occur.
+            The closed set, in the order that breaks ties. None takes the categories of a pandas categorical or a polars Enum, or
+            else the sorted labels that occur.
 
         Returns
         -------
@@ -127,8 +124,7 @@ class Labels(Container):
         item : str, optional
             Column with the ids of the items; by default they are numbered from 0.
         count : str, optional
-            Column that says how many items answered by this pattern the row stands for. They become
-            items of their own, ``"row.1"``, ``"row.2"`` and so on.
+            Column that says how many items of this pattern the row stands for: items of their own, ``"row.1"``, ``"row.2"``...
         categories : sequence, optional
             The closed set; by default the sorted labels that occur.
 
@@ -169,8 +165,7 @@ class Labels(Container):
         Parameters
         ----------
         counts : DataArray, frame or mapping
-            A DataArray with dims item and category, or a table with one row for each item and one
-            column for each category.
+            A DataArray with dims item and category, or a table: one row for each item, one column for each category.
         item : str
             Column, or dim, of the items.
         categories : sequence, optional
@@ -272,11 +267,15 @@ class Labels(Container):
         Returns
         -------
         dict of str to ndarray
-            Columns item, rater, label and count; a row of count 0 for an item without answers; gold,
-            empty where it is not known, if any is; the attributes of the raters. Anonymous labels:
-            item, and a column of counts for each category, by its text.
+            Columns item, rater, label and count; a row of count 0 for an item without answers; gold, empty where it is not known,
+            if any is; the attributes of the raters. Anonymous labels: item, and a column of counts for each category.
         """
         return long_columns(self)
+
+    @property
+    def identified(self) -> bool:
+        """Whether some item has two answers, or one and a known truth: else nothing tells errors from rare categories."""
+        return bool((self.counts.sum(axis=1) + (self.gold >= 0) > 1).any())
 
     @property
     def counts(self) -> np.ndarray:

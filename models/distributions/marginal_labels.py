@@ -27,6 +27,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.logprob.abstract import _logprob
+from pytensor.graph.basic import Constant
 from pytensor.link.numba.dispatch.basic import numba_njit
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
@@ -66,10 +67,14 @@ class MarginalLabelsRV(RandomVariable):
 
 @cast(Any, _logprob).register(MarginalLabelsRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
-    """Return the log probability of each item's answers."""
+    """Return the log probability of each item's answers; compiled code reads no row but those of the table."""
     *_, prevalence, confusion, start, rater, known = inputs
-    code = rater * confusion.shape[2] + values[0]
-    return label_logp(prevalence, confusion, (start, code, known))[0]
+    label, who = (x.data if isinstance(x, Constant) else x for x in (values[0], rater))  # JAX asks
+    n_labels = confusion.type.shape[2] or confusion.shape[2]
+    possible = (label >= 0) & (label < n_labels)
+    code = who * n_labels + pt.switch(possible, label, 0)
+    log_p = label_logp(prevalence, confusion, (start, code, known))[0]
+    return cast(TensorVariable, pt.switch(possible.all(), log_p, -np.inf))
 
 
 @numba_core_rv_funcify.register(MarginalLabelsRV)
@@ -105,7 +110,32 @@ class MarginalLabels(pm.Discrete):
     @classmethod
     def dist(cls, prevalence, confusion, start, rater, known, **kwargs) -> TensorVariable:
         """Return the law as a tensor variable, without a model."""
-        parameters = [
-            pt.as_tensor_variable(x) for x in (prevalence, confusion, start, rater, known)
-        ]
+        given = (prevalence, confusion, start, rater, known)
+        parameters = [pt.as_tensor_variable(x) for x in given]
+        _check_answers(parameters)
         return super().dist(parameters, **kwargs)
+
+
+def _check_answers(parameters: list[TensorVariable]) -> None:
+    """Raise if answers that are constants are of raters or categories that are not there, or not item by item."""
+    prevalence, confusion, *answers = parameters
+    values = [variable.data for variable in answers if isinstance(variable, Constant)]
+    if len(values) < len(answers):
+        return
+    start, rater, known = values
+    n_raters, n_categories = confusion.type.shape[-3], prevalence.type.shape[-1]
+    for name, codes, least, end in (
+        ("rater", rater, 0, n_raters),
+        ("known", known, -1, n_categories),
+    ):
+        wrong = (codes < least) | (codes >= (np.inf if end is None else end))
+        if wrong.any():
+            place = int(wrong.argmax())
+            raise ValueError(
+                f"{name}[{place}] is {codes[place]}; it must be from {least} to below {end}"
+            )
+    rises = len(start) == len(known) + 1 and start[0] == 0 and (np.diff(start) >= 0).all()
+    if not rises or start[-1] != len(rater):
+        raise ValueError(
+            f"start must rise from 0 to {len(rater)}, the number of answers, over the {len(known)} items and one entry more"
+        )

@@ -1,11 +1,13 @@
 """What the models of labels share: coordinates, priors of confusion matrices, the observed answers."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
+from ..data.errors import DataWarning
 from ..data.labels import Labels
 from ..distributions.label_op import label_logp
 from ..distributions.marginal_labels import MarginalLabels
@@ -59,9 +61,10 @@ def coords_of(labels: Labels) -> dict[str, np.ndarray]:
     Returns
     -------
     dict of str to ndarray
-        Ids of items, raters, categories and labels; numbers of annotations.
+        Ids of items, raters, categories and labels; numbers of annotations; attributes of the raters as ``rater_...``.
     """
-    return {
+    said = {f"rater_{name}": values for name, values in labels.rater_attributes.items()}
+    return said | {
         "item": labels.items,
         "rater": labels.raters,
         "category": labels.categories,
@@ -158,7 +161,18 @@ def observe_labels(
         Probability of each label.
     rater : ndarray of int, shape (annotation of the container,), optional
         Whose confusion matrix each answer goes by; by default the rater's own.
+
+    Warns
+    -----
+    DataWarning
+        If no item has two answers, or one and a known truth.
     """
+    if not labels.identified:
+        warnings.warn(
+            "no item has two answers: the raters are not identified, and the posterior repeats their prior",
+            DataWarning,
+            stacklevel=3,
+        )
     item, own, label = (
         np.repeat(codes, labels.count)
         for codes in (labels.annotation_item, labels.annotation_rater, labels.label_code)

@@ -123,6 +123,11 @@ def test_densities_are_pymcs(name):
     for group, rtol in (("log_likelihood", 1e-9), ("log_prior", 1e-8)):
         for variable, theirs in check[group].data_vars.items():
             ours = tree[group][variable].isel(draw=slice(0, 20))
+            if group == "log_likelihood":
+                assert (
+                    np.abs(theirs[..., 4]) < 1e-15
+                ).all()  # nobody answered item e: it is left out
+                theirs = theirs[..., :4]
             np.testing.assert_allclose(ours.to_numpy(), theirs.to_numpy(), rtol=rtol, atol=1e-9)
 
 
@@ -148,9 +153,40 @@ def test_tree_carries_what_evaluation_reads():
     assert tree["posterior"]["rater"].values.tolist() == ["r", "s", "t"]
     for name in ("category", "label"):
         assert tree["posterior"][name].values.tolist() == ["x", "y"]
-    answered = LABELS.select(items=["a", "b", "c", "d"])
-    tree = inference.sample(models.dawid_skene(answered), random_seed=3, **QUIET)
+    assert tree["log_likelihood"]["item"].values.tolist() == ["a", "b", "c", "d"]  # e has no answer
     assert np.isfinite(az.loo(tree).elpd)
+
+
+@pytest.mark.parametrize("method", ["gibbs", "nuts"])
+def test_log_likelihood_is_by_item_even_where_items_are_as_many_as_answers(method):
+    table = {"item": [1, 1, 2, 3], "rater": list("abab"), "label": list("xyxy")}
+    labels = models.Labels.from_table(table | {"count": [1, 1, 1, 0]}, count="count")
+    tree = inference.sample(models.dawid_skene(labels), method=method, random_seed=1, **QUIET)
+    assert tree["log_likelihood"]["observed_label"].dims == ("chain", "draw", "item")
+    assert tree["log_likelihood"]["item"].values.tolist() == [1, 2]
+
+
+def test_attributes_of_raters_stand_along_them():
+    table = {"item": [1, 1, 2, 2], "rater": list("abab"), "label": list("xyxx")}
+    table["kind"] = ["person", "model"] * 2
+    labels = models.Labels.from_table(table, rater_attributes=["kind"])
+    model = models.dawid_skene(labels)
+    tree = inference.sample(model, random_seed=1, **QUIET)
+    assert tree["posterior"]["confusion"]["kind"].values.tolist() == ["person", "model"]
+    with model:
+        drawn = pm.sample(20, tune=20, chains=1, cores=1, compute_convergence_checks=False, **QUIET)
+    named = inference.label(drawn, labels)
+    assert named["posterior"]["kind"].dims == ("rater",)
+
+
+def test_one_answer_an_item_is_said_to_identify_nobody():
+    table = {"item": [1, 2, 3], "rater": list("aba"), "label": list("xyx")}
+    with pytest.warns(models.DataWarning, match="raters are not identified"):
+        models.dawid_skene(models.Labels.from_table(table))
+    assert "NOT IDENTIFIED" in models.Labels.from_table(table).report()
+    known = models.Labels.from_table(table | {"gold": ["x", "", ""]}, gold="gold")
+    models.one_coin(known)  # does not warn
+    assert known.identified
 
 
 @pytest.mark.parametrize("cores", [1, 2, 4])

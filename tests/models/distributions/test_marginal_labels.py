@@ -225,3 +225,21 @@ def test_counts_follow_their_law(mode):
     assert np.abs(z).max() < bonferroni_threshold(3)
     log_p = pm.logp(CountedLabels.dist(np.array([[0.2, 0.8, 0.0]]), [3], 2.0), [[1, 2, 0]]).eval()
     assert log_p[0] == pytest.approx(2 * (np.log(0.2) + 2 * np.log(0.8)))
+
+
+def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them():
+    half = np.full((2, 3, 3), 1 / 3)
+    third, start, known = np.full(3, 1 / 3), [0, 1, 3], [-1, -1]
+    for rater, start_, known_, message in [
+        ([0, 1, 2], start, known, r"rater\[2\] is 2; it must be from 0 to below 2"),
+        ([0, -1, 1], start, known, r"rater\[1\] is -1"),
+        ([0, 1, 1], start, [-1, 3], r"known\[1\] is 3; it must be from -1 to below 3"),
+        ([0, 1, 1], [0, 1, 4], known, "start must rise from 0 to 3"),
+        ([0, 1, 1], [0, 3], known, "over the 2 items and one entry more"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            MarginalLabels.dist(third, half, start_, rater, known_)
+    law = MarginalLabels.dist(third, half, start, [0, 1, 1], known)
+    np.testing.assert_allclose(pm.logp(law, np.array([0, 1, 2])).eval(), np.log([1 / 3, 1 / 9]))
+    for label in ([0, 1, 3], [-1, 1, 2]):
+        assert (pm.logp(law, np.array(label)).eval() == -np.inf).all()
