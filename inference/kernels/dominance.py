@@ -12,12 +12,13 @@ assumption 1, doi:10.1214/aos/1079120141.
 """
 
 import numpy as np
-from numba import njit
+
+from ...models.distributions.compiling import kept
 
 __all__ = ["strong_components"]
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def strong_components(start, annotation_start, row_start, candidate, block):
     """Find the strong components of every item's candidates.
 

@@ -24,7 +24,8 @@ Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Te
 import math
 
 import numpy as np
-from numba import njit
+
+from ...models.distributions.compiling import kept
 
 __all__ = ["MAX_SUBSETS", "expect_by_last", "expect_by_subsets"]
 
@@ -38,7 +39,7 @@ NEGLIGIBLE = 45.0
 """Minus the log of the relative size at which the integrand is cut off."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def expect_by_subsets(worth, rest, table, exposure):
     """Race a small block in expectation.
 
@@ -88,7 +89,7 @@ def expect_by_subsets(worth, rest, table, exposure):
     return duration, math.log(precede[everyone])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def expect_by_last(worth, rest, exposure):
     """Race a block of any size in expectation; parameters and result as of `expect_by_subsets`.
 
@@ -134,7 +135,7 @@ def expect_by_last(worth, rest, exposure):
     return duration / total, largest + math.log(total * STEP)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def _log_density(log_last, worth, rest):
     """Return the log of exp(-Z s) prod F_k sum h_k, times s for the variable log s."""
     last = math.exp(log_last)
@@ -145,7 +146,7 @@ def _log_density(log_last, worth, rest):
     return value + math.log(hazard)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def _truncated_mean(rate, end):
     """Return the mean of an exponential truncated to (0, end)."""
     x = rate * end

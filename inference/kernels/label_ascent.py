@@ -15,10 +15,10 @@ Dawid and Skene (1979), equations 2.3 to 2.5, doi:10.2307/2346806.
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
 from ...models.distributions.answer_sweep import answer_sweeps
+from ...models.distributions.compiling import kept
 from .answer_patterns import AnswerPatterns
 
 __all__ = ["Ascent", "ascend"]
@@ -90,7 +90,7 @@ def ascend(
     return Ascent(prevalence, table, np.array(trace), log_likelihood, converged)
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def maximise(
     prior: tuple[np.ndarray, np.ndarray],
     categories: np.ndarray,

@@ -10,10 +10,10 @@ Every kept draw comes with p(true category | draw), by the pass that the next sw
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
 from ...models.distributions.answer_sweep import Answers
+from ...models.distributions.compiling import kept
 from .confusion import ROWS, ConfusionPrior, draw_confusion, draw_prevalence
 from .true_category import draw_collapsed, draw_true_categories, recount
 
@@ -49,7 +49,7 @@ class LabelDraws(NamedTuple):
     log_p: np.ndarray
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def sample_labels(
     rng: np.ndarray,
     answers: Answers,
@@ -102,7 +102,7 @@ def sample_labels(
         draws.log_p[d] = pointwise[0]
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def sweep_labels(
     rng: np.ndarray,
     answers: Answers,

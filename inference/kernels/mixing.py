@@ -31,8 +31,8 @@ section 3.3, doi:10.1214/ss/1177011137.
 """
 
 import numpy as np
-from numba import njit
 
+from ...models.distributions.compiling import kept
 from .order import ascending_order, folded, quantile, rounded, score_ranks
 
 __all__ = ["TAIL", "measure_mixing"]
@@ -42,7 +42,7 @@ MIN_DRAWS = 4
 GATHERED = 16  # quantities read together: one cache line of float32
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def measure_mixing(draws, scores, first, last, tail=TAIL):
     """Diagnose the quantities from `first` to before `last`.
 
@@ -83,7 +83,7 @@ def measure_mixing(draws, scores, first, last, tail=TAIL):
     return result
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _places(n_chains, n_draws):
     """Return the place of each draw among the halved chains; -1: none, the middle of odd chains."""
     half = n_draws // 2
@@ -96,7 +96,7 @@ def _places(n_chains, n_draws):
     return places.reshape(-1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def _diagnose(x, places, n_chains, single, scores, tail):
     """Return R-hat, bulk ESS, tail ESS and mcse of one quantity; x: (chain * draw,)."""
     if np.isnan(x).any():
@@ -131,7 +131,7 @@ def _diagnose(x, places, n_chains, single, scores, tail):
     return r_hat, ess_bulk, ess_tail, _deviation(x) / np.sqrt(_effective_size(chains))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def _scale_reduction(chains):
     """Return the potential scale reduction of chains (chain, draw)."""
     n_draws = chains.shape[1]
@@ -144,7 +144,7 @@ def _scale_reduction(chains):
     return np.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def _effective_size(chains):
     """Return the effective size of chains (chain, draw), which it centres."""
     n_chains, n_draws = chains.shape
@@ -180,7 +180,7 @@ def _effective_size(chains):
     return chains.size / max(tau, 1 / np.log10(chains.size))
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kept(nogil=True, fastmath={"reassoc", "contract"})
 def _autocovariance(centred, lag):
     """Return the mean over chains of the autocovariance at `lag`, divided by the full length."""
     n_chains, n_draws = centred.shape
@@ -191,19 +191,19 @@ def _autocovariance(centred, lag):
     return total / (n_chains * n_draws)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _mean(x):
     """Average from the first number on, so that the mean of equal numbers is exactly that."""
     return x[0] + (x - x[0]).sum() / len(x)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _squares(x, mean):
     """Sum squared deviations."""
     return ((x - mean) ** 2).sum()
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _deviation(x):
     """Return the sample standard deviation."""
     return np.sqrt(_squares(x, _mean(x)) / (len(x) - 1))

@@ -7,7 +7,8 @@ says that they are float32, although these functions compute in float64.
 from statistics import NormalDist
 
 import numpy as np
-from numba import njit
+
+from ...models.distributions.compiling import kept
 
 __all__ = ["ascending_order", "folded", "normal_scores", "quantile", "rounded", "score_ranks"]
 
@@ -37,7 +38,7 @@ def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
     return scores.astype(dtype).astype(float)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def ascending_order(x):
     """Argsort by radix, least significant digit first, skipping digits that all numbers share.
 
@@ -78,7 +79,7 @@ def ascending_order(x):
     return order
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def score_ranks(value, place, scores, out):
     """Write the normal score of each value's rank to its place; ties share their average rank.
 
@@ -101,7 +102,7 @@ def score_ranks(value, place, scores, out):
         first = last + 1
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def folded(value, place, median, single):
     """Merge the two halves of a sorted sample by the distance from its median.
 
@@ -133,7 +134,7 @@ def folded(value, place, median, single):
     return distance, origin
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def quantile(ascending, probability, single):
     """Interpolate linearly between order statistics (type 7), from the nearer end.
 
@@ -161,7 +162,7 @@ def quantile(ascending, probability, single):
     return rounded(low + rounded(gap * rounded(weight, single), single), single)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def rounded(x, single):
     """Return `x`, in float32 precision if `single`."""
     return np.float64(np.float32(x)) if single else x

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
+from ...models.distributions.compiling import kept
 from .posterior import WorthPosterior
 from .tied_blocks import MAX_ORDERED
 
@@ -27,7 +27,7 @@ class RaceTrack(NamedTuple):
     count: np.ndarray  # (wait of the item), for `lead`
 
 
-@nb.njit(cache=True)
+@kept()
 def race_track(posterior: WorthPosterior, first: int, last: int) -> RaceTrack:
     """Return work space for the items from `first` to before `last`."""
     widest, longest, largest, waits = 1, 1, 1, 0

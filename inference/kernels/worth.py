@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
+from ...models.distributions.compiling import kept
 from .borrowing import borrow
 from .gamma import log_standard_gamma
 from .lead import draw_lead
@@ -33,9 +34,6 @@ from .race import draw_log_rates
 from .race_track import RaceTrack, race_track
 
 __all__ = ["Schedule", "sample_item", "sweep_items", "update_worth"]
-
-# Only what Python calls is cached, here: numba's cache knows this file, not what it imports, so that
-# an edited kernel is compiled anew after this file is touched.
 
 
 class Schedule(NamedTuple):
@@ -96,7 +94,7 @@ def _draw_total(rng, first, posterior, log_worth):
         log_worth[k] += shift
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def sample_item(
     rng: np.ndarray,
     item: int,
@@ -135,7 +133,7 @@ def sample_item(
     track.worth[0] = state[0]  # what is lent has to be owned until here
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def sweep_items(rng: np.ndarray, posterior: WorthPosterior, log_worth: np.ndarray) -> None:
     """Make one Gibbs sweep of every item.
 

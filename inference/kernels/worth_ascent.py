@@ -21,8 +21,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ...models.distributions.compiling import kept
 from .expected_race import MAX_SUBSETS, expect_by_last, expect_by_subsets
 
 __all__ = ["Races", "ascend_worth"]
@@ -55,7 +55,7 @@ class Races(NamedTuple):
     weight: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def ascend_worth(races, max_iterations, tolerance):
     """Climb the likelihood of every problem from equal worths.
 
@@ -106,7 +106,7 @@ def ascend_worth(races, max_iterations, tolerance):
     return worth, log_likelihood, iterations, converged
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _count_wins(races, problem):
     """Return the weighted number of rankings that place each candidate before the last block."""
     first = races.candidate_start[problem]
@@ -118,7 +118,7 @@ def _count_wins(races, problem):
     return wins
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def _expect(races, problem, worth, table, exposure):
     """Overwrite `exposure` with the weighted expected times; return the log likelihood."""
     first = races.candidate_start[problem]
@@ -145,7 +145,7 @@ def _expect(races, problem, worth, table, exposure):
     return log_likelihood
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def _expect_block(worth, rest, table):
     """Return expected duration, log probability and expected arrival times of one block."""
     times = np.empty(len(worth))

@@ -21,6 +21,8 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
+from .compiling import kept
+
 __all__ = [
     "ANY",
     "UNKNOWN",
@@ -110,7 +112,7 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
         label given the true category, and `Answers`.
     """
 
-    @nb.njit(cache=True, nogil=True, error_model="numpy")
+    @kept(nogil=True, error_model="numpy")
     def log_p(prevalence, table, answers, log_p, plausibility):
         start, code, known = answers
         n = n_categories if n_categories > 0 else len(prevalence)
@@ -119,7 +121,7 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
             log_p[i] = item_log_p(prevalence, table, code, span, known[i], plausibility[i], n)
         _repeat_in_logs(prevalence, table, answers, log_p, plausibility)
 
-    @nb.njit(cache=True, nogil=True, error_model="numpy")
+    @kept(nogil=True, error_model="numpy")
     def counts(plausibility, weight, answers, counts):
         start, code = answers.start, answers.code
         n = n_categories if n_categories > 0 else plausibility.shape[1]
@@ -133,7 +135,7 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
                 for j in range(n):
                     counts[row, j] += share[j]
 
-    @nb.njit(cache=True, nogil=True, error_model="numpy")
+    @kept(nogil=True, error_model="numpy")
     def both(prevalence, table, answers, weight, expected):
         start, code, known = answers
         categories, counts = expected

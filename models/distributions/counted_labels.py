@@ -27,6 +27,8 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
+from .compiling import source_stamp
+
 __all__ = ["CountedLabels", "CountedLabelsRV"]
 
 
@@ -67,7 +69,7 @@ def _numba_counted_labels(op, node):
         counts[-1] = left
         return counts
 
-    return random_fn, 1
+    return random_fn, source_stamp()
 
 
 class CountedLabels(pm.Discrete):

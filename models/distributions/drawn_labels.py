@@ -3,10 +3,12 @@
 import numba as nb
 import numpy as np
 
+from .compiling import kept
+
 __all__ = ["draw_labels"]
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def draw_labels(
     rng: np.random.Generator,
     prevalence: np.ndarray,

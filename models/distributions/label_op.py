@@ -15,15 +15,14 @@ from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_
 from pytensor.tensor.variable import TensorVariable
 
 from .answer_sweep import ANY, Answers, answer_sweeps
+from .compiling import source_stamp
 
 __all__ = ["ExpectedAnswers", "LabelLogP", "label_logp"]
 
-KERNEL_VERSION = 2  # part of the cache key of compiled graphs: raise it when the kernel changes
-
 
 def _cache_key(op: Op, n_categories: int) -> str:
-    """Return the key of a compiled Op: the kernel is compiled anew for every number of categories."""
-    return f"raterzoo {type(op).__name__} {KERNEL_VERSION} for {n_categories} categories"
+    """Return the key under which PyTensor keeps a compiled Op: it differs for every source and number of categories."""
+    return f"raterzoo {type(op).__name__} {source_stamp()} for {n_categories} categories"
 
 
 class LabelLogP(Op):

@@ -33,6 +33,7 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
+from .compiling import source_stamp
 from .drawn_labels import draw_labels
 from .label_op import label_logp
 
@@ -85,7 +86,7 @@ def _numba_marginal_labels(op, node):
         draw_labels(rng, prevalence, confusion, (start, rater, known), label)
         return label
 
-    return random_fn, 1
+    return random_fn, source_stamp()
 
 
 class MarginalLabels(pm.Discrete):

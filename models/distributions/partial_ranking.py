@@ -33,6 +33,7 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
+from .compiling import source_stamp
 from .ranking_kernel import draw_ranking
 from .ranking_op import partial_ranking_logp
 
@@ -94,7 +95,7 @@ def _numba_partial_ranking(op, node):
         draw_ranking(rng, log_worth, sizes, block)
         return block
 
-    return random_fn, 1
+    return random_fn, source_stamp()
 
 
 @numba_core_rv_funcify.register(RankedCandidatesRV)

@@ -4,9 +4,9 @@ A row whose worths lie within ``MODERATE`` of each other (in logs) is computed i
 more, up to any number of orders of magnitude, in logs throughout.
 """
 
-import numba as nb
 import numpy as np
 
+from .compiling import kept
 from .tied_block import LARGEST_RECURSION, pair, race, recursion, single
 
 __all__ = ["draw_ranking", "rankings_log_p"]
@@ -15,14 +15,14 @@ MODERATE = 300.0
 SAFE = 600.0  # log range within which a product of a block's worths neither under- nor overflows
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy")
 def rankings_log_p(log_worth, block, log_p, gradient):
     """Compute log p of every row and its gradient.
 
     Parameters
     ----------
     log_worth : ndarray of float64, shape (row, place)
-        Log worths; -inf is a candidate without worth.
+        Log worths; -inf is a candidate without worth. NaN or inf in a row makes its answer NaN.
     block : ndarray of int, shape (row, place)
         Block numbers from 0, the largest = unranked; -1 in the places after the candidates.
     log_p : ndarray of float64, shape (row,)
@@ -39,15 +39,18 @@ def rankings_log_p(log_worth, block, log_p, gradient):
         gradient[row] = 0.0
         n_ranked, n_blocks, n = _sort_by_block(block[row], order, start)
         smallest, largest = np.inf, -np.inf
-        possible = True
+        possible, finite = True, True
         for q in range(n):
             value = log_worth[row, order[q]]
+            finite &= value < np.inf  # nor is NaN
             largest = max(largest, value)
             if value > -np.inf:
                 smallest = min(smallest, value)
             elif q < n_ranked:
                 possible = False
-        if not possible:
+        if not finite:
+            log_p[row], gradient[row, :n] = np.nan, np.nan
+        elif not possible:
             log_p[row] = -np.inf
         elif largest - smallest < MODERATE:
             log_p[row] = _row_in_worths(
@@ -65,7 +68,7 @@ def rankings_log_p(log_worth, block, log_p, gradient):
             )
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def _sort_by_block(block, order, start):
     """Order the places by block; return the numbers of ranked places, ranked blocks and candidates."""
     n, last = len(block), -1
@@ -84,7 +87,7 @@ def _sort_by_block(block, order, start):
     return start[last], last, n
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
     """Compute one row in worths relative to its largest."""
     n, n_ranked = len(order), start[-1]
@@ -132,7 +135,7 @@ def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
     return log_p
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def _log_range(w, z):
     """Return the log of the largest over the smallest of the block's worths and the rest."""
     smallest, largest = z, z
@@ -142,7 +145,7 @@ def _log_range(w, z):
     return np.log(largest / smallest)
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def _row_in_logs(log_worth, order, start, work, gradient):
     """Compute one row in logs."""
     n = len(order)
@@ -173,7 +176,7 @@ def _row_in_logs(log_worth, order, start, work, gradient):
     return log_p
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def draw_ranking(rng, log_worth, sizes, block):
     """Draw the order in which the candidates arrive, and cut it at the block sizes.
 

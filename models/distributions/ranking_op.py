@@ -10,11 +10,10 @@ from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
 from pytensor.tensor.variable import TensorVariable
 
+from .compiling import source_stamp
 from .ranking_kernel import rankings_log_p
 
 __all__ = ["PartialRankingLogP", "partial_ranking_logp"]
-
-KERNEL_VERSION = 1  # part of the cache key of compiled graphs: raise it when the kernel changes
 
 
 class PartialRankingLogP(Op):
@@ -81,7 +80,10 @@ def _numba_partial_ranking(op, node, **kwargs):
         rankings_log_p(log_worth, block, log_p, gradient)
         return log_p, gradient
 
-    return partial_ranking, KERNEL_VERSION
+    return (
+        partial_ranking,
+        source_stamp(),
+    )  # part of the key under which PyTensor keeps what it compiled
 
 
 _op = PartialRankingLogP()

@@ -17,8 +17,9 @@ doi:10.1080/10618600.2012.638220, section 2. Stutz et al. (2025), Evaluating med
 ground truth, appendix B, arXiv:2307.02191.
 """
 
-import numba as nb
 import numpy as np
+
+from .compiling import kept
 
 __all__ = ["LARGEST_RECURSION", "pair", "race", "recursion", "single"]
 
@@ -29,14 +30,14 @@ NEGLIGIBLE = -38.0  # log of a term that no longer counts
 TINY = -37.0  # log a below which 1 - exp(-a) is a
 
 
-@nb.njit(cache=True, error_model="numpy", inline="always")
+@kept(error_model="numpy", inline="always")
 def single(w, z):
     """Return p of a block of one and d log p / dw, d log p / dz."""
     inverse = 1.0 / (z + w)
     return w * inverse, 1.0 / w - inverse, -inverse
 
 
-@nb.njit(cache=True, error_model="numpy", inline="always")
+@kept(error_model="numpy", inline="always")
 def pair(v, w, z):
     """Return p of a block of two and d log p / dv, / dw, / dz."""
     iv, iw, both = 1.0 / (z + v), 1.0 / (z + w), 1.0 / (z + v + w)
@@ -46,7 +47,7 @@ def pair(v, w, z):
     return v * w * either * both, dv, dw, -(iv * iv + iw * iw) / either - both
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def recursion(w, z, table, d_w):
     """Sum over the orders of a block, subset by subset, and differentiate backwards.
 
@@ -95,7 +96,7 @@ def recursion(w, z, table, d_w):
     return np.log(p[full]), d_z
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def race(log_ratio, slope, mean_slope):
     """Integrate over the first arrival of the rest, in logs: no worth is too small or too large.
 
@@ -120,7 +121,7 @@ def race(log_ratio, slope, mean_slope):
         node = 1
         while True:
             height = _log_integrand(mode + direction * node * step, log_ratio, slope) - peak
-            if height < NEGLIGIBLE:
+            if not height >= NEGLIGIBLE:
                 break
             weight = np.exp(height)
             total += weight
@@ -128,29 +129,32 @@ def race(log_ratio, slope, mean_slope):
                 mean_slope[k] += weight * slope[k]
             node += 1
     mean_slope /= total
-    return peak + np.log(step * total)
+    return peak + np.log(step * total) + np.minimum(log_ratio, 0.0).sum()
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def _log_integrand(x, log_ratio, slope):
-    """Return the log integrand at x = log(Z t), and its slope in each member's log worth."""
+    """Return the log integrand at x = log(Z t) less the negative log ratios, and its slope in each member's log worth.
+
+    A log ratio of -1e20 would swallow x.
+    """
     height = x - np.exp(x)
     for k in range(len(log_ratio)):
         log_a = x + log_ratio[k]
         if log_a < TINY:
-            height += log_a
+            height += x
             slope[k] = 1.0
         elif log_a > 6.6:  # exp(-exp(6.6)) < 1e-300
             slope[k] = 0.0
         else:
             a = np.exp(log_a)
             arrived = -np.expm1(-a)
-            height += np.log(arrived)
+            height += np.log(arrived) - min(log_ratio[k], 0.0)
             slope[k] = a * (1.0 - arrived) / arrived
     return height
 
 
-@nb.njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def _mode(log_ratio):
     """Return the mode of the log integrand and its curvature there, by Newton's method kept inside its bracket."""
     low, high = 0.0, np.log(len(log_ratio) + 1.0)

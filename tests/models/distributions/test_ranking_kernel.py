@@ -1,6 +1,6 @@
 """The law against enumeration, high precision and its own two forms."""
 
-from decimal import Decimal, getcontext
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, getcontext
 from math import lgamma, log
 
 import numpy as np
@@ -10,7 +10,7 @@ from partial_rankings import all_partial_rankings, log_p_by_enumeration, random_
 from raterzoo.models.distributions.ranking_kernel import draw_ranking, rankings_log_p
 from raterzoo.models.distributions.tied_block import race, recursion
 
-getcontext().prec = 60
+getcontext().prec, getcontext().Emin, getcontext().Emax = 60, MIN_EMIN, MAX_EMAX
 
 
 def evaluate(log_worth, block):
@@ -111,6 +111,34 @@ def test_is_finite_over_600_orders_of_magnitude(spread, block):
     assert log_p[0] == pytest.approx(float(exact), rel=1e-12, abs=1e-15)
     assert np.isfinite(gradient).all()
     assert gradient.sum() == pytest.approx(0, abs=1e-9)  # the total worth does not matter
+
+
+BLOCKS = [[0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 2, 2], [1, 0, 0, 2]]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_no_number_in_is_no_number_out(block, place, value):
+    log_worth = np.zeros(4)
+    log_worth[place] = value
+    log_p, gradient = evaluate(log_worth, block)
+    assert np.isnan(log_p).all() and np.isnan(gradient).all()
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("value", [-1e300, -1e25, -1e9, 1e9, 1e25, 1e300])
+def test_worths_beyond_all_sense_have_an_answer(block, place, value):
+    """Optimisers try them."""
+    log_worth = np.zeros(4)
+    log_worth[place] = value
+    log_p, gradient = evaluate(log_worth, block)
+    assert log_p[0] <= 0 and np.isfinite(gradient).all()
+    assert gradient.sum() == pytest.approx(0, abs=1e-9)
+    if abs(value) == 1e9:
+        exact = float(log_p_in_60_digits(log_worth, np.array(block)))
+        assert log_p[0] == pytest.approx(exact, rel=1e-12, abs=1e-15)
 
 
 def test_does_not_depend_on_the_total_worth():
