@@ -1,5 +1,6 @@
 """Settings into posteriors, posteriors into files."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -50,13 +51,15 @@ def draw(annotations: Container, settings: Settings) -> dict[float, xr.DataTree]
     dict of float to DataTree
         The posteriors.
     """
-    return inference.sweep(
-        lambda reliability: build(annotations, settings, reliability),
-        settings.reliabilities,
-        random_seed=settings.seed,
-        draws=settings.draws,
-        chains=settings.chains,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
+        return inference.sweep(
+            lambda reliability: build(annotations, settings, reliability),
+            settings.reliabilities,
+            random_seed=settings.seed,
+            draws=settings.draws,
+            chains=settings.chains,
+        )
 
 
 def fit_to_file(

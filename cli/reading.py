@@ -45,7 +45,7 @@ def read_annotations(
         The annotations; ids are text.
     """
     if settings.categories is not None:
-        lines = settings.categories.read_text("utf-8-sig").splitlines()
+        lines = _lines_of(settings.categories)
         return read_container(path, settings.kind, columns, [line for line in lines if line])
     found = read_container(path, settings.kind, columns, None)
     if unheard := sorted(set(predicted) - set(found.categories.tolist())):
@@ -85,6 +85,12 @@ def read_container(
     names = list(getattr(frame, "column_names", None) or frame.columns)
     further = {role: role for role in ("count", "gold") if role in names}
     return Labels.from_table(frame, categories=categories, **further)
+
+
+def _lines_of(path: Path) -> list[str]:
+    if not path.is_file():
+        raise ValueError(f"--categories {path}: there is no such file")
+    return path.read_text("utf-8-sig").splitlines()
 
 
 def labels_of(predictions: xr.DataArray) -> list[str]:

@@ -52,13 +52,14 @@ def make_report(
         Folder of the report.
     """
     predicted = read_predictions(predictions, []) if predictions else None
-    data = read_annotations(
-        annotations, settings, columns, () if predicted is None else labels_of(predicted)
-    )
+    heard = read_annotations(annotations, settings, columns)
+    data = heard
+    if predicted is not None and settings.categories is None:
+        data = read_annotations(annotations, settings, columns, labels_of(predicted))
     trees = draw(data, settings)
     tree = trees[settings.reliabilities[0]]
     sections = [
-        Section("Data", data.report()),
+        Section("Data", data.report() + _only_predicted(heard, data)),
         _model_section(settings, tree),
         convergence_section(tree),
         *_certainty_sections(tree, data),
@@ -67,13 +68,25 @@ def make_report(
     if predicted is not None:
         sections.append(metric_section(tree, predicted, settings.seed))
         if len(trees) > 1:
-            sections.append(_sweep_section(trees, predicted, settings.seed))
+            sections.append(_sweep_section(trees, predicted, data, settings.seed))
     sections.append(citation_section(settings.model))
     write_posterior(tree, out / "posterior.nc")
     summary = f"{len(data.items)} items, {len(data.raters)} raters, {len(data)} annotations."
     say(inference.diagnose(tree).attrs["verdict"])
     say(
         f"wrote {write_report(out, 'What the raters said, and how sure that makes us', summary, sections)}"
+    )
+
+
+def _only_predicted(heard: Container, data: Container) -> str:
+    """Name the categories that belong to the closed set because a prediction names them."""
+    known = set(heard.categories.tolist())
+    added = [str(name) for name in data.categories.tolist() if name not in known]
+    if not added:
+        return ""
+    return (
+        "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
+        f"{', '.join(added)}."
     )
 
 
@@ -114,20 +127,22 @@ def convergence_section(tree: xr.DataTree) -> Section:
     Section
         With a table of all items.
     """
-    diagnosis = inference.diagnose(tree, var_names=["plausibility"]).isel(quantity=0)
-    order = np.argsort(diagnosis["ess_bulk"].to_numpy(), kind="stable")
+    diagnosis = inference.diagnose(tree)
+    names = diagnosis["quantity"].to_numpy()
+    r_hat, bulk, tail = (diagnosis[name].to_numpy() for name in ("r_hat", "ess_bulk", "ess_tail"))
+    smallest = np.fmin(bulk, tail)  # (quantity, item)
+    worst = np.where(np.isnan(smallest), np.inf, smallest).argmin(axis=0)
     rows = [
         {
             "item": str(diagnosis["item"].to_numpy()[i]),
-            "R-hat": float(diagnosis["r_hat"][i]),
-            "bulk ESS": float(diagnosis["ess_bulk"][i]),
-            "tail ESS": float(diagnosis["ess_tail"][i]),
+            "worst quantity": str(names[worst[i]]),
+            "R-hat": float(r_hat[worst[i], i]),
+            "bulk ESS": float(bulk[worst[i], i]),
+            "tail ESS": float(tail[worst[i], i]),
         }
-        for i in order
+        for i in np.argsort(smallest[worst, np.arange(len(worst))], kind="stable")
     ]
-    return Section(
-        "Convergence", inference.diagnose(tree).attrs["verdict"], rows=rows, file="convergence"
-    )
+    return Section("Convergence", diagnosis.attrs["verdict"], rows=rows, file="convergence")
 
 
 def certainty_section(tree: xr.DataTree, data: Container) -> list[Section]:
@@ -233,13 +248,16 @@ def metric_section(tree: xr.DataTree, predicted: xr.DataArray, seed: int) -> Sec
     return Section("Predictions", text, rows=scores(tree, predicted, METRICS, seed), file="metrics")
 
 
-def _sweep_section(trees: dict[float, xr.DataTree], predicted: xr.DataArray, seed: int) -> Section:
+def _sweep_section(
+    trees: dict[float, xr.DataTree], predicted: xr.DataArray, data: Container, seed: int
+) -> Section:
     """Return how the top-3 accuracy changes with the trust in the raters."""
     sweep = evaluation.reliability_sweep(
         trees, metric_named("top-3-accuracy"), predicted, random_seed=seed
     )
     figure = Figure(figsize=(6, 3.6), layout="constrained")
-    plots.reliability_sweep(sweep, metric="top-3 accuracy", ax=figure.add_subplot())
+    name, point = _against_point(predicted, data)
+    plots.reliability_sweep(sweep, point=point, metric="top-3 accuracy", ax=figure.add_subplot())
     table = (
         sweep["mean"]
         .to_dataframe()
@@ -247,8 +265,20 @@ def _sweep_section(trees: dict[float, xr.DataTree], predicted: xr.DataArray, see
         .reset_index()
     )
     rows = [{str(k): v for k, v in row.items()} for row in table.to_dict("records")]
-    text = "Does the answer depend on how much the raters are trusted?"
+    text = f"Does the answer depend on how much the raters are trusted? x marks the accuracy against the {name}."
     return Section("Reliability", text, [figure], rows, "reliability")
+
+
+def _against_point(predicted: xr.DataArray, data: Container) -> tuple[str, dict[str, float]]:
+    """Return the top-3 accuracy against a point estimate of the truth, by classifier."""
+    if isinstance(data, models.PartialRankings):
+        name, truth = "inverse rank normalisation (IRN)", inference.irn(data)
+    else:
+        name, truth = "vote", inference.majority_vote(data)["plausibility"].fillna(0)
+    found = evaluation.uncertainty_adjusted(metric_named("top-3-accuracy"), truth, predicted)
+    if "classifier" not in found.dims:
+        return name, {"": float(found)}
+    return name, {str(c): float(found.sel(classifier=c)) for c in found["classifier"].to_numpy()}
 
 
 def citation_section(model: str) -> Section:

@@ -53,7 +53,11 @@ class Settings:
         """Check the options against the catalog."""
         from ..models import catalog
 
-        model = model or DEFAULT_MODEL.get(kind, "")
+        if kind not in DEFAULT_MODEL:
+            raise ValueError(
+                f"--kind {kind} cannot be read yet; this version reads {' and '.join(DEFAULT_MODEL)}"
+            )
+        model = model or DEFAULT_MODEL[kind]
         if model not in catalog:
             raise ValueError(
                 f"--model {model}: there is no such model; the catalog has {', '.join(catalog)}"
@@ -85,6 +89,8 @@ def _numbers(text: str) -> tuple[float, ...]:
         raise ValueError(
             f"--reliability {text}: write numbers with commas between them, such as 1,2,3"
         ) from None
+    if wrong := [v for v in values if not 0 < v < float("inf")]:
+        raise ValueError(f"--reliability {text}: {wrong[0]:g} is not a positive number")
     if len(set(values)) < len(values):
         raise ValueError(f"--reliability {text}: each number once")
     return tuple(int(v) if v == int(v) else v for v in values)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import numpy as np
 import xarray as xr
@@ -74,7 +75,7 @@ def align(
         _check_positions(view, names, places)
         places = places[..., :top]
     used = np.unique(places[places >= 0])
-    _check_known(view, names[used], other)
+    _check_known(view, names, places, other)
     view = view.with_categories(name for name in names[used].tolist() if name != OTHER)
     codes = _codes(view, names, places)
     return Aligned(view, _pooled(view, codes) if other == "label" else codes, classifier)
@@ -115,11 +116,15 @@ def _match_items(items: np.ndarray, ids: np.ndarray) -> np.ndarray:
     known = items.tolist()
     missing = [item for item in known if item not in place]
     if missing:
-        raise EvaluationError(f"no prediction for {_some('item', missing)}")
+        raise EvaluationError(
+            f"no prediction for {_some('item', missing)}; predict every item, or fit those that are predicted: select(items=...)"
+        )
     unknown = set(place).difference(known)
     if unknown:
         shown = [item for item in place if item in unknown]
-        raise EvaluationError(f"predictions name {_some('item', shown)}, not in the posterior")
+        raise EvaluationError(
+            f"predictions name {_some('item', shown)}, not in the posterior; leave them out, or correct the spelling"
+        )
     return np.array([place[item] for item in known])
 
 
@@ -219,18 +224,28 @@ def _check_positions(view: Plausibility, names: np.ndarray, places: np.ndarray) 
         )
 
 
-def _check_known(view: Plausibility, names: np.ndarray, other: OtherAs) -> None:
-    if "candidate" not in view.array.dims:
-        unknown = np.setdiff1d(names, view.categories)
+def _check_known(view: Plausibility, names: np.ndarray, places: np.ndarray, other: OtherAs) -> None:
+    """Raise if a prediction lies outside of the closed set, or is OTHER, which is no category."""
+    used = np.unique(places[places >= 0])
+    if view.declared is not None:
+        known = np.append(view.declared, OTHER) if "candidate" in view.array.dims else view.declared
+        unknown = used[~np.isin(names[used], known)]
         if len(unknown):
+            item = np.argwhere((places == unknown[0]).any(axis=(0, 2)))[0, 0]
             raise EvaluationError(
-                f"predictions name category {unknown[0]!s}, not in the posterior (which has "
-                f"{', '.join(view.categories[:3])}, ...); check the spelling"
+                f"predictions of item {view.items[item]!s}: {str(names[unknown[0]])!r} is not one of the "
+                f"{len(view.declared)} categories that were declared{_nearest(str(names[unknown[0]]), view.declared)}; "
+                "correct the spelling, or declare it and fit again: categories= of the container, --categories of `raterzoo fit`"
             )
-    elif OTHER in names and other != "label":
+    if OTHER in names[used] and "candidate" in view.array.dims and other != "label":
         raise EvaluationError(
             f'predictions name {OTHER}, which is a set of categories; use other="label" to make it one'
         )
+
+
+def _nearest(name: str, known: np.ndarray) -> str:
+    near = get_close_matches(name, known.tolist(), n=1)
+    return f", the nearest is {near[0]!r}" if near else ""
 
 
 def _codes(view: Plausibility, names: np.ndarray, places: np.ndarray) -> np.ndarray:

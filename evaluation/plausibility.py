@@ -68,6 +68,8 @@ class Plausibility:
         Number of categories that OTHER stands for; None if the tree does not say.
     other_concentration : float or None
         Symmetric Dirichlet concentration of the members of OTHER; NaN if OTHER is not to be split.
+    declared : ndarray of str or None
+        The closed set of categories, ranked or not; None if the tree does not list it.
     """
 
     array: xr.DataArray
@@ -79,6 +81,7 @@ class Plausibility:
     integer_labels: bool
     other_size: np.ndarray | None
     other_concentration: float | None
+    declared: np.ndarray | None
 
     @classmethod
     def of(cls, tree: xr.DataTree | xr.DataArray) -> "Plausibility":
@@ -99,6 +102,7 @@ class Plausibility:
             *cells,
             _are_integers(array["category"]),
             *_law_of_other(tree, cells[0]),
+            cells[1] if not flat else _declared(tree),
         )
         view._check_cells()
         return view
@@ -259,6 +263,14 @@ def _ids(coord: xr.DataArray) -> np.ndarray:
 
 def _are_integers(category: xr.DataArray) -> bool:
     return category.dtype.kind in "iu" or category.attrs.get("kind") == "integer"
+
+
+def _declared(tree: xr.DataTree | xr.DataArray) -> np.ndarray | None:
+    """Return the closed set of a tree with candidates, if it lists it."""
+    if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
+        return None
+    constant = tree["constant_data"]
+    return constant["category_name"].to_numpy().astype(str) if "category_name" in constant else None
 
 
 def _law_of_other(

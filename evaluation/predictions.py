@@ -101,7 +101,12 @@ def _column(frame: Frame, column: str) -> np.ndarray:
         raise EvaluationError(
             f"predictions: no column {column!r}; the columns are {', '.join(map(str, names))}"
         )
-    return np.asarray(frame[column])
+    values = frame[column]
+    if not isinstance(values, list | tuple):
+        return np.asarray(values)
+    cells = np.empty(len(values), object)  # NumPy would make text of what stands beside text
+    cells[:] = values
+    return cells
 
 
 def _ids(frame: Frame, column: str) -> np.ndarray:
@@ -114,8 +119,8 @@ def _ids(frame: Frame, column: str) -> np.ndarray:
         if integers[0] == integers[row] and (integers[row] or (isinstance(value, str) and value)):
             continue
         raise EvaluationError(
-            f"predictions: column {column!r}, row {row}: {value!r} is no "
-            f"{'integer' if integers[0] else 'text'} id; all must be text, or all integers"
+            f"predictions: row {row + 1}, column {column!r}: {value!r} is no "
+            f"{'integer' if integers[0] else 'text'} id; write all ids of a column as text, or all as integers, in every row"
         )
     return values.astype(np.int64 if integers and integers[0] else str)
 
@@ -127,7 +132,7 @@ def _numbers(frame: Frame, column: str) -> np.ndarray:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or np.isnan(value) or value == np.inf:  # pyright: ignore[reportArgumentType, reportCallIssue]
             raise EvaluationError(
-                f"predictions: column {column!r}, row {row}: {value!r} is no finite number; "
+                f"predictions: row {row + 1}, column {column!r}: {value!r} is no finite number; "
                 "leave the row out where nothing is predicted"
             )
     return values.astype(float)
@@ -147,7 +152,7 @@ def _check_distinct(keys: np.ndarray, what: str, shown: tuple[np.ndarray, np.nda
         first, row = order[again[0]], order[again[0] + 1]
         values = what.format(*(repr(column.tolist()[row]) for column in shown))
         raise EvaluationError(
-            f"predictions: row {row}: {values} is duplicated, first in row {first}"
+            f"predictions: row {row + 1}: {values} is duplicated, first in row {first + 1}; keep one of them"
         )
 
 
@@ -156,7 +161,7 @@ def _check_ranks(group: np.ndarray, value: np.ndarray, rank: str, item: np.ndarr
     if len(wrong):
         row = wrong[0]
         raise EvaluationError(
-            f"predictions: column {rank!r}, row {row}: {value[row]:g} is no rank; ranks are 1, 2, ..."
+            f"predictions: row {row + 1}, column {rank!r}: {value[row]:g} is no rank; number the labels of an item 1, 2, ..."
         )
     _, place = np.unique(value, return_inverse=True)
     key = group * (int(place.max()) + 1) + place

@@ -58,6 +58,10 @@ def reliability_sweep(
     ----------
     Stutz et al. (2025), figure 6.
     """
+    if not isinstance(trees, Mapping):
+        raise EvaluationError(
+            f"a {type(trees).__name__} does not say which reliability its trees have: pass {{reliability: tree}}"
+        )
     if not trees:
         raise EvaluationError(
             "trees is empty: pass {reliability: tree}, as inference.sweep returns"

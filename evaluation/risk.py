@@ -45,6 +45,8 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](
         If a category has no group.
     """
     view = Plausibility.of(tree)
+    if not isinstance(mapping, Mapping):
+        raise EvaluationError(f"mapping={mapping!r} must be {{category: group}}")
     group_of = {str(label): str(group) for label, group in mapping.items()}
     groups = {group: i for i, group in enumerate(dict.fromkeys(group_of.values()))}
     table = {label: np.eye(len(groups))[groups[group]] for label, group in group_of.items()}

@@ -41,7 +41,7 @@ class ConvergenceWarning(UserWarning):
 def diagnose(
     tree: xr.DataTree,
     *,
-    var_names: Sequence[str] | None = None,
+    var_names: str | Sequence[str] | None = None,
     r_hat: float = 1.01,
     ess: float = 400,
     threads: int | None = None,
@@ -52,7 +52,7 @@ def diagnose(
     ----------
     tree : DataTree
         Draws of any sampler in ``posterior``; divergences and energies in ``sample_stats`` count.
-    var_names : sequence of str, optional
+    var_names : str or sequence of str, optional
         Which variables of the posterior; all by default.
     r_hat, ess : float
         The gates: R-hat at most `r_hat`, bulk and tail ESS at least `ess`.
@@ -139,8 +139,14 @@ def warn_unless_converged(
     return diagnosis
 
 
-def _posterior(tree: xr.DataTree, var_names: Sequence[str] | None) -> xr.Dataset:
+def _posterior(tree: xr.DataTree, var_names: str | Sequence[str] | None) -> xr.Dataset:
     """Return the numeric variables to diagnose."""
+    if not isinstance(tree, xr.DataTree):
+        raise ValueError(
+            f"a {type(tree).__name__} is not a DataTree; diagnose what a sampler returned"
+        )
+    if isinstance(var_names, str):
+        var_names = [var_names]
     if "posterior" not in tree.children:
         raise ValueError(
             f"the tree has no group 'posterior', only {sorted(tree.children)}; "

@@ -7,7 +7,7 @@ import pymc as pm
 import xarray as xr
 from pymc.backends.arviz import find_constants, find_observations
 
-__all__ = ["CodeNames", "as_dataset", "constant_groups"]
+__all__ = ["CodeNames", "as_dataset", "constant_groups", "with_deterministics"]
 
 RATER_ATTRIBUTE = "rater_"  # begins the names of coordinates that say something of the raters
 
@@ -82,3 +82,28 @@ def as_dataset(
     lengths = {d: n for dims, v in variables.values() for d, n in zip(dims, v.shape, strict=True)}
     coords |= {d: np.arange(lengths[d]) for d in sample_dims}
     return xr.Dataset(variables, coords)
+
+
+def with_deterministics(model: pm.Model, posterior: xr.Dataset) -> xr.Dataset:
+    """Add what the model computes from its free variables and the sampler did not.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        The model.
+    posterior : Dataset
+        Draws of all free variables.
+
+    Returns
+    -------
+    Dataset
+        With a variable for every deterministic of the model.
+    """
+    missing = [rv.name for rv in model.deterministics if rv.name not in posterior]
+    if not missing:
+        return posterior
+    free = posterior[[rv.name for rv in model.free_RVs]]
+    computed = pm.compute_deterministics(
+        free, var_names=missing, model=model, merge_dataset=False, progressbar=False
+    )
+    return posterior.assign(computed.data_vars)

@@ -8,6 +8,7 @@ import xarray as xr
 __all__ = ["OTHER", "Named", "label"]
 
 OTHER = "OTHER"
+REMEDY = "label a tree with the data its model was built from"
 
 
 class Named(Protocol):
@@ -39,19 +40,22 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
     DataTree
         The same arrays with coordinates ``item`` and ``category``: along ``candidate`` in the flat layout, along their own dims
         elsewhere. Categories are text; integer ones as their decimals, marked by the attribute ``kind``. The pooled
-        never-ranked categories are labelled OTHER. Attributes of the raters are coordinates along ``rater``. The log likelihood
-        of labels is by item, without items of which nothing was observed: leave-one-out has nothing to leave out there.
+        never-ranked categories are labelled OTHER, and ``category_name`` in ``constant_data`` lists the closed set. Attributes of
+        the raters are coordinates along ``rater``. The log likelihood of labels is by item, without items of which nothing was
+        observed: leave-one-out has nothing to leave out there.
 
     Raises
     ------
     ValueError
-        If the tree has candidates but no ``constant_data`` that describe them, or other numbers of items and categories than
-        `data`.
+        If the tree has candidates but no ``constant_data`` that describe them, or other items and categories than `data`.
     """
     codes = None
     if any("candidate" in node.dims for node in tree.subtree):
         codes = _candidate_codes(tree)
     labelled = {name: _labelled(node, data, codes) for name, node in tree.children.items()}
+    if codes is not None:
+        names = ("declared", data.categories.astype(str))
+        labelled["constant_data"] = labelled["constant_data"].assign(category_name=names)
     heard = _heard(tree)
     if "log_likelihood" in labelled and heard is not None:
         labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=heard)
@@ -82,18 +86,19 @@ def _labelled(
     names = data.categories.astype(str)
     coords = {}
     if "item" in group.dims:
-        coords["item"] = _fitting("item", data.items, group.sizes["item"])
+        coords["item"] = _fitting("item", data.items, group)
     if codes is not None and "candidate" in group.dims:
         item, category = codes
         with_other = np.append(names, OTHER)  # the code of OTHER, -1, is the last place
-        coords["category"] = ("candidate", with_other[category], kind)
-        coords.setdefault("item", ("candidate", data.items[item]))
+        coords["category"] = ("candidate", _same("category", with_other[category], group), kind)
+        if "item" not in coords:
+            coords["item"] = ("candidate", _same("item", data.items[item], group))
     for dim in ("category", "label"):
         if dim in group.dims:
-            coords[dim] = (dim, _fitting(dim, names, group.sizes[dim]), kind)
+            coords[dim] = (dim, _fitting(dim, names, group), kind)
     if "rater" in group.dims:
         for name, values in getattr(data, "rater_attributes", {}).items():
-            coords[name] = ("rater", _fitting("rater", values, group.sizes["rater"]))
+            coords[name] = ("rater", _fitting("rater", values, group, name))
     return group.assign_coords(coords)
 
 
@@ -118,10 +123,24 @@ def _heard(tree: xr.DataTree) -> np.ndarray | None:
     return heard
 
 
-def _fitting(dim: str, names: np.ndarray, size: int) -> np.ndarray:
-    """Return `names`, or raise if the tree has another number of them."""
-    if len(names) != size:
+def _fitting(dim: str, names: np.ndarray, group: xr.Dataset, coord: str = "") -> np.ndarray:
+    """Return `names`, or raise if the tree has another number of them, or others."""
+    if len(names) != group.sizes[dim]:
         raise ValueError(
-            f"the tree has {size} along {dim!r} and the data {len(names)}; label a tree with the data its model was built from"
+            f"the tree has {group.sizes[dim]} along {dim!r} and the data {len(names)}; {REMEDY}"
+        )
+    return _same(coord or dim, names, group)
+
+
+def _same(coord: str, names: np.ndarray, group: xr.Dataset) -> np.ndarray:
+    """Return `names`, or raise if the tree bears others already; places counted from 0 are no names."""
+    if coord not in group.coords:
+        return names
+    there, ours = group[coord].to_numpy().astype(str), names.astype(str)
+    differ = np.flatnonzero(there != ours)
+    if len(differ) and there.tolist() != [str(place) for place in range(len(there))]:
+        place = int(differ[0])
+        raise ValueError(
+            f"the tree names {coord} {str(there[place])!r} where the data have {str(ours[place])!r}; {REMEDY}"
         )
     return names

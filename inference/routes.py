@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
+from pytensor.graph.traversal import ancestors
 from rich.progress import Progress
 
 from ..models.distributions.counted_labels import CountedLabelsRV
@@ -80,9 +81,11 @@ def route_of(model: pm.Model) -> Route:
                 "the model has free variables besides the worths; use WorthGibbs as a step of pm.sample"
             )
     except NotConjugate as refusal:
-        name = "tempered_plackett_luce" if _is_tempered(model) else "pm.Model"
         return Route(
-            name, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
+            _name_of_rankings(model),
+            "nuts",
+            str(refusal),
+            lambda model, plan: draw_with_nuts(model, plan, {}),
         )
     reason = "Gamma worths behind partial rankings with whole reliabilities are conjugate"
     return Route("plackett_luce", "gibbs", reason, draw_with_gibbs)
@@ -129,10 +132,15 @@ def _is_independent(model: pm.Model) -> bool:
     return True
 
 
-def _is_tempered(model: pm.Model) -> bool:
-    """Tell whether the model is laid out like ours but has its reliability inside the law."""
-    names = model.named_vars
-    return {"reliability", "observed_ranking", "worth", "other_size"} <= set(names)
+def _name_of_rankings(model: pm.Model) -> str:
+    """Tell our models apart by where their reliability is: in the worths the raters go by, or the power of the law."""
+    ours = {"reliability", "observed_ranking", "worth", "other_size"} <= set(model.named_vars)
+    if not ours or [rv.name for rv in model.free_RVs] != ["worth"]:
+        return "pm.Model"
+    observed = model["observed_ranking"]
+    log_worth, *_ = observed.owner.op.dist_params(observed.owner)
+    tempered = model["reliability"] in ancestors([log_worth])
+    return "tempered_plackett_luce" if tempered else "plackett_luce"
 
 
 def draw_independently(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:

@@ -22,7 +22,7 @@ import pymc as pm
 import xarray as xr
 
 from .diagnostics import warn_unless_converged
-from .groups import CodeNames, constant_groups
+from .groups import CodeNames, constant_groups, with_deterministics
 from .labelling import label
 from .plan import Draws
 from .routes import Route, draw_with_nuts, route_of
@@ -90,6 +90,10 @@ def sample(
     ConvergenceWarning
         If an item misses the gates of `diagnose`.
     """
+    if not isinstance(model, pm.Model):
+        raise ValueError(
+            f"a {type(model).__name__} is not a pymc.Model; build one by a function of raterzoo.models"
+        )
     _check_numbers(
         draws=draws, chains=chains, thin=thin, cores=cores, tune=tune, random_seed=random_seed
     )
@@ -120,10 +124,11 @@ def sample(
         if nuts:
             raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
         groups = route.draw(model, plan)
+        groups["posterior"] = with_deterministics(model, groups["posterior"])
     tree = xr.DataTree.from_dict(groups | constant_groups(model))
     if names := CodeNames.of(model):
         tree = label(tree, names)
-    tree.attrs = {
+    tree.attrs |= {
         "model": route.name,
         "method": chosen,
         "method_reason": route.reason,

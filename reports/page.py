@@ -2,12 +2,14 @@
 
 import csv
 import io
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 __all__ = ["Section", "write_report"]
@@ -75,16 +77,20 @@ def write_report(folder: Path, title: str, summary: str, sections: Sequence[Sect
 def _svg(figure: Figure) -> Markup:
     """Return a figure as an inline SVG; matplotlib escapes the labels in it."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has more letters
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     return Markup(text[text.index("<svg") :])
 
 
 def _cell(value: object) -> str:
-    """Return the text of a cell: numbers to four digits."""
+    """Return the text of a cell: small numbers to three decimals."""
     if value is None:
         return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
 
 
 def _write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

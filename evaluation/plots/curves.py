@@ -103,5 +103,5 @@ def reliability_sweep(
     ax.set(xlabel="reliability of the raters", ylabel=plain(metric))
     ax.tick_params(colors=INK)
     if names != [""]:
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.05, 1.0))
     return ax

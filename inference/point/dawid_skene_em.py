@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
+from ...models.data.container import expect
 from ...models.data.labels import Labels
 from ...models.distributions.answer_sweep import answer_sweeps
 from ..kernels.answer_patterns import AnswerPatterns, answer_patterns, coded_answers
@@ -101,6 +102,7 @@ def dawid_skene_em(
 
 
 def _check(labels: Labels, start: str, prior: str | None, restarts: int, iterations: int) -> None:
+    expect(labels, Labels)
     if labels.anonymous:
         raise ValueError(
             "dawid_skene_em describes each rater, but these labels are counts of anonymous raters; read a table with raters"

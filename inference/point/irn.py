@@ -10,6 +10,7 @@ from typing import Literal
 
 import xarray as xr
 
+from ...models.data.container import expect
 from ...models.data.inverse_ranks import inverse_rank_scores
 from ...models.data.ranked_pairs import ranked_pairs
 from ...models.data.rankings import PartialRankings
@@ -43,5 +44,6 @@ def irn(
     ValueError
         If `tie_weight` is neither of the two.
     """
+    expect(rankings, PartialRankings)
     plausibility = inverse_rank_scores(rankings, tie_weight)
     return by_candidate(plausibility, rankings, ranked_pairs(rankings))

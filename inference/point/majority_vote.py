@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from ...models.data.container import expect
 from ...models.data.labels import Labels
 
 __all__ = ["majority_vote"]
@@ -22,6 +23,7 @@ def majority_vote(labels: Labels) -> xr.Dataset:
         ``plausibility`` (item, category), the share of each label, NaN where nobody answered; ``label`` (item), the most frequent
         one, ties by the order of the categories, "" where nobody answered; ``tied`` (item), whether another is as frequent.
     """
+    expect(labels, Labels)
     counts = labels.counts
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)

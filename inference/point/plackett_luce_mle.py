@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from ...models.data.container import expect
 from ...models.data.ranked_pairs import RankedPairs, ranked_pairs
 from ...models.data.rankings import PartialRankings
 from ..kernels.dominance import strong_components
@@ -72,6 +73,7 @@ def plackett_luce_mle(
     Categories that every rater of the item ties first, and nothing tells apart, share the
     plausibility equally: any split has the same likelihood.
     """
+    expect(rankings, PartialRankings)
     power = _powers(rankings, reliability)
     pairs = ranked_pairs(rankings)
     rows = _rows(rankings, pairs)

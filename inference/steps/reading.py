@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 
+MOST_COPIES = 10_000  # of an annotation: each tied block has as many arrivals to draw
+
+
 class NotConjugate(ValueError):
     """The model is not one whose worths have Gamma conditionals."""
 
@@ -91,6 +94,10 @@ def read_rankings(model: pm.Model) -> RankingLikelihood:
         wrong = power[(power < 1) | (power != np.floor(power))].flat[0]
         raise NotConjugate(
             f"reliability={wrong:g} is not a whole number from 1: the Gibbs sampler repeats every annotation that many times"
+        )
+    if (power > MOST_COPIES).any():
+        raise NotConjugate(
+            f"reliability={power.max():g} is above {MOST_COPIES:,}: the Gibbs sampler repeats every annotation that many times"
         )
     return RankingLikelihood(worth, candidate, block, power)
 

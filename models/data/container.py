@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Container"]
+from .errors import DataError
+
+__all__ = ["Container", "expect"]
 
 
 class Container:
@@ -22,6 +24,32 @@ class Container:
             return NotImplemented
         compared = [field.name for field in fields(self) if field.compare]  # type: ignore[arg-type]
         return all(_equal(getattr(self, name), getattr(other, name)) for name in compared)
+
+
+def expect(data: object, kind: type[Container], *, door: str = "from_table") -> None:
+    """Raise unless data have passed the door of a container.
+
+    Parameters
+    ----------
+    data : object
+        What was given.
+    kind : type
+        The container it has to be.
+    door : str
+        Its reader, for the remedy.
+
+    Raises
+    ------
+    DataError
+        If it is anything else.
+    """
+    if not isinstance(data, kind):
+        name = kind.__name__
+        raise DataError(
+            f"a {type(data).__name__} is not {name}",
+            allowed=f"raterzoo.models.{name}",
+            remedy=f"read it by {name}.{door}",
+        )
 
 
 def _read_only(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from .errors import shown
-from .summary import look_alikes, range_of
+from .summary import range_of, second_looks
 
 __all__ = ["AnyLabels", "labels_report"]
 
@@ -106,11 +106,7 @@ def labels_report(labels: AnyLabels) -> str:
         lines["NOT IDENTIFIED"] = (
             "no item has two answers: who errs, and how often, is the prior's word"
         )
-    for what in ("items", "raters", "categories"):
-        if alike := look_alikes(getattr(labels, what)):
-            lines[f"look-alike {what}"] = "; ".join(
-                " / ".join(map(shown, group)) for group in alike[:5]
-            )
+    lines |= second_looks(labels)
     width = max(map(len, lines))
     return "\n".join(["labels", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from .errors import shown
 
-__all__ = ["look_alikes", "range_of", "rankings_report"]
+__all__ = ["look_alikes", "range_of", "rankings_report", "second_looks"]
 
 
-class _Rankings(Protocol):
-    """What is described: the arrays of `PartialRankings`."""
+class _Named(Protocol):
+    """Whatever has ids."""
 
     @property
     def items(self) -> np.ndarray: ...
@@ -20,6 +20,11 @@ class _Rankings(Protocol):
     def raters(self) -> np.ndarray: ...
     @property
     def categories(self) -> np.ndarray: ...
+
+
+class _Rankings(_Named, Protocol):
+    """What is described: the arrays of `PartialRankings`."""
+
     @property
     def annotation_item(self) -> np.ndarray: ...
     @property
@@ -60,11 +65,7 @@ def rankings_report(rankings: _Rankings) -> str:
         "ranks with gaps": f"{rankings.gaps:,} annotations, renumbered",
         "items with one annotation": f"{(per_item == 1).sum():,}",
     }
-    for what in ("items", "raters", "categories"):
-        if alike := look_alikes(getattr(rankings, what)):
-            lines[f"look-alike {what}"] = "; ".join(
-                " / ".join(map(shown, group)) for group in alike[:5]
-            )
+    lines |= second_looks(rankings)
     width = max(map(len, lines))
     return "\n".join(["partial rankings", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
 
@@ -84,6 +85,47 @@ def range_of(counts: np.ndarray) -> str:
     """
     low, high = counts.min(), counts.max()
     return f"{low:,}" if low == high else f"{low:,} to {high:,} (median {np.median(counts):g})"
+
+
+MEANS_NOTHING = {
+    "nan",
+    "na",
+    "n/a",
+    "#n/a",
+    "none",
+    "null",
+    "nil",
+    "-",
+    "?",
+    ".",
+    "missing",
+    "unknown",
+}
+
+
+def second_looks(data: _Named) -> dict[str, str]:
+    """Return what in the ids deserves a second look: look-alikes, and names that often mean a missing cell.
+
+    Parameters
+    ----------
+    data : container
+        With items, raters and categories.
+
+    Returns
+    -------
+    dict of str to str
+        What -> which.
+    """
+    lines = {}
+    for what in ("items", "raters", "categories"):
+        index = getattr(data, what)
+        if alike := look_alikes(index):
+            groups = (" / ".join(map(shown, group)) for group in alike[:5])
+            lines[f"look-alike {what}"] = "; ".join(groups)
+        texts = index.tolist() if index.dtype.kind == "U" else []
+        if empty := [text for text in texts if text.strip().casefold() in MEANS_NOTHING]:
+            lines[f"{what} that may be missing"] = ", ".join(map(shown, empty[:5]))
+    return lines
 
 
 def look_alikes(index: np.ndarray) -> list[list[str]]:

@@ -22,7 +22,7 @@ __all__ = ["MAX_COUNT", "MAX_RANK", "read_counts", "read_ranks"]
 MAX_RANK = 1_000_000
 MAX_COUNT = 2**31 - 1
 
-_WHOLE = re.compile(r"\s*\+?([0-9]{1,15})(\.0*)?\s*")
+_WHOLE = re.compile(r"\s*([+-]?[0-9]{1,100})(\.0*)?\s*")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numba as nb
 
@@ -53,7 +53,7 @@ def kept(**options: Any) -> Callable[[Callable], Any]:
     def decorate(function: Callable) -> Any:
         compiled = nb.njit(cache=True, **options)(function)
         folder = Path(function.__code__.co_filename).parent
-        compiled._cache._cache_file._source_stamp = source_stamp(folder)
+        cast(Any, compiled)._cache._cache_file._source_stamp = source_stamp(folder)
         return compiled
 
     return decorate

@@ -25,6 +25,7 @@ from typing import Any
 
 import pymc as pm
 
+from ..data.container import expect
 from ..data.labels import Labels
 from ..distributions.counted_labels import CountedLabels
 from .observed import positive_array
@@ -55,6 +56,7 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
     ValueError
         If a prior is not positive.
     """
+    expect(labels, Labels)
     alpha = positive_array("concentration", concentration, (len(labels.categories),))
     power = positive_array("reliability", reliability, ())
     coords = {"item": labels.items, "category": labels.categories}

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 
+from ..data.container import expect
 from ..data.labels import Labels
 from .observed import concentration_of_confusion, coords_of, observe_labels, prevalence_prior
 
@@ -61,6 +62,7 @@ def multinomial(
     ValueError
         If a concentration is not positive.
     """
+    expect(labels, Labels)
     shape = (len(labels.categories), len(labels.categories))
     beta = concentration_of_confusion(labels, confusion_concentration, shape)
     with pm.Model(coords=coords_of(labels)) as model:

@@ -7,6 +7,7 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
+from ..data.container import expect
 from ..data.errors import DataWarning
 from ..data.labels import Labels
 from ..distributions.label_op import label_logp
@@ -42,6 +43,7 @@ def known_raters(labels: Labels, model: str) -> Labels:
     Labels
         The same.
     """
+    expect(labels, Labels)
     if labels.anonymous:
         raise ValueError(
             f"{model} describes each rater, but these labels are counts of anonymous raters; "

@@ -9,6 +9,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from ..data.container import expect
 from ..data.rankings import PartialRankings
 from ..distributions.partial_ranking import PartialRanking, RankedCandidates
 from .candidates import OTHER_CODE, Candidates, every_candidate, ranked_candidates
@@ -48,6 +49,7 @@ class Layout:
         candidates: Literal["ranked", "all"],
     ) -> "Layout":
         """Check the arguments that builders share, and lay the candidates out."""
+        expect(rankings, PartialRankings)
         allowed("unranked", unranked, ("pooled", "single", "ignored"))
         allowed("candidates", candidates, ("ranked", "all"))
         dense = candidates == "all"

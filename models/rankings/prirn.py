@@ -28,6 +28,7 @@ from typing import Literal
 import numpy as np
 import pymc as pm
 
+from ..data.container import expect
 from ..data.inverse_ranks import inverse_rank_scores
 from ..data.rankings import PartialRankings
 from .candidates import OTHER_CODE, ranked_candidates
@@ -66,9 +67,10 @@ def prirn(
     ValueError
         If `reliability` is not positive, `smoothing` is negative, or `tie_weight` is unknown.
     """
+    expect(rankings, PartialRankings)
     allowed("tie_weight", tie_weight, ("split", "full"))
     gamma = positive("reliability", reliability)
-    if not 0 <= smoothing < np.inf:
+    if not isinstance(smoothing, int | float) or not 0 <= smoothing < np.inf:
         raise ValueError(f"smoothing={smoothing!r} must be zero or a positive finite number")
     candidates = ranked_candidates(rankings, other=smoothing > 0)
     named = candidates.category != OTHER_CODE

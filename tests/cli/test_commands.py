@@ -81,6 +81,7 @@ def test_report_is_one_page_with_its_tables(annotations, predictions, tmp_path):
         "How to cite",
     ):
         assert f"<h2>{heading}</h2>" in page
+    assert "Only predicted: " in page and "worst quantity" in page
     assert (
         page.count("<svg") == 3
         and "http-equiv" not in page
@@ -106,6 +107,16 @@ def test_labels_are_untrusted_text(tmp_path):
     assert "<script>" not in page and "&lt;script&gt;" in page and "<b>1" not in page
 
 
+@pytest.mark.filterwarnings("always")
+def test_warnings_are_lines_without_code(tmp_path):
+    table = {"item": ["1", "2", "3"], "rater": ["a", "b", "a"], "label": ["x", "y", "NaN"]}
+    path = write(tmp_path / "t.csv", table)
+    result = run("fit", path, "--kind", "labels", "-o", tmp_path / "p.nc", "--draws", 50)
+    assert result.exit_code == 0 and "raterzoo: no item has two answers" in result.output
+    assert "Warning:" not in result.output and ".py" not in result.output
+    assert "categories that may be missing  'NaN'" in run("check", path, "--kind", "labels").output
+
+
 def test_columns_are_renamed(tmp_path):
     table = {"case": ["1", "1"], "rater": ["a", "b"], "category": ["x", "y"], "rank": [1, 1]}
     path = write(tmp_path / "t.csv", table)
@@ -122,7 +133,16 @@ def test_columns_are_renamed(tmp_path):
         (["fit", "{annotations}", "-o", "x.csv"], "name a .nc or a .zarr file"),
         (["fit", "{annotations}", "-o", "x.nc", "--model", "nonsense"], "no such model"),
         (["fit", "{annotations}", "-o", "x.nc", "--reliability", "many"], "write numbers"),
-        (["fit", "{annotations}", "-o", "x.nc", "--reliability", "-1"], "reliability=-1 must be"),
+        (
+            ["fit", "{annotations}", "-o", "x.nc", "--reliability", "-1"],
+            "-1 is not a positive number",
+        ),
+        (["fit", "{annotations}", "-o", "x.nc", "--reliability", "nan"], "not a positive number"),
+        (["fit", "{annotations}", "-o", "x.nc", "--kind", "scores"], "scores cannot be read yet"),
+        (
+            ["fit", "{annotations}", "-o", "x.nc", "--categories", "no.txt"],
+            "--categories no.txt: there is no",
+        ),
         (["fit", "{annotations}", "-o", "x.nc", "--unranked", "some"], "is not one of"),
         (
             ["fit", "{annotations}", "-o", "x.nc", "--model", "prirn", "--unranked", "single"],

@@ -62,33 +62,47 @@ REFUSED = [
     (
         changed(score=[1, 2, np.nan, 4, 5]),
         {"score": "score"},
-        "column 'score', row 2: nan is no fin",
+        "row 3, column 'score': nan is no fin",
     ),
     (
         changed(score=[1, 2, "x", 4, 5]),
         {"score": "score"},
-        "column 'score', row 0: '1' is no finite",
+        "row 3, column 'score': 'x' is no finite",
     ),
     (
         changed(score=[1, None, 3, 4, 5]),
         {"score": "score"},
-        "column 'score', row 1: None is no fin",
+        "row 2, column 'score': None is no fin",
     ),
     (changed(score=[1, 2, 3]), {"score": "score"}, "column 'score' has 3 rows, 'item' has 5"),
     (
         changed(item=["a", None, "b", "c", "d"]),
         {"score": "score"},
-        "'item', row 1: None is no text id",
+        "row 2, column 'item': None is no text id",
     ),
-    (changed(item=["a", "", "b", "c", "d"]), {"score": "score"}, "'item', row 1: '' is no text id"),
-    (changed(item=[1.5] * 5), {"score": "score"}, "'item', row 0: 1.5 is no text id"),
+    (
+        changed(item=["a", "", "b", "c", "d"]),
+        {"score": "score"},
+        "row 2, column 'item': '' is no text id",
+    ),
+    (changed(item=[1.5] * 5), {"score": "score"}, "row 1, column 'item': 1.5 is no text id"),
     (
         changed(item=["b"] * 5),
         {"score": "score"},
-        "row 2: category 'cold' of item 'b' is duplicated",
+        "row 3: category 'cold' of item 'b' is duplicated",
     ),
-    (changed(rank=[2, 0, 3, 1, 2]), {"rank": "rank"}, "'rank', row 1: 0 is no rank"),
-    (changed(rank=[1, 1, 3, 1, 2]), {"rank": "rank"}, "row 1: rank 1.0 of item 'b' is duplicated"),
+    (changed(rank=[2, 0, 3, 1, 2]), {"rank": "rank"}, "row 2, column 'rank': 0 is no rank"),
+    (changed(rank=[1, 1, 3, 1, 2]), {"rank": "rank"}, "row 2: rank 1.0 of item 'b' is duplicated"),
+    (
+        changed(category=["a", np.nan, "b", "c", "d"]),
+        {"rank": "rank"},
+        "row 2, column 'category': nan is no text id",
+    ),
+    (
+        changed(category=["a", 3, "b", "c", "d"]),
+        {"rank": "rank"},
+        "row 2, column 'category': 3 is no text id",
+    ),
     ({key: [] for key in TABLE}, {"rank": "rank"}, "has no rows"),
 ]
 

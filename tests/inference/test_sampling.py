@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 from monte_carlo import bonferroni_threshold, seed_of
 from raterzoo import inference, models
+from raterzoo.inference.routes import route_of
 
 CASES = models.published_ddx_cases()
 SMALL = CASES.select(items=["fig3", "fig17a", "fig18c"])
@@ -271,6 +272,60 @@ def test_label_names_any_tree():
         inference.label(
             xr.DataTree.from_dict({"posterior": plain["posterior"].to_dataset()}), SMALL
         )
+
+
+def test_label_does_not_rename_what_has_names():
+    one, other = (models.published_ddx_cases().select(items=i) for i in (["fig3"], ["fig17a"]))
+    tree = inference.sample(models.prirn(one), draws=5, random_seed=1, **QUIET)
+    xr.testing.assert_identical(inference.label(tree, one), tree)
+    same_shape = models.PartialRankings.from_blocks({"another": {"r": [["a", "b"]]}})
+    twin = models.PartialRankings.from_blocks({"another": {"r": [["a", "c"]]}})
+    tree = inference.sample(models.prirn(same_shape), draws=5, random_seed=1, **QUIET)
+    with pytest.raises(ValueError, match="names category 'b' where the data have 'c'"):
+        inference.label(tree, twin)
+    with pytest.raises(ValueError, match="the data"):
+        inference.label(tree, other)
+
+
+def test_models_keep_their_names():
+    real = route_of(models.plackett_luce(SMALL, reliability=1.5))
+    assert (real.name, real.method) == ("plackett_luce", "nuts")
+    assert route_of(models.tempered_plackett_luce(SMALL)).name == "tempered_plackett_luce"
+    many = route_of(models.plackett_luce(SMALL, reliability=10**9))
+    assert (many.name, many.method) == ("plackett_luce", "nuts") and "above 10,000" in many.reason
+    with models.plackett_luce(SMALL) as other:
+        pm.Normal("more")
+    assert route_of(other).name == "pm.Model"
+
+
+@pytest.mark.parametrize("method", ["gibbs", "nuts"])
+def test_deterministics_of_the_user_are_drawn(method):
+    with models.plackett_luce(SMALL) as model:
+        pm.Deterministic("best", model["plausibility"].max())
+    tree = inference.sample(model, method=method, dtype="float64", random_seed=1, **QUIET)
+    best = tree["posterior"]["plausibility"].max("candidate")
+    np.testing.assert_allclose(tree["posterior"]["best"], best)
+
+
+@pytest.mark.parametrize("wrong", [{}, SMALL, None])
+def test_what_is_no_model_or_tree_or_data_is_named(wrong):
+    kind = type(wrong).__name__
+    with pytest.raises(ValueError, match=f"a {kind} is not a pymc.Model"):
+        inference.sample(wrong)
+    with pytest.raises(ValueError, match=f"a {kind} is not a DataTree"):
+        inference.diagnose(wrong)
+    for door in (
+        models.dawid_skene,
+        models.dirichlet,
+        models.multinomial,
+        inference.dawid_skene_em,
+        inference.majority_vote,
+    ):
+        with pytest.raises(models.DataError, match=f"a {kind} is not Labels"):
+            door(wrong)
+    for door in (models.plackett_luce, models.prirn, inference.irn, inference.plackett_luce_mle):
+        with pytest.raises(models.DataError, match="a dict is not PartialRankings"):
+            door({})
 
 
 def test_integer_categories_are_text_with_their_kind():
