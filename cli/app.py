@@ -32,6 +32,23 @@ class Kind(StrEnum):
 
 Annotations = Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")]
 KindOption = Annotated[Kind, typer.Option("--kind", help="What the raters gave.")]
+
+
+class Layout(StrEnum):
+    """How a table holds labels."""
+
+    long = "long"
+    wide = "wide"
+    counts = "counts"
+
+
+LayoutOption = Annotated[
+    Layout,
+    typer.Option(
+        "--layout",
+        help="Of labels: long, a row for each answer; wide, a column for each rater; counts, a column for each category.",
+    ),
+]
 Categories = Annotated[
     Path | None,
     typer.Option(help="Text file of all categories, one a line; those named by default."),
@@ -77,6 +94,7 @@ def report(
         Path | None, typer.Argument(help="Table: item, category, rank or score[, classifier].")
     ] = None,
     kind: KindOption = Kind.rankings,
+    layout: LayoutOption = Layout.long,
     model: Model = None,
     reliability: Annotated[
         str | None,
@@ -107,6 +125,7 @@ def report(
         chains,
         seed,
         categories,
+        layout,
     )
     make_report(annotations, predictions, column or [], settings, out)
 
@@ -117,6 +136,7 @@ def fit(
     annotations: Annotations,
     output: Annotated[Path, typer.Option("-o", "--output", help="posterior.nc or posterior.zarr")],
     kind: KindOption = Kind.rankings,
+    layout: LayoutOption = Layout.long,
     model: Model = None,
     reliability: Annotated[
         str | None, typer.Option(help="Trust in the raters; 3 for rankings.")
@@ -145,6 +165,7 @@ def fit(
         chains,
         seed,
         categories,
+        layout,
     )
     fit_to_file(annotations, column or [], settings, output)
 
@@ -183,13 +204,16 @@ def models() -> None:
 @app.command()
 @plainly
 def check(
-    annotations: Annotations, kind: KindOption = Kind.rankings, column: Columns = None
+    annotations: Annotations,
+    kind: KindOption = Kind.rankings,
+    layout: LayoutOption = Layout.long,
+    column: Columns = None,
 ) -> None:
     """Read a table, and say what is in it or what is wrong with it."""
     from .reading import read_container
     from .screen import say
 
-    say(read_container(annotations, kind, column or [], None).report())
+    say(read_container(annotations, kind, column or [], None, layout).report())
 
 
 @data.command("list")

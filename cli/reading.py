@@ -31,7 +31,8 @@ def read_annotations(
     Parameters
     ----------
     path : Path
-        Table with columns item, rater, category and rank; or item, rater, label and, if there are such, count and gold.
+        Table with columns item, rater, category and rank; or item, rater, label and, if there are such, count and gold; or labels
+        in another layout.
     settings : Settings
         Kind of annotation, and the file of categories.
     columns : sequence of str
@@ -44,18 +45,23 @@ def read_annotations(
     PartialRankings or Labels
         The annotations; ids are text.
     """
+    given = (settings.kind, columns)
     if settings.categories is not None:
-        lines = _lines_of(settings.categories)
-        return read_container(path, settings.kind, columns, [line for line in lines if line])
-    found = read_container(path, settings.kind, columns, None)
+        declared = [line for line in _lines_of(settings.categories) if line]
+        return read_container(path, *given, declared, settings.layout)
+    found = read_container(path, *given, None, settings.layout)
     if unheard := sorted(set(predicted) - set(found.categories.tolist())):
         everything = [*found.categories.tolist(), *unheard]
-        return read_container(path, settings.kind, columns, everything)
+        return read_container(path, *given, everything, settings.layout)
     return found
 
 
 def read_container(
-    path: Path, kind: str, columns: Sequence[str], categories: Sequence[str] | None
+    path: Path,
+    kind: str,
+    columns: Sequence[str],
+    categories: Sequence[str] | None,
+    layout: str = "long",
 ) -> Container:
     """Read annotations through their door.
 
@@ -69,6 +75,9 @@ def read_container(
         Renamings.
     categories : sequence of str or None
         The closed set; those that the raters named by default.
+    layout : str
+        Of labels: "long", a row for each answer; "wide", a column for each rater beside item and count; "counts", a column for
+        each category beside item.
 
     Returns
     -------
@@ -81,9 +90,19 @@ def read_container(
         )
     frame = read_table(path, rename=_renamings(columns))
     if kind == "rankings":
+        if layout != "long":
+            raise ValueError(f"--layout {layout} is a layout of labels; rankings are long tables")
         return PartialRankings.from_table(frame, categories=categories)
     names = list(getattr(frame, "column_names", None) or frame.columns)
-    further = {role: role for role in ("count", "gold") if role in names}
+    further = {role: role for role in ("item", "count", "gold") if role in names}
+    if layout == "counts":
+        return Labels.from_counts(frame, categories=categories)
+    if layout == "wide":
+        if "gold" in further:
+            raise ValueError(f"{path}: a wide table has no place for gold labels; write a long one")
+        raters = [name for name in names if name not in further]
+        return Labels.from_wide(frame, raters=raters, categories=categories, **further)
+    further.pop("item", None)
     return Labels.from_table(frame, categories=categories, **further)
 
 

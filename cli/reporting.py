@@ -264,6 +264,7 @@ def _sweep_section(
         .join(sweep["interval"].to_dataset("bound").to_dataframe())
         .reset_index()
     )
+    table["reliability"] = [f"{r:g}" for r in table["reliability"]]
     rows = [{str(k): v for k, v in row.items()} for row in table.to_dict("records")]
     text = f"Does the answer depend on how much the raters are trusted? x marks the accuracy against the {name}."
     return Section("Reliability", text, [figure], rows, "reliability")

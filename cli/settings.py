@@ -33,6 +33,8 @@ class Settings:
         For the sampler.
     categories : Path or None
         Text file of the closed set of categories, one a line.
+    layout : str
+        Of labels: long, wide or counts.
     """
 
     kind: str
@@ -42,13 +44,14 @@ class Settings:
     chains: int
     seed: int
     categories: Path | None = None
+    layout: str = "long"
     priors: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, kind: str, model: str | None, reliability: str | None, concentration: float | None,
         unranked: str | None, tie_weight: str | None, draws: int, chains: int, seed: int,
-        categories: Path | None,
+        categories: Path | None, layout: str = "long",
     ) -> "Settings":  # fmt: skip
         """Check the options against the catalog."""
         from ..models import catalog
@@ -73,7 +76,7 @@ class Settings:
                 f"--{wrong[0].replace('_', '-')} is not an option of the model {model}"
             )
         trust = _numbers(reliability or DEFAULT_RELIABILITY.get(model, "1"))
-        return cls(kind, model, trust, draws, chains, seed, categories, given)
+        return cls(kind, model, trust, draws, chains, seed, categories, layout, given)
 
     @property
     def has_reliability(self) -> bool:

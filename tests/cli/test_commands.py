@@ -107,6 +107,29 @@ def test_labels_are_untrusted_text(tmp_path):
     assert "<script>" not in page and "&lt;script&gt;" in page and "<b>1" not in page
 
 
+def test_labels_in_other_layouts(tmp_path):
+    wide = write(
+        tmp_path / "wide.csv",
+        {"r": list("xxy"), "s": list("xyy"), "t": ["x", "y", ""], "n": [20, 7, 9]},
+    )
+    options = ("--kind", "labels", "--layout", "wide", "--column", "count=n")
+    answer = run("check", wide, *options).output
+    assert "items                    36" in answer and "answers                  99" in answer
+    out = tmp_path / "report"
+    assert run("report", wide, *options, "--out", out).exit_code == 0
+    assert "<h2>Raters</h2>" in (out / "report.html").read_text()
+    counted = write(tmp_path / "counts.csv", {"item": ["a", "b"], "no": [9, 1], "yes": [1, 9]})
+    options = ("--kind", "labels", "--layout", "counts")
+    assert "anonymous" in run("check", counted, *options).output
+    result = run("report", counted, *options, "--model", "dirichlet", "--out", tmp_path / "counted")
+    assert result.exit_code == 0, result.output
+    refused = run("fit", counted, *options, "-o", tmp_path / "p.nc")
+    assert refused.exit_code == 2 and "anonymous raters" in refused.output
+    gold = write(tmp_path / "gold.csv", {"r": ["x"], "s": ["y"], "gold": ["x"]})
+    assert "no place for gold" in run("check", gold, "--kind", "labels", "--layout", "wide").output
+    assert "layout of labels" in run("check", wide, "--layout", "wide").output
+
+
 @pytest.mark.filterwarnings("always")
 def test_warnings_are_lines_without_code(tmp_path):
     table = {"item": ["1", "2", "3"], "rater": ["a", "b", "a"], "label": ["x", "y", "NaN"]}
