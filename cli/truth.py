@@ -43,8 +43,10 @@ def truth_sections(tree: xr.DataTree, data: Labels) -> list[Section]:
         f"The certainty of an item is the posterior probability of its most probable true category. It is below .99 for "
         f"{(certainty < 0.99).mean():.0%} of the items; {certainty.mean():.3f} on average. The least certain items come first."
     )
-    figure = Figure(figsize=(6, 3.6), layout="constrained")
-    plots.sorted_certainty(truth["certainty"], ax=figure.add_subplot())
+    figure = Figure(figsize=(10, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    plots.sorted_certainty(truth["certainty"], ax=left)
+    plots.certainty_histogram(truth["certainty"], ax=right)
     sections = [Section("Certainty", text, [figure], rows, "certainty")]
     if "rater" in tree["posterior"]["confusion"].dims:
         sections.append(_raters_section(tree))

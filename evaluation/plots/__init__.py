@@ -7,6 +7,7 @@ from ..._exports import lazy_exports
 if TYPE_CHECKING:
     from .curves import reliability_sweep as reliability_sweep
     from .curves import sorted_certainty as sorted_certainty
+    from .histogram import certainty_histogram as certainty_histogram
     from .panels import risk as risk
     from .raters import confusion_matrices as confusion_matrices
     from .raters import rater_forest as rater_forest
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .triangle import simplex as simplex
 
 __all__ = [
+    "certainty_histogram",
     "confusion_matrices",
     "plausibility_strips",
     "rater_forest",
@@ -26,6 +28,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "certainty_histogram": ".histogram",
         "confusion_matrices": ".raters",
         "plausibility_strips": ".strips",
         "rater_forest": ".raters",

@@ -3,12 +3,16 @@
 import os
 from pathlib import Path
 
+import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from monte_carlo import bonferroni_threshold
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation import EvaluationError
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
 
 folder = os.environ.get("RATERZOO_DATA")
 
@@ -65,6 +69,69 @@ def test_certainty_is_of_the_truth_and_not_of_its_probability():
     assert found["certainty"].values.tolist() == [0.6, 1.0]
     assert found["label"].values.tolist() == ["x", "y"]
     np.testing.assert_allclose(found["probability"], steady[0])
+
+
+def certainty_by_quadrature(concentration):
+    """Largest probability that one entry of a Dirichlet law is the largest: of Gammas, the largest of independent ones."""
+    u = (np.arange(4000) + 0.5) / 4000
+    value = stats.gamma.ppf(u[:, None], concentration)  # of each entry
+    wins = [
+        np.prod(np.delete(stats.gamma.cdf(value[:, [k]], concentration), k, axis=1), axis=1).mean()
+        for k in range(len(concentration))
+    ]
+    assert sum(wins) == pytest.approx(1, abs=1e-3)
+    return max(wins)
+
+
+def test_certainty_of_counts_is_the_integral_of_their_dirichlet_law():
+    """Images as in CIFAR-10H: ten categories, fifty people, most of one mind."""
+    rng = np.random.default_rng(10)
+    share = rng.dirichlet(np.r_[6.0, 5.0, 3.0, np.full(7, 0.3)], 12)
+    counts = xr.DataArray(
+        np.stack([rng.multinomial(51, p) for p in share]),
+        {"item": np.arange(12), "category": list("abcdefghij")},
+        ("item", "category"),
+    )
+    counts[0], counts[1] = 0, [25, 26] + 8 * [0]  # nobody, and two of equal right
+    labels = models.Labels.from_counts(counts)
+    for reliability in (1.0, 3.0):
+        model = models.dirichlet(labels, concentration=0.5, reliability=reliability)
+        tree = inference.sample(model, draws=5000, random_seed=4, progressbar=False)
+        found = evaluation.annotation_certainty(tree).to_numpy()
+        exact = [certainty_by_quadrature(0.5 + reliability * n) for n in counts.to_numpy()]
+        error = np.sqrt(np.multiply(exact, np.subtract(1, exact)) / 20_000)
+        z = (found - exact)[2:] / np.maximum(error, 1e-4)[2:]
+        assert np.abs(z).max() < bonferroni_threshold(20)
+        assert found[0] == pytest.approx(0.1, abs=0.01)  # the largest of ten equal frequencies
+        assert found[1] == pytest.approx(exact[1], abs=0.015)
+        twin = [certainty_by_quadrature(0.5 + 2 * reliability * n) for n in counts.to_numpy()]
+        assert np.abs((found - twin)[2:] / np.maximum(error, 1e-4)[2:]).max() > 10
+
+
+def test_intervals_of_agreement_are_quantiles_of_resampled_items():
+    """The bootstrap by hand, with the same resampled items; and they cover the agreement of the population."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 60)
+    table = np.where(rng.random((60, 3)) < 0.8, truth[:, None], 1 - truth[:, None]).astype(float)
+    ratings = xr.DataArray(table, {"rater": ["a", "b", "c"]}, ("item", "rater"))
+    found = evaluation.label_agreement(ratings, bootstrap=200, probability=0.8, random_seed=9)
+    resampled = np.random.default_rng(9)
+    rows = [resampled.integers(0, 60, 60) for _ in range(200)]
+    alpha = [
+        krippendorff.alpha(reliability_data=table[r].T, level_of_measurement="nominal")
+        for r in rows
+    ]
+    np.testing.assert_allclose(found["alpha_interval"], np.quantile(alpha, [0.1, 0.9]))
+    kappa = [cohen_kappa_score(table[r, 0], table[r, 1]) for r in rows]
+    own = found["kappa_interval"].sel(rater="a", other="b")
+    np.testing.assert_allclose(own, np.quantile(kappa, [0.1, 0.9]))
+    lower, upper = found["ac1_interval"]
+    assert lower < found["ac1"] < upper
+    # of balanced labels that are right with probability .8, alpha = kappa = AC1 = (.68 - .5) / .5
+    assert all(
+        float(found[f"{name}_interval"][0]) < 0.36 < float(found[f"{name}_interval"][1])
+        for name in ("alpha", "ac1")
+    )
 
 
 def test_trees_that_lack_something_are_named():

@@ -40,6 +40,8 @@ def test_strips_show_medians_by_mean(layout):
 @pytest.mark.parametrize("n", [1, 2000])
 def test_certainty_is_sorted(n):
     values = np.random.default_rng(2).uniform(size=n)
+    bars = plots.certainty_histogram(xr.DataArray(values, dims="item")).patches[0]
+    assert bars.get_data().values.sum() == pytest.approx(1)
     ax = plots.sorted_certainty(xr.DataArray(values, dims="item"))
     np.testing.assert_allclose(ax.patches[0].get_data().values, np.sort(values))
     assert ax.get_legend() is None
