@@ -13,15 +13,23 @@ Dawid and Skene (1979), equations 2.3 to 2.5, doi:10.2307/2346806.
 """
 
 import math
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from ...models.distributions.answer_sweep import answer_sweeps
+from ...models.distributions.answer_sweep import Answers, answer_sweeps
 from ...models.distributions.compiling import kept
 from .answer_patterns import AnswerPatterns
 
 __all__ = ["Ascent", "ascend"]
+
+LEAST_PART = 100_000  # answers that a thread is worth
+MOST_PARTS = 4  # the parts, and so the sums, are the same for any number of threads
 
 
 class Ascent(NamedTuple):
@@ -75,19 +83,49 @@ def ascend(
     """
     answers, weight, _ = patterns
     alpha, beta = prior
-    sweeps = answer_sweeps(len(alpha))
     categories, counts = (weight[:, None] * plausibility).sum(axis=0), np.empty(beta.shape)
-    sweeps.counts(plausibility, weight, answers, counts)
+    answer_sweeps(len(alpha)).counts(plausibility, weight, answers, counts)
     prevalence, table = np.empty(len(alpha)), np.empty(beta.shape)
     trace, log_likelihood, converged = [], -np.inf, False
-    for _ in range(max_iterations):
-        log_prior = maximise(prior, categories, counts, prevalence, table)
-        log_likelihood = sweeps.both(prevalence, table, answers, weight, (categories, counts))
-        trace.append(log_likelihood + log_prior)
-        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
-            converged = True
-            break
+    with _expectation(answers, weight, (categories, counts)) as expect:
+        for _ in range(max_iterations):
+            log_prior = maximise(prior, categories, counts, prevalence, table)
+            log_likelihood = expect(prevalence, table)
+            trace.append(log_likelihood + log_prior)
+            if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
+                converged = True
+                break
     return Ascent(prevalence, table, np.array(trace), log_likelihood, converged)
+
+
+@contextmanager
+def _expectation(
+    answers: Answers, weight: np.ndarray, expected: tuple[np.ndarray, np.ndarray]
+) -> Iterator[Callable[[np.ndarray, np.ndarray], float]]:
+    """Lend the function that overwrites the expected counts and returns the log likelihood; on threads, part by part."""
+    categories, counts = expected
+    sweep = answer_sweeps(len(categories)).both
+    n_parts = min(MOST_PARTS, len(answers.code) // LEAST_PART)
+    if n_parts < 2:
+        yield lambda prevalence, table: sweep(prevalence, table, answers, weight, expected)
+        return
+    edges = np.searchsorted(answers.start, np.linspace(0, len(answers.code), n_parts + 1))
+    edges[0], edges[-1] = 0, len(weight)
+    of_part = [(np.empty_like(categories), np.empty_like(counts)) for _ in range(n_parts)]
+
+    def run(prevalence: np.ndarray, table: np.ndarray, part: int) -> float:
+        first, last = edges[part], edges[part + 1]
+        own = Answers(answers.start[first : last + 1], answers.code, answers.known[first:last])
+        return sweep(prevalence, table, own, weight[first:last], of_part[part])
+
+    def expect(prevalence: np.ndarray, table: np.ndarray) -> float:
+        total = sum(pool.map(partial(run, prevalence, table), range(n_parts)))
+        for whole, parts in zip(expected, zip(*of_part, strict=True), strict=True):
+            np.sum(parts, axis=0, out=whole)
+        return total
+
+    with ThreadPoolExecutor(min(n_parts, os.cpu_count() or 1)) as pool:
+        yield expect
 
 
 @kept(error_model="numpy")

@@ -52,6 +52,43 @@ def test_patients_of_dawid_and_skene():
     assert many["item"].to_numpy()[changed.to_numpy()].tolist() == [12]
 
 
+def em_by_sums(item, rater, label, n, iterations):
+    """Dawid and Skene's iteration as they wrote it, one sum at a time; the probabilities and the log likelihood."""
+    n_items, cell = item.max() + 1, rater * n + label
+    votes = np.zeros((n_items, n))
+    np.add.at(votes, (item, label), 1)
+    truth = votes / votes.sum(axis=1, keepdims=True)
+    for _ in range(iterations):
+        prevalence = truth.mean(axis=0)
+        counts = np.stack([np.bincount(cell, truth[item, j]) for j in range(n)], axis=1)
+        table = counts.reshape(-1, n, n)
+        table = (table / table.sum(axis=1, keepdims=True)).reshape(-1, n)
+        logs = np.log(table)[cell]
+        joint = np.stack([np.bincount(item, logs[:, j]) for j in range(n)], axis=1)
+        joint += np.log(prevalence)
+        largest = joint.max(axis=1, keepdims=True)
+        mass = np.exp(joint - largest).sum(axis=1, keepdims=True)
+        truth = np.exp(joint - largest) / mass
+    return truth, float((np.log(mass) + largest).sum())
+
+
+def test_half_a_million_answers_at_equal_iterations():
+    """The passes are cut into parts for threads, and the parts do not show."""
+    rng = np.random.default_rng(5)
+    item, n = np.repeat(np.arange(100_000), 5), 5
+    rater = (item * 7 + np.tile(np.arange(5), 100_000) * 211) % 1000
+    truth = rng.integers(0, n, 100_000)
+    label = np.where(rng.random(500_000) < 0.6, truth[item], rng.integers(0, n, 500_000))
+    labels = Labels.from_table({"item": item, "rater": rater, "label": label})
+    options = {"prior": None, "restarts": 0, "tolerance": -np.inf, "max_iterations": 12}
+    estimate = quietly(labels, **options)
+    place = np.argsort(labels.raters)  # raters are numbered as they come
+    assert (labels.raters[place] == np.arange(1000)).all()
+    exact, log_likelihood = em_by_sums(item, rater, label, n, 12)
+    assert estimate.attrs["log_likelihood"] == pytest.approx(log_likelihood, rel=1e-12)
+    np.testing.assert_allclose(estimate["plausibility"], exact, atol=1e-9)
+
+
 @needs_data
 def test_teeth_of_espeland_and_handelman():
     frame = pd.read_csv(Path(folder) / "caries_grouped.csv")
