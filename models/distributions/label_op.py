@@ -152,7 +152,7 @@ def label_logp(
 
     References
     ----------
-    Dawid and Skene (1979), equations 2.3 and 2.5, doi:10.2307/2346806.
+    Dawid and Skene (1979), section 2 (unknown true category; equation 2.5 for its probability), doi:10.2307/2346806.
     """
     log_table = cast(TensorVariable, pt.log(confusion)).transpose(0, 2, 1)
     log_table = log_table.reshape((-1, log_table.shape[2]))

@@ -16,8 +16,8 @@ The log probability is pointwise by item: answers to one item are dependent once
 
 References
 ----------
-Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS C 28(1), equations 2.3
-and 2.5, doi:10.2307/2346806.
+Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS C 28(1), section 2
+(unknown true category; equation 2.5 for its probability), doi:10.2307/2346806.
 """
 
 from importlib.util import find_spec
