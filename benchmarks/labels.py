@@ -127,6 +127,14 @@ def samplers(answers: int, raters: int, nuts: bool) -> None:
 
 
 if __name__ == "__main__":
+    frame = simulated(5_000_000, 5000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    inference.dawid_skene_em(models.Labels.from_table(frame), restarts=0, max_iterations=3)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(
+        f"5,000,000 answers: table to estimate   {(peak - before) / 1e6:.2f} GB besides the table, {peak / 1e6:.2f} GB in all"
+    )
+    del frame
     em(315, 5, 1000, peer=True)
     em(500_000, 1000, 30, peer=True)
     em(5_000_000, 5000, 10, peer=False)

@@ -28,7 +28,7 @@ from .answer_patterns import AnswerPatterns
 
 __all__ = ["Ascent", "ascend"]
 
-LEAST_PART = 100_000  # answers that a thread is worth
+LEAST_PART = 400_000  # answers that a thread is worth
 MOST_PARTS = 4  # the parts, and so the sums, are the same for any number of threads
 
 

@@ -22,6 +22,7 @@ import numba as nb
 import numpy as np
 
 from .compiling import kept
+from .registers import carray, stack_space
 
 __all__ = [
     "ANY",
@@ -111,14 +112,21 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
         Functions of ``prevalence``, shape (category,), ``table``, shape (rater * label, category): the probability of a rater's
         label given the true category, and `Answers`.
     """
+    fixed = n_categories > 0
 
     @kept(nogil=True, error_model="numpy")
     def log_p(prevalence, table, answers, log_p, plausibility):
         start, code, known = answers
         n = n_categories if n_categories > 0 else len(prevalence)
+        if fixed:
+            p = carray(stack_space(n_categories), n_categories)
+        else:
+            p = np.empty(n)
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
-            log_p[i] = item_log_p(prevalence, table, code, span, known[i], plausibility[i], n)
+            log_p[i] = item_log_p(prevalence, table, code, span, known[i], p, n)
+            for j in range(n):
+                plausibility[i, j] = p[j]
         _repeat_in_logs(prevalence, table, answers, log_p, plausibility)
 
     @kept(nogil=True, error_model="numpy")
@@ -126,7 +134,10 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
         start, code = answers.start, answers.code
         n = n_categories if n_categories > 0 else plausibility.shape[1]
         counts[:] = 0.0
-        share = np.empty(n)
+        if fixed:
+            share = carray(stack_space(n_categories), n_categories)
+        else:
+            share = np.empty(n)
         for i in range(len(start) - 1):
             for j in range(n):
                 share[j] = weight[i] * plausibility[i, j]
@@ -142,7 +153,10 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
         n = n_categories if n_categories > 0 else len(prevalence)
         categories[:] = 0.0
         counts[:] = 0.0
-        p = np.empty(n)
+        if fixed:
+            p = carray(stack_space(n_categories), n_categories)
+        else:
+            p = np.empty(n)
         total, product = 0.0, 1.0  # a logarithm for many items, where each counts once
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
@@ -199,30 +213,33 @@ def item_log_p(prevalence, table, code, span, known, p, n):
 @nb.njit(error_model="numpy", inline="always")
 def _item_mass(prevalence, table, code, span, known, p, n):
     """Do that, and return p of the answers as a factor and the log of another one."""
-    shift, lost = 0.0, False
+    shift, total, lost = 0.0, 0.0, False
     for j in range(n):
         p[j] = prevalence[j] if known < 0 or known == j else 0.0
-    for a in range(span[0], span[1]):
-        row = code[a]
-        for j in range(n):
-            p[j] *= table[row, j]
-        if (a - span[0]) % CHECKED_EVERY == CHECKED_EVERY - 1:
-            total = 0.0
+    first = span[0]
+    while True:
+        last = min(first + CHECKED_EVERY, span[1])
+        for a in range(first, last):
+            row = code[a]
             for j in range(n):
-                total += p[j]
-            if total < SMALL:
-                for j in range(n):
-                    if p[j] < LOST and (known < 0 or known == j):
-                        lost = True  # later answers may favour this category again
-                    p[j] *= RESCALE
-                shift -= LOG_RESCALE
-    total = 0.0
-    for j in range(n):
-        total += p[j]
+                p[j] *= table[row, j]
+        total = 0.0
+        for j in range(n):
+            total += p[j]
+        if last == span[1]:
+            break
+        first = last
+        if total < SMALL:
+            for j in range(n):
+                if p[j] < LOST and (known < 0 or known == j):
+                    lost = True  # later answers may favour this category again
+                p[j] *= RESCALE
+            shift -= LOG_RESCALE
     if lost or total < SMALL:
         total = np.nan
+    share = 1.0 / total
     for j in range(n):
-        p[j] /= total
+        p[j] *= share
     return total, shift
 
 

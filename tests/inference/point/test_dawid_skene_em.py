@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from raterzoo import inference
+from raterzoo.inference.kernels import label_ascent
 from raterzoo.inference.kernels.answer_patterns import answer_patterns, coded_answers
 from raterzoo.models import Labels
 
@@ -72,8 +73,10 @@ def em_by_sums(item, rater, label, n, iterations):
     return truth, float((np.log(mass) + largest).sum())
 
 
-def test_half_a_million_answers_at_equal_iterations():
-    """The passes are cut into parts for threads, and the parts do not show."""
+@pytest.mark.parametrize("least_part", [400_000, 100_000], ids=["whole", "in parts"])
+def test_half_a_million_answers_at_equal_iterations(least_part, monkeypatch):
+    """Passes over more answers are cut into parts for threads, and the parts do not show."""
+    monkeypatch.setattr(label_ascent, "LEAST_PART", least_part)
     rng = np.random.default_rng(5)
     item, n = np.repeat(np.arange(100_000), 5), 5
     rater = (item * 7 + np.tile(np.arange(5), 100_000) * 211) % 1000
