@@ -1,5 +1,7 @@
 """The parts of a report on labels: how certain the true categories are, and what each rater is worth."""
 
+from itertools import combinations
+
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
@@ -10,6 +12,9 @@ from ..models import Labels
 from ..reports import Section
 
 __all__ = ["truth_sections"]
+
+FEW_RATERS = 8  # whose matrices and pairs fit on a page
+RESAMPLES = 200
 
 
 def truth_sections(tree: xr.DataTree, data: Labels) -> list[Section]:
@@ -50,6 +55,8 @@ def truth_sections(tree: xr.DataTree, data: Labels) -> list[Section]:
     sections = [Section("Certainty", text, [figure], rows, "certainty")]
     if "rater" in tree["posterior"]["confusion"].dims:
         sections.append(_raters_section(tree))
+        if 1 < len(data.raters) <= FEW_RATERS and data.identified:
+            sections.append(_agreement_section(tree))
     return sections
 
 
@@ -77,5 +84,37 @@ def _raters_section(tree: xr.DataTree) -> Section:
         "Information is how many bits one label of the rater says about the truth; accuracy how often it is the truth. A rater "
         "who always confuses two categories has no accuracy, but all information."
     )
-    figure = plots.rater_forest(quality["information"], label="information in bits")
-    return Section("Raters", text, [figure], rows, "raters")
+    figures = [plots.rater_forest(quality["information"], label="information in bits")]
+    if quality.sizes["rater"] <= FEW_RATERS:
+        text += " Of the confusion matrices the mean is shown, and the 90 % interval."
+        matrices = evaluation.confusion_intervals(tree)
+        figures.append(plots.confusion_matrices(matrices, matrices["rater"].to_numpy().tolist()))
+    return Section("Raters", text, figures, rows, "raters")
+
+
+def _agreement_section(tree: xr.DataTree) -> Section:
+    """Return the agreement beyond chance, with 90 % intervals over resampled items."""
+    try:
+        found = evaluation.label_agreement(
+            evaluation.ratings_of(tree), bootstrap=RESAMPLES, random_seed=1
+        )
+    except evaluation.EvaluationError as missing:
+        return Section("Agreement", f"Not computed: {missing}.")
+    raters = found["rater"].to_numpy()
+    figures = {"Krippendorff's alpha": ("alpha", {}), "Gwet's AC1": ("ac1", {})}
+    for a, b in combinations(raters.tolist(), 2):
+        figures[f"kappa of {a} and {b}"] = ("kappa", {"rater": a, "other": b})
+    rows = [
+        {
+            "coefficient": name,
+            "value": float(found[statistic].sel(**place)),
+            "5 %": float(found[f"{statistic}_interval"].sel(**place, bound="lower")),
+            "95 %": float(found[f"{statistic}_interval"].sel(**place, bound="upper")),
+        }
+        for name, (statistic, place) in figures.items()
+    ]
+    text = (
+        "How much more the raters agree than chance would, of the first answer of each to an item. It says nothing of who is "
+        "right; the section above does."
+    )
+    return Section("Agreement", text, rows=rows, file="agreement")

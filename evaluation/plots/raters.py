@@ -11,6 +11,7 @@ from .style import COLOURS, INK, plain, tidy
 __all__ = ["confusion_matrices", "rater_forest"]
 
 MOST_RATERS = 40
+WIDEST = 16  # columns of matrices side by side, the room between them counted
 
 
 def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
@@ -64,19 +65,24 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
     shown = intervals["rater"].to_numpy()[:6].tolist() if raters is None else list(raters)
     names = [plain(name) for name in intervals["label"].to_numpy()]
     n = len(names)
-    figure = Figure(figsize=((0.9 + 0.75 * n) * len(shown), 1.0 + 0.6 * n), layout="constrained")
-    axes = figure.subplots(1, len(shown), squeeze=False)[0]
-    for ax, rater in zip(axes, shown, strict=True):
+    columns = min(len(shown), max(1, WIDEST // (1 + n)))
+    rows = -(-len(shown) // columns)
+    size = ((0.9 + 0.75 * n) * columns, (1.0 + 0.6 * n) * rows)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax in axes[len(shown) :]:
+        ax.set_axis_off()
+    for place, (ax, rater) in enumerate(zip(axes, shown, strict=False)):
         own = intervals.sel(rater=rater).transpose(..., "category", "label")
         ax.imshow(own["mean"], vmin=0, vmax=1, cmap="Blues", aspect="auto")
         for j, k in np.ndindex(n, n):
             mean, low, high = (float(own[name][j, k]) for name in ("mean", "lower", "upper"))
-            ink = "white" if mean > 0.6 else INK
+            ink = "white" if mean > 0.5 else INK
             text = f"{mean:.2f}\n{low:.2f} - {high:.2f}"
             ax.text(k, j, text, ha="center", va="center", fontsize=6.5, color=ink)
         ax.set_xticks(range(n), names, fontsize=8)
-        ax.set_yticks(range(n), names if ax is axes[0] else [], fontsize=8)
+        ax.set_yticks(range(n), [] if place % columns else names, fontsize=8)
         ax.set_title(plain(rater), fontsize=9, fontweight="bold")
         ax.set_xlabel("label", fontsize=8)
-    axes[0].set_ylabel("true category", fontsize=8)
+        ax.set_ylabel("" if place % columns else "true category", fontsize=8)
     return figure
