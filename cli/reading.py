@@ -130,7 +130,7 @@ def labels_of(predictions: xr.DataArray) -> list[str]:
 
 
 def read_predictions(path: Path, columns: Sequence[str]) -> xr.DataArray:
-    """Read predictions with a column rank or score, and perhaps classifier.
+    """Read predictions with a column rank or score, and perhaps classifier; with neither, one label for each item.
 
     Parameters
     ----------
@@ -147,12 +147,13 @@ def read_predictions(path: Path, columns: Sequence[str]) -> xr.DataArray:
     frame = read_table(path, rename=_renamings(columns))
     names = list(getattr(frame, "column_names", None) or frame.columns)
     order = [name for name in ("rank", "score") if name in names]
-    if len(order) != 1:
-        raise ValueError(
-            f"{path}: predictions need one of the columns 'rank' and 'score'; the file has {', '.join(names)}"
-        )
+    if len(order) > 1:
+        raise ValueError(f"{path}: predictions have a column 'rank' and a column 'score'; drop one")
     table = {name: np.asarray(frame[name]) for name in names}
-    table[order[0]] = _as_numbers(path, order[0], table[order[0]])
+    if order:
+        table[order[0]] = _as_numbers(path, order[0], table[order[0]])
+    else:
+        order, table["rank"] = ["rank"], np.ones(len(frame))
     classifier = "classifier" if "classifier" in names else None
     return predictions_from_table(table, classifier=classifier, **{order[0]: order[0]})
 

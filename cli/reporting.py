@@ -11,8 +11,8 @@ from .. import __version__, evaluation, inference, models
 from ..evaluation import plots
 from ..reports import Section, write_report
 from .fitting import draw, write_posterior
+from .predicted import metric_section, sweep_section
 from .reading import Container, labels_of, read_annotations, read_predictions
-from .scoring import metric_named, scores
 from .screen import say
 from .settings import Settings
 from .truth import truth_sections
@@ -21,11 +21,9 @@ __all__ = [
     "certainty_section",
     "convergence_section",
     "make_report",
-    "metric_section",
     "strips_section",
 ]
 
-METRICS = ("top-1-accuracy", "top-3-accuracy", "set-accuracy@2", "overlap@3", "average-overlap@3")
 MOST_STRIPS = 6
 
 
@@ -68,7 +66,7 @@ def make_report(
     if predicted is not None:
         sections.append(metric_section(tree, predicted, settings.seed))
         if len(trees) > 1:
-            sections.append(_sweep_section(trees, predicted, data, settings.seed))
+            sections.append(sweep_section(trees, predicted, data, settings.seed))
     sections.append(citation_section(settings.model))
     write_posterior(tree, out / "posterior.nc")
     summary = f"{len(data.items)} items, {len(data.raters)} raters, {len(data)} annotations."
@@ -222,64 +220,6 @@ def strips_section(tree: xr.DataTree, data: Container) -> Section:
         f"{' and '.join(point)} as point estimates.{nobody}"
     )
     return Section("Plausibilities", text, [figure])
-
-
-def metric_section(tree: xr.DataTree, predicted: xr.DataArray, seed: int) -> Section:
-    """Return the uncertainty-adjusted metrics of the predictions.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    predicted : DataArray
-        Predictions.
-    seed : int
-        For the members of OTHER.
-
-    Returns
-    -------
-    Section
-        Table with intervals.
-    """
-    text = (
-        "Each metric is computed against the truth of every posterior draw: the mean and the 95 % interval show what the raters "
-        "left open."
-    )
-    return Section("Predictions", text, rows=scores(tree, predicted, METRICS, seed), file="metrics")
-
-
-def _sweep_section(
-    trees: dict[float, xr.DataTree], predicted: xr.DataArray, data: Container, seed: int
-) -> Section:
-    """Return how the top-3 accuracy changes with the trust in the raters."""
-    sweep = evaluation.reliability_sweep(
-        trees, metric_named("top-3-accuracy"), predicted, random_seed=seed
-    )
-    figure = Figure(figsize=(6, 3.6), layout="constrained")
-    name, point = _against_point(predicted, data)
-    plots.reliability_sweep(sweep, point=point, metric="top-3 accuracy", ax=figure.add_subplot())
-    table = (
-        sweep["mean"]
-        .to_dataframe()
-        .join(sweep["interval"].to_dataset("bound").to_dataframe())
-        .reset_index()
-    )
-    table["reliability"] = [f"{r:g}" for r in table["reliability"]]
-    rows = [{str(k): v for k, v in row.items()} for row in table.to_dict("records")]
-    text = f"Does the answer depend on how much the raters are trusted? x marks the accuracy against the {name}."
-    return Section("Reliability", text, [figure], rows, "reliability")
-
-
-def _against_point(predicted: xr.DataArray, data: Container) -> tuple[str, dict[str, float]]:
-    """Return the top-3 accuracy against a point estimate of the truth, by classifier."""
-    if isinstance(data, models.PartialRankings):
-        name, truth = "inverse rank normalisation (IRN)", inference.irn(data)
-    else:
-        name, truth = "vote", inference.majority_vote(data)["plausibility"].fillna(0)
-    found = evaluation.uncertainty_adjusted(metric_named("top-3-accuracy"), truth, predicted)
-    if "classifier" not in found.dims:
-        return name, {"": float(found)}
-    return name, {str(c): float(found.sel(classifier=c)) for c in found["classifier"].to_numpy()}
 
 
 def citation_section(model: str) -> Section:

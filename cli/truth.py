@@ -51,6 +51,7 @@ def truth_sections(tree: xr.DataTree, data: Labels) -> list[Section]:
     figure = Figure(figsize=(10, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     plots.sorted_certainty(truth["certainty"], ax=left)
+    left.set_ylabel("certainty")
     plots.certainty_histogram(truth["certainty"], ax=right)
     sections = [Section("Certainty", text, [figure], rows, "certainty")]
     if "rater" in tree["posterior"]["confusion"].dims:

@@ -18,6 +18,7 @@ from .errors import EvaluationError
 from .mapping import with_mapping
 from .plausibility import OTHER, Block, Plausibility
 from .top_labels import NO_LABEL, OtherAs, TopLabels, treatment_of_other
+from .true_category import truth_certainty
 
 __all__ = ["annotation_certainty", "plausible_labels"]
 
@@ -49,7 +50,7 @@ def annotation_certainty(
     Returns
     -------
     DataArray, shape (item,)
-        Certainty in (0, 1].
+        Certainty in (0, 1]. Where the truth is one category, as in Dawid-Skene, it is that of `truth_certainty`.
 
     Raises
     ------
@@ -69,6 +70,8 @@ def annotation_certainty(
             raise EvaluationError(f"top={top} with groups=: groups are of the top-1 label")
         view, group_of_code = _grouped(view, groups, other)
     labels = TopLabels(view, other)
+    if view.is_of_category and group_of_code is None and top == 1:
+        return truth_certainty(tree)["certainty"].rename("annotation_certainty")
 
     def largest_count(block: Block, rng: np.random.Generator) -> np.ndarray:
         codes = labels.draw(block, top, rng)

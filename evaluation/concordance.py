@@ -7,6 +7,7 @@ Krippendorff (2004), Content analysis, chapter 11 (package krippendorff). Cohen 
 5, doi:10.1348/000711006X126600.
 """
 
+import warnings
 from collections.abc import Callable
 from itertools import combinations
 
@@ -29,7 +30,8 @@ def ratings_of(tree: xr.DataTree) -> xr.DataArray:
     Returns
     -------
     DataArray, shape (item, rater)
-        Codes of labels, the first answer where a rater gave several; NaN where he gave none.
+        Codes of labels; of several answers of a rater the most frequent, ties by the order of the categories; NaN where there is
+        none. The attribute ``categories`` is their number.
     """
     try:
         constant, posterior = tree["constant_data"], tree["posterior"]
@@ -40,10 +42,17 @@ def ratings_of(tree: xr.DataTree) -> xr.DataArray:
         raise EvaluationError(
             f"the tree lacks {missing}; ratings_of reads trees of models of raters that inference.sample returned"
         ) from None
-    ratings = np.full((len(names["item"]), len(names["rater"])), np.nan)
-    _, first = np.unique(item * len(names["rater"]) + rater, return_index=True)
-    ratings[item[first], rater[first]] = label[first]
-    return xr.DataArray(ratings, names, ("item", "rater"), name="label")
+    shape = (len(names["item"]), len(names["rater"]), posterior.sizes["category"])
+    answer, count = np.unique(np.ravel_multi_index((item, rater, label), shape), return_counts=True)
+    order = np.lexsort(
+        (-answer, count)
+    )  # of one cell the last to be written is the most frequent, then the first category
+    item, rater, label = np.unravel_index(answer[order], shape)
+    ratings = np.full(shape[:2], np.nan)
+    ratings[item, rater] = label
+    return xr.DataArray(
+        ratings, names, ("item", "rater"), name="label", attrs={"categories": shape[2]}
+    )
 
 
 def label_agreement(
@@ -58,7 +67,8 @@ def label_agreement(
     Parameters
     ----------
     ratings : DataArray, shape (item, rater)
-        Codes of labels, NaN where a rater gave none.
+        Codes of labels, NaN where a rater gave none; as of `ratings_of`, whose attribute ``categories`` says how many there are
+        (else those that occur).
     bootstrap : int, default 1000
         Samples of items for the intervals; 0 for none.
     probability : float, default .9
@@ -70,7 +80,8 @@ def label_agreement(
     -------
     Dataset
         ``alpha`` and ``ac1`` (), ``kappa`` (rater, other), over the items that both labelled, NaN on the diagonal and where that
-        is none or chance agreement is certain; the same with ``_interval`` (bound): lower, upper.
+        is none or chance agreement is certain; the same with ``_interval`` (bound): lower, upper, over the samples in which the
+        coefficient is defined, and ``_undefined``: in how many it is not.
 
     Raises
     ------
@@ -78,13 +89,18 @@ def label_agreement(
         If `ratings` has other dims, no item has two labels, or a package is missing: install ``raterzoo[agreement]``.
     """
     table = _checked(ratings)
+    if not 0 < probability < 1 or bootstrap < 0:
+        raise EvaluationError(
+            f"probability={probability!r} must lie between 0 and 1, and bootstrap={bootstrap!r} be a number from 0"
+        )
     rng = np.random.default_rng(random_seed)
     samples = [rng.integers(0, len(table), len(table)) for _ in range(bootstrap)]
     tails = [(1 - probability) / 2, (1 + probability) / 2]
     raters = ratings["rater"].to_numpy()
+    n_categories = ratings.attrs.get("categories", len(np.unique(table[np.isfinite(table)])))
     statistics: dict[str, tuple[tuple[str, ...], Callable]] = {
         "alpha": ((), _alpha),
-        "ac1": ((), _ac1),
+        "ac1": ((), lambda rows: _ac1(rows, n_categories)),
         "kappa": (("rater", "other"), _kappas),
     }
     result = xr.Dataset(coords={"rater": raters, "other": raters, "bound": ["lower", "upper"]})
@@ -92,11 +108,21 @@ def label_agreement(
         result[name] = (dims, np.asarray(statistic(table)))
         if bootstrap:
             drawn = np.stack([np.asarray(statistic(table[rows])) for rows in samples])
-            result[f"{name}_interval"] = (("bound", *dims), np.quantile(drawn, tails, axis=0))
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore", RuntimeWarning
+                )  # of coefficients that never are defined
+                bounds = np.nanquantile(drawn, tails, axis=0)
+            result[f"{name}_interval"] = (("bound", *dims), bounds)
+            result[f"{name}_undefined"] = (dims, np.isnan(drawn).sum(axis=0))
     return result
 
 
 def _checked(ratings: xr.DataArray) -> np.ndarray:
+    if not isinstance(ratings, xr.DataArray):
+        raise EvaluationError(
+            f"a {type(ratings).__name__} is not a DataArray (item, rater); ratings_of makes one of a tree"
+        )
     if set(ratings.dims) != {"item", "rater"}:
         raise EvaluationError(f"ratings have dims {ratings.dims}; they must be item and rater")
     table = ratings.transpose("item", "rater").to_numpy().astype(float)
@@ -115,17 +141,17 @@ def _alpha(table: np.ndarray) -> float:
     return krippendorff.alpha(reliability_data=table.T, level_of_measurement="nominal")
 
 
-def _ac1(table: np.ndarray) -> float:
+def _ac1(table: np.ndarray, n_categories: int) -> float:
     """Gwet's AC1 for any number of raters and missing labels (2008, equations 4 and 5)."""
     labels = np.unique(table[np.isfinite(table)])
     counts = (table[:, :, None] == labels).sum(axis=1)
     n = counts.sum(axis=1)
     pairs = n >= 2
-    if not pairs.any() or len(labels) < 2:
+    if not pairs.any():
         return np.nan
     agree = (counts * (counts - 1)).sum(axis=1)[pairs] / (n * (n - 1))[pairs]
     share = (counts[n > 0] / n[n > 0, None]).mean(axis=0)
-    chance = (share * (1 - share)).sum() / (len(labels) - 1)
+    chance = (share * (1 - share)).sum() / max(n_categories - 1, 1)
     return float((agree.mean() - chance) / (1 - chance))
 
 

@@ -16,7 +16,7 @@ import xarray as xr
 
 from .errors import EvaluationError
 
-__all__ = ["OTHER", "Block", "Plausibility"]
+__all__ = ["OTHER", "Block", "Plausibility", "plausibility_of"]
 
 OTHER = "OTHER"
 BLOCK_SIZE = 5_000_000  # plausibilities in one block: few calls of numpy, bounded memory
@@ -82,6 +82,11 @@ class Plausibility:
     other_size: np.ndarray | None
     other_concentration: float | None
     declared: np.ndarray | None
+
+    @property
+    def is_of_category(self) -> bool:
+        """Whether the truth is one category, of which the plausibility is the probability given a draw, as in Dawid-Skene."""
+        return self.array.attrs.get("truth") == "category"
 
     @classmethod
     def of(cls, tree: xr.DataTree | xr.DataArray) -> "Plausibility":
@@ -211,6 +216,7 @@ class Plausibility:
 
 
 def plausibility_of(tree: xr.DataTree | xr.DataArray) -> xr.DataArray:
+    """Return the plausibility of a tree, or the array itself; raise if there is none."""
     if isinstance(tree, xr.DataArray):
         return tree
     if not isinstance(tree, xr.DataTree):

@@ -59,7 +59,8 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](
         "category": xr.DataArray(list(groups), dims="category", attrs=kind),
     }
     dims = (*view.sample_dims, "item", "category")
-    array = xr.DataArray(view.unstack(sums), coords, dims, name="plausibility")
+    meaning = {k: v for k, v in view.array.attrs.items() if k == "truth"}
+    array = xr.DataArray(view.unstack(sums), coords, dims, name="plausibility", attrs=meaning)
     if isinstance(tree, xr.DataArray):
         return array
     posterior = xr.DataTree.from_dict({"posterior": array.to_dataset()})

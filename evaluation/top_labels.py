@@ -87,7 +87,7 @@ class TopLabels:
         return np.int16 if self.n_codes < np.iinfo(np.int16).max else np.int32
 
     def draw(self, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the labels of every draw, best first, fewer if fewer are positive.
+        """Return the labels of every draw, best first, fewer if fewer are positive; or the one true category.
 
         Parameters
         ----------
@@ -96,13 +96,15 @@ class TopLabels:
         top : int
             How many labels.
         rng : numpy.random.Generator
-            Draws the members of OTHER, if it is split.
+            Draws the members of OTHER, if it is split, and the true category, if plausibilities are its probabilities.
 
         Returns
         -------
         ndarray of int, shape (top, item, sample)
             Codes; -1 after the last.
         """
+        if self.view.is_of_category:
+            return self._true_category(block, top, rng)
         best, codes = self._named(block, top)
         with_other = np.flatnonzero(self.view.has_other[block.items])
         if len(with_other) and self.other != "exclude":
@@ -114,6 +116,17 @@ class TopLabels:
                 self._split(*of_items, block.draws[last], block.items.start + with_other, rng)
             codes[:, with_other] = of_items[1]
         return codes
+
+    def _true_category(self, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
+        """Return one category drawn from the probabilities of every draw."""
+        if top > 1:
+            raise EvaluationError(
+                f"the truth of this model is one category, not the best {top}: ask for top 1, or use top_k_accuracy"
+            )
+        n, samples = int(self.view.start[1]), block.draws.shape[1]
+        reached = block.draws.reshape(-1, n, samples).cumsum(axis=1, dtype=float)
+        point = rng.random((len(reached), 1, samples)) * reached[:, -1:]
+        return (reached <= point).sum(axis=1).astype(self.dtype)[None]
 
     def _named(self, block: Block, top: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the best named plausibilities and their codes: (top, item, sample)."""

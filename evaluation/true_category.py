@@ -8,17 +8,18 @@ the question where the plausibilities themselves are the truth, as in rankings.)
 import xarray as xr
 
 from .errors import EvaluationError
+from .plausibility import plausibility_of
 
 __all__ = ["truth_certainty"]
 
 
-def truth_certainty(tree: xr.DataTree) -> xr.Dataset:
+def truth_certainty(tree: xr.DataTree | xr.DataArray) -> xr.Dataset:
     """Return the most probable true category of each item, and its probability.
 
     Parameters
     ----------
-    tree : DataTree
-        Posterior of a model of labels, with ``plausibility`` (chain, draw, item, category).
+    tree : DataTree or DataArray
+        Posterior of a model of labels, with ``plausibility`` (chain, draw, item, category), or that.
 
     Returns
     -------
@@ -35,12 +36,16 @@ def truth_certainty(tree: xr.DataTree) -> xr.Dataset:
     ----------
     Dawid and Skene (1979), equation 2.5, doi:10.2307/2346806.
     """
-    posterior = tree["posterior"] if "posterior" in tree.children else {}
-    if "plausibility" not in posterior or "item" not in posterior["plausibility"].dims:
+    plausibility = plausibility_of(tree)
+    if "item" not in plausibility.dims:
         raise EvaluationError(
             "the tree has no plausibility (item, category); truth_certainty reads posteriors of models of labels"
         )
-    probability = posterior["plausibility"].mean(("chain", "draw"), dtype=float)
+    if plausibility.attrs.get("truth") == "plausibility":
+        raise EvaluationError(
+            "the plausibilities of this model are the truth itself, not the probability of one category; use annotation_certainty"
+        )
+    probability = plausibility.mean(("chain", "draw"), dtype=float)
     best = probability.argmax("category")
     names = probability["category"].to_numpy()[best.to_numpy()]
     values = probability.transpose("item", "category").to_numpy()

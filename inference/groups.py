@@ -73,10 +73,11 @@ def as_dataset(
     Dataset
         The variables.
     """
-    variables = {
-        name: ((*sample_dims, *model.named_vars_to_dims.get(name, ())), values)
-        for name, values in arrays.items()
-    }
+    variables = {}
+    for name, values in arrays.items():
+        own = range(np.ndim(values) - len(sample_dims))
+        dims = model.named_vars_to_dims.get(name) or [f"{name}_dim_{k}" for k in own]
+        variables[name] = ((*sample_dims, *dims), values)
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords = {d: np.asarray(c) for d, c in model.coords.items() if d in used and c is not None}
     lengths = {d: n for dims, v in variables.values() for d, n in zip(dims, v.shape, strict=True)}

@@ -23,8 +23,8 @@ SWEEPS_BEFORE = 200  # default warm-up
 
 def draw_counted_labels(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
     """Draw plausibilities from their exact Dirichlet posterior."""
-    plausibility, concentration = read_counted_labels(model)
-    alpha = concentration - _counts(model) * np.asarray(model["reliability"].get_value())
+    plausibility, alpha, counts, reliability = read_counted_labels(model)
+    concentration = alpha + reliability[..., None] * counts
     draws = np.empty((plan.chains, plan.draws, *concentration.shape), plan.dtype)
     log_p = np.empty((plan.chains, plan.draws, len(concentration)), plan.dtype)
     log_prior = np.empty_like(log_p)
@@ -34,19 +34,16 @@ def draw_counted_labels(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
             gamma = _log_gamma(rng, concentration)
             p = np.exp(gamma - np.logaddexp.reduce(gamma, axis=1, keepdims=True))
             draws[chain, draw] = p
-            log_p[chain, draw] = xlogy(_counts(model), p).sum(axis=1)
+            log_p[chain, draw] = xlogy(counts, p).sum(axis=1)
             log_prior[chain, draw] = _dirichlet_log_density(p, alpha)
     sample = ("chain", "draw")
     groups = {"posterior": as_dataset(model, {"plausibility": draws}, sample)}
     if plan.densities:
         items = (*sample, "item")
-        groups["log_likelihood"] = xr.Dataset({"observed_label": (items, log_p)})
+        observed = str(model.observed_RVs[0].name)
+        groups["log_likelihood"] = xr.Dataset({observed: (items, log_p)})
         groups["log_prior"] = xr.Dataset({str(plausibility.name): (items, log_prior)})
     return groups
-
-
-def _counts(model: pm.Model) -> np.ndarray:
-    return model.rvs_to_values[model.observed_RVs[0]].eval()
 
 
 def _log_gamma(rng: np.random.Generator, shape: np.ndarray) -> np.ndarray:
@@ -111,5 +108,6 @@ def _log_prior(
 
 def _dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Return the log density of the Dirichlet law along the last axis."""
+    p = np.maximum(p, np.finfo(p.dtype).tiny)  # a probability that storage has rounded to zero
     normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
     return xlogy(alpha - 1, p).sum(axis=-1) + normaliser

@@ -42,7 +42,8 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
         elsewhere. Categories are text; integer ones as their decimals, marked by the attribute ``kind``. The pooled
         never-ranked categories are labelled OTHER, and ``category_name`` in ``constant_data`` lists the closed set. Attributes of
         the raters are coordinates along ``rater``. The log likelihood of labels is by item, without items of which nothing was
-        observed: leave-one-out has nothing to leave out there.
+        observed: leave-one-out has nothing to leave out there. The attribute ``truth`` of the plausibility of labels says whether
+        it is the probability of the one true category, as in Dawid-Skene, or the truth itself.
 
     Raises
     ------
@@ -56,6 +57,8 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
     if codes is not None:
         names = ("declared", data.categories.astype(str))
         labelled["constant_data"] = labelled["constant_data"].assign(category_name=names)
+    if truth := _truth_of(tree):
+        labelled["posterior"]["plausibility"].attrs["truth"] = truth
     heard = _heard(tree)
     if "log_likelihood" in labelled and heard is not None:
         labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=heard)
@@ -100,6 +103,15 @@ def _labelled(
         for name, values in getattr(data, "rater_attributes", {}).items():
             coords[name] = ("rater", _fitting("rater", values, group, name))
     return group.assign_coords(coords)
+
+
+def _truth_of(tree: xr.DataTree) -> str:
+    """Say whether the plausibilities of labels are probabilities of one true "category", or themselves the truth."""
+    if "observed_data" not in tree.children or "observed_label" not in tree["observed_data"]:
+        return ""
+    if "posterior" not in tree.children or "plausibility" not in tree["posterior"]:
+        return ""
+    return "category" if tree["observed_data"]["observed_label"].ndim == 1 else "plausibility"
 
 
 def _by_item(group: xr.Dataset) -> xr.Dataset:

@@ -39,14 +39,21 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
     Raises
     ------
     ValueError
-        If the posterior has no confusion matrices.
+        If the posterior has no confusion matrices, or they are made of abilities: under other names they are not.
     """
+    if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
+        raise ValueError(f"a {type(tree).__name__} is not a DataTree with a posterior")
     posterior = tree["posterior"].to_dataset()
     if "confusion" not in posterior:
         raise ValueError(
             f"the posterior holds {', '.join(map(str, posterior.data_vars))}, but no 'confusion' to name the categories by"
         )
     order = naming(posterior["confusion"])
+    if "ability" in posterior and (order != np.arange(order.shape[-1])).any():
+        raise ValueError(
+            "the confusion matrices are made of abilities, which have no meaning under other names of the categories; "
+            "give the abilities a prior above one half instead"
+        )
     at = xr.DataArray(order, dims=("chain", "draw", "category"))
     moved = {
         name: _permuted(variable, at) if "category" in variable.dims else variable

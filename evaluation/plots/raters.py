@@ -71,7 +71,7 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in axes[len(shown) :]:
-        ax.set_axis_off()
+        ax.remove()
     for place, (ax, rater) in enumerate(zip(axes, shown, strict=False)):
         own = intervals.sel(rater=rater).transpose(..., "category", "label")
         ax.imshow(own["mean"], vmin=0, vmax=1, cmap="Blues", aspect="auto")

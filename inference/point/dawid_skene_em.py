@@ -14,7 +14,9 @@ import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
 from ...models.data.container import expect
+from ...models.data.favoured import favoured_rows
 from ...models.data.labels import Labels
+from ...models.data.single_answers import check_answers, one_by_one
 from ...models.distributions.answer_sweep import answer_sweeps
 from ..kernels.answer_patterns import AnswerPatterns, answer_patterns, coded_answers
 from ..kernels.label_ascent import Ascent, ascend
@@ -22,7 +24,6 @@ from ..kernels.vote import jittered_vote, vote_share
 
 __all__ = ["EstimateWarning", "dawid_skene_em"]
 
-ROW_TOTAL, ROW_DIAGONAL = 8.0, 4.8  # the default prior of models.dawid_skene
 SAME_OBJECTIVE, SAME_PLAUSIBILITY = (
     1e-6,
     0.01,
@@ -85,6 +86,7 @@ def dawid_skene_em(
         is identified but the vote), there are several optima, or a start has not converged.
     """
     _check(labels, start, prior, restarts, max_iterations)
+    _check_tolerance(tolerance)
     patterns, n = _patterns(labels), len(labels.categories)
     pseudo = _pseudo_counts(labels, prior)
     rng = np.random.default_rng(random_seed)
@@ -101,8 +103,20 @@ def dawid_skene_em(
     return result
 
 
+def _check_tolerance(tolerance: float) -> None:
+    if (
+        isinstance(tolerance, bool)
+        or not isinstance(tolerance, int | float)
+        or tolerance != tolerance
+    ):
+        raise ValueError(
+            f"tolerance={tolerance!r} must be a number; below zero every iteration is made"
+        )
+
+
 def _check(labels: Labels, start: str, prior: str | None, restarts: int, iterations: int) -> None:
     expect(labels, Labels)
+    check_answers(labels)
     if labels.anonymous:
         raise ValueError(
             "dawid_skene_em describes each rater, but these labels are counts of anonymous raters; read a table with raters"
@@ -117,10 +131,7 @@ def _check(labels: Labels, start: str, prior: str | None, restarts: int, iterati
 
 
 def _patterns(labels: Labels) -> AnswerPatterns:
-    item, rater, label = (
-        np.repeat(codes, labels.count)
-        for codes in (labels.annotation_item, labels.annotation_rater, labels.label_code)
-    )
+    item, rater, label = one_by_one(labels)
     return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
 
 
@@ -129,9 +140,7 @@ def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.nd
     n = len(labels.categories)
     if prior is None:
         return np.zeros(n), np.zeros((len(labels.raters) * n, n))
-    row = np.full((n, n), (ROW_TOTAL - ROW_DIAGONAL) / (n - 1))
-    np.fill_diagonal(row, ROW_DIAGONAL)
-    return np.ones(n), np.tile(row, (len(labels.raters), 1))
+    return np.ones(n), np.tile(favoured_rows(n), (len(labels.raters), 1))
 
 
 def _aligned(run: Ascent, patterns: AnswerPatterns) -> Ascent:

@@ -29,7 +29,7 @@ def majority_vote(labels: Labels) -> xr.Dataset:
     share = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
     names = labels.categories.astype(str)
     winner = np.where(total[:, 0] > 0, names[counts.argmax(axis=1)], "")
-    tied = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    tied = ((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1) & (total[:, 0] > 0)
     return xr.Dataset(
         {
             "plausibility": (("item", "category"), share),

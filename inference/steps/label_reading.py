@@ -133,7 +133,9 @@ def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior
     return structure.prior(*(number(p, "a concentration") for p in structure.concentrations))
 
 
-def read_counted_labels(model: pm.Model) -> tuple[TensorVariable, np.ndarray]:
+def read_counted_labels(
+    model: pm.Model,
+) -> tuple[TensorVariable, np.ndarray, np.ndarray, np.ndarray]:
     """Read a model of counted labels.
 
     Parameters
@@ -145,8 +147,10 @@ def read_counted_labels(model: pm.Model) -> tuple[TensorVariable, np.ndarray]:
     -------
     plausibility : TensorVariable
         The free random variable.
-    concentration : ndarray, shape (item, category)
-        Of its posterior, Dirichlet(alpha + reliability * counts).
+    alpha, counts : ndarray, shape (item, category)
+        Its prior, and what was observed; the posterior is Dirichlet(alpha + reliability * counts).
+    reliability : ndarray, shape () or (item,)
+        Power of the likelihood.
 
     Raises
     ------
@@ -159,7 +163,7 @@ def read_counted_labels(model: pm.Model) -> tuple[TensorVariable, np.ndarray]:
         raise NotConjugate("the plausibilities are not the only free random variable of the model")
     counts = number(model.rvs_to_values[observed], "the observed counts")
     power = number(reliability, "reliability")
-    return plausibility, _dirichlet(plausibility) + power[..., None] * counts
+    return plausibility, _dirichlet(plausibility), counts, power
 
 
 def _only_observed(model: pm.Model, law: type, name: str) -> TensorVariable:

@@ -13,9 +13,33 @@ from .matching import distinct_ids, match_ids, nearest
 from .tables import Column, column_names, named_columns
 from .whole_numbers import read_counts
 
-__all__ = ["counted_columns", "long_columns", "wide_columns"]
+__all__ = ["counted_columns", "long_columns", "long_names", "wide_columns"]
 
 MAX_ITEMS = 10_000_000
+CROWD_KIT = {"item": "task", "rater": "worker"}
+
+
+def long_names(frame: Any, roles: dict[str, str]) -> dict[str, str]:
+    """Return the names of the columns, those of crowd-kit where our defaults are missing.
+
+    Parameters
+    ----------
+    frame : frame or mapping
+        The table.
+    roles : dict of str to str
+        Argument of the door -> name of the column.
+
+    Returns
+    -------
+    dict of str to str
+        The same roles.
+    """
+    there = set(column_names(frame))
+    found = dict(roles)
+    for role, theirs in CROWD_KIT.items():
+        if found[role] == role and role not in there and theirs in there:
+            found[role] = theirs
+    return found
 
 
 def wide_columns(
@@ -147,7 +171,7 @@ def _item_ids(column: Column | None, repeats: np.ndarray, are_patterns: bool) ->
                 column=column.name,
                 value=column.values[row],
                 allowed="one row for each item",
-                remedy="use from_table for several answers of a rater",
+                remedy="if each row is one answer the table is long, not wide: read it by from_table, or --layout long",
             )
     if not are_patterns:
         return ids
@@ -207,6 +231,13 @@ def counted_columns(
             value=names[0].item(),
             allowed="a closed set of two or more categories",
             remedy="give counts of the others as well",
+        )
+    if item != "item" and "item" in names.tolist():
+        raise DataError(
+            "a category is called 'item', as is the column of ids",
+            column="item",
+            value="item",
+            remedy="give the category another name",
         )
     keys = [labels[k] for k in place]
     columns = named_columns(frame, {"item": item} | {f"categories {k}": k for k in keys})

@@ -15,7 +15,7 @@ from .columns import code_ids
 from .container import Container
 from .errors import DataError, shown
 from .label_summary import labels_report
-from .label_tables import counted_columns, long_columns, wide_columns
+from .label_tables import counted_columns, long_columns, long_names, wide_columns
 from .matching import chosen_items, code_categories
 from .tables import Column, named_columns
 from .whole_numbers import read_counts
@@ -76,7 +76,8 @@ class Labels(Container):
         frame : frame or mapping of str to sequence
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         item, rater, label : str
-            Names of the columns. Ids and labels are text, kept exactly, or integers. Several answers of a rater are several rows.
+            Names of the columns; by default also crowd-kit's "task" and "worker". Ids and labels are text, kept exactly, or
+            integers. Several answers of a rater are several rows.
         count : str, optional
             Column with the number of times the answer was given, from 0; by default each row is one.
         gold : str, optional
@@ -100,7 +101,7 @@ class Labels(Container):
         roles = {"item": item, "rater": rater, "label": label}
         roles |= {k: v for k, v in {"count": count, "gold": gold}.items() if v is not None}
         roles |= {f"rater_attributes {name}": name for name in rater_attributes}
-        columns = named_columns(frame, roles)
+        columns = named_columns(frame, long_names(frame, roles))
         return cls._of_columns(columns, categories)
 
     @classmethod

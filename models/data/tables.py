@@ -213,7 +213,7 @@ def _open_frame(table: Any) -> _Opened:
             f"two columns have one name ({' '.join(str(error).split())})",
             remedy="rename or drop one of them",
         ) from None
-    return frame.columns, len(frame), lambda name: _frame_column(name, frame[name])
+    return frame.columns, len(frame), lambda name: _frame_column(name, frame.get_column(name))
 
 
 def _frame_column(name: str, series: nw.Series[Any]) -> Column:

@@ -35,7 +35,7 @@ __all__ = [
 
 UNKNOWN = -1  # the true category of an item without gold label
 ANY = 0  # number of categories not known at compile time
-SMALL, RESCALE, LOG_RESCALE = 1e-100, 2.0**500, 500 * math.log(2)
+SMALL, LARGE, RESCALE, LOG_RESCALE = 1e-100, 1e100, 2.0**500, 500 * math.log(2)
 LOST = 1e-290  # a product below has lost digits, and would miss them if the others became as small
 CHECKED_EVERY = 8  # answers, after which a product is rescaled if it has become small
 
@@ -164,7 +164,7 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
             total += weight[i] * shift
             if weight[i] == 1.0:
                 product *= mass
-                if not product > SMALL:
+                if not SMALL < product < LARGE:
                     total += math.log(product)
                     product = 1.0
             else:

@@ -30,7 +30,7 @@ import pymc as pm
 
 from ..data.labels import Labels
 from .coins import coin_confusion
-from .observed import coords_of, known_raters, observe_labels, positive_array, prevalence_prior
+from .observed import coin_prior, coords_of, known_raters, observe_labels, prevalence_prior
 
 __all__ = ["class_conditional"]
 
@@ -63,7 +63,7 @@ def class_conditional(
         If the raters are anonymous, or a concentration is not positive.
     """
     coords = coords_of(known_raters(labels, "class_conditional"))
-    right, wrong = positive_array("ability_concentration", ability_concentration, (2,))
+    right, wrong = coin_prior(ability_concentration)
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         ability = pm.Beta("ability", right, wrong, dims=("rater", "category"))

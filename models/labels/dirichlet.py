@@ -55,6 +55,11 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
     ------
     ValueError
         If a prior is not positive.
+
+    Notes
+    -----
+    Leave-one-out over items has no meaning here that importance sampling could find: without its own answers nothing is known of
+    an item's plausibilities, and the Pareto k of `arviz.loo` says so. Compare concentrations and reliabilities by other means.
     """
     expect(labels, Labels)
     alpha = positive_array("concentration", concentration, (len(labels.categories),))

@@ -76,7 +76,7 @@ def hierarchical_dawid_skene(
     """
     coords = coords_of(known_raters(labels, "hierarchical_dawid_skene"))
     scale = positive_array("spread", spread, ())
-    if not np.isfinite(diagonal):
+    if not isinstance(diagonal, int | float) or not np.isfinite(diagonal):
         raise ValueError(f"diagonal={diagonal!r} must be a finite number")
     dims = ("rater", "category", "label")
     with pm.Model(coords=coords) as model:

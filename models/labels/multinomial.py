@@ -29,6 +29,7 @@ import pymc as pm
 
 from ..data.container import expect
 from ..data.labels import Labels
+from ..data.single_answers import check_answers
 from .observed import concentration_of_confusion, coords_of, observe_labels, prevalence_prior
 
 __all__ = ["multinomial"]
@@ -63,6 +64,7 @@ def multinomial(
         If a concentration is not positive.
     """
     expect(labels, Labels)
+    check_answers(labels)
     shape = (len(labels.categories), len(labels.categories))
     beta = concentration_of_confusion(labels, confusion_concentration, shape)
     with pm.Model(coords=coords_of(labels)) as model:

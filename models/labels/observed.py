@@ -9,12 +9,14 @@ from pytensor.tensor.variable import TensorVariable
 
 from ..data.container import expect
 from ..data.errors import DataWarning
+from ..data.favoured import favoured_rows
 from ..data.labels import Labels
+from ..data.single_answers import check_answers, one_by_one
 from ..distributions.label_op import label_logp
 from ..distributions.marginal_labels import MarginalLabels
 
 __all__ = [
-    "ROW_TOTAL",
+    "coin_prior",
     "concentration_of_confusion",
     "coords_of",
     "known_raters",
@@ -22,10 +24,6 @@ __all__ = [
     "positive_array",
     "prevalence_prior",
 ]
-
-ROW_TOTAL, ROW_DIAGONAL = 8.0, 4.8
-"""Default prior of a row of a confusion matrix: as if eight labels had been seen, six in ten of them right. It names the
-categories: with a flat prior every permutation of them is as probable."""
 
 
 def known_raters(labels: Labels, model: str) -> Labels:
@@ -44,6 +42,7 @@ def known_raters(labels: Labels, model: str) -> Labels:
         The same.
     """
     expect(labels, Labels)
+    check_answers(labels)
     if labels.anonymous:
         raise ValueError(
             f"{model} describes each rater, but these labels are counts of anonymous raters; "
@@ -102,11 +101,18 @@ def concentration_of_confusion(
         Positive, of that shape.
     """
     if concentration is None:
-        n = len(labels.categories)
-        favoured = np.full((n, n), (ROW_TOTAL - ROW_DIAGONAL) / (n - 1))
-        np.fill_diagonal(favoured, ROW_DIAGONAL)
-        concentration = favoured
+        concentration = favoured_rows(len(labels.categories))
     return positive_array("confusion_concentration", concentration, shape)
+
+
+def coin_prior(concentration: Any) -> tuple[float, float]:
+    """Return the two concentrations of a Beta prior of abilities."""
+    if np.shape(concentration) != (2,):
+        raise ValueError(
+            f"ability_concentration={concentration!r} must be a pair: how many right and how many wrong answers it is worth"
+        )
+    right, wrong = positive_array("ability_concentration", concentration, (2,))
+    return right, wrong
 
 
 def positive_array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -175,10 +181,7 @@ def observe_labels(
             DataWarning,
             stacklevel=3,
         )
-    item, own, label = (
-        np.repeat(codes, labels.count)
-        for codes in (labels.annotation_item, labels.annotation_rater, labels.label_code)
-    )
+    item, own, label = one_by_one(labels)
     start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
     by = own if rater is None else np.repeat(rater, labels.count)
     known = labels.gold.astype(np.int64)

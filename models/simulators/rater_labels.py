@@ -20,6 +20,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..data.favoured import favoured_rows
 from ..data.labels import Labels
 from .simulated import Simulated
 
@@ -34,7 +35,6 @@ LabelModel = Literal[
     "dirichlet",
 ]
 
-ROW_TOTAL, ROW_DIAGONAL = 8.0, 4.8
 RIGHT, WRONG = 4.0, 2.0
 
 
@@ -85,6 +85,10 @@ def labels(
             raise ValueError(f"{name}={value!r} must be a whole number from {least}")
     if not 0 <= gold <= 1:
         raise ValueError(f"gold={gold!r} must be a share from 0 to 1")
+    if gold and model == "dirichlet":
+        raise ValueError(f"gold={gold!r}: under model='dirichlet' no category is the true one")
+    if not 0 < prevalence_concentration < np.inf:
+        raise ValueError(f"prevalence_concentration={prevalence_concentration!r} must be positive")
     rng = np.random.default_rng(random_seed)
     item = np.repeat(np.arange(items), answers)
     rater = np.concatenate([_who(rng, raters, answers) for _ in range(items)])
@@ -100,7 +104,7 @@ def labels(
         law = confusion[rater, true_category[item]]
     label = (law.cumsum(axis=1)[:, :-1] < rng.random((len(item), 1))).sum(axis=1)
     table = {"item": item, "rater": rater, "label": label}
-    if gold and model != "dirichlet":
+    if gold:
         told = rng.random(items) < gold
         table["gold"] = [int(truth["true_category"][i]) if told[i] else None for i in item]
     known = "gold" if "gold" in table else None
@@ -117,8 +121,7 @@ def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.
     """Draw the confusion matrices of all raters."""
     diagonal = np.eye(n, dtype=bool)
     if model in ("dawid_skene", "multinomial"):
-        shape = np.where(diagonal, ROW_DIAGONAL, (ROW_TOTAL - ROW_DIAGONAL) / (n - 1))
-        drawn = rng.standard_gamma(np.broadcast_to(shape, (raters, n, n)))
+        drawn = rng.standard_gamma(np.broadcast_to(favoured_rows(n), (raters, n, n)))
         drawn /= drawn.sum(axis=2, keepdims=True)
         return np.repeat(drawn[:1], raters, axis=0) if model == "multinomial" else drawn
     if model in ("one_coin", "class_conditional"):

@@ -265,7 +265,7 @@ def test_labels_from_table_to_report(votes, tmp_path):
     result = run("evaluate", posterior, predictions, "--metric", "top-1-accuracy")
     assert result.exit_code == 0 and "97.5 %" in result.output, result.output
     for model, files in (
-        ("dawid_skene", {"raters.csv"}),
+        ("dawid_skene", {"raters.csv", "agreement.csv"}),
         ("multinomial", set()),
         ("dirichlet", set()),
     ):
@@ -296,3 +296,15 @@ def test_labels_from_table_to_report(votes, tmp_path):
 def test_wrong_options_for_labels(votes, tmp_path, options, message):
     result = run("fit", votes, *options, "--kind", "labels", "-o", tmp_path / "p.nc")
     assert result.exit_code == 2 and message in " ".join(result.output.split()), result.output
+
+
+def test_predictions_of_one_label_need_no_rank(tmp_path):
+    table = {"item": list("aabb"), "rater": list("rsrs"), "label": list("xxyx")}
+    votes = write(tmp_path / "votes.csv", table)
+    hard = write(tmp_path / "hard.csv", {"item": ["a", "b"], "category": ["x", "y"]})
+    posterior = tmp_path / "posterior.nc"
+    assert run("fit", votes, "--kind", "labels", "-o", posterior).exit_code == 0
+    assert run("evaluate", posterior, hard, "--metric", "top-1-accuracy").exit_code == 0
+    both = {"item": ["a", "a"], "category": ["x", "y"]}
+    twice = run("evaluate", posterior, write(tmp_path / "twice.csv", both))
+    assert twice.exit_code == 2 and "is duplicated" in twice.output

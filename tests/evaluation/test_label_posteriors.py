@@ -12,7 +12,7 @@ from monte_carlo import bonferroni_threshold
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation import EvaluationError
 from scipy import stats
-from sklearn.metrics import cohen_kappa_score
+from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 folder = os.environ.get("RATERZOO_DATA")
 
@@ -162,6 +162,68 @@ def test_pandalm():
     assert lower < 0.8642 < upper and upper - lower < 0.1
 
 
+def test_truth_of_dawid_skene_is_one_category_and_not_the_likeliest():
+    """Who predicts the likeliest category of items that are open is right as often as it is likely, and no more."""
+    steady = np.tile([[0.6, 0.4], [0.7, 0.3]], (2000, 1, 1))
+    one = tree([[PERFECT]] * 2000, [[0.5, 0.5]] * 2000, steady)
+    predicted = xr.DataArray([["x"], ["x"]], {"item": [0, 1]}, ("item", "position"))
+    posterior = one["posterior"].to_dataset().assign_coords(item=[0, 1])
+    unmarked = xr.DataTree.from_dict({"posterior": posterior})
+    posterior["plausibility"].attrs["truth"] = "category"
+    marked = xr.DataTree.from_dict({"posterior": posterior})
+    accuracy = evaluation.top_k_accuracy(1)
+    options = {"random_seed": 1, "reduce": None}
+    found = evaluation.uncertainty_adjusted(accuracy, marked, predicted, **options)
+    assert np.abs(found.mean(("chain", "draw")) - [0.6, 0.7]).max() < 0.05
+    by_scikit_learn = evaluation.uncertainty_adjusted(
+        accuracy_score, marked, predicted, random_seed=1
+    )
+    assert float(by_scikit_learn.mean()) == pytest.approx(0.65, abs=0.03)
+    wrong = evaluation.uncertainty_adjusted(accuracy, unmarked, predicted, **options)
+    assert (wrong == 1).all()  # the twin: as if the plausibilities were the truth
+    np.testing.assert_allclose(evaluation.annotation_certainty(marked), [0.6, 0.7])
+    assert (evaluation.annotation_certainty(unmarked) == 1).all()
+    grouped = evaluation.annotation_certainty(marked, groups={"x": "g", "y": "g"}, random_seed=1)
+    assert (grouped == 1).all()
+    coarse = evaluation.coarsen(marked, {"x": "g", "y": "h"})
+    np.testing.assert_allclose(evaluation.annotation_certainty(coarse), [0.6, 0.7])
+    both = xr.DataArray([["x", "y"]] * 2, {"item": [0, 1]}, ("item", "position"))
+    with pytest.raises(EvaluationError, match="one category, not the best 2"):
+        evaluation.uncertainty_adjusted(evaluation.set_accuracy(2), marked, both)
+
+
+def test_trees_say_what_their_plausibilities_are():
+    labels = models.simulators.labels(items=8, raters=3, random_seed=1).data
+    options = {"draws": 1000, "random_seed": 1, "progressbar": False}
+    category = inference.sample(models.one_coin(labels), **options)
+    itself = inference.sample(models.dirichlet(labels), **options)
+    truths = [t["posterior"]["plausibility"].attrs["truth"] for t in (category, itself)]
+    assert truths == ["category", "plausibility"]
+    certainty = evaluation.truth_certainty(category)["certainty"]
+    np.testing.assert_allclose(evaluation.annotation_certainty(category), certainty)
+    with pytest.raises(EvaluationError, match="use annotation_certainty"):
+        evaluation.truth_certainty(itself)
+
+
+def test_agreement_where_all_agree():
+    """AC1 is 1 where kappa and alpha are not defined; resamples in which they are not leave the intervals alone."""
+    ratings = xr.DataArray(np.zeros((20, 2)), {"rater": ["a", "b"]}, ("item", "rater"))
+    found = evaluation.label_agreement(ratings, bootstrap=20, random_seed=1)
+    assert float(found["ac1"]) == 1 and np.isnan(found["alpha"])
+    ratings[0, 1] = 1
+    found = evaluation.label_agreement(ratings, bootstrap=200, random_seed=1)
+    assert np.isfinite(found["alpha_interval"]).all() and int(found["alpha_undefined"]) > 10
+    three = ratings.assign_attrs(categories=3)
+    assert (
+        evaluation.label_agreement(three, bootstrap=0)["ac1"] > found["ac1"]
+    )  # less is due to chance
+    for wrong in ({"probability": 2}, {"bootstrap": -1}):
+        with pytest.raises(EvaluationError, match="must lie between 0 and 1"):
+            evaluation.label_agreement(ratings, **wrong)
+    with pytest.raises(EvaluationError, match="ndarray is not a DataArray"):
+        evaluation.label_agreement(np.zeros((3, 2)))
+
+
 def test_agreement_of_a_hand_made_table():
     """Gwet's AC1 by hand: agreement 3/4, chance 2 * (5/8) (3/8) = 15/32."""
     table = xr.DataArray(
@@ -178,7 +240,11 @@ def test_agreement_of_a_hand_made_table():
 
 def test_ratings_come_back_from_a_tree():
     labels = models.Labels.from_table(
-        {"item": [1, 1, 1, 2], "rater": ["a", "a", "b", "b"], "label": ["x", "y", "y", "x"]}
+        {
+            "item": [1, 1, 1, 1, 2],
+            "rater": ["a", "a", "a", "b", "b"],
+            "label": ["y", "x", "y", "y", "x"],
+        }
     )
     tree = inference.sample(models.dawid_skene(labels), random_seed=1, progressbar=False)
-    np.testing.assert_array_equal(evaluation.ratings_of(tree), [[0, 1], [np.nan, 0]])
+    np.testing.assert_array_equal(evaluation.ratings_of(tree), [[1, 1], [np.nan, 0]])

@@ -1,5 +1,6 @@
 """Gibbs of label models: enumeration, calibration, two samplers, what the tree carries, and the wrong twins."""
 
+import warnings
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,6 +23,7 @@ from raterzoo.inference.kernels.confusion import COIN, COINS, ROWS, ConfusionPri
 from raterzoo.inference.label_chains import LabelPlan, draw_labels_model
 from raterzoo.inference.steps.label_reading import constant_prior, read_labels
 from raterzoo.models.distributions.answer_sweep import Answers, answer_codes
+from raterzoo.models.distributions.counted_labels import CountedLabels
 
 LABELS = tiny_labels()
 QUIET = {"progressbar": False}
@@ -300,3 +302,28 @@ def test_a_flat_prior_fails_calibration_because_labels_switch():
     named = np.broadcast_to(favoured(2), flat.shape)
     ranks = ranks_of(design, ROWS, named, collapsed=True, seed=seed_of("named"))
     assert within_sbc_band(ranks, N_DRAWS, 1 - 0.01 / 5).all()
+
+
+@pytest.mark.parametrize("reliability", [2.0, np.arange(1.0, 4.0)])
+def test_counts_of_the_users_own_model_are_drawn_exactly(reliability):
+    counts = np.array([[3, 1], [0, 2], [5, 5]])
+    coords = {"item": list("abc"), "category": ["x", "y"]}
+    with pm.Model(coords=coords) as model:
+        p = pm.Dirichlet("plausibility", [1.0, 2.0], dims=("item", "category"))
+        CountedLabels("seen", p, counts.sum(axis=1), reliability, observed=counts)
+    tree = inference.sample(model, draws=2000, dtype="float64", random_seed=1, **QUIET)
+    assert tree.attrs["method"] == "exact" and "seen" in tree["log_likelihood"]
+    concentration = [1.0, 2.0] + np.reshape(reliability, (-1, 1)) * counts
+    exact = concentration / concentration.sum(axis=1, keepdims=True)
+    check_means({"p": tree["posterior"]["plausibility"].to_numpy()}, {"p": exact})
+
+
+def test_densities_are_finite_where_storage_rounds_to_zero():
+    drawn = models.simulators.labels(items=60, raters=6, answers=3, random_seed=1).data
+    model = models.dawid_skene(drawn, confusion_concentration=0.02)
+    plan = {"draws": 500, "thin": 1, "random_seed": 1} | QUIET
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        tree = inference.sample(model, **plan)
+    assert (tree["posterior"]["confusion"] == 0).any()
+    assert np.isfinite(tree["log_prior"]["confusion"]).all()

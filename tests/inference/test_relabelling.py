@@ -103,3 +103,14 @@ def test_trees_without_confusion_matrices_are_refused():
     )
     with pytest.raises(ValueError, match="no 'confusion'"):
         inference.relabel(tree)
+
+
+def test_abilities_have_no_other_names():
+    order = np.array([[[1, 0], [0, 1]]])
+    tree = tree_of(order, 2)
+    ability = (("chain", "draw", "rater"), np.full((1, 2, 3), 0.1))
+    tree["posterior"] = tree["posterior"].to_dataset().assign(ability=ability)
+    with pytest.raises(ValueError, match="no meaning under other names"):
+        inference.relabel(tree)
+    with pytest.raises(ValueError, match="a int is not a DataTree"):
+        inference.relabel(5)

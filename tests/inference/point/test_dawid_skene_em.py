@@ -11,7 +11,7 @@ import pytest
 from raterzoo import inference
 from raterzoo.inference.kernels import label_ascent
 from raterzoo.inference.kernels.answer_patterns import answer_patterns, coded_answers
-from raterzoo.models import Labels
+from raterzoo.models import DataError, Labels, dawid_skene, one_coin
 
 folder = os.environ.get("RATERZOO_DATA")
 needs_data = pytest.mark.skipif(not folder, reason="RATERZOO_DATA names no folder of data")
@@ -222,6 +222,23 @@ def test_patterns_are_exact():
         assert answers.known[i] == patterns.answers.known[p]
 
 
+def test_there_is_something_to_learn_from_and_not_too_much():
+    silent = Labels.from_table(
+        {"item": [1, 2], "rater": [1, 1], "label": ["b", "a"], "count": [0, 0]}, count="count"
+    )
+    many = Labels.from_table(
+        {"item": [1, 2], "rater": [1, 1], "label": ["b", "a"], "count": [2_000_000_000, 1]},
+        count="count",
+    )
+    for door in (inference.dawid_skene_em, dawid_skene, one_coin):
+        with pytest.raises(DataError, match="no answer to learn from"):
+            door(silent)
+        with pytest.raises(DataError, match="2,000,000,001 answers"):
+            door(many)
+    with pytest.raises(ValueError, match="tolerance=nan"):
+        inference.dawid_skene_em(anesthesia() if folder else silent, tolerance=np.nan)
+
+
 def test_votes():
     labels = Labels.from_table(
         {
@@ -234,5 +251,5 @@ def test_votes():
     )
     vote = inference.majority_vote(labels)
     assert vote["label"].values.tolist() == ["a", "b", ""]
-    assert vote["tied"].values.tolist() == [True, False, True]
+    assert vote["tied"].values.tolist() == [True, False, False]
     np.testing.assert_array_equal(vote["plausibility"], [[0.5, 0.5], [0, 1], [np.nan, np.nan]])

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raterzoo.models import Labels
+from raterzoo.models import DataError, Labels
 
 TABLE = {
     "item": ["b", "b", "a", "b", "a", "c"],
@@ -174,3 +174,19 @@ def test_real_tables():
     toxic["benign"] = toxic["n_labels"] - toxic["n_labelled_attack"]
     counts = Labels.from_counts(toxic, item="rev_id", categories=["benign", "n_labelled_attack"])
     assert len(counts) == toxic["n_labels"].sum()
+
+
+def test_columns_of_crowd_kit_are_known():
+    table = {"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}
+    assert Labels.from_table(table) == Labels.from_table(table, item="task", rater="worker")
+
+
+def test_counts_in_columns_with_integer_names():
+    frame = pd.DataFrame([[1, 2], [3, 4]], columns=[0, 1]).assign(item=["a", "b"])
+    labels = Labels.from_counts(frame)
+    assert labels.categories.tolist() == [0, 1] and labels.counts.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_category_cannot_be_called_as_the_column_of_ids():
+    with pytest.raises(DataError, match="a category is called 'item'"):
+        Labels.from_counts({"id": ["a", "b"], "item": [1, 2], "y": [2, 3]}, item="id")

@@ -159,6 +159,28 @@ def test_five_thousand_answers_on_one_item(n_categories):
 
 @pytest.mark.parametrize("n_categories", [0, 2])
 @pytest.mark.parametrize("many", [20, 250, 2500])
+@pytest.mark.parametrize("n_categories", [2, 3, 6])
+def test_any_number_of_answers_on_every_item(n_categories):
+    """Products of items are collected before their logarithm is taken: rescaled ones are large, others small."""
+    rng = np.random.default_rng(seed_of(f"any number {n_categories}"))
+    n_items, n_raters = 12, 5
+    prevalence = rng.dirichlet(np.ones(n_categories))
+    table = rng.dirichlet(np.full(n_categories, 2.0), (n_raters, n_categories))
+    table = np.ascontiguousarray(table.swapaxes(1, 2)).reshape(-1, n_categories)
+    for answers in range(1, 420):
+        code = rng.integers(0, len(table), n_items * answers).astype(np.int32)
+        known = np.full(n_items, -1)
+        start = np.arange(n_items + 1) * answers
+        joint = np.log(prevalence) + np.log(table)[code].reshape(n_items, answers, -1).sum(axis=1)
+        exact = np.logaddexp.reduce(joint, axis=1).sum()
+        expected = (np.empty(n_categories), np.empty_like(table))
+        for n in (n_categories, 0):
+            both = answer_sweeps(n).both
+            found = both(prevalence, table, Answers(start, code, known), np.ones(n_items), expected)
+            assert found == pytest.approx(exact, rel=1e-12)
+            assert expected[0].sum() == pytest.approx(n_items)
+
+
 def test_raters_at_odds_leave_an_item_open(many, n_categories):
     """One rater after the other, as many answers each, opposed: every category is the less probable one for a while."""
     confusion = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.1, 0.9]]])
