@@ -53,12 +53,25 @@ def truth_sections(tree: xr.DataTree, data: Labels) -> list[Section]:
     plots.sorted_certainty(truth["certainty"], ax=left)
     left.set_ylabel("certainty")
     plots.certainty_histogram(truth["certainty"], ax=right)
-    sections = [Section("Certainty", text, [figure], rows, "certainty")]
+    sections = [Section("Certainty", text, [figure], rows, "certainty"), _prevalence_section(tree)]
     if "rater" in tree["posterior"]["confusion"].dims:
         sections.append(_raters_section(tree))
         if 1 < len(data.raters) <= FEW_RATERS and data.identified:
             sections.append(_agreement_section(tree))
     return sections
+
+
+def _prevalence_section(tree: xr.DataTree) -> Section:
+    """Return how frequent the true categories are, with 90 % intervals."""
+    prevalence = tree["posterior"]["prevalence"]
+    mean = prevalence.mean(("chain", "draw")).to_numpy()
+    low, high = prevalence.quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
+    rows = [
+        {"category": str(name), "prevalence": float(m), "5 %": float(a), "95 %": float(b)}
+        for name, m, a, b in zip(prevalence["category"].to_numpy(), mean, low, high, strict=True)
+    ]
+    text = "How frequent each true category is among the items from which these are a sample."
+    return Section("Prevalence", text, rows=rows, file="prevalence")
 
 
 def _raters_section(tree: xr.DataTree) -> Section:

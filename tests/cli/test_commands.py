@@ -265,8 +265,8 @@ def test_labels_from_table_to_report(votes, tmp_path):
     result = run("evaluate", posterior, predictions, "--metric", "top-1-accuracy")
     assert result.exit_code == 0 and "97.5 %" in result.output, result.output
     for model, files in (
-        ("dawid_skene", {"raters.csv", "agreement.csv"}),
-        ("multinomial", set()),
+        ("dawid_skene", {"raters.csv", "agreement.csv", "prevalence.csv"}),
+        ("multinomial", {"prevalence.csv"}),
         ("dirichlet", set()),
     ):
         out = tmp_path / model
@@ -281,7 +281,7 @@ def test_labels_from_table_to_report(votes, tmp_path):
             | files
         )
         page = (out / "report.html").read_text()
-        assert ("<h2>Raters</h2>" in page) == bool(files)
+        assert ("<h2>Raters</h2>" in page) == ("raters.csv" in files)
 
 
 @pytest.mark.parametrize(
