@@ -16,7 +16,14 @@ def calibrated(ranks):
 
 @pytest.mark.parametrize(
     "name",
-    ["class_conditional", "dawid_skene", "hierarchical_dawid_skene", "multinomial", "one_coin"],
+    [
+        "class_conditional",
+        "dawid_skene",
+        "dirichlet",
+        "hierarchical_dawid_skene",
+        "multinomial",
+        "one_coin",
+    ],
 )
 def test_nuts_is_calibrated(name):
     ranks = nuts_ranks(getattr(models, name)(DESIGN), SIMULATIONS, seed_of(f"nuts {name}"))
