@@ -44,9 +44,7 @@ def ratings_of(tree: xr.DataTree) -> xr.DataArray:
         ) from None
     shape = (len(names["item"]), len(names["rater"]), posterior.sizes["category"])
     answer, count = np.unique(np.ravel_multi_index((item, rater, label), shape), return_counts=True)
-    order = np.lexsort(
-        (-answer, count)
-    )  # of one cell the last to be written is the most frequent, then the first category
+    order = np.lexsort((-answer, count))  # the most frequent, then the first, is written last
     item, rater, label = np.unravel_index(answer[order], shape)
     ratings = np.full(shape[:2], np.nan)
     ratings[item, rater] = label
@@ -109,9 +107,7 @@ def label_agreement(
         if bootstrap:
             drawn = np.stack([np.asarray(statistic(table[rows])) for rows in samples])
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", RuntimeWarning
-                )  # of coefficients that never are defined
+                warnings.simplefilter("ignore", RuntimeWarning)  # if one is never defined
                 bounds = np.nanquantile(drawn, tails, axis=0)
             result[f"{name}_interval"] = (("bound", *dims), bounds)
             result[f"{name}_undefined"] = (dims, np.isnan(drawn).sum(axis=0))

@@ -53,16 +53,20 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
     codes = None
     if any("candidate" in node.dims for node in tree.subtree):
         codes = _candidate_codes(tree)
-    labelled = {name: _labelled(node, data, codes) for name, node in tree.children.items()}
+    heard, groups = _heard(tree), dict(tree.children)
+    done = {}
+    if heard is not None and "log_likelihood" in groups and not heard.all():
+        if groups["log_likelihood"].sizes.get("item") == heard.sum():  # labelled before
+            done["log_likelihood"] = groups.pop("log_likelihood").to_dataset()
+    labelled = {name: _labelled(node, data, codes) for name, node in groups.items()}
     if codes is not None:
         names = ("declared", data.categories.astype(str))
         labelled["constant_data"] = labelled["constant_data"].assign(category_name=names)
     if truth := _truth_of(tree):
         labelled["posterior"]["plausibility"].attrs["truth"] = truth
-    heard = _heard(tree)
-    if "log_likelihood" in labelled and heard is not None:
+    if heard is not None and "log_likelihood" in labelled:
         labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=heard)
-    result = xr.DataTree.from_dict(labelled)
+    result = xr.DataTree.from_dict(labelled | done)
     result.attrs = dict(tree.attrs)
     return result
 
@@ -129,7 +133,9 @@ def _heard(tree: xr.DataTree) -> np.ndarray | None:
     observed = tree["observed_data"]["observed_label"]
     if observed.ndim == 2:
         return observed.to_numpy().sum(axis=1) > 0
-    constant = tree["constant_data"]
+    constant = tree["constant_data"] if "constant_data" in tree.children else {}
+    if not {"gold", "annotation_item"} <= set(constant):
+        return None
     heard = constant["gold"].to_numpy() >= 0
     heard[constant["annotation_item"].to_numpy()] = True
     return heard

@@ -157,6 +157,9 @@ def test_tree_carries_what_evaluation_reads():
         assert tree["posterior"][name].values.tolist() == ["x", "y"]
     assert tree["log_likelihood"]["item"].values.tolist() == ["a", "b", "c", "d"]  # e has no answer
     assert np.isfinite(az.loo(tree).elpd)
+    xr.testing.assert_identical(inference.label(tree, LABELS), tree)
+    bare = xr.DataTree.from_dict({g: tree[g].to_dataset() for g in ("posterior", "observed_data")})
+    assert inference.label(bare, LABELS)["posterior"]["item"].values.tolist() == list("abcde")
 
 
 @pytest.mark.parametrize("method", ["gibbs", "nuts"])
