@@ -26,9 +26,10 @@ def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        warnings.showwarning = _say_warning
         try:
-            command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = _say_warning
+                command(*args, **kwargs)
         except (ValueError, OSError) as problem:
             typer.echo(f"raterzoo: {problem}", err=True)
             raise typer.Exit(2) from problem

@@ -42,7 +42,7 @@ def metric_section(tree: xr.DataTree, predicted: xr.DataArray, seed: int) -> Sec
 
 def _metrics(tree: xr.DataTree) -> tuple[str, ...]:
     """Return the metrics that mean something: of labels one is right, and of few a list is soon complete."""
-    if "observed_data" not in tree.children or "observed_label" not in tree["observed_data"]:
+    if "truth" not in tree["posterior"]["plausibility"].attrs:  # of rankings
         return METRICS
     several = tree["posterior"].sizes["category"] > FEW_CATEGORIES
     return METRICS[:2] if several else METRICS[:1]

@@ -23,9 +23,7 @@ __all__ = [
 Container = PartialRankings | Labels
 
 
-def read_annotations(
-    path: Path, settings: Settings, columns: Sequence[str], predicted: Sequence[str] = ()
-) -> Container:
+def read_annotations(path: Path, settings: Settings, columns: Sequence[str]) -> Container:
     """Read annotations with the closed set of categories that was asked for.
 
     Parameters
@@ -37,23 +35,16 @@ def read_annotations(
         Kind of annotation, and the file of categories.
     columns : sequence of str
         Renamings ``item=case``.
-    predicted : sequence of str
-        Categories that predictions name; without a file they belong to the closed set as those of the raters do.
 
     Returns
     -------
     PartialRankings or Labels
         The annotations; ids are text.
     """
-    given = (settings.kind, columns)
+    declared = None
     if settings.categories is not None:
         declared = [line for line in _lines_of(settings.categories) if line]
-        return read_container(path, *given, declared, settings.layout)
-    found = read_container(path, *given, None, settings.layout)
-    if unheard := sorted(set(predicted) - set(found.categories.tolist())):
-        everything = [*found.categories.tolist(), *unheard]
-        return read_container(path, *given, everything, settings.layout)
-    return found
+    return read_container(path, settings.kind, columns, declared, settings.layout)
 
 
 def read_container(

@@ -12,7 +12,7 @@ from ..evaluation import plots
 from ..reports import Section, write_report
 from .fitting import draw, write_posterior
 from .predicted import metric_section, sweep_section
-from .reading import Container, labels_of, read_annotations, read_predictions
+from .reading import Container, labels_of, read_annotations, read_container, read_predictions
 from .screen import say
 from .settings import Settings
 from .truth import truth_sections
@@ -50,14 +50,17 @@ def make_report(
         Folder of the report.
     """
     predicted = read_predictions(predictions, []) if predictions else None
-    heard = read_annotations(annotations, settings, columns)
-    data = heard
+    data = read_annotations(annotations, settings, columns)
+    unheard: list[str] = []
     if predicted is not None and settings.categories is None:
-        data = read_annotations(annotations, settings, columns, labels_of(predicted))
+        unheard = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
+    if unheard:
+        everything = [*data.categories.tolist(), *unheard]
+        data = read_container(annotations, settings.kind, columns, everything, settings.layout)
     trees = draw(data, settings)
     tree = trees[settings.reliabilities[0]]
     sections = [
-        Section("Data", data.report() + _only_predicted(heard, data)),
+        Section("Data", data.report() + _only_predicted(unheard)),
         _model_section(settings, tree),
         convergence_section(tree),
         *_certainty_sections(tree, data),
@@ -76,26 +79,19 @@ def make_report(
     )
 
 
-def _only_predicted(heard: Container, data: Container) -> str:
+def _only_predicted(unheard: Sequence[str]) -> str:
     """Name the categories that belong to the closed set because a prediction names them."""
-    known = set(heard.categories.tolist())
-    added = [str(name) for name in data.categories.tolist() if name not in known]
-    if not added:
+    if not unheard:
         return ""
     return (
         "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
-        f"{', '.join(added)}."
+        f"{', '.join(unheard)}."
     )
-
-
-def _is_of_raters(tree: xr.DataTree) -> bool:
-    """Tell whether plausibilities are probabilities of one true category, as in Dawid-Skene."""
-    return "prevalence" in tree["posterior"]
 
 
 def _certainty_sections(tree: xr.DataTree, data: Container) -> list[Section]:
     """Return how certain the truth is: one category, or the plausibilities themselves."""
-    if isinstance(data, models.Labels) and _is_of_raters(tree):
+    if isinstance(data, models.Labels) and "prevalence" in tree["posterior"]:
         return truth_sections(tree, data)
     return certainty_section(tree, data)
 
@@ -199,10 +195,7 @@ def strips_section(tree: xr.DataTree, data: Container) -> Section:
     Section
         Strips.
     """
-    if _is_of_raters(tree):
-        certainty = evaluation.truth_certainty(tree)["certainty"]
-    else:
-        certainty = evaluation.annotation_certainty(tree, random_seed=1)
+    certainty = evaluation.annotation_certainty(tree, random_seed=1)
     items = certainty["item"].to_numpy()[
         np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]
     ]

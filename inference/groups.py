@@ -25,12 +25,13 @@ class CodeNames:
         """Return the ids of the model's items and categories, or None if it has no such dims."""
         if not {"item", "category"} <= set(model.coords):
             return None
-        said = (name for name in model.coords if name.startswith(RATER_ATTRIBUTE))
-        attributes = {name.removeprefix(RATER_ATTRIBUTE): model.coords[name] for name in said}
         items, categories = (np.asarray(model.coords[name]) for name in ("item", "category"))
-        return cls(
-            items, categories, {name: np.asarray(values) for name, values in attributes.items()}
-        )
+        attributes = {
+            name.removeprefix(RATER_ATTRIBUTE): np.asarray(values)
+            for name, values in model.coords.items()
+            if name.startswith(RATER_ATTRIBUTE)
+        }
+        return cls(items, categories, attributes)
 
 
 def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:

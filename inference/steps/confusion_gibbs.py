@@ -11,14 +11,13 @@ from typing import Any, cast
 import numpy as np
 import pymc as pm
 from pymc.model import modelcontext
-from pymc.step_methods.compound import BlockedStep, StepMethodState
-from pymc.step_methods.state import dataclass_state
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
 from pytensor.tensor.variable import TensorVariable
 
 from ..kernels.label_chain import sweep_labels
 from ..kernels.random_stream import stream
+from .gibbs_step import GibbsStep
 from .label_reading import as_table, read_labels
 from .reading import NotConjugate
 
@@ -28,14 +27,7 @@ SMALLEST = np.finfo(np.float64).tiny  # simplexes and odds are moved in logs, wh
 NEARLY_ONE = np.nextafter(1.0, 0.0)
 
 
-@dataclass_state
-class ConfusionGibbsState(StepMethodState):
-    """What a chain needs to go on, besides its generator."""
-
-    tune: bool
-
-
-class ConfusionGibbs(BlockedStep):
+class ConfusionGibbs(GibbsStep):
     """Gibbs step of prevalence and of confusion or ability.
 
     Parameters
@@ -61,8 +53,6 @@ class ConfusionGibbs(BlockedStep):
 
     name = "confusion_gibbs"
     stats_dtypes_shapes = {"tune": (bool, [])}  # noqa: RUF012
-    default_tune_steps = 200
-    _state_class = ConfusionGibbsState
 
     def __init__(
         self,
@@ -107,15 +97,6 @@ class ConfusionGibbs(BlockedStep):
         moved = (prevalence, self._structure.skill_of(drawn))
         values = self._values(*(np.clip(p, SMALLEST, NEARLY_ONE) for p in moved))
         return point | dict(zip(self._names, values, strict=True)), [{"tune": self.tune}]
-
-    def setup_chain(self, rng: np.random.Generator, tune: int, draws: int) -> None:
-        """Start a chain with its generator."""
-        super().setup_chain(rng, tune, draws)
-        self.tune = tune > 0
-
-    def stop_tuning(self) -> None:
-        """Take the draws to come for keeps; the sweep has nothing to tune."""
-        self.tune = False
 
 
 def _compiled_values(model: pm.Model, variables: list[TensorVariable], options: dict[str, Any]):

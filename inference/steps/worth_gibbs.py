@@ -13,8 +13,6 @@ import numpy as np
 import pymc as pm
 from pymc.distributions.transforms import LogTransform
 from pymc.model import modelcontext
-from pymc.step_methods.compound import BlockedStep, StepMethodState
-from pymc.step_methods.state import dataclass_state
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
@@ -23,19 +21,13 @@ from ..kernels.annotations import distinct_annotations
 from ..kernels.posterior import worth_posterior
 from ..kernels.random_stream import stream
 from ..kernels.worth import sweep_items
+from .gibbs_step import GibbsStep
 from .reading import NotConjugate, lengths, read_rankings
 
 __all__ = ["WorthGibbs"]
 
 
-@dataclass_state
-class WorthGibbsState(StepMethodState):
-    """What a chain needs to go on, besides its generator."""
-
-    tune: bool
-
-
-class WorthGibbs(BlockedStep):
+class WorthGibbs(GibbsStep):
     """Gibbs step of the worths of a Plackett-Luce model.
 
     Parameters
@@ -61,8 +53,6 @@ class WorthGibbs(BlockedStep):
 
     name = "worth_gibbs"
     stats_dtypes_shapes = {"tune": (bool, []), "log_total": (np.float64, [])}  # noqa: RUF012
-    default_tune_steps = 200
-    _state_class = WorthGibbsState
 
     def __init__(
         self,
@@ -100,15 +90,6 @@ class WorthGibbs(BlockedStep):
         moved = (log_worth if self._in_logs else np.exp(log_worth)).reshape(value.shape)
         log_total = float(np.logaddexp.reduce(log_worth))
         return point | {self._value: moved}, [{"tune": self.tune, "log_total": log_total}]
-
-    def setup_chain(self, rng: np.random.Generator, tune: int, draws: int) -> None:
-        """Start a chain with its generator."""
-        super().setup_chain(rng, tune, draws)
-        self.tune = tune > 0
-
-    def stop_tuning(self) -> None:
-        """Take the draws to come for keeps; the sweep has nothing to tune."""
-        self.tune = False
 
 
 def _is_in_logs(model: pm.Model, worth: Variable) -> bool:

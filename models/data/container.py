@@ -26,7 +26,7 @@ class Container:
         return all(_equal(getattr(self, name), getattr(other, name)) for name in compared)
 
 
-def expect(data: object, kind: type[Container], *, door: str = "from_table") -> None:
+def expect(data: object, kind: type[Container]) -> None:
     """Raise unless data have passed the door of a container.
 
     Parameters
@@ -35,8 +35,6 @@ def expect(data: object, kind: type[Container], *, door: str = "from_table") -> 
         What was given.
     kind : type
         The container it has to be.
-    door : str
-        Its reader, for the remedy.
 
     Raises
     ------
@@ -48,7 +46,7 @@ def expect(data: object, kind: type[Container], *, door: str = "from_table") -> 
         raise DataError(
             f"a {type(data).__name__} is not {name}",
             allowed=f"raterzoo.models.{name}",
-            remedy=f"read it by {name}.{door}",
+            remedy=f"read it by {name}.from_table",
         )
 
 
