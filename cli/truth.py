@@ -128,7 +128,7 @@ def _agreement_section(tree: xr.DataTree) -> Section:
         for name, (statistic, place) in figures.items()
     ]
     text = (
-        "How much more the raters agree than chance would, of the most frequent answer of each to an item. It says nothing of who "
-        "is right; the section above does."
+        "How much more the raters agree than chance would, of the most frequent answer of each to an item. It says nothing of "
+        "who is right; the section above does."
     )
     return Section("Agreement", text, rows=rows, file="agreement")
