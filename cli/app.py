@@ -1,12 +1,34 @@
 """The commands and their options; the work, and every heavy import, is in the modules beside this one."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .failing import plainly
+from .options import (
+    Annotations,
+    Categories,
+    Chains,
+    Columns,
+    Concentration,
+    Draws,
+    Kind,
+    KindOption,
+    LargestComponent,
+    Layout,
+    LayoutOption,
+    LeftBias,
+    Model,
+    Prob,
+    RaterAttributes,
+    Raters,
+    Seed,
+    Signed,
+    Ties,
+    TieWeight,
+    Unranked,
+)
 
 __all__ = ["app"]
 
@@ -19,59 +41,6 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Public data sets.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(data, name="data")
-
-
-class Kind(StrEnum):
-    """What the raters gave."""
-
-    rankings = "rankings"
-    labels = "labels"
-    comparisons = "comparisons"
-    scores = "scores"
-
-
-Annotations = Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")]
-KindOption = Annotated[Kind, typer.Option("--kind", help="What the raters gave.")]
-
-
-class Layout(StrEnum):
-    """How a table holds labels."""
-
-    long = "long"
-    wide = "wide"
-    counts = "counts"
-
-
-LayoutOption = Annotated[
-    Layout,
-    typer.Option(
-        "--layout",
-        help="Of labels: long, a row for each answer; wide, a column for each rater; counts, a column for each category.",
-    ),
-]
-Categories = Annotated[
-    Path | None,
-    typer.Option(help="Text file of all categories, one a line; those named by default."),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", help="Rename: item=case reads column 'case' as 'item'."),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        help="A model of `raterzoo models`; plackett_luce for rankings, dawid_skene for labels.",
-    ),
-]
-Concentration = Annotated[
-    float | None, typer.Option(help="Prior concentration of a category; 1 / K by default.")
-]
-Unranked = Annotated[str | None, typer.Option(help="pooled, single or ignored.")]
-TieWeight = Annotated[str | None, typer.Option(help="Of prirn: split or full.")]
-Draws = Annotated[int, typer.Option(help="Draws of each chain.")]
-Chains = Annotated[int, typer.Option(help="Chains.")]
-Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 
 @app.command()
@@ -91,7 +60,10 @@ def demo(
 def report(
     annotations: Annotations,
     predictions: Annotated[
-        Path | None, typer.Argument(help="Table: item, category, rank or score[, classifier].")
+        Path | None,
+        typer.Argument(
+            help="Table: item, category, rank or score[, classifier]; of comparisons without the category."
+        ),
     ] = None,
     kind: KindOption = Kind.rankings,
     layout: LayoutOption = Layout.long,
@@ -106,6 +78,12 @@ def report(
     concentration: Concentration = None,
     unranked: Unranked = None,
     tie_weight: TieWeight = None,
+    ties: Ties = None,
+    left_bias: LeftBias = False,
+    signed: Signed = False,
+    raters: Raters = None,
+    rater_attribute: RaterAttributes = None,
+    largest_component: LargestComponent = False,
     draws: Draws = 1000,
     chains: Chains = 4,
     seed: Seed = 1,
@@ -114,20 +92,64 @@ def report(
     from .reporting import make_report
     from .settings import Settings
 
+    options = {
+        "reliability": reliability,
+        "concentration": concentration,
+        "unranked": unranked,
+        "tie_weight": tie_weight,
+        "categories": categories,
+        "ties": ties,
+        "left_bias": left_bias,
+        "signed": signed,
+        "raters": raters,
+        "rater_attribute": rater_attribute,
+        "largest_component": largest_component,
+    }
     settings = Settings.of(
-        kind,
-        model,
-        reliability,
-        concentration,
-        unranked,
-        tie_weight,
-        draws,
-        chains,
-        seed,
-        categories,
-        layout,
+        kind, model, options, draws=draws, chains=chains, seed=seed, layout=layout
     )
     make_report(annotations, predictions, column or [], settings, out)
+
+
+@app.command()
+@plainly
+def rank(
+    votes: Annotated[
+        Path, typer.Argument(help="Table: left, right, winner[, rater, count]; ties are votes.")
+    ],
+    model: Annotated[
+        str | None, typer.Option(help="bradley_terry, the default, or thurstone.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file for the whole leaderboard, such as board.csv.")
+    ] = None,
+    prob: Prob = 0.9,
+    top: Annotated[int, typer.Option(help="How many of the best items to show.")] = 100,
+    column: Columns = None,
+    ties: Ties = None,
+    left_bias: LeftBias = False,
+    signed: Signed = False,
+    raters: Raters = None,
+    rater_attribute: RaterAttributes = None,
+    largest_component: LargestComponent = False,
+    draws: Draws = 1000,
+    chains: Chains = 4,
+    seed: Seed = 1,
+) -> None:
+    """Rank items by pairwise votes: a leaderboard with intervals and ties, and what the raters are worth."""
+    from .ranking import rank_votes
+    from .settings import Settings
+
+    options = {
+        "ties": ties,
+        "left_bias": left_bias,
+        "signed": signed,
+        "raters": raters,
+        "rater_attribute": rater_attribute,
+        "largest_component": largest_component,
+    }
+    settings = Settings.of(Kind.comparisons, model, options, draws=draws, chains=chains, seed=seed)
+    rank_votes(votes, column or [], settings, prob=prob, top=top, out=out)
 
 
 @app.command()
@@ -146,6 +168,12 @@ def fit(
     concentration: Concentration = None,
     unranked: Unranked = None,
     tie_weight: TieWeight = None,
+    ties: Ties = None,
+    left_bias: LeftBias = False,
+    signed: Signed = False,
+    raters: Raters = None,
+    rater_attribute: RaterAttributes = None,
+    largest_component: LargestComponent = False,
     draws: Draws = 1000,
     chains: Chains = 4,
     seed: Seed = 1,
@@ -154,18 +182,21 @@ def fit(
     from .fitting import fit_to_file
     from .settings import Settings
 
+    options = {
+        "reliability": reliability,
+        "concentration": concentration,
+        "unranked": unranked,
+        "tie_weight": tie_weight,
+        "categories": categories,
+        "ties": ties,
+        "left_bias": left_bias,
+        "signed": signed,
+        "raters": raters,
+        "rater_attribute": rater_attribute,
+        "largest_component": largest_component,
+    }
     settings = Settings.of(
-        kind,
-        model,
-        reliability,
-        concentration,
-        unranked,
-        tie_weight,
-        draws,
-        chains,
-        seed,
-        categories,
-        layout,
+        kind, model, options, draws=draws, chains=chains, seed=seed, layout=layout
     )
     fit_to_file(annotations, column or [], settings, output)
 
@@ -179,7 +210,9 @@ def evaluate(
     ],
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="top-3-accuracy, set-accuracy@2, overlap@3, average-overlap@3"),
+        typer.Option(
+            help="top-3-accuracy, set-accuracy@2, overlap@3, average-overlap@3; of comparisons concordance"
+        ),
     ] = None,
     column: Columns = None,
     seed: Seed = 1,
@@ -187,9 +220,7 @@ def evaluate(
     """Score predictions against a posterior; every figure with its interval."""
     from .scoring import score_file
 
-    score_file(
-        posterior, predictions, metric or ["top-1-accuracy", "top-3-accuracy"], column or [], seed
-    )
+    score_file(posterior, predictions, metric or [], column or [], seed)
 
 
 @app.command()
@@ -208,12 +239,12 @@ def check(
     kind: KindOption = Kind.rankings,
     layout: LayoutOption = Layout.long,
     column: Columns = None,
+    rater_attribute: RaterAttributes = None,
 ) -> None:
     """Read a table, and say what is in it or what is wrong with it."""
-    from .reading import read_container
-    from .screen import say
+    from .checking import check_table
 
-    say(read_container(annotations, kind, column or [], None, layout).report())
+    check_table(annotations, kind, column or [], layout, rater_attribute or [])
 
 
 @data.command("list")

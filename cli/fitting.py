@@ -11,6 +11,7 @@ from .. import inference, models
 from .reading import Container, read_annotations
 from .screen import say
 from .settings import Settings
+from .votes import build_votes, draw_votes, read_votes
 
 __all__ = ["build", "draw", "fit_to_file", "write_posterior"]
 
@@ -82,7 +83,11 @@ def fit_to_file(
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
-    (tree,) = draw(read_annotations(annotations, settings, columns), settings).values()
+    if settings.kind == "comparisons":
+        votes = read_votes(annotations, columns, settings)
+        tree = draw_votes(build_votes(votes, settings), settings)
+    else:
+        (tree,) = draw(read_annotations(annotations, settings, columns), settings).values()
     say(inference.diagnose(tree).attrs["verdict"])
     write_posterior(tree, output)
     say(f"wrote {output}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -15,9 +16,11 @@ __all__ = [
     "Container",
     "labels_of",
     "read_annotations",
+    "read_columns",
     "read_container",
     "read_posterior",
     "read_predictions",
+    "read_scores",
 ]
 
 Container = PartialRankings | Labels
@@ -44,14 +47,15 @@ def read_annotations(path: Path, settings: Settings, columns: Sequence[str]) -> 
     declared = None
     if settings.categories is not None:
         declared = [line for line in _lines_of(settings.categories) if line]
-    return read_container(path, settings.kind, columns, declared, settings.layout)
+    return read_container(path, settings.kind, columns, declared, layout=settings.layout)
 
 
 def read_container(
     path: Path,
     kind: str,
     columns: Sequence[str],
-    categories: Sequence[str] | None,
+    categories: Sequence[str] | None = None,
+    *,
     layout: str = "long",
 ) -> Container:
     """Read annotations through their door.
@@ -61,7 +65,7 @@ def read_container(
     path : Path
         Table.
     kind : str
-        Rankings or labels; no other can be read yet.
+        Rankings or labels; `read_votes` reads comparisons, and no other can be read yet.
     columns : sequence of str
         Renamings.
     categories : sequence of str or None
@@ -77,14 +81,20 @@ def read_container(
     """
     if kind not in ("rankings", "labels"):
         raise ValueError(
-            f"--kind {kind} cannot be read yet; this version reads rankings and labels"
+            f"--kind {kind} cannot be read yet; this version reads rankings, labels and comparisons"
         )
-    frame = read_table(path, rename=_renamings(columns))
+    if layout != "long" and kind == "rankings":
+        raise ValueError(f"--layout {layout} is a layout of labels; rankings are long tables")
+    frame, names = read_columns(path, columns)
     if kind == "rankings":
-        if layout != "long":
-            raise ValueError(f"--layout {layout} is a layout of labels; rankings are long tables")
         return PartialRankings.from_table(frame, categories=categories)
-    names = list(getattr(frame, "column_names", None) or frame.columns)
+    return _read_labels(path, frame, names, categories, layout)
+
+
+def _read_labels(
+    path: Path, frame: Any, names: list[str], categories: Sequence[str] | None, layout: str
+) -> Labels:
+    """Read labels in one of their layouts."""
     further = {role: role for role in ("item", "count", "gold") if role in names}
     if layout == "counts":
         return Labels.from_counts(frame, categories=categories)
@@ -135,18 +145,56 @@ def read_predictions(path: Path, columns: Sequence[str]) -> xr.DataArray:
     DataArray
         As `evaluation.predictions_from_table` returns.
     """
-    frame = read_table(path, rename=_renamings(columns))
-    names = list(getattr(frame, "column_names", None) or frame.columns)
+    table, order = _prediction_columns(path, columns)
+    if not order:
+        order, table["rank"] = ["rank"], np.ones(len(next(iter(table.values()))))
+    classifier = "classifier" if "classifier" in table else None
+    return predictions_from_table(table, classifier=classifier, **{order[0]: order[0]})
+
+
+def read_scores(path: Path, columns: Sequence[str]) -> xr.DataArray:
+    """Read an order of the items: a column score or rank, and perhaps classifier.
+
+    Parameters
+    ----------
+    path : Path
+        Table.
+    columns : sequence of str
+        Renamings, of those columns that the file has.
+
+    Returns
+    -------
+    DataArray, dims (classifier, item)
+        Scores, larger = better, of ranks the negative; -inf where a classifier has no row for an item. One classifier without a
+        name is called "predictions".
+    """
+    table, order = _prediction_columns(path, columns)
+    if not order:
+        raise ValueError(
+            f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are {', '.join(table)}"
+        )
+    score = table[order[0]] if order == ["score"] else -table[order[0]]
+    rows = len(score)
+    own = {name: table[name] for name in ("item", "classifier") if name in table}
+    own |= {"score": score, "category": np.full(rows, "score")}
+    if "classifier" not in own:
+        own["classifier"] = np.full(rows, "predictions")
+    scores = predictions_from_table(own, score="score", classifier="classifier")
+    return scores.isel(category=0, drop=True)
+
+
+def _prediction_columns(
+    path: Path, columns: Sequence[str]
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Return the columns of a file of predictions, and which of them, rank or score, orders them, as numbers."""
+    frame, names = read_columns(path, columns)
     order = [name for name in ("rank", "score") if name in names]
     if len(order) > 1:
         raise ValueError(f"{path}: predictions have a column 'rank' and a column 'score'; drop one")
     table = {name: np.asarray(frame[name]) for name in names}
-    if order:
-        table[order[0]] = _as_numbers(path, order[0], table[order[0]])
-    else:
-        order, table["rank"] = ["rank"], np.ones(len(frame))
-    classifier = "classifier" if "classifier" in names else None
-    return predictions_from_table(table, classifier=classifier, **{order[0]: order[0]})
+    for name in order:
+        table[name] = _as_numbers(path, name, table[name])
+    return table, order
 
 
 def _as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
@@ -185,6 +233,27 @@ def read_posterior(path: Path) -> xr.DataTree:
         raise ValueError(
             f"{path}: not a posterior that `raterzoo fit` wrote ({problem})"
         ) from problem
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> tuple[Any, list[str]]:
+    """Read a table.
+
+    Parameters
+    ----------
+    path : Path
+        File.
+    columns : sequence of str
+        Renamings ``item=case``.
+
+    Returns
+    -------
+    frame : pandas.DataFrame or pyarrow.Table
+        The table; ids are text.
+    names : list of str
+        Its columns.
+    """
+    frame = read_table(path, rename=_renamings(columns))
+    return frame, list(getattr(frame, "column_names", None) or frame.columns)
 
 
 def _renamings(columns: Sequence[str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -10,12 +11,16 @@ from matplotlib.figure import Figure
 from .. import __version__, evaluation, inference, models
 from ..evaluation import plots
 from ..reports import Section, write_report
+from .concordances import read_orders
 from .fitting import draw, write_posterior
 from .predicted import metric_section, sweep_section
 from .reading import Container, labels_of, read_annotations, read_container, read_predictions
 from .screen import say
 from .settings import Settings
 from .truth import truth_sections
+from .vote_check import vote_check_section
+from .voted import concordance_section, model_in_words, vote_sections
+from .votes import build_votes, draw_votes, read_votes
 
 __all__ = [
     "certainty_section",
@@ -49,6 +54,60 @@ def make_report(
     out : Path
         Folder of the report.
     """
+    of_kind = _vote_parts if settings.kind == "comparisons" else _truth_parts
+    parts = of_kind(annotations, predictions, columns, settings)
+    sections = [*parts.sections, citation_section(settings.model)]
+    write_posterior(parts.tree, out / "posterior.nc")
+    say(inference.diagnose(parts.tree).attrs["verdict"])
+    say(f"wrote {write_report(out, parts.title, parts.summary, sections)}")
+
+
+class Parts(NamedTuple):
+    """What a report is made of.
+
+    Attributes
+    ----------
+    title, summary : str
+        Heading, and the sentence below it.
+    tree : DataTree
+        Posterior.
+    sections : list of Section
+        In reading order, without the last one, what to cite.
+    """
+
+    title: str
+    summary: str
+    tree: xr.DataTree
+    sections: list[Section]
+
+
+def _vote_parts(
+    annotations: Path, predictions: Path | None, columns: Sequence[str], settings: Settings
+) -> Parts:
+    """Fit votes, and lay out what they say of the items and the raters."""
+    votes = read_votes(annotations, columns, settings)
+    orders = None if predictions is None else read_orders(predictions, [], votes.items)
+    model = build_votes(votes, settings)
+    tree = draw_votes(model, settings)
+    kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
+    sections = [
+        Section("Data", votes.report() + kept),
+        _model_section(settings, tree, model_in_words(tree)),
+        convergence_section(tree),
+        *vote_sections(tree, votes),
+        vote_check_section(model, tree, settings.seed),
+    ]
+    if orders is not None:
+        sections.append(concordance_section(tree, orders))
+    raters = "raters who are not told apart" if votes.anonymous else f"{len(votes.raters):,} raters"
+    summary = f"{len(votes.items):,} items, {raters}, {len(votes):,} votes."
+    return Parts("Who is best, and how sure the votes make us", summary, tree, sections)
+
+
+def _truth_parts(
+    annotations: Path, predictions: Path | None, columns: Sequence[str], settings: Settings
+) -> Parts:
+    """Fit rankings or labels, and lay out what they say of the truth."""
     predicted = read_predictions(predictions, []) if predictions else None
     data = read_annotations(annotations, settings, columns)
     unheard: list[str] = []
@@ -56,7 +115,9 @@ def make_report(
         unheard = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
     if unheard:
         everything = [*data.categories.tolist(), *unheard]
-        data = read_container(annotations, settings.kind, columns, everything, settings.layout)
+        data = read_container(
+            annotations, settings.kind, columns, everything, layout=settings.layout
+        )
     trees = draw(data, settings)
     tree = trees[settings.reliabilities[0]]
     sections = [
@@ -70,13 +131,8 @@ def make_report(
         sections.append(metric_section(tree, predicted, settings.seed))
         if len(trees) > 1:
             sections.append(sweep_section(trees, predicted, data, settings.seed))
-    sections.append(citation_section(settings.model))
-    write_posterior(tree, out / "posterior.nc")
     summary = f"{len(data.items)} items, {len(data.raters)} raters, {len(data)} annotations."
-    say(inference.diagnose(tree).attrs["verdict"])
-    say(
-        f"wrote {write_report(out, 'What the raters said, and how sure that makes us', summary, sections)}"
-    )
+    return Parts("What the raters said, and how sure that makes us", summary, tree, sections)
 
 
 def _only_predicted(unheard: Sequence[str]) -> str:
@@ -96,13 +152,15 @@ def _certainty_sections(tree: xr.DataTree, data: Container) -> list[Section]:
     return certainty_section(tree, data)
 
 
-def _model_section(settings: Settings, tree: xr.DataTree) -> Section:
+def _model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> Section:
     """Say what was believed and how it was drawn."""
     entry = models.catalog[settings.model]
     trust = f"Reliability {settings.reliabilities[0]:g}. " if settings.has_reliability else ""
-    others = ", ".join(f"{name} = {value}" for name, value in settings.priors.items())
+    others = ", ".join(
+        f"{name} = {value}" for name, value in settings.priors.items() if value is not True
+    )
     text = (
-        f"{entry.summary}. {trust}{others if others else 'Default priors'}; drawn by "
+        f"{entry.summary}. {further}{trust}{others if others else 'Default priors'}; drawn by "
         f"{tree.attrs['method']} in {tree.attrs['seconds']:.1f} seconds, seed {tree.attrs['seed']}."
     )
     return Section("Model", text)

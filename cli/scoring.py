@@ -8,11 +8,14 @@ import numpy as np
 import xarray as xr
 
 from .. import evaluation
+from .concordances import concordances, read_orders
 from .reading import read_posterior, read_predictions
 from .screen import show
 
 __all__ = ["METRICS", "metric_named", "score_file", "scores"]
 
+CONCORDANCE = "concordance"
+DEFAULT_METRICS = ("top-1-accuracy", "top-3-accuracy")
 METRICS = {
     "accuracy": evaluation.top_k_accuracy,
     "set-accuracy": evaluation.set_accuracy,
@@ -44,7 +47,8 @@ def metric_named(name: str) -> evaluation.Metric:
     if other := re.fullmatch(r"(set-accuracy|overlap|average-overlap)@([1-9]\d*)", name):
         return METRICS[other[1]](int(other[2]))
     raise ValueError(
-        f"--metric {name}: the metrics are top-3-accuracy, set-accuracy@2, overlap@3 and average-overlap@3, any number"
+        f"--metric {name}: the metrics are top-3-accuracy, set-accuracy@2, overlap@3 and average-overlap@3, any number, "
+        "and concordance"
     )
 
 
@@ -102,12 +106,23 @@ def score_file(
     posterior, predictions : Path
         Files.
     metrics : sequence of str
-        Names.
+        Names; those of the kind by default.
     columns : sequence of str
         Renamings in the predictions.
     seed : int
         For the members of OTHER.
     """
     for name in metrics:
-        metric_named(name)
-    show(scores(read_posterior(posterior), read_predictions(predictions, columns), metrics, seed))
+        if name != CONCORDANCE:
+            metric_named(name)
+    tree = read_posterior(posterior)
+    of_votes = "quality" in tree["posterior"]
+    if wrong := [name for name in metrics if (name == CONCORDANCE) != of_votes]:
+        kind = "comparisons" if of_votes else "rankings or labels"
+        raise ValueError(f"--metric {wrong[0]} is not a metric of {kind}, of which {posterior} is")
+    if of_votes:
+        items = tree["posterior"]["item"].to_numpy()
+        show(concordances(tree, read_orders(predictions, columns, items)))
+        return
+    predicted = read_predictions(predictions, columns)
+    show(scores(tree, predicted, metrics or DEFAULT_METRICS, seed))

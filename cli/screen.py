@@ -1,14 +1,16 @@
 """What the terminal shows: text and tables."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["say", "show"]
+__all__ = ["say", "show", "width", "working"]
 
 _console = Console(soft_wrap=True)
+_progress = Console(stderr=True)
 
 
 def say(text: str) -> None:
@@ -16,7 +18,30 @@ def say(text: str) -> None:
     _console.print(Text(text))
 
 
-def show(rows: Sequence[Mapping[str, object]], title: str = "") -> None:
+def width() -> int:
+    """Return how many letters a line has room for."""
+    return _console.width
+
+
+def working(text: str) -> AbstractContextManager[object]:
+    """Show that something takes its time, while it does; nothing where nobody watches.
+
+    Parameters
+    ----------
+    text : str
+        What is being done.
+
+    Returns
+    -------
+    context manager
+        The text goes when it ends.
+    """
+    return _progress.status(Text(text))
+
+
+def show(
+    rows: Sequence[Mapping[str, object]], title: str = "", *, folds: str | None = None
+) -> None:
     """Show a table.
 
     Parameters
@@ -25,17 +50,21 @@ def show(rows: Sequence[Mapping[str, object]], title: str = "") -> None:
         With the same keys.
     title : str
         Heading.
+    folds : str, optional
+        The one column of text that may be folded, the others hold figures; by default every column but the first may be.
     """
     table = Table(
         title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False
     )
     for name in rows[0]:
         number = all(isinstance(row[name], int | float | None) for row in rows)
+        if folds is not None:
+            number = name != folds
         table.add_column(
             name,
             justify="right" if number else "left",
             overflow="fold",
-            no_wrap=name == next(iter(rows[0])),
+            no_wrap=name == next(iter(rows[0])) if folds is None else number,
         )
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))

@@ -1,5 +1,6 @@
 """What a fit was asked for on the command line, checked."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -7,14 +8,27 @@ from typing import Any
 __all__ = ["Settings"]
 
 
-DEFAULT_MODEL = {"rankings": "plackett_luce", "labels": "dawid_skene"}
+DEFAULT_MODEL = {
+    "rankings": "plackett_luce",
+    "labels": "dawid_skene",
+    "comparisons": "bradley_terry",
+}
 DEFAULT_RELIABILITY = {"plackett_luce": "3", "prirn": "3", "tempered_plackett_luce": "3"}
+OF_VOTES = {"ties", "left_bias", "signed", "raters", "rater_attribute", "largest_component"}
 OPTIONS = {
     "plackett_luce": {"reliability", "concentration", "unranked"},
     "tempered_plackett_luce": {"reliability", "concentration", "unranked"},
     "prirn": {"reliability", "tie_weight"},
     "dirichlet": {"reliability", "concentration"},
+    "bradley_terry": OF_VOTES,
+    "thurstone": OF_VOTES,
 }
+PRIORS = ("concentration", "unranked", "tie_weight", "ties", "left_bias", "signed")
+TIES = {
+    "bradley_terry": ("auto", "davidson", "none"),
+    "thurstone": ("auto", "threshold", "none"),
+}
+RATERS = ("hierarchical", "per-rater", "shared")
 
 
 @dataclass(frozen=True)
@@ -27,14 +41,18 @@ class Settings:
         Kind of annotation and name of the model.
     reliabilities : tuple of float
         Trust in the raters; the first is reported in full. One, and without meaning, where the model has none.
-    priors : dict
-        Further arguments of the builder.
     draws, chains, seed : int
         For the sampler.
     categories : Path or None
         Text file of the closed set of categories, one a line.
     layout : str
         Of labels: long, wide or counts.
+    rater_attributes : tuple of str
+        Of comparisons: columns that say something of the raters.
+    largest_component : bool
+        Of comparisons: whether only the largest component is kept.
+    priors : dict
+        Further arguments of the builder.
     """
 
     kind: str
@@ -45,43 +63,87 @@ class Settings:
     seed: int
     categories: Path | None = None
     layout: str = "long"
+    rater_attributes: tuple[str, ...] = ()
+    largest_component: bool = False
     priors: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, kind: str, model: str | None, reliability: str | None, concentration: float | None,
-        unranked: str | None, tie_weight: str | None, draws: int, chains: int, seed: int,
-        categories: Path | None, layout: str = "long",
-    ) -> "Settings":  # fmt: skip
-        """Check the options against the catalog."""
-        from ..models import catalog
-
-        if kind not in DEFAULT_MODEL:
-            raise ValueError(
-                f"--kind {kind} cannot be read yet; this version reads {' and '.join(DEFAULT_MODEL)}"
-            )
-        model = model or DEFAULT_MODEL[kind]
-        if model not in catalog:
-            raise ValueError(
-                f"--model {model}: there is no such model; the catalog has {', '.join(catalog)}"
-            )
-        if catalog[model].data != kind:
-            raise ValueError(f"--model {model} is a model of {catalog[model].data}, not of {kind}")
-        priors = {"concentration": concentration, "unranked": unranked, "tie_weight": tie_weight}
-        given = {name: value for name, value in priors.items() if value is not None}
-        takes = OPTIONS.get(model, set())
-        asked = {*given, *(["reliability"] if reliability is not None else [])}
-        if wrong := sorted(asked - takes):
+        cls,
+        kind: str,
+        model: str | None,
+        options: Mapping[str, Any],
+        *,
+        draws: int,
+        chains: int,
+        seed: int,
+        layout: str = "long",
+    ) -> "Settings":
+        """Check the options against the catalog; those that were not given are None, False or empty."""
+        model = _model_of(kind, model)
+        given = {
+            name: value
+            for name, value in options.items()
+            if not (value is None or value is False or value == [])
+        }
+        takes = OPTIONS.get(model, set()) | (set() if kind == "comparisons" else {"categories"})
+        if wrong := sorted(set(given) - takes):
             raise ValueError(
                 f"--{wrong[0].replace('_', '-')} is not an option of the model {model}"
             )
-        trust = _numbers(reliability or DEFAULT_RELIABILITY.get(model, "1"))
-        return cls(kind, model, trust, draws, chains, seed, categories, layout, given)
+        _refuse_words(model, given)
+        for name, number in {"draws": draws, "chains": chains}.items():
+            if number < 1:
+                raise ValueError(f"--{name} {number}: expected a whole number from 1")
+        priors = {name: given[name] for name in PRIORS if name in given}
+        if "raters" in given:
+            priors["reliability"] = given["raters"].replace("-", " ")
+        return cls(
+            kind,
+            model,
+            _numbers(given.get("reliability", DEFAULT_RELIABILITY.get(model, "1"))),
+            draws,
+            chains,
+            seed,
+            categories=given.get("categories"),
+            layout=layout,
+            rater_attributes=tuple(given.get("rater_attribute", ())),
+            largest_component=given.get("largest_component", False),
+            priors=priors,
+        )
 
     @property
     def has_reliability(self) -> bool:
         """Whether the model weighs its raters by a reliability that is given."""
         return "reliability" in OPTIONS.get(self.model, set())
+
+
+def _model_of(kind: str, model: str | None) -> str:
+    """Return the model that was asked for, or the default of the kind, or raise if they do not fit."""
+    from ..models import catalog
+
+    if kind not in DEFAULT_MODEL:
+        *others, last = DEFAULT_MODEL
+        raise ValueError(
+            f"--kind {kind} cannot be read yet; this version reads {', '.join(others)} and {last}"
+        )
+    model = model or DEFAULT_MODEL[kind]
+    if model not in catalog:
+        raise ValueError(
+            f"--model {model}: there is no such model; the catalog has {', '.join(catalog)}"
+        )
+    if catalog[model].data != kind:
+        raise ValueError(f"--model {model} is a model of {catalog[model].data}, not of {kind}")
+    return model
+
+
+def _refuse_words(model: str, given: Mapping[str, Any]) -> None:
+    """Raise if an option of comparisons is a word that the model does not know."""
+    for name, allowed in {"ties": TIES.get(model, ()), "raters": RATERS}.items():
+        if name in given and given[name] not in allowed:
+            raise ValueError(
+                f"--{name} {given[name]}: of the model {model} it is {', '.join(allowed[:-1])} or {allowed[-1]}"
+            )
 
 
 def _numbers(text: str) -> tuple[float, ...]:

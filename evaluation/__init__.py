@@ -9,16 +9,26 @@ if TYPE_CHECKING:
     from .accuracies import set_accuracy as set_accuracy
     from .accuracies import top_k_accuracy as top_k_accuracy
     from .agreement import annotator_agreement as annotator_agreement
+    from .bounds import bayesian_cramer_rao_bound as bayesian_cramer_rao_bound
     from .certainty import annotation_certainty as annotation_certainty
     from .certainty import plausible_labels as plausible_labels
     from .concordance import label_agreement as label_agreement
     from .concordance import ratings_of as ratings_of
     from .errors import EvaluationError as EvaluationError
+    from .expected_votes import win_probability as win_probability
     from .metric import Metric as Metric
     from .overlaps import average_overlap as average_overlap
     from .overlaps import overlap as overlap
     from .overlaps import partial_average_overlap as partial_average_overlap
     from .predictions import predictions_from_table as predictions_from_table
+    from .quality_errors import epsilon_quality as epsilon_quality
+    from .quality_errors import error_rate as error_rate
+    from .quality_errors import mean_squared_error as mean_squared_error
+    from .quality_errors import quality_concordance as quality_concordance
+    from .ranks import preference_probability as preference_probability
+    from .ranks import rank_distribution as rank_distribution
+    from .ranks import rank_intervals as rank_intervals
+    from .ranks import tied_groups as tied_groups
     from .raters import confusion_intervals as confusion_intervals
     from .raters import rater_quality as rater_quality
     from .reliability import reliability_sweep as reliability_sweep
@@ -33,22 +43,32 @@ __all__ = [
     "annotation_certainty",
     "annotator_agreement",
     "average_overlap",
+    "bayesian_cramer_rao_bound",
     "coarsen",
     "confusion_intervals",
+    "epsilon_quality",
+    "error_rate",
     "expected_value",
     "label_agreement",
+    "mean_squared_error",
     "overlap",
     "partial_average_overlap",
     "plausible_labels",
     "plots",
     "predictions_from_table",
+    "preference_probability",
+    "quality_concordance",
+    "rank_distribution",
+    "rank_intervals",
     "rater_quality",
     "ratings_of",
     "reliability_sweep",
     "set_accuracy",
+    "tied_groups",
     "top_k_accuracy",
     "truth_certainty",
     "uncertainty_adjusted",
+    "win_probability",
 ]
 
 __getattr__, __dir__ = lazy_exports(
@@ -59,21 +79,31 @@ __getattr__, __dir__ = lazy_exports(
         "annotation_certainty": ".certainty",
         "annotator_agreement": ".agreement",
         "average_overlap": ".overlaps",
+        "bayesian_cramer_rao_bound": ".bounds",
         "coarsen": ".risk",
         "confusion_intervals": ".raters",
+        "epsilon_quality": ".quality_errors",
+        "error_rate": ".quality_errors",
         "expected_value": ".risk",
         "label_agreement": ".concordance",
+        "mean_squared_error": ".quality_errors",
         "overlap": ".overlaps",
         "partial_average_overlap": ".overlaps",
         "plausible_labels": ".certainty",
         "plots": ".plots",
         "predictions_from_table": ".predictions",
+        "preference_probability": ".ranks",
+        "quality_concordance": ".quality_errors",
+        "rank_distribution": ".ranks",
+        "rank_intervals": ".ranks",
         "rater_quality": ".raters",
         "ratings_of": ".concordance",
         "reliability_sweep": ".reliability",
         "set_accuracy": ".accuracies",
+        "tied_groups": ".ranks",
         "top_k_accuracy": ".accuracies",
         "truth_certainty": ".true_category",
         "uncertainty_adjusted": ".uncertainty",
+        "win_probability": ".expected_votes",
     },
 )

@@ -5,31 +5,49 @@ from typing import TYPE_CHECKING
 from .._exports import lazy_exports
 
 if TYPE_CHECKING:
+    from . import design as design
     from .diagnostics import ConvergenceWarning as ConvergenceWarning
     from .diagnostics import diagnose as diagnose
     from .labelling import label as label
+    from .normal_approximation import laplace as laplace
+    from .normal_approximation import laplace_sample as laplace_sample
+    from .point.alternating_gradient import alternating_gradient as alternating_gradient
+    from .point.bradley_terry_mle import bradley_terry_mle as bradley_terry_mle
     from .point.dawid_skene_em import EstimateWarning as EstimateWarning
     from .point.dawid_skene_em import dawid_skene_em as dawid_skene_em
+    from .point.initial_values import initial_values as initial_values
     from .point.irn import irn as irn
     from .point.majority_vote import majority_vote as majority_vote
     from .point.plackett_luce_mle import plackett_luce_mle as plackett_luce_mle
+    from .point.quite import quite as quite
     from .relabelling import relabel as relabel
     from .sampling import sample as sample
     from .steps.confusion_gibbs import ConfusionGibbs as ConfusionGibbs
+    from .steps.laplace_hmc import LaplaceHMC as LaplaceHMC
     from .steps.worth_gibbs import WorthGibbs as WorthGibbs
     from .sweeping import sweep as sweep
+    from .units import in_units as in_units
 
 __all__ = [
     "ConfusionGibbs",
     "ConvergenceWarning",
     "EstimateWarning",
+    "LaplaceHMC",
     "WorthGibbs",
+    "alternating_gradient",
+    "bradley_terry_mle",
     "dawid_skene_em",
+    "design",
     "diagnose",
+    "in_units",
+    "initial_values",
     "irn",
     "label",
+    "laplace",
+    "laplace_sample",
     "majority_vote",
     "plackett_luce_mle",
+    "quite",
     "relabel",
     "sample",
     "sweep",
@@ -41,13 +59,22 @@ __getattr__, __dir__ = lazy_exports(
         "ConfusionGibbs": ".steps.confusion_gibbs",
         "ConvergenceWarning": ".diagnostics",
         "EstimateWarning": ".point.dawid_skene_em",
+        "LaplaceHMC": ".steps.laplace_hmc",
         "WorthGibbs": ".steps.worth_gibbs",
+        "alternating_gradient": ".point.alternating_gradient",
+        "bradley_terry_mle": ".point.bradley_terry_mle",
         "dawid_skene_em": ".point.dawid_skene_em",
+        "design": ".design",
         "diagnose": ".diagnostics",
+        "in_units": ".units",
+        "initial_values": ".point.initial_values",
         "irn": ".point.irn",
         "label": ".labelling",
+        "laplace": ".normal_approximation",
+        "laplace_sample": ".normal_approximation",
         "majority_vote": ".point.majority_vote",
         "plackett_luce_mle": ".point.plackett_luce_mle",
+        "quite": ".point.quite",
         "relabel": ".relabelling",
         "sample": ".sampling",
         "sweep": ".sweeping",

@@ -14,24 +14,29 @@ RATER_ATTRIBUTE = "rater_"  # begins the names of coordinates that say something
 
 @dataclass(frozen=True)
 class CodeNames:
-    """Ids behind the codes of a model, and what is known of its raters, as its coordinates keep them."""
+    """Ids behind the codes of a model, and what is known of its raters, as its coordinates keep them.
+
+    `categories` is None where the model has none, such as one of comparisons.
+    """
 
     items: np.ndarray
-    categories: np.ndarray
+    categories: np.ndarray | None
     rater_attributes: dict[str, np.ndarray]
 
     @classmethod
     def of(cls, model: pm.Model) -> "CodeNames | None":
-        """Return the ids of the model's items and categories, or None if it has no such dims."""
-        if not {"item", "category"} <= set(model.coords):
+        """Return the ids of the model's items, and of its categories if it has any; None if it does not say them."""
+        items, categories = (model.coords.get(name) for name in ("item", "category"))
+        of_categories = {"candidate", "category", "label"} & set(model.coords)
+        if items is None or (of_categories and categories is None):
             return None
-        items, categories = (np.asarray(model.coords[name]) for name in ("item", "category"))
         attributes = {
             name.removeprefix(RATER_ATTRIBUTE): np.asarray(values)
             for name, values in model.coords.items()
             if name.startswith(RATER_ATTRIBUTE)
         }
-        return cls(items, categories, attributes)
+        known = None if categories is None else np.asarray(categories)
+        return cls(np.asarray(items), known, attributes)
 
 
 def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:

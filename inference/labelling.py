@@ -12,16 +12,14 @@ REMEDY = "label a tree with the data its model was built from"
 
 
 class Named(Protocol):
-    """Whatever knows the ids behind the codes; every container of `raterzoo.models` does."""
+    """Whatever knows the ids behind the codes; every container of `raterzoo.models` does.
+
+    It may also have ``categories``, the labels by code (comparisons have none), and ``rater_attributes``.
+    """
 
     @property
     def items(self) -> np.ndarray:
         """Ids of the items, by code."""
-        ...
-
-    @property
-    def categories(self) -> np.ndarray:
-        """Labels of the categories, by code."""
         ...
 
 
@@ -32,7 +30,7 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
     ----------
     tree : DataTree
         Draws of a model of `raterzoo.models`, by PyMC, nutpie or numpyro, with its ``constant_data``.
-    data : PartialRankings or any object with ``items`` and ``categories``
+    data : PartialRankings, Labels, Comparisons or any object with ``items``, and ``categories`` if it is of categories
         The annotations the model was built from.
 
     Returns
@@ -60,7 +58,7 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
             done["log_likelihood"] = groups.pop("log_likelihood").to_dataset()
     labelled = {name: _labelled(node, data, codes) for name, node in groups.items()}
     if codes is not None:
-        names = ("declared", data.categories.astype(str))
+        names = ("declared", _categories(data).astype(str))
         labelled["constant_data"] = labelled["constant_data"].assign(category_name=names)
     if truth := _truth_of(tree):
         labelled["posterior"]["plausibility"].attrs["truth"] = truth
@@ -89,24 +87,43 @@ def _labelled(
     group = node.to_dataset()
     if node.name == "log_likelihood" and "observed_label" in group:
         group = _by_item(group)
-    kind = {"kind": "integer" if np.issubdtype(data.categories.dtype, np.integer) else "text"}
-    names = data.categories.astype(str)
     coords = {}
     if "item" in group.dims:
         coords["item"] = _fitting("item", data.items, group)
-    if codes is not None and "candidate" in group.dims:
-        item, category = codes
-        with_other = np.append(names, OTHER)  # the code of OTHER, -1, is the last place
-        coords["category"] = ("candidate", _same("category", with_other[category], group), kind)
-        if "item" not in coords:
-            coords["item"] = ("candidate", _same("item", data.items[item], group))
-    for dim in ("category", "label"):
-        if dim in group.dims:
-            coords[dim] = (dim, _fitting(dim, names, group), kind)
+    if {"candidate", "category", "label"} & set(group.dims):
+        coords |= _category_coords(group, data, codes)
     if "rater" in group.dims:
         for name, values in getattr(data, "rater_attributes", {}).items():
             coords[name] = ("rater", _fitting("rater", values, group, name))
     return group.assign_coords(coords)
+
+
+def _category_coords(
+    group: xr.Dataset, data: Named, codes: tuple[np.ndarray, np.ndarray] | None
+) -> dict[str, tuple]:
+    """Return the coordinates along candidates, categories and labels."""
+    categories = _categories(data)
+    kind = {"kind": "integer" if np.issubdtype(categories.dtype, np.integer) else "text"}
+    names = categories.astype(str)
+    coords = {}
+    if codes is not None and "candidate" in group.dims:
+        item, category = codes
+        with_other = np.append(names, OTHER)  # the code of OTHER, -1, is the last place
+        coords["category"] = ("candidate", _same("category", with_other[category], group), kind)
+        if "item" not in group.dims:
+            coords["item"] = ("candidate", _same("item", data.items[item], group))
+    for dim in ("category", "label"):
+        if dim in group.dims:
+            coords[dim] = (dim, _fitting(dim, names, group), kind)
+    return coords
+
+
+def _categories(data: Named) -> np.ndarray:
+    """Return the labels of the categories, or raise if the data have none."""
+    categories = getattr(data, "categories", None)
+    if categories is None:
+        raise ValueError(f"the tree has categories, but a {type(data).__name__} has none; {REMEDY}")
+    return categories
 
 
 def _truth_of(tree: xr.DataTree) -> str:

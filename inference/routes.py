@@ -12,7 +12,9 @@ from rich.progress import Progress
 
 from ..models.distributions.counted_labels import CountedLabelsRV
 from ..models.distributions.marginal_labels import MarginalLabelsRV
+from ..models.distributions.paired_comparisons import PairedComparisonsRV
 from ..models.distributions.partial_ranking import PartialRankingRV
+from .comparison_routes import draw_with_hmc
 from .densities import ranking_log_likelihood, worth_log_prior
 from .groups import as_dataset
 from .kernels.annotations import distinct_annotations
@@ -20,6 +22,7 @@ from .kernels.confusion import COIN, COINS
 from .kernels.posterior import worth_posterior
 from .label_routes import draw_counted_labels, draw_labels_with_gibbs
 from .plan import Draws
+from .steps.comparison_reading import read_comparisons
 from .steps.label_reading import constant_prior, read_counted_labels, read_labels
 from .steps.reading import (
     NotConjugate,
@@ -73,6 +76,8 @@ def route_of(model: pm.Model) -> Route:
         return _route_of_labels(model)
     if any(isinstance(rv.owner.op, CountedLabelsRV) for rv in model.observed_RVs):
         return _route_of_counts(model)
+    if any(isinstance(rv.owner.op, PairedComparisonsRV) for rv in model.observed_RVs):
+        return _route_of_comparisons(model)
     try:
         likelihood = read_rankings(model)
         gamma_parameters(likelihood.worth)
@@ -117,6 +122,20 @@ def _route_of_counts(model: pm.Model) -> Route:
         )
     reason = "counts of labels and a Dirichlet prior are conjugate"
     return Route("dirichlet", "exact", reason, draw_counted_labels)
+
+
+def _route_of_comparisons(model: pm.Model) -> Route:
+    op = next(
+        rv.owner.op for rv in model.observed_RVs if isinstance(rv.owner.op, PairedComparisonsRV)
+    )
+    try:
+        read_comparisons(model)
+    except NotConjugate as refusal:
+        return Route(
+            op.link, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
+        )
+    reason = "qualities and reliabilities of comparisons are nearly normal about their centre"
+    return Route(op.link, "hmc", reason, draw_with_hmc)
 
 
 def _is_independent(model: pm.Model) -> bool:

@@ -7,6 +7,7 @@ Gamma worths, nothing observed    exact     independent draws
 Gamma worths, partial rankings    gibbs     the compiled loop of the worth sampler
 Dirichlet, counted labels         exact     independent draws
 Dirichlet or Beta, labels         gibbs     the compiled loop of the label sampler
+zero-sum or uniform, comparisons  hmc       the compiled loop of the Laplace-split sampler
 any other pm.Model                nuts      pm.sample
 ================================  ========  =====================================
 """
@@ -29,7 +30,7 @@ from .routes import Route, draw_with_nuts, route_of
 
 __all__ = ["Method", "sample"]
 
-Method = Literal["auto", "exact", "gibbs", "nuts"]
+Method = Literal["auto", "exact", "gibbs", "hmc", "nuts"]
 
 
 def sample(
@@ -53,22 +54,24 @@ def sample(
     ----------
     model : pymc.Model
         Any model; those of `raterzoo.models` are recognised by their law.
-    method : {"auto", "exact", "gibbs", "nuts"}, default "auto"
-        The sampler; "auto" takes the first that fits: exact, Gibbs, NUTS.
+    method : {"auto", "exact", "gibbs", "hmc", "nuts"}, default "auto"
+        The sampler; "auto" takes the first that fits: exact, Gibbs, Laplace-split HMC, NUTS.
     draws, chains : int, default 1000 and 4
         Draws that are kept of each chain, and chains.
     tune : int, optional
-        Draws before the first that is kept; 200 sweeps for Gibbs and 1000 for NUTS by default, none for exact draws.
+        Draws before the first that is kept; by default 200 sweeps for Gibbs, 50 transitions for HMC, 1000 for NUTS, none for
+        exact draws.
     cores : int, optional
-        Threads of Gibbs, processes of NUTS; all cores by default. The draws do not depend on it.
+        Threads of Gibbs and HMC, processes of NUTS; all cores by default. The draws do not depend on it.
     random_seed : int, optional
         Seed; drawn and recorded when left out.
     progressbar : bool, default True
         Whether to show progress.
     thin : int or "pilot", default "pilot"
-        Gibbs sweeps for each kept draw: one number, or what a pilot run of each item asks for.
+        Gibbs sweeps for each kept draw: one number, or what a pilot run of each item asks for. HMC keeps every draw, but for a
+        number.
     dtype : {"float32", "float64"}, default "float32"
-        Storage of Gibbs and exact draws; the arithmetic is in double precision.
+        Storage of Gibbs and exact draws, and of log likelihoods; the arithmetic is in double precision.
     log_likelihood : bool, default True
         Whether to store each annotation's log likelihood (at power one) and each variable's log prior.
     **nuts
@@ -144,8 +147,8 @@ def _choose(route: Route, method: Method) -> str:
     """Return the method to use, or raise with the reason why the one asked for does not fit."""
     if method == "auto":
         return route.method
-    if method not in ("exact", "gibbs", "nuts"):
-        raise ValueError(f"method={method!r} is not one of 'auto', 'exact', 'gibbs', 'nuts'")
+    if method not in ("exact", "gibbs", "hmc", "nuts"):
+        raise ValueError(f"method={method!r} is not one of 'auto', 'exact', 'gibbs', 'hmc', 'nuts'")
     if method != "nuts" and method != route.method:
         raise ValueError(
             f"method={method!r} does not fit this model: {route.reason}. Use method={route.method!r} or 'auto'"

@@ -7,6 +7,9 @@ from .._exports import lazy_exports
 if TYPE_CHECKING:
     from . import simulators as simulators
     from ._catalog import catalog as catalog
+    from .comparisons.bradley_terry import bradley_terry as bradley_terry
+    from .comparisons.thurstone import thurstone as thurstone
+    from .data import Comparisons as Comparisons
     from .data import DataError as DataError
     from .data import DataWarning as DataWarning
     from .data import Labels as Labels
@@ -27,10 +30,12 @@ if TYPE_CHECKING:
     from .rankings.tempered_plackett_luce import tempered_plackett_luce as tempered_plackett_luce
 
 __all__ = [
+    "Comparisons",
     "DataError",
     "DataWarning",
     "Labels",
     "PartialRankings",
+    "bradley_terry",
     "catalog",
     "class_conditional",
     "dawid_skene",
@@ -45,15 +50,18 @@ __all__ = [
     "published_ddx_predictions",
     "simulators",
     "tempered_plackett_luce",
+    "thurstone",
 ]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "Comparisons": ".data",
         "DataError": ".data",
         "DataWarning": ".data",
         "Labels": ".data",
         "PartialRankings": ".data",
+        "bradley_terry": ".comparisons.bradley_terry",
         "catalog": "._catalog",
         "class_conditional": ".labels.class_conditional",
         "dawid_skene": ".labels.dawid_skene",
@@ -68,5 +76,6 @@ __getattr__, __dir__ = lazy_exports(
         "published_ddx_predictions": ".data",
         "simulators": ".simulators",
         "tempered_plackett_luce": ".rankings.tempered_plackett_luce",
+        "thurstone": ".comparisons.thurstone",
     },
 )

@@ -39,6 +39,13 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
         entry.name: entry
         for entry in (
             CatalogEntry(
+                name="bradley_terry",
+                summary="Comparisons won by a logistic law of quality, with raters of unequal reliability and ties",
+                data="comparisons",
+                methods=("hmc", "nuts"),
+                reference="Bradley and Terry 1952, doi:10.1093/biomet/39.3-4.324; ties: Davidson 1970",
+            ),
+            CatalogEntry(
                 name="class_conditional",
                 summary="Raters with one ability for each true category; other labels are alike",
                 data="labels",
@@ -100,6 +107,13 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="rankings",
                 methods=("nuts",),
                 reference=f"{_PAPER}, appendix B",
+            ),
+            CatalogEntry(
+                name="thurstone",
+                summary="Comparisons won by a normal law of quality, with raters of unequal reliability and ties",
+                data="comparisons",
+                methods=("hmc", "nuts"),
+                reference="Thurstone 1927, doi:10.1037/h0070288; ties: Glenn and David 1960",
             ),
         )
     }

@@ -1,4 +1,4 @@
-"""Simulation-based calibration of NUTS on a model of labels, compiled once: each simulation brings its own answers."""
+"""Simulation-based calibration of NUTS on a model of raters, compiled once: each simulation brings its own answers."""
 
 import numpy as np
 import nutpie
@@ -11,7 +11,7 @@ KEPT = 100  # of the draws of each simulation
 
 def open_to_data(model):
     """Put a shared variable in the place of the observed answers."""
-    observed = model["observed_label"]
+    (observed,) = model.observed_RVs
     value = model.rvs_to_values[observed]
     answers = pytensor.shared(value.data, name="answers", shape=value.type.shape)
     model.rvs_to_values[observed] = answers
@@ -25,7 +25,8 @@ def nuts_ranks(model, simulations, seed, twin=None):
     names = [rv.name for rv in model.free_RVs]
     with model:
         prior = pm.sample_prior_predictive(simulations, random_seed=seed)
-    truth, answers = prior["prior"], prior["prior_predictive"]["observed_label"].to_numpy()[0]
+    (observed,) = model.observed_RVs
+    truth, answers = prior["prior"], prior["prior_predictive"][observed.name].to_numpy()[0]
     compiled = nutpie.compile_pymc_model(open_to_data(twin or model))
     ranks, rng = [], np.random.default_rng(seed)
     for s in range(simulations):

@@ -13,13 +13,13 @@ import pymc as pm
 from pymc.model import modelcontext
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
-from pytensor.tensor.variable import TensorVariable
 
 from ..kernels.label_chain import sweep_labels
 from ..kernels.random_stream import stream
 from .gibbs_step import GibbsStep
 from .label_reading import as_table, read_labels
 from .reading import NotConjugate
+from .transforms import compiled_values
 
 __all__ = ["ConfusionGibbs"]
 
@@ -79,7 +79,7 @@ class ConfusionGibbs(GibbsStep):
         self._state = model.compile_fn(
             model.replace_rvs_by_values(state), on_unused_input="ignore", **options
         )
-        self._values = _compiled_values(model, own, options)
+        self._values = compiled_values(model, own, options)
         self._category = np.zeros(len(structure.answers.known), np.int64)
         self.blocked, self.tune = blocked, True
         self.rng = get_random_generator(rng)
@@ -97,13 +97,3 @@ class ConfusionGibbs(GibbsStep):
         moved = (prevalence, self._structure.skill_of(drawn))
         values = self._values(*(np.clip(p, SMALLEST, NEARLY_ONE) for p in moved))
         return point | dict(zip(self._names, values, strict=True)), [{"tune": self.tune}]
-
-
-def _compiled_values(model: pm.Model, variables: list[TensorVariable], options: dict[str, Any]):
-    """Return the function from values of random variables to those of their value variables."""
-    drawn = [rv.type() for rv in variables]
-    values = []
-    for rv, value in zip(variables, drawn, strict=True):
-        transform = model.rvs_to_transforms[rv]
-        values.append(value if transform is None else transform.forward(value, *rv.owner.inputs))
-    return pm.pytensorf.compile(drawn, values, **options)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ..._exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .comparisons import Comparisons as Comparisons
     from .embedded import published_ddx_accuracies as published_ddx_accuracies
     from .embedded import published_ddx_cases as published_ddx_cases
     from .embedded import published_ddx_predictions as published_ddx_predictions
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from .readers import read_table as read_table
 
 __all__ = [
+    "Comparisons",
     "DataError",
     "DataWarning",
     "Labels",
@@ -28,6 +30,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "Comparisons": ".comparisons",
         "DataError": ".errors",
         "DataWarning": ".errors",
         "Labels": ".labels",

@@ -106,7 +106,9 @@ def labels_report(labels: AnyLabels) -> str:
         lines["NOT IDENTIFIED"] = (
             "no item has two answers: who errs, and how often, is the prior's word"
         )
-    lines |= second_looks(labels)
+    lines |= second_looks(
+        {"items": labels.items, "raters": labels.raters, "categories": labels.categories}
+    )
     width = max(map(len, lines))
     return "\n".join(["labels", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
 

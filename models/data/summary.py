@@ -1,6 +1,7 @@
 """What the rankings are like, in words and numbers: the text behind `PartialRankings.report`."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Protocol
 from unicodedata import normalize
 
@@ -11,8 +12,8 @@ from .errors import shown
 __all__ = ["look_alikes", "range_of", "rankings_report", "second_looks"]
 
 
-class _Named(Protocol):
-    """Whatever has ids."""
+class _Rankings(Protocol):
+    """What is described: the arrays of `PartialRankings`."""
 
     @property
     def items(self) -> np.ndarray: ...
@@ -20,11 +21,6 @@ class _Named(Protocol):
     def raters(self) -> np.ndarray: ...
     @property
     def categories(self) -> np.ndarray: ...
-
-
-class _Rankings(_Named, Protocol):
-    """What is described: the arrays of `PartialRankings`."""
-
     @property
     def annotation_item(self) -> np.ndarray: ...
     @property
@@ -65,7 +61,13 @@ def rankings_report(rankings: _Rankings) -> str:
         "ranks with gaps": f"{rankings.gaps:,} annotations, renumbered",
         "items with one annotation": f"{(per_item == 1).sum():,}",
     }
-    lines |= second_looks(rankings)
+    lines |= second_looks(
+        {
+            "items": rankings.items,
+            "raters": rankings.raters,
+            "categories": rankings.categories,
+        }
+    )
     width = max(map(len, lines))
     return "\n".join(["partial rankings", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
 
@@ -103,13 +105,13 @@ MEANS_NOTHING = {
 }
 
 
-def second_looks(data: _Named) -> dict[str, str]:
+def second_looks(indexes: Mapping[str, np.ndarray]) -> dict[str, str]:
     """Return what in the ids deserves a second look: look-alikes, and names that often mean a missing cell.
 
     Parameters
     ----------
-    data : container
-        With items, raters and categories.
+    indexes : mapping of str to ndarray of str or int64
+        What the ids are ids of, such as "items" -> the ids.
 
     Returns
     -------
@@ -117,8 +119,7 @@ def second_looks(data: _Named) -> dict[str, str]:
         What -> which.
     """
     lines = {}
-    for what in ("items", "raters", "categories"):
-        index = getattr(data, what)
+    for what, index in indexes.items():
         if alike := look_alikes(index):
             groups = (" / ".join(map(shown, group)) for group in alike[:5])
             lines[f"look-alike {what}"] = "; ".join(groups)

@@ -49,8 +49,8 @@ _COUNT = _Meaning(
     least=0,
     most=MAX_COUNT,
     allowed=f"whole numbers from 0 to {MAX_COUNT:,}",
-    not_whole="say how often the label was given; a weight is no count",
-    too_small="leave the row out, or write 0, where the label was not given",
+    not_whole="say how often the answer was given; a weight is no count",
+    too_small="leave the row out, or write 0, where the answer was not given",
     too_large="split the row",
 )
 

@@ -6,17 +6,26 @@ from ..._exports import lazy_exports
 
 if TYPE_CHECKING:
     from .dermatology import differential_diagnoses as differential_diagnoses
+    from .paired_comparisons import comparisons as comparisons
     from .plackett_luce_rankings import rankings as rankings
     from .rater_labels import labels as labels
     from .simulated import Simulated as Simulated
     from .three_classes import three_class_toy as three_class_toy
 
-__all__ = ["Simulated", "differential_diagnoses", "labels", "rankings", "three_class_toy"]
+__all__ = [
+    "Simulated",
+    "comparisons",
+    "differential_diagnoses",
+    "labels",
+    "rankings",
+    "three_class_toy",
+]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "Simulated": ".simulated",
+        "comparisons": ".paired_comparisons",
         "differential_diagnoses": ".dermatology",
         "labels": ".rater_labels",
         "rankings": ".plackett_luce_rankings",

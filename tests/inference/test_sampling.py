@@ -203,7 +203,7 @@ def test_gibbs_says_why_it_does_not_fit(build, reason):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "hmc"}, "method='hmc' is not one of"),
+        ({"method": "walk"}, "method='walk' is not one of"),
         ({"method": "exact"}, "method='exact' does not fit"),
         ({"draws": 0}, "draws=0 must be a whole number from 1"),
         ({"chains": 1.5}, "chains=1.5 must be a whole number"),

@@ -1,0 +1,115 @@
+"""The options that several commands have."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Annotations",
+    "Categories",
+    "Chains",
+    "Columns",
+    "Concentration",
+    "Draws",
+    "Kind",
+    "KindOption",
+    "LargestComponent",
+    "Layout",
+    "LayoutOption",
+    "LeftBias",
+    "Model",
+    "Prob",
+    "RaterAttributes",
+    "Raters",
+    "Seed",
+    "Signed",
+    "TieWeight",
+    "Ties",
+    "Unranked",
+]
+
+
+class Kind(StrEnum):
+    """What the raters gave."""
+
+    rankings = "rankings"
+    labels = "labels"
+    comparisons = "comparisons"
+    scores = "scores"
+
+
+class Layout(StrEnum):
+    """How a table holds labels."""
+
+    long = "long"
+    wide = "wide"
+    counts = "counts"
+
+
+Annotations = Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")]
+KindOption = Annotated[Kind, typer.Option("--kind", help="What the raters gave.")]
+LayoutOption = Annotated[
+    Layout,
+    typer.Option(
+        "--layout",
+        help="Of labels: long, a row for each answer; wide, a column for each rater; counts, a column for each category.",
+    ),
+]
+Categories = Annotated[
+    Path | None,
+    typer.Option(help="Text file of all categories, one a line; those named by default."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="Rename: item=case reads column 'case' as 'item'."),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="A model of `raterzoo models`; plackett_luce for rankings, dawid_skene for labels, bradley_terry for comparisons.",
+    ),
+]
+Concentration = Annotated[
+    float | None, typer.Option(help="Prior concentration of a category; 1 / K by default.")
+]
+Unranked = Annotated[str | None, typer.Option(help="pooled, single or ignored.")]
+TieWeight = Annotated[str | None, typer.Option(help="Of prirn: split or full.")]
+Ties = Annotated[
+    str | None,
+    typer.Option(
+        help="Of comparisons: davidson (bradley_terry), threshold (thurstone), none, or auto: where somebody tied."
+    ),
+]
+LeftBias = Annotated[
+    bool, typer.Option("--left-bias", help="Of comparisons: the left side may have an advantage.")
+]
+Signed = Annotated[
+    bool, typer.Option("--signed", help="Of comparisons: a rater may prefer what is worse.")
+]
+Raters = Annotated[
+    str | None,
+    typer.Option(
+        help="Of comparisons: hierarchical, per-rater or shared; shared where raters are not told apart."
+    ),
+]
+RaterAttributes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rater-attribute",
+        help="Of comparisons: a column that says something of the rater, such as kind.",
+    ),
+]
+LargestComponent = Annotated[
+    bool,
+    typer.Option(
+        "--largest-component",
+        help="Of comparisons: keep the largest set of items that chains of comparisons join.",
+    ),
+]
+Prob = Annotated[float, typer.Option(help="Posterior probability of the intervals.")]
+Draws = Annotated[int, typer.Option(help="Draws of each chain.")]
+Chains = Annotated[int, typer.Option(help="Chains.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]

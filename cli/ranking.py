@@ -1,0 +1,148 @@
+"""A leaderboard on the screen: ranks with intervals and ties, and what the raters are worth."""
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from .. import inference
+from ..evaluation.qualities import check_probability
+from ..models import Comparisons
+from .screen import say, show, width, working
+from .settings import Settings
+from .standings import (
+    equals_in_words,
+    leaderboard_rows,
+    rater_rows,
+    raters_in_words,
+    scale_in_words,
+    tie_certainty,
+)
+from .votes import build_votes, draw_votes, read_votes
+
+__all__ = ["rank_votes"]
+
+WIDE = 100  # letters of a line that has room for all columns
+FEW_RATERS = 10  # who are all shown
+ENDS = 4  # raters shown at either end, if there are more
+
+
+def rank_votes(
+    votes: Path,
+    columns: Sequence[str],
+    settings: Settings,
+    *,
+    prob: float,
+    top: int,
+    out: Path | None,
+) -> None:
+    """Fit a table of votes and show the leaderboard.
+
+    Parameters
+    ----------
+    votes : Path
+        Table.
+    columns : sequence of str
+        Renamings.
+    settings : Settings
+        Model, priors and sampler.
+    prob : float
+        Of the intervals.
+    top : int
+        How many items are shown.
+    out : Path or None
+        CSV file for all of them.
+    """
+    check_probability("--prob", prob)
+    if top < 1:
+        raise ValueError(f"--top {top}: expected a whole number from 1")
+    if out is not None and out.suffix.lower() != ".csv":
+        raise ValueError(f"--out {out}: name a .csv file")
+    with working("Reading"):
+        data = read_votes(votes, columns, settings)
+    tree = draw_votes(build_votes(data, settings), settings, log_likelihood=False)
+    with working("Ranking"):
+        board = leaderboard_rows(tree, data, prob)
+        raters = rater_rows(tree, data, prob)
+        verdict = inference.diagnose(tree).attrs["verdict"]
+    _show_board(board, data, top, prob)
+    say(
+        f"\nItems of equal rank (=): none is below the first of them with {tie_certainty(prob):.0%} probability."
+    )
+    say(scale_in_words(tree))
+    if shares := equals_in_words(tree, prob):
+        say(shares)
+    say(verdict)
+    _show_raters(raters, data, tree, prob)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with out.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(board[0]))
+            writer.writeheader()
+            writer.writerows(board)
+        say(f"wrote {out}")
+
+
+def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: float) -> None:
+    """Show the best items."""
+    holders = Counter(row["rank"] for row in board)
+    rows = [
+        {
+            "rank": f"{row['rank']}{'=' if holders[row['rank']] > 1 else ' '}",
+            "item": row["item"],
+            f"{prob:.0%} ranks": f"{row['rank from']}-{row['rank to']}",
+            "quality": f"{row['quality']:z.2f}",
+            f"{prob:.0%} interval": _interval(row["quality from"], row["quality to"]),
+            "best": _percent(row["P(best)"]),
+            "votes": row["votes"],
+            "won": row["won"],
+            "lost": row["lost"],
+            "tied": row["tied"],
+        }
+        for row in board[:top]
+    ]
+    unneeded = {"votes"} if width() < WIDE else set()
+    if not data.has_ties:
+        unneeded.add("tied")
+    kept = [{name: cell for name, cell in row.items() if name not in unneeded} for row in rows]
+    show(kept, f"{len(board):,} items, {len(data):,} votes", folds="item")
+    if len(board) > top:
+        say(f"... and {len(board) - top:,} more; --top {len(board)} shows them, --out writes them")
+
+
+def _show_raters(
+    raters: list[dict[str, Any]], data: Comparisons, tree: xr.DataTree, prob: float
+) -> None:
+    """Show who is most and least reliable, and who is surely below the others."""
+    if not raters:
+        known = "not told apart" if data.anonymous else f"{len(data.raters):,}, taken as alike"
+        say(f"raters: {known}")
+        return
+    ends = raters if len(raters) <= FEW_RATERS else [*raters[:ENDS], *raters[-ENDS:]]
+    rows = [
+        {name: cell for name, cell in row.items() if name not in ("reliability", "from", "to")}
+        | {
+            "reliability": f"{row['reliability']:.2f}",
+            f"{prob:.0%} interval": _interval(row["from"], row["to"]),
+        }
+        for row in ends
+    ]
+    of = "" if len(ends) == len(raters) else f", the {ENDS} most and the {ENDS} least reliable"
+    say("")
+    show(rows, f"{len(raters):,} raters{of}", folds="rater")
+    say(raters_in_words(raters, "reliability_deviation" in tree["posterior"], prob))
+
+
+def _interval(lower: float, upper: float) -> str:
+    """Return both ends, so that those of several rows stand below each other."""
+    return f"{lower:z5.2f} to {upper:z5.2f}"
+
+
+def _percent(share: float) -> str:
+    """Return a probability as a percentage; what is nearly none or all is not said to be."""
+    if share < 0.005:
+        return "<1%"
+    return ">99%" if share > 0.995 else f"{share:.0%}"

@@ -1,0 +1,278 @@
+"""How precisely qualities can be estimated at all from votes of unequal raters: the Bayesian Cramér-Rao bound.
+
+    information of the qualities       A = c_q L + beta_q I,        L = sum_pairs answers (e_i - e_j)(e_i - e_j)'
+    information of a reliability       E_k c_rho + beta_rho,        E_k = answers of rater k
+    c_q = E[rho^2 I(rho d)],  c_rho = E[d^2 I(rho d)],  d = q_i - q_j,  I = F'^2 / (F (1 - F))
+    beta = E[(f' / f)^2] of the prior f, the Planck taper
+
+The two blocks do not mix: rho d I(rho d) is odd in d. The covariance of any estimator is at least C = A^-1, averaged over truths
+of the prior.
+
+| symbol | meaning | name |
+|---|---|---|
+| c_q, c_rho | information of one answer | ``quality_information``, ``reliability_information`` |
+| beta_q, beta_rho | information of the prior | ``quality_prior_information``, ``reliability_prior_information`` |
+
+References
+----------
+Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy problem,
+arXiv:2310.02016, eq. 11-17.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import xarray as xr
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import expit, log_ndtr
+
+from .errors import EvaluationError
+from .planck_taper import (
+    TAPER,
+    difference_density,
+    panel_rule,
+    planck_density,
+    planck_information,
+)
+
+__all__ = ["bayesian_cramer_rao_bound"]
+
+Link = Literal["bradley_terry", "thurstone"]
+MOST_ITEMS = 10_000  # the covariance is a dense matrix
+
+
+class Votes(Protocol):
+    """What the bound reads of a container of comparisons."""
+
+    @property
+    def items(self) -> np.ndarray: ...
+    @property
+    def raters(self) -> np.ndarray: ...
+    @property
+    def left(self) -> np.ndarray: ...
+    @property
+    def right(self) -> np.ndarray: ...
+    @property
+    def annotation_rater(self) -> np.ndarray: ...
+    @property
+    def count(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class _Design:
+    """Who was compared how often, and how often each rater answered; None if that was not said."""
+
+    pairs: np.ndarray
+    answers: np.ndarray
+    n_items: int
+    answers_of_rater: xr.DataArray | None
+
+
+def bayesian_cramer_rao_bound(
+    pairs: np.ndarray | Votes,
+    *,
+    answers: float | np.ndarray | None = None,
+    answers_of_rater: float | np.ndarray | None = None,
+    n_items: int | None = None,
+    link: Link = "bradley_terry",
+    quality_range: tuple[float, float] = (0.0, 1.0),
+    reliability_range: tuple[float, float] = (1.0, 20.0),
+    taper: bool = True,
+) -> xr.Dataset:
+    """Return the bound of the mean squared error of qualities and reliabilities, for a design of comparisons.
+
+    Parameters
+    ----------
+    pairs : integer array, shape (pair, 2), or Comparisons
+        Codes of the items that are compared; of comparisons, all their votes as they were cast.
+    answers : float or array, shape (pair,), optional
+        Answers of every pair; needed with an array of pairs, and only there.
+    answers_of_rater : float or array, shape (rater,), optional
+        Answers of every rater, over all pairs; of comparisons, as they are.
+    n_items : int, optional
+        Number of items; by default one more than the largest code.
+    link : {"bradley_terry", "thurstone"}
+        F, the logistic function or the normal cdf.
+    quality_range, reliability_range : tuple of float
+        Ranges of the independent priors.
+    taper : bool, default True
+        Planck-tapered priors. Without: uniform ones, whose score does not exist; their information is left out, ``quality`` is
+        infinite as nothing fixes the shift, and ``centred`` is that of the votes alone: no bound on who knows the prior.
+
+    Returns
+    -------
+    Dataset
+        ``quality``, tr(C)/N, the paper's form; ``centred``, tr(C)/N - 1'C1/N^2, the bound of the centred error, with C the
+        inverse of the whole A, its prior included; ``pinned``, the mean of C_ii + C_NN - 2 C_iN, the bound of the error with
+        the last item as reference, as the paper aligns its estimates; ``reliability`` (rater,) if the answers of the raters are
+        known. The attributes hold the coefficients c and beta.
+
+    Raises
+    ------
+    EvaluationError
+        If a code, a range, a number of answers or the link is not allowed.
+
+    References
+    ----------
+    Nordio, Tarable and Leonardi (2023), eq. 11-17.
+    """
+    if link not in ("bradley_terry", "thurstone"):
+        raise EvaluationError(f"link={link!r}: expected 'bradley_terry' or 'thurstone'")
+    width = _width("quality_range", quality_range)
+    reach = _width("reliability_range", reliability_range)
+    if reliability_range[0] < 0:
+        raise EvaluationError(f"reliability_range={reliability_range!r}: must not be negative")
+    design = _design(pairs, answers, answers_of_rater, n_items)
+    votes_quality, votes_reliability = _information(link, width, reliability_range, taper)
+    prior = planck_information() if taper else 0.0
+    coefficients = {
+        "quality_information": votes_quality,
+        "reliability_information": votes_reliability,
+        "quality_prior_information": prior / width**2,
+        "reliability_prior_information": prior / reach**2,
+    }
+    bound = _quality_bounds(design, votes_quality, prior / width**2)
+    found = xr.Dataset(bound, attrs={"link": link, **coefficients})
+    if design.answers_of_rater is not None:
+        with np.errstate(divide="ignore"):
+            found["reliability"] = 1 / (
+                design.answers_of_rater * votes_reliability + prior / reach**2
+            )
+    return found
+
+
+def _information(
+    link: Link, width: float, reliability_range: tuple[float, float], taper: bool
+) -> tuple[float, float]:
+    """Return c_q and c_rho by quadrature; the panels halve towards the ends where rho d is small."""
+    low, high = reliability_range
+    u, weight_u = panel_rule(_ladder(high * width, [0.6, 0.8, 1.0]))
+    weight_u = weight_u * (difference_density(u) if taper else 2 * (1 - u))
+    v, weight_v = panel_rule(_ladder((high - low) * width, [0.8, 1.0]))
+    weight_v = weight_v * (planck_density(v) if taper else 1.0)
+    rho, d = low + (high - low) * v, width * u
+    information = _fisher(np.multiply.outer(rho, d), link)
+    return (
+        float((weight_v * rho**2) @ information @ weight_u),
+        float(weight_v @ information @ (weight_u * d**2)),
+    )
+
+
+def _ladder(scale: float, above: Sequence[float]) -> np.ndarray:
+    """Return edges on [0, 1]: halved from the taper down to where `scale` moves the argument by less than one."""
+    steps = max(0, int(np.ceil(np.log2(TAPER * scale)))) if scale > 0 else 0
+    return np.array([0.0, *(TAPER * 0.5 ** np.arange(steps, -1, -1)), *above])
+
+
+def _fisher(x: np.ndarray, link: Link) -> np.ndarray:
+    """Return F'^2 / (F (1 - F)) at x."""
+    if link == "bradley_terry":
+        return expit(x) * expit(-x)
+    return np.exp(-(x**2) - np.log(2 * np.pi) - log_ndtr(x) - log_ndtr(-x))
+
+
+def _quality_bounds(design: _Design, information: float, prior: float) -> dict[str, float]:
+    """Return the three forms of the bound of the qualities."""
+    n = design.n_items
+    first, second = design.pairs.T
+    matrix = np.zeros((n, n))
+    weight = information * design.answers
+    for i, j, sign in (
+        (first, first, 1),
+        (second, second, 1),
+        (first, second, -1),
+        (second, first, -1),
+    ):
+        np.add.at(matrix, (i, j), sign * weight)
+    if not prior:
+        asked = design.pairs[design.answers > 0].T
+        graph = coo_array((np.ones(asked.shape[1]), tuple(asked)), shape=(n, n))
+        if connected_components(graph, directed=False)[0] > 1:
+            return {"quality": np.inf, "centred": np.inf, "pinned": np.inf}
+    # without a prior the shift is free: fix it by any number, and take it out of the centred forms, which do not know it
+    matrix += np.eye(n) * prior if prior else np.full((n, n), 1 / n)
+    covariance = cho_solve(cho_factor(matrix, lower=True), np.eye(n))
+    own, last = np.diagonal(covariance), covariance[-1]
+    return {
+        "quality": float(own.mean()) if prior else np.inf,
+        "centred": float(own.mean() - covariance.mean()),
+        "pinned": float(np.mean(own + last[-1] - 2 * last)),
+    }
+
+
+def _design(
+    pairs: np.ndarray | Votes,
+    answers: float | np.ndarray | None,
+    answers_of_rater: float | np.ndarray | None,
+    n_items: int | None,
+) -> _Design:
+    """Read a design, or raise."""
+    if not isinstance(pairs, np.ndarray) and hasattr(pairs, "left"):
+        if not (answers is None and answers_of_rater is None and n_items is None):
+            raise EvaluationError(
+                "answers, answers_of_rater and n_items are those of the comparisons; pass them with an array of pairs only"
+            )
+        return _of_votes(pairs)
+    codes = np.asarray(pairs)
+    if codes.ndim != 2 or codes.shape[1] != 2 or codes.dtype.kind not in "iu":
+        raise EvaluationError(
+            f"pairs: expected Comparisons or an integer array (pair, 2), found {codes.dtype} {codes.shape}"
+        )
+    n = int(codes.max(initial=0)) + 1 if n_items is None else n_items
+    if not 1 <= n <= MOST_ITEMS:
+        raise EvaluationError(f"n_items={n}: allowed are 1 to {MOST_ITEMS}; select fewer items")
+    wrong = (codes < 0).any(1) | (codes >= n).any(1) | (codes[:, 0] == codes[:, 1])
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise EvaluationError(
+            f"pairs: row {row} is {codes[row].tolist()}: expected two different codes from 0 to {n - 1}"
+        )
+    if answers is None:
+        raise EvaluationError("answers: an array of pairs needs the number of answers of each")
+    each = _counts("answers", answers)
+    if each.ndim and each.shape != (len(codes),):
+        raise EvaluationError(f"answers: {each.shape} for {len(codes)} pairs; pass one or one each")
+    raters = None if answers_of_rater is None else _counts("answers_of_rater", answers_of_rater)
+    return _Design(
+        codes,
+        np.broadcast_to(each, len(codes)),
+        n,
+        None if raters is None else xr.DataArray(raters, dims=("rater",)[: raters.ndim]),
+    )
+
+
+def _of_votes(pairs: Votes) -> _Design:
+    """Return the design of comparisons as they were made."""
+    n = len(pairs.items)
+    if n > MOST_ITEMS:
+        raise EvaluationError(
+            f"pairs: {n} items; the bound is dense, {MOST_ITEMS} at the most: select(items=...)"
+        )
+    raters = None
+    if len(pairs.raters):
+        answers = np.bincount(pairs.annotation_rater, pairs.count, len(pairs.raters))
+        raters = xr.DataArray(answers, {"rater": pairs.raters}, ("rater",))
+    return _Design(np.stack([pairs.left, pairs.right], axis=1), pairs.count, n, raters)
+
+
+def _counts(name: str, value: float | np.ndarray) -> np.ndarray:
+    """Return numbers of answers, or raise."""
+    counts = np.asarray(value, float)
+    bad = ~np.isfinite(counts) | (counts < 0)
+    if bad.any() or counts.ndim > 1:
+        raise EvaluationError(
+            f"{name}={np.asarray(value)[bad].tolist()[:1] or counts.shape}: expected finite numbers, 0 or more"
+        )
+    return counts
+
+
+def _width(name: str, ends: tuple[float, float]) -> float:
+    """Return the width of a range, or raise."""
+    low, high = ends
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise EvaluationError(f"{name}={ends!r}: expected two finite numbers, the smaller first")
+    return float(high) - float(low)

@@ -1,0 +1,125 @@
+"""Errors of simulated rankings: squared error against its bound, and how often a ranking fails."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, PercentFormatter
+
+from .style import COLOURS, INK, new_axes, plain, tidy
+
+__all__ = ["error_against_bound", "ranking_error"]
+
+MARKERS = "osD^vP"
+SPREAD = 0.006  # curves side by side, as a share of the axis, so that their intervals do not hide each other
+
+
+def error_against_bound(
+    error: xr.DataArray,
+    bound: xr.DataArray,
+    *,
+    over: str,
+    by: str | None = None,
+    standard_error: xr.DataArray | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a mean squared error, and the bound that no estimator goes below, over a dim of the design.
+
+    Parameters
+    ----------
+    error : DataArray, dims (over, by)
+        Mean over the simulated data sets.
+    bound : DataArray, dims (over, by)
+        Of the same form (centred with centred), as of `evaluation.bayesian_cramer_rao_bound`.
+    over : str
+        Dim of the horizontal axis, such as the share of raters who are asked.
+    by : str, optional
+        Dim with a curve for each entry, such as the number of items.
+    standard_error : DataArray, optional
+        Of the error; bars of two of them.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Errors as lines with marks, their bounds dashed, in the same colour.
+
+    References
+    ----------
+    Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, figures 3 and 4.
+    """
+    ax = tidy(new_axes(ax, (6.4, 4)))
+    at = error[over].to_numpy().astype(float)
+    for entry, colour, marker in zip(_entries(error, by), COLOURS * 99, MARKERS * 99, strict=False):
+        height = _curve(error, over, by, entry)
+        name = "error" if by is None else f"{by} = {entry}"
+        ax.plot(at, height, color=colour, marker=marker, markersize=5, label=plain(name))
+        if standard_error is not None:
+            bar = 2 * _curve(standard_error, over, by, entry)
+            ax.vlines(at, height - bar, height + bar, color=colour, linewidth=1.4, alpha=0.6)
+        limit = _curve(bound, over, by, entry)
+        ax.plot(at, limit, color=colour, linestyle="--", linewidth=1.2)
+    ax.plot([], [], color=INK, linestyle="--", linewidth=1.2, label="bound")
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter("")
+    ax.set(xlabel=plain(over), ylabel="mean squared error of the qualities")
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax
+
+
+def ranking_error(
+    rates: xr.Dataset, *, over: str, by: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw how often a ranking fails, with its binomial interval.
+
+    Parameters
+    ----------
+    rates : Dataset
+        ``rate``, ``lower`` and ``upper``, as of `evaluation.error_rate`.
+    over : str
+        Dim of the horizontal axis, such as ``epsilon``.
+    by : str, optional
+        Dim with a curve for each entry, such as the method.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A line for each entry; the curves stand a little beside each other.
+
+    References
+    ----------
+    Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, figures 5 to 9.
+    """
+    ax = tidy(new_axes(ax, (6.4, 4)))
+    at = rates[over].to_numpy().astype(float)
+    entries = _entries(rates["rate"], by)
+    step = SPREAD * (np.ptp(at) or 1.0)
+    for k, entry in enumerate(entries):
+        rate, low, high = (_curve(rates[v], over, by, entry) for v in ("rate", "lower", "upper"))
+        colour = COLOURS[k % len(COLOURS)]
+        beside = at + step * (k - (len(entries) - 1) / 2)
+        ax.vlines(beside, low, high, color=colour, linewidth=1.4, alpha=0.6)
+        look = {"color": colour, "marker": MARKERS[k % len(MARKERS)], "markersize": 5}
+        ax.plot(beside, rate, label=None if by is None else plain(entry), **look)
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    runs = f" of {rates.attrs['runs']}" if "runs" in rates.attrs else ""
+    ax.set(ylim=(-0.02, 1.02), xlabel=plain(over), ylabel=f"rankings{runs} that fail")
+    if by is not None:
+        title = plain(by)
+        ax.legend(
+            title=title, frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0)
+        )
+    return ax
+
+
+def _entries(array: xr.DataArray, by: str | None) -> list[object]:
+    return [None] if by is None else array[by].to_numpy().tolist()
+
+
+def _curve(array: xr.DataArray, over: str, by: str | None, entry: object) -> np.ndarray:
+    own = array if by is None else array.sel({by: entry})
+    return own.transpose(over).to_numpy()

@@ -1,0 +1,109 @@
+"""Qualities of items, read from a posterior, a point estimate or an array, and matched with other qualities by label."""
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+
+__all__ = ["Qualities", "check_probability", "matched_qualities", "qualities_of", "sample_matrix"]
+
+Qualities = xr.DataTree | xr.Dataset | xr.DataArray
+
+
+def qualities_of(source: Qualities, what: str = "quality") -> xr.DataArray:
+    """Return the qualities (..., item) of a tree, a dataset or an array.
+
+    Parameters
+    ----------
+    source : DataTree, Dataset or DataArray
+        Posterior with ``quality``, a point estimate with ``quality``, or the qualities themselves.
+    what : str
+        What messages call it.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no quality with labelled items, or one is NaN or infinite.
+    """
+    array = _quality(source, what)
+    if "item" not in array.dims or "item" not in array.coords:
+        raise EvaluationError(
+            f"{what}: expected a dim item with the labels of the items as its coordinate, found dims {array.dims}; "
+            "inference.label(tree, pairs) adds the labels"
+        )
+    if not array.size:
+        raise EvaluationError(f"{what}: no qualities, dims {dict(array.sizes)}; one item at least")
+    if array.dtype.kind not in "iuf":
+        raise EvaluationError(f"{what}: qualities have dtype {array.dtype}: expected numbers")
+    array = array.transpose(..., "item").astype(float, copy=False)
+    items, count = np.unique(array["item"].to_numpy(), return_counts=True)
+    if (count > 1).any():
+        raise EvaluationError(f"{what}: item {items[count > 1].tolist()[0]!r} is duplicated")
+    return array
+
+
+def matched_qualities(estimate: Qualities, truth: Qualities) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return two qualities over the same items, in the order of the truth.
+
+    Raises
+    ------
+    EvaluationError
+        If an item is missing from one of them, or a quality is not finite.
+    """
+    estimates, truths = qualities_of(estimate, "estimate"), qualities_of(truth, "truth")
+    known, asked = (array["item"].to_numpy().tolist() for array in (estimates, truths))
+    for missing, owner, other in (
+        ([item for item in asked if item not in set(known)], "estimate", "truth"),
+        ([item for item in known if item not in set(asked)], "truth", "estimate"),
+    ):
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise EvaluationError(
+                f"{owner}: no quality of item {missing[0]!r}{more}, which the {other} has; "
+                "select the items of both, .sel(item=...), or correct the spelling"
+            )
+    for array, owner in ((estimates, "estimate"), (truths, "truth")):
+        _check_finite(array.to_numpy(), array, owner)
+    return estimates.sel(item=truths["item"]), truths
+
+
+def sample_matrix(array: xr.DataArray) -> np.ndarray:
+    """Return the draws (sample, item) of qualities, all sample dims in one; raise if one is not finite."""
+    draws = array.to_numpy().reshape(-1, array.sizes["item"])
+    _check_finite(draws, array, "quality")
+    return draws
+
+
+def check_probability(name: str, value: float) -> None:
+    """Raise unless a probability lies strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise EvaluationError(f"{name}={value!r} must lie between 0 and 1")
+
+
+def _quality(source: Qualities, what: str) -> xr.DataArray:
+    if isinstance(source, xr.DataArray):
+        return source
+    if isinstance(source, xr.DataTree):
+        source = (
+            source["posterior"].to_dataset() if "posterior" in source.children else xr.Dataset()
+        )
+    if not isinstance(source, xr.Dataset):
+        raise EvaluationError(
+            f"{what}: expected a DataTree, or a Dataset or DataArray of qualities, found {type(source).__name__}"
+        )
+    if "quality" not in source:
+        raise EvaluationError(
+            f"{what}: there is no variable 'quality', but {', '.join(map(str, source.data_vars)) or 'nothing'}. "
+            "Models and estimators of comparisons, such as bradley_terry, have one"
+        )
+    return source["quality"]
+
+
+def _check_finite(values: np.ndarray, array: xr.DataArray, what: str) -> None:
+    bad = ~np.isfinite(values.reshape(-1, array.sizes["item"])).all(axis=0)
+    if bad.any():
+        item = array["item"].to_numpy().tolist()[int(np.argmax(bad))]
+        raise EvaluationError(
+            f"{what}: quality of item {item!r} is NaN or infinite: a draw failed or the item was never compared; "
+            "sample again, or leave it out by .sel(item=...)"
+        )

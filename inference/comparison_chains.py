@@ -1,0 +1,111 @@
+"""Chains of comparison models, one thread for each: the draws are the same for any number of threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from .kernels.anchored_posterior import PairPrior
+from .kernels.laplace_centre import Centre
+from .kernels.laplace_hmc import HmcSchedule, sample_pairs
+from .kernels.pair_likelihood import PairCells
+from .kernels.random_stream import stream
+
+__all__ = ["PairPlan", "draw_comparisons", "tuned_steps"]
+
+WANTED_ACCEPTANCE = 0.85
+PILOT_DRAWS, PILOT_TUNE = 60, 15
+FEWEST_STEPS, MOST_STEPS = 2, 32
+PATIENCE = 10  # transitions that a chain may stay where it is
+DISPERSION = 2.0  # of the starts, in standard deviations of the normal approximation
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """How long to run: chains, kept draws, transitions before the first and for each, seed, threads."""
+
+    chains: int
+    draws: int
+    tune: int
+    thin: int
+    seed: int
+    threads: int | None = None
+
+
+def draw_comparisons(
+    model: tuple[PairCells, PairPrior], centre: Centre, steps: int, plan: PairPlan
+) -> tuple[np.ndarray, np.ndarray]:
+    """Run all chains from dispersed starts.
+
+    Parameters
+    ----------
+    model : tuple of PairCells and PairPrior
+        Answers and priors.
+    centre : Centre
+        Centre and metric.
+    steps : int
+        Pushes in a transition.
+    plan : PairPlan
+        How long to run.
+
+    Returns
+    -------
+    draws : ndarray, shape (chain, draw, coordinate)
+        Coordinates.
+    acceptance : ndarray, shape (chain,)
+        Mean probability of accepting.
+    """
+    laplace, n = centre.laplace, len(centre.laplace.centre)
+    draws = np.empty((plan.chains, plan.draws * plan.thin, n))
+
+    def run(chain: int) -> float:
+        seed = np.random.SeedSequence(plan.seed, spawn_key=(chain,))
+        rng = np.random.default_rng(seed)
+        z = DISPERSION * rng.standard_normal(n)
+        start = laplace.centre + laplace.inverse.T @ z
+        schedule = HmcSchedule(plan.tune, steps, centre.open_scales)
+        return sample_pairs(stream(rng), model, laplace, schedule, (start, draws[chain]))
+
+    with ThreadPoolExecutor(plan.threads or plan.chains) as pool:
+        acceptance = np.array(list(pool.map(run, range(plan.chains))))
+    return draws[:, plan.thin - 1 :: plan.thin], acceptance
+
+
+def tuned_steps(model: tuple[PairCells, PairPrior], centre: Centre, seed: int) -> int:
+    """Ask pilot runs how many pushes a transition needs.
+
+    The rule is fixed beforehand: the least number from 2 with which 60 transitions from near the centre are accepted with
+    probability .85 on average, and with which a chain never stays where it is for more than ten.
+
+    Parameters
+    ----------
+    model : tuple of PairCells and PairPrior
+        Answers and priors.
+    centre : Centre
+        Centre and metric.
+    seed : int
+        Of the run that the pilot is for.
+
+    Returns
+    -------
+    int
+        Pushes, at most 32.
+    """
+    steps = FEWEST_STEPS
+    while steps < MOST_STEPS:
+        plan = PairPlan(2, PILOT_DRAWS, PILOT_TUNE, 1, seed + 1)
+        draws, acceptance = draw_comparisons(model, centre, steps, plan)
+        if acceptance.min() >= WANTED_ACCEPTANCE and _longest_stay(draws) <= PATIENCE:
+            break
+        steps = steps + 1 if acceptance.min() > 0.6 else 2 * steps
+    return min(steps, MOST_STEPS)
+
+
+def _longest_stay(draws: np.ndarray) -> int:
+    """Return the most transitions in a row that left a chain where it was."""
+    longest = 0
+    for chain in draws[..., 0]:
+        moved = np.flatnonzero(np.diff(chain))
+        stays = np.diff(np.r_[-1, moved, len(chain) - 1])
+        longest = max(longest, int(stays.max()) - 1)
+    return longest

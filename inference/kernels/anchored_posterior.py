@@ -1,0 +1,207 @@
+"""The posterior of qualities and reliabilities, in coordinates in which their common scale is settled.
+
+Answers know the products rho_k (q_i - q_j) alone: q -> c q + m and rho -> rho / c leave them as they are. So the coordinates are
+
+    LOG      rho_k = exp(r_k - mean r)         geometric mean one
+    SIGNED   rho_k = 1 + r_k - mean r          arithmetic mean one; raters below zero prefer the worse
+    SHARED   rho_k = 1                         no coordinate
+    BOX      rho_k = low + (high - low) F(r_k),  q_i = F(v_i), both uniform
+
+with F the logistic function, and, but for the box,
+
+    q - mean q | tau ~ ZeroSumNormal(e^tau),     r - mean r | lam ~ ZeroSumNormal(e^lam),
+    tau, lam ~ Normal, or known.
+
+The means of q and r, of which the answers say nothing, get a Normal(0, 1) of their own (times the root of their number), and are
+dropped from draws: every coordinate is free, and none is constrained. Then come the left bias and the logarithm of the tie
+parameter, where the model has them.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from ...models.distributions.compiling import kept
+from ...models.distributions.vector_math import FAST
+from .pair_likelihood import PairCells, pair_log_p
+
+__all__ = ["BOX", "LOG", "NONE", "SHARED", "SIGNED", "PairPrior", "anchored_log_p", "to_natural"]
+
+SHARED, LOG, SIGNED, BOX = range(4)
+NONE = -1  # place of a coordinate that a model does not have
+
+
+class PairPrior(NamedTuple):
+    """Priors, and where the coordinates of each variable are.
+
+    Attributes
+    ----------
+    n_items, n_raters : int
+        How many; the coordinates begin with those of the items, then, unless reliability is shared, of the raters.
+    form : int
+        SHARED, LOG, SIGNED or BOX.
+    at : tuple of int
+        Places of tau, lam, left bias and log tie, or NONE.
+    quality_scale, reliability_scale : tuple of float
+        Mean and standard deviation of tau and lam; where they have no place, the mean is the known value.
+    left_bias, tie : tuple of float
+        Mean and standard deviation of the left bias and of the log of the tie parameter.
+    low, high : float
+        Box of reliabilities.
+    """
+
+    n_items: int
+    n_raters: int
+    form: int
+    at: tuple[int, int, int, int]
+    quality_scale: tuple[float, float]
+    reliability_scale: tuple[float, float]
+    left_bias: tuple[float, float]
+    tie: tuple[float, float]
+    low: float
+    high: float
+
+
+@nb.njit(**FAST)
+def _logistic(x):
+    return 1.0 / (1.0 + math.exp(-x))
+
+
+@nb.njit(**FAST)
+def _log_logistic_density(x):
+    return -abs(x) - 2.0 * math.log1p(math.exp(-abs(x)))
+
+
+@kept(nogil=True, **FAST)
+def to_natural(
+    theta: np.ndarray, prior: PairPrior, natural: tuple[np.ndarray, np.ndarray]
+) -> tuple[float, float]:
+    """Compute what the coordinates stand for.
+
+    Parameters
+    ----------
+    theta : ndarray, shape (coordinate,)
+        Coordinates.
+    prior : PairPrior
+        Says which they are.
+    natural : tuple of ndarray, shapes (item,) and (rater,)
+        Overwritten with quality and reliability.
+
+    Returns
+    -------
+    bias, tie : float
+        Left bias and tie parameter; 0 and 1 where the model has none.
+    """
+    (quality, rho), n = natural, prior.n_items
+    if prior.form == BOX:
+        for i in range(n):
+            quality[i] = _logistic(theta[i])
+    else:
+        mean = theta[:n].mean()
+        for i in range(n):
+            quality[i] = theta[i] - mean
+    if prior.form == SHARED:
+        rho[:] = 1.0
+    elif prior.form == BOX:
+        for k in range(prior.n_raters):
+            rho[k] = prior.low + (prior.high - prior.low) * _logistic(theta[n + k])
+    else:
+        mean = theta[n : n + prior.n_raters].mean()
+        for k in range(prior.n_raters):
+            r = theta[n + k] - mean
+            rho[k] = math.exp(r) if prior.form == LOG else 1.0 + r
+    bias = theta[prior.at[2]] if prior.at[2] != NONE else 0.0
+    return bias, math.exp(theta[prior.at[3]]) if prior.at[3] != NONE else 1.0
+
+
+@nb.njit(**FAST)
+def _normal_prior(theta, gradient, place, law):
+    """Add the slope of a Normal log density at one coordinate; return the density without its constant."""
+    if place == NONE:
+        return 0.0
+    z = (theta[place] - law[0]) / law[1]
+    gradient[place] -= z / law[1]
+    return -0.5 * z * z
+
+
+@nb.njit(**FAST)
+def _zero_sum_prior(theta, gradient, span, scale):
+    """Add the slope of a ZeroSumNormal about the mean, and of the law of the mean; return the log density.
+
+    `span` is first coordinate and number of them; `scale` is the place of the log scale, or NONE, and its value if known.
+    """
+    (low, n), (place, known) = span, scale
+    log_scale = theta[place] if place != NONE else known
+    precision = math.exp(-2.0 * log_scale)
+    mean, squares = theta[low : low + n].mean(), 0.0
+    for i in range(low, low + n):
+        deviation = theta[i] - mean
+        squares += deviation * deviation
+        gradient[i] -= deviation * precision + mean
+    if place != NONE:
+        gradient[place] += squares * precision - (n - 1)
+    return -0.5 * squares * precision - (n - 1) * log_scale - 0.5 * n * mean * mean
+
+
+@kept(nogil=True, **FAST)
+def anchored_log_p(
+    theta: np.ndarray,
+    cells: PairCells,
+    prior: PairPrior,
+    gradient: np.ndarray,
+) -> float:
+    """Compute the log posterior density of the coordinates, up to a constant, and its gradient.
+
+    Parameters
+    ----------
+    theta : ndarray, shape (coordinate,)
+        Coordinates.
+    cells : PairCells
+        The answers.
+    prior : PairPrior
+        Priors.
+    gradient : ndarray, shape (coordinate,)
+        Overwritten.
+
+    Returns
+    -------
+    float
+        Log density.
+    """
+    n, k = prior.n_items, prior.n_raters
+    natural, slopes = (np.empty(n), np.empty(k)), (np.empty(n), np.empty(k))
+    bias, tie = to_natural(theta, prior, natural)
+    log_p, of_bias, of_tie = pair_log_p(cells, natural, (bias, tie), slopes)
+    (quality, rho), (of_quality, of_rho) = natural, slopes
+    gradient[:] = 0.0
+    if prior.form == BOX:
+        for i in range(n):
+            q = quality[i]
+            gradient[i] = of_quality[i] * q * (1.0 - q) + 1.0 - 2.0 * q
+            log_p += _log_logistic_density(theta[i])
+        width = prior.high - prior.low
+        for r in range(k):
+            p = (rho[r] - prior.low) / width
+            gradient[n + r] = of_rho[r] * width * p * (1.0 - p) + 1.0 - 2.0 * p
+            log_p += _log_logistic_density(theta[n + r])
+    else:
+        gradient[:n] = of_quality  # sums to zero: the mean drops out
+        log_p += _zero_sum_prior(theta, gradient, (0, n), (prior.at[0], prior.quality_scale[0]))
+        if prior.form != SHARED:
+            if prior.form == LOG:
+                of_rho *= rho
+            gradient[n : n + k] = of_rho - of_rho.mean()
+            log_p += _zero_sum_prior(
+                theta, gradient, (n, k), (prior.at[1], prior.reliability_scale[0])
+            )
+        log_p += _normal_prior(theta, gradient, prior.at[0], prior.quality_scale)
+        log_p += _normal_prior(theta, gradient, prior.at[1], prior.reliability_scale)
+    if prior.at[2] != NONE:
+        gradient[prior.at[2]] += of_bias
+        log_p += _normal_prior(theta, gradient, prior.at[2], prior.left_bias)
+    if prior.at[3] != NONE:
+        gradient[prior.at[3]] += of_tie * tie
+        log_p += _normal_prior(theta, gradient, prior.at[3], prior.tie)
+    return log_p

@@ -1,0 +1,126 @@
+"""What one more answer is expected to tell, from draws of the posterior.
+
+    information  =  H[E p] - E H[p]        p: probabilities of the outcomes given a draw, H: entropy in nats
+
+is the mutual information of the answer and everything that the draws are draws of. Of what is a function of a draw, such as
+whether the first item is above the second, the answer tells H[E p] less the mean of H[E p given the order], weighed by how
+probable either is.
+"""
+
+import math
+
+import numba as nb
+import numpy as np
+
+from ...models.distributions.compiling import kept
+from ...models.distributions.logistic_links import davidson_counts, logistic_counts
+from ...models.distributions.normal_links import normal_counts, threshold_counts
+from ...models.distributions.pair_links import BRADLEY_TERRY, DAVIDSON, THURSTONE
+from ...models.distributions.vector_math import FAST, exp
+
+__all__ = ["answer_information"]
+
+
+@kept(nogil=True, **FAST)
+def answer_information(law, distance, reliability, tie, bias):
+    """Return the expected information in one answer of every rater on one pair.
+
+    Parameters
+    ----------
+    law : int
+        Key of `LAWS`.
+    distance : ndarray of float64, shape (draw,)
+        Quality of the first item, on the left, less that of the second.
+    reliability : ndarray of float64, shape (rater, draw)
+        Reliabilities.
+    tie, bias : ndarray of float64, shape (draw,)
+        Tie parameter, which laws without ties ignore, and bias towards the left.
+
+    Returns
+    -------
+    ndarray of float64, shape (2, rater)
+        Nats about everything, and about which of the two is better.
+    """
+    n_draws, found = len(distance), np.empty((2, len(reliability)))
+    above = np.empty(n_draws)
+    for s in range(n_draws):
+        above[s] = 1.0 if distance[s] > 0.0 else 0.0
+    n_above = above.sum()
+    x = np.empty(n_draws)
+    for k in range(len(reliability)):
+        for s in range(n_draws):
+            x[s] = reliability[k, s] * distance[s] + bias[s]
+        if law == BRADLEY_TERRY or law == THURSTONE:
+            sums = _two_outcomes(law, x, above)
+        else:
+            sums = _three_outcomes(law, x, tie, above)
+        first, tied, first_above, tied_above, entropy = sums
+        whole = _entropy(first / n_draws, tied / n_draws)
+        rest = n_draws - n_above
+        by_order = 0.0
+        if n_above > 0.0:
+            by_order += n_above * _entropy(first_above / n_above, tied_above / n_above)
+        if rest > 0.0:
+            by_order += rest * _entropy((first - first_above) / rest, (tied - tied_above) / rest)
+        found[0, k] = whole - entropy / n_draws
+        found[1, k] = whole - by_order / n_draws
+    return found
+
+
+@nb.njit(error_model="numpy")
+def _entropy(first, tied):
+    """Return the entropy of the outcomes."""
+    total = 0.0
+    for p in (first, tied, 1.0 - first - tied):
+        if p > 0.0:
+            total -= p * math.log(p)
+    return total
+
+
+@kept(**FAST)
+def _two_outcomes(law, x, above):
+    """Return sums over draws: p(first), nothing, the same where the first item is above, and the entropy."""
+    first = first_above = entropy = 0.0
+    if law == BRADLEY_TERRY:
+        for s in range(len(x)):
+            a, b = (
+                logistic_counts(x[s], 1.0, 0.0, 0.0, 0.0)[0],
+                logistic_counts(x[s], 0.0, 1.0, 0.0, 0.0)[0],
+            )
+            p = exp(a)
+            first += p
+            first_above += p * above[s]
+            entropy -= p * a + exp(b) * b
+    else:
+        for s in range(len(x)):
+            a, b = (
+                normal_counts(x[s], 1.0, 0.0, 0.0, 0.0)[0],
+                normal_counts(x[s], 0.0, 1.0, 0.0, 0.0)[0],
+            )
+            p = exp(a)
+            first += p
+            first_above += p * above[s]
+            entropy -= p * a + exp(b) * b
+    return first, 0.0, first_above, 0.0, entropy
+
+
+@kept(**FAST)
+def _three_outcomes(law, x, tie, above):
+    """Return sums over draws: p(first), p(tie), the same where the first item is above, and the entropy."""
+    first = tied = first_above = tied_above = entropy = 0.0
+    for s in range(len(x)):
+        if law == DAVIDSON:
+            a = davidson_counts(x[s], 1.0, 0.0, 0.0, tie[s])[0]
+            b = davidson_counts(x[s], 0.0, 1.0, 0.0, tie[s])[0]
+            c = davidson_counts(x[s], 0.0, 0.0, 1.0, tie[s])[0]
+        else:
+            a = threshold_counts(x[s], 1.0, 0.0, 0.0, tie[s])[0]
+            b = threshold_counts(x[s], 0.0, 1.0, 0.0, tie[s])[0]
+            c = threshold_counts(x[s], 0.0, 0.0, 1.0, tie[s])[0]
+        p, r = exp(a), exp(c)
+        first += p
+        tied += r
+        first_above += p * above[s]
+        tied_above += r * above[s]
+        entropy -= p * a + exp(b) * b + r * c
+    return first, tied, first_above, tied_above, entropy

@@ -1,0 +1,229 @@
+"""Where the posterior of comparisons is, and how wide: the centre and metric of its normal approximation.
+
+Qualities, reliabilities, left bias and tie parameter climb by damped Fisher scoring; the two scales by EM steps,
+
+    0 = (S + tr Sigma) e^(-2 tau) - (N - 1) - (tau - m) / s^2,      S = |q - mean q|^2,  Sigma their covariance,
+
+because the joint mode of qualities and their scale may lie where all are equal. At the centre the observed information takes the
+place of the expected one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ...models.distributions.pair_links import THRESHOLD, THURSTONE
+from .anchored_information import Kind, anchored_information, n_coordinates, of_raters
+from .anchored_posterior import (
+    BOX,
+    LOG,
+    NONE,
+    PairPrior,
+    anchored_log_p,
+    to_natural,
+)
+from .laplace_hmc import Laplace
+from .pair_likelihood import PairCells
+
+__all__ = ["Centre", "find_centre"]
+
+PROBIT = 1.7  # logits in a normal deviate, nearly
+ITERATIONS = 200
+DECREMENT = 1e-5  # nats to be gained by the next step, below which the climb ends
+SCALE_STEP = 1e-3
+LARGEST_DAMPING = 1e9
+OPEN = 0.1  # share of uncertainty from which a scale is open
+BOLDEST = 2.0  # standard deviations of its prior that a scale may go: where votes are few, normal approximations drive it off
+
+
+class Centre(NamedTuple):
+    """A centre with its metric.
+
+    Attributes
+    ----------
+    laplace : Laplace
+        Centre, Cholesky factor of the information there, and its inverse.
+    kind : Kind
+        Observed and coupled, unless that were not positive definite.
+    iterations : int
+        Of the climb.
+    open_scales : bool
+        Whether a good part of what a scale is known by is itself uncertain.
+    """
+
+    laplace: Laplace
+    kind: Kind
+    iterations: int
+    open_scales: bool
+
+
+def find_centre(cells: PairCells, prior: PairPrior) -> Centre:
+    """Climb to the centre of the posterior, and measure its curvature.
+
+    Parameters
+    ----------
+    cells : PairCells
+        The answers.
+    prior : PairPrior
+        Priors.
+
+    Returns
+    -------
+    Centre
+        Of the coordinates of `anchored_posterior`.
+    """
+    with threadpool_limits(
+        limits=1
+    ):  # matrices of some hundred rows: threads would only wait for each other
+        return _centre_and_metric(cells, prior)
+
+
+def _centre_and_metric(cells: PairCells, prior: PairPrior) -> Centre:
+    theta, spread, iterations = _climb(_start(cells, prior), cells, prior)
+    for kind in (Kind(True, True), Kind(True, False), Kind(False, True), Kind(False, False)):
+        information = anchored_information(theta, cells, prior, kind, spread)
+        try:
+            factor = np.linalg.cholesky(information)
+        except np.linalg.LinAlgError:
+            continue
+        inverse = np.linalg.inv(factor)
+        laplace = Laplace(theta, np.ascontiguousarray(factor), np.ascontiguousarray(inverse))
+        return Centre(laplace, kind, iterations, _has_open_scale(theta, prior, spread))
+    raise ValueError("the information in the answers and the prior is not positive definite")
+
+
+def _start(cells: PairCells, prior: PairPrior) -> np.ndarray:
+    """Return coordinates to start from: weighted least squares of pooled empirical logits."""
+    if prior.form == BOX:
+        return _start_in_box(cells, prior)
+    wins, losses = (
+        np.add.reduceat(x + 0.5 * cells.ties, cells.start[:-1], dtype=float) + 0.5
+        for x in (cells.wins, cells.losses)
+    )
+    weight = wins * losses / (wins + losses)
+    normal = cells.law in (THURSTONE, THRESHOLD)
+    logit = np.log(wins / losses) / (PROBIT if normal else 1.0)
+    n = prior.n_items
+    laplacian, pull = np.eye(n) * np.exp(-2 * prior.quality_scale[0]), np.zeros(n)
+    for i, j, sign in (
+        (cells.first, cells.first, 1), (cells.second, cells.second, 1),
+        (cells.first, cells.second, -1), (cells.second, cells.first, -1),
+    ):  # fmt: skip
+        np.add.at(laplacian, (i, j), sign * weight)
+    np.add.at(pull, cells.first, weight * logit)
+    np.add.at(pull, cells.second, -weight * logit)
+    theta = np.zeros(n_coordinates(prior))
+    theta[:n] = np.linalg.solve(laplacian, pull)
+    theta[:n] -= theta[:n].mean()
+    laws = (prior.quality_scale, prior.reliability_scale, prior.left_bias, prior.tie)
+    for place, law in zip(prior.at, laws, strict=True):
+        if place != NONE:
+            theta[place] = law[0]
+    return theta
+
+
+def _start_in_box(cells: PairCells, prior: PairPrior) -> np.ndarray:
+    """Map the centre of the model without a box into the box: climbs from elsewhere may end in a lesser mode."""
+    n, k = prior.n_items, prior.n_raters
+    rest = [place for place in prior.at[2:] if place != NONE]
+    at = (n + k, n + k + 1, *(p + 2 if p != NONE else NONE for p in prior.at[2:]))
+    free = prior._replace(form=LOG, at=at, quality_scale=(0.0, 1.0), reliability_scale=(0.0, 1.0))
+    theta = _climb(_start(cells, free), cells, free)[0]
+    quality, rho = np.empty(n), np.empty(k)
+    to_natural(theta, free, (quality, rho))
+    width = prior.high - prior.low
+    scale = np.ptp(quality) / 0.97 or 1.0  # all equal where everybody ties
+    inside = 0.5 + (quality - (quality.max() + quality.min()) / 2) / scale
+    share = np.clip((rho * scale - prior.low) / width, 0.02, 0.98)
+    own = [np.log(p / (1 - p)) for p in (inside, share)]
+    return np.concatenate([*own, theta[[p + 2 for p in rest]]])
+
+
+def _has_open_scale(theta: np.ndarray, prior: PairPrior, spread: tuple[float, float]) -> bool:
+    """Tell whether more than a tenth of the squares behind a scale is uncertainty of what it scales."""
+    n, blocks = prior.n_items, (slice(0, prior.n_items), slice(prior.n_items, None))
+    sizes = (n, prior.n_raters)
+    for place, block, size, trace in zip(prior.at[:2], blocks, sizes, spread, strict=True):
+        known = size * theta[block][:size].var()
+        if place != NONE and trace > OPEN * (trace + known):
+            return True
+    return False
+
+
+def _climb(
+    theta: np.ndarray, cells: PairCells, prior: PairPrior
+) -> tuple[np.ndarray, tuple[float, float], int]:
+    """Return the centre, the traces of the covariances of q and r, and the number of iterations."""
+    free = np.ones(len(theta), bool)
+    free[[place for place in prior.at[:2] if place != NONE]] = False
+    gradient, spread, damping = np.empty(len(theta)), (0.0, 0.0), 1e-3
+    value = anchored_log_p(theta, cells, prior, gradient)
+    iterations, gain, moved = 0, np.inf, np.inf
+    while (gain >= DECREMENT or moved >= SCALE_STEP) and iterations < ITERATIONS:
+        iterations += 1
+        information = anchored_information(theta, cells, prior, Kind(False, False), spread)
+        information = information[np.ix_(free, free)]
+        theta, value, gain, damping = _step(
+            (theta, value, gradient), information, free, (cells, prior), damping
+        )
+        spread = _traces(information, prior)
+        theta, moved = _scale_steps(theta, prior, spread)
+        value = anchored_log_p(theta, cells, prior, gradient)
+    return theta, spread, iterations
+
+
+def _step(
+    state: tuple[np.ndarray, float, np.ndarray],
+    information: np.ndarray,
+    free: np.ndarray,
+    model: tuple[PairCells, PairPrior],
+    damping: float,
+) -> tuple[np.ndarray, float, float, float]:
+    """Make a damped step that does not descend; return the point, its log p, the gain foreseen, and the damping to go on with."""
+    theta, value, gradient = state
+    slope, trial_gradient = gradient[free], np.empty(len(theta))
+    diagonal = np.diag(information)
+    while damping < LARGEST_DAMPING:
+        step = np.linalg.solve(information + np.diag(damping * diagonal), slope)
+        trial = theta.copy()
+        trial[free] += step
+        log_p = anchored_log_p(trial, *model, trial_gradient)
+        if log_p > value - 1e-7:
+            return trial, log_p, float(slope @ step), max(damping / 10, 1e-12)
+        damping = max(8 * damping, 1e-8)
+    return theta, value, 0.0, 1e-3
+
+
+def _traces(information: np.ndarray, prior: PairPrior) -> tuple[float, float]:
+    """Return the traces of the covariances of qualities and rater coordinates about their means."""
+    if prior.form == BOX:
+        return 0.0, 0.0
+    covariance = np.linalg.inv(information)
+    n, k = prior.n_items, of_raters(prior)
+    blocks = (covariance[:n, :n], covariance[n : n + k, n : n + k])
+    traces = [float(np.trace(b) - b.sum() / len(b)) if len(b) else 0.0 for b in blocks]
+    return traces[0], traces[1]
+
+
+def _scale_steps(
+    theta: np.ndarray, prior: PairPrior, spread: tuple[float, float]
+) -> tuple[np.ndarray, float]:
+    """Make the EM steps of tau and lam; return the coordinates and the longer step."""
+    theta, longest = theta.copy(), 0.0
+    n, k = prior.n_items, prior.n_raters
+    own = ((0, n, prior.quality_scale), (n, k, prior.reliability_scale))
+    for place, (low, size, (mean, sd)), trace in zip(prior.at[:2], own, spread, strict=True):
+        if place == NONE:
+            continue
+        squares = size * theta[low : low + size].var() + trace
+        t = theta[place]
+        low_end, high_end = mean - BOLDEST * sd, mean + BOLDEST * sd
+        for _ in range(50):
+            pull = squares * np.exp(-2 * t)
+            slope = pull - (size - 1) - (t - mean) / sd**2
+            step = np.clip(slope / (2 * pull + 1 / sd**2), -1.0, 1.0)
+            t = np.clip(t + step, low_end, high_end)
+        longest = max(longest, abs(t - theta[place]))
+        theta[place] = t
+    return theta, longest

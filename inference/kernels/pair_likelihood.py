@@ -1,0 +1,290 @@
+"""One pass over pairs and raters: the log likelihood of comparisons, its slopes, and the information in them.
+
+    dl/dd_e = sum_k rho_k l'(x_ek),     dl/drho_k = sum_e d_e l'(x_ek),     x_ek = rho_k d_e + bias,     d_e = q_first - q_second
+
+A tile holds every rater for every pair, and an empty cell where a rater said nothing: no rater is looked up. A sparse table lists
+the raters of each pair. Either is read in blocks of cells, gathered and scattered around one loop over the laws.
+"""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from ...models.distributions import logistic_links, normal_links
+from ...models.distributions.compiling import kept
+from ...models.distributions.pair_links import BRADLEY_TERRY, DAVIDSON, THURSTONE
+from ...models.distributions.vector_math import FAST
+from .answer_blocks import answers_of_block
+
+__all__ = ["PairCells", "add_information", "pair_cells", "pair_log_p"]
+
+TILE_PAYS_FROM = 0.7  # share of cells that are filled
+BLOCK = 256  # cells that are computed at a time
+
+
+class PairCells(NamedTuple):
+    """Answers by pair and rater, as compiled code reads them.
+
+    Attributes
+    ----------
+    law : int
+        One of the constants of `pair_links`.
+    tile : bool
+        Whether every pair has a cell for every rater.
+    first, second : ndarray of int64, shape (pair,)
+        Items of each pair.
+    start : ndarray of int64, shape (pair + 1,)
+        Cells of pair e are ``start[e]:start[e + 1]``; in a tile these are all raters in order.
+    rater : ndarray of int32, shape (cell,)
+        Rater of each cell.
+    wins, losses, ties : ndarray of float32, shape (cell,)
+        How often the rater preferred the first item, the second, or neither.
+    """
+
+    law: int
+    tile: bool
+    first: np.ndarray
+    second: np.ndarray
+    start: np.ndarray
+    rater: np.ndarray
+    wins: np.ndarray
+    losses: np.ndarray
+    ties: np.ndarray
+
+
+def pair_cells(
+    law: int,
+    codes: tuple[np.ndarray, np.ndarray, np.ndarray],
+    counts: np.ndarray,
+    n_raters: int,
+    oriented: bool = False,
+) -> PairCells:
+    """Lay answers out for the pass, as a tile where that pays.
+
+    Parameters
+    ----------
+    law : int
+        One of the constants of `pair_links`.
+    codes : tuple of ndarray of int, shape (annotation,)
+        Item on the left, item on the right, and rater.
+    counts : ndarray of int, shape (annotation, outcome)
+        Answers left, right and, if there are ties, tie.
+    n_raters : int
+        Number of raters.
+    oriented : bool
+        Whether the two orders of a pair are kept apart, as a left bias needs.
+
+    Returns
+    -------
+    PairCells
+        The answers.
+    """
+    left, right, rater = (np.asarray(x, np.int64) for x in codes)
+    heard = counts.sum(axis=1) > 0
+    left, right, rater, counts = left[heard], right[heard], rater[heard], counts[heard]
+    turned = (left > right) & (not oriented)
+    first, second = np.where(turned, right, left), np.where(turned, left, right)
+    n_items = int(max(first.max(), second.max())) + 1
+    key, cell = np.unique((first * n_items + second) * n_raters + rater, return_inverse=True)
+    pair, rater = np.divmod(key, n_raters)
+    distinct, start = np.unique(pair, return_index=True)
+    answers = np.zeros((3, len(key)), np.float32)
+    for outcome, own in enumerate(counts.T):
+        place = np.where(turned, 1 - outcome, outcome) if outcome < 2 else np.full(len(cell), 2)
+        np.add.at(answers, (place, cell), own)
+    start = np.r_[start, len(key)].astype(np.int64)
+    tile = len(key) > TILE_PAYS_FROM * len(distinct) * n_raters
+    if tile:
+        place = np.repeat(np.arange(len(distinct)), np.diff(start)) * n_raters + rater
+        full = np.zeros((3, len(distinct) * n_raters), np.float32)
+        full[:, place] = answers
+        start = np.arange(len(distinct) + 1) * n_raters
+        rater, answers = np.tile(np.arange(n_raters), len(distinct)), full
+    first, second = np.divmod(distinct, n_items)
+    return PairCells(law, tile, first, second, start, rater.astype(np.int32), *answers)
+
+
+@nb.njit(**FAST)
+def _see(cells, parameters, bias, span, x):
+    """Write the distances that raters see into x, for the cells of a block; return the pair after the last."""
+    quality, rho = parameters
+    e, low, high = span
+    m = low
+    while m < high:
+        d = quality[cells.first[e]] - quality[cells.second[e]]
+        stop = min(cells.start[e + 1], high)
+        if cells.tile:
+            by, seen = rho[m - cells.start[e] : stop - cells.start[e]], x[m - low : stop - low]
+            for k in range(len(by)):
+                seen[k] = by[k] * d + bias
+        else:
+            for cell in range(m, stop):
+                x[cell - low] = rho[cells.rater[cell]] * d + bias
+        m = stop
+        e += m == cells.start[e + 1]
+    return e
+
+
+@nb.njit(**FAST)
+def _add_slopes(cells, parameters, span, slope, sums):
+    """Add the slopes of a block in x to those in quality and reliability."""
+    (quality, rho), (of_quality, of_rho) = parameters, sums
+    e, low, high = span
+    m = low
+    while m < high:
+        i, j = cells.first[e], cells.second[e]
+        d, of_d = quality[i] - quality[j], 0.0
+        stop = min(cells.start[e + 1], high)
+        if cells.tile:
+            row = slice(m - cells.start[e], stop - cells.start[e])
+            by, sums_of_row, own = rho[row], of_rho[row], slope[m - low : stop - low]
+            for k in range(len(by)):
+                of_d += by[k] * own[k]
+                sums_of_row[k] += d * own[k]
+        else:
+            for cell in range(m, stop):
+                k = cells.rater[cell]
+                of_d += rho[k] * slope[cell - low]
+                of_rho[k] += d * slope[cell - low]
+        of_quality[i] += of_d
+        of_quality[j] -= of_d
+        m = stop
+        e += m == cells.start[e + 1]
+
+
+@kept(nogil=True, **FAST)
+def pair_log_p(
+    cells: PairCells,
+    parameters: tuple[np.ndarray, np.ndarray],
+    shared: tuple[float, float],
+    sums: tuple[np.ndarray, np.ndarray],
+) -> tuple[float, float, float]:
+    """Compute the log likelihood without multinomial coefficients, and its slopes.
+
+    Parameters
+    ----------
+    cells : PairCells
+        The answers; every pair has some.
+    parameters : tuple of ndarray, shapes (item,) and (rater,)
+        Quality and reliability.
+    shared : tuple of float
+        Bias and tie parameter.
+    sums : tuple of ndarray, shapes (item,) and (rater,)
+        Overwritten with the slopes in quality and reliability.
+
+    Returns
+    -------
+    log_p, of_bias, of_tie : float
+        Log likelihood, and its slopes in bias and tie parameter.
+    """
+    bias, tie = shared
+    answers = (cells.wins, cells.losses, cells.ties)
+    total, of_bias, of_tie = 0.0, 0.0, 0.0
+    sums[0][:] = 0.0
+    sums[1][:] = 0.0
+    x, slope = np.empty(BLOCK), np.empty(BLOCK)
+    e, n_cells = 0, cells.start[-1]
+    for low in range(0, n_cells, BLOCK):
+        high = min(low + BLOCK, n_cells)
+        span, own = (e, low, high), x[: high - low]
+        e = _see(cells, parameters, bias, span, own)
+        parts = answers_of_block(cells.law, own, tie, answers, low, slope)
+        _add_slopes(cells, parameters, span, slope, sums)
+        total += parts[0]
+        of_bias += parts[1]
+        of_tie += parts[2]
+    return total, of_bias, of_tie
+
+
+@nb.njit(**FAST)
+def _information(law, x, tie):
+    """Return the Fisher information of one answer in x and the tie parameter."""
+    if law == BRADLEY_TERRY:
+        return logistic_links.logistic_information(x, tie)
+    if law == THURSTONE:
+        return normal_links.normal_information(x, tie)
+    if law == DAVIDSON:
+        return logistic_links.davidson_information(x, tie)
+    return normal_links.threshold_information(x, tie)
+
+
+@nb.njit(**FAST)
+def _slope(law, x, a, b, c, tie):
+    """Return the slope of log p in x."""
+    if law == BRADLEY_TERRY:
+        return logistic_links.logistic_counts(x, a, b, c, tie)[1]
+    if law == THURSTONE:
+        return normal_links.normal_counts(x, a, b, c, tie)[1]
+    if law == DAVIDSON:
+        return logistic_links.davidson_counts(x, a, b, c, tie)[1]
+    return normal_links.threshold_counts(x, a, b, c, tie)[1]
+
+
+@kept(nogil=True, **FAST)
+def add_information(
+    cells: PairCells,
+    parameters: tuple[np.ndarray, np.ndarray],
+    shared: tuple[float, float],
+    observed: bool,
+    information: np.ndarray,
+) -> None:
+    """Add the information in the answers about quality, reliability, bias and tie parameter, in this order.
+
+    Parameters
+    ----------
+    cells : PairCells
+        The answers.
+    parameters : tuple of ndarray, shapes (item,) and (rater,)
+        Quality and reliability.
+    shared : tuple of float
+        Bias and tie parameter.
+    observed : bool
+        Whether the blocks of quality by reliability are those of the observed information, in which x = rho d curves: the slope
+        itself enters. Curvature in x is the expected one either way.
+    information : ndarray, shape (item + rater + 2, item + rater + 2)
+        Added to, symmetric.
+    """
+    (quality, rho), (bias, tie) = parameters, shared
+    n = len(quality)
+    at_bias = n + len(rho)
+    at_tie = at_bias + 1
+    h = information
+    for e in range(len(cells.first)):
+        i, j = cells.first[e], cells.second[e]
+        d, of_dd, of_db, of_dt = quality[i] - quality[j], 0.0, 0.0, 0.0
+        for m in range(cells.start[e], cells.start[e + 1]):
+            a, b, c = float(cells.wins[m]), float(cells.losses[m]), float(cells.ties[m])
+            total = a + b + c
+            if total == 0.0:
+                continue
+            k = cells.rater[m]
+            x = rho[k] * d + bias
+            xx, xt, tt = _information(cells.law, x, tie)
+            xx, xt, tt = total * xx, total * xt, total * tt
+            cross = xx * rho[k] * d
+            if observed:
+                cross -= _slope(cells.law, x, a, b, c, tie)
+            of_dd += rho[k] * rho[k] * xx
+            of_db += rho[k] * xx
+            of_dt += rho[k] * xt
+            h[i, n + k] += cross
+            h[j, n + k] -= cross
+            h[n + k, n + k] += d * d * xx
+            h[n + k, at_bias] += d * xx
+            h[n + k, at_tie] += d * xt
+            h[at_bias, at_bias] += xx
+            h[at_bias, at_tie] += xt
+            h[at_tie, at_tie] += tt
+        h[i, i] += of_dd
+        h[j, j] += of_dd
+        h[i, j] -= of_dd
+        h[j, i] -= of_dd
+        h[i, at_bias] += of_db
+        h[j, at_bias] -= of_db
+        h[i, at_tie] += of_dt
+        h[j, at_tie] -= of_dt
+    for row in range(len(h)):
+        for column in range(row):
+            if row >= n:
+                h[row, column] = h[column, row]

@@ -1,0 +1,219 @@
+"""QUITE: qualities of items and reliabilities of raters from comparisons, by least squares on the graph of pairs.
+
+    P(rater k prefers i to j) = F(rho_k (q_i - q_j)),   q on an interval of length 1,   rho ~ Uniform(1, 20)
+
+| symbol | meaning | variable | dims |
+|---|---|---|---|
+| q | quality, centred | ``quality`` | item |
+| rho | reliability | ``reliability`` | rater |
+| delta | distance of a pair | ``distance`` | pair |
+| sigma | its variance (a variance everywhere, omega = 1 / sigma) | ``distance_variance`` | pair |
+| F, G | link, link averaged over rho | `averaged_link` | |
+
+The iteration, and the three readings of what is printed, are in `quite_steps`. The scale of the qualities is weakly identified by
+the two ranges alone: estimated qualities are drawn together, by a factor of 1.04 with very many votes to 4 or more with few,
+and reliabilities pile up at the end of their range.
+
+References
+----------
+Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy problem,
+arXiv:2310.02016, section 4 and eq. 23-38.
+"""
+
+import warnings
+from typing import Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from ...models.data.comparisons import Comparisons
+from ...models.data.connectivity import require_connected
+from ...models.data.container import expect
+from ...models.data.pair_table import PairTable, pair_table
+from ..kernels.product_mode import Prior
+from .averaged_link import Link, averaged_link
+from .dawid_skene_em import EstimateWarning
+from .pair_graph import PairGraph
+from .quite_steps import OUTGROWN, Degenerate, Iterate, Readings, Start, climb, first_distances
+from .vote_modes import by_pair, vote_modes
+
+__all__ = ["quite"]
+
+Variance = Literal["fisher", "laplace", "printed"]
+PriorReading = Literal["predicted", "frozen", "printed"]
+
+
+def quite(
+    pairs: Comparisons,
+    *,
+    link: Link = "bradley_terry",
+    variance: Variance = "fisher",
+    prior: PriorReading = "predicted",
+    reliability_range: tuple[float, float] = (1.0, 20.0),
+    quality_range: float = 1.0,
+    max_iterations: int = 50,
+    tolerance: float = 1e-5,
+    start: xr.Dataset | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Estimate qualities and reliabilities.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        The votes. A tie counts as half a vote for each item; anonymous raters are one rater.
+    link : {"bradley_terry", "thurstone"}
+        F, the logistic function or the normal cdf.
+    variance : {"fisher", "laplace", "printed"}
+        Variance of an estimated distance: the inverse of its Fisher information, that of the posterior, or the printed (37)-(38).
+    prior : {"predicted", "frozen", "printed"}
+        Prior of a distance: Gaussian about what the last qualities predict, about the estimate of the first iteration, or about
+        the last estimate, as printed (29).
+    reliability_range : tuple of float, default (1, 20)
+        Ends of the uniform prior of the reliabilities.
+    quality_range : float, default 1
+        Length of the interval that the qualities come from, which is the largest distance.
+    max_iterations : int, default 50
+        Most iterations.
+    tolerance : float, default 1e-5
+        Stop when the qualities move by less than this times their number, relative to their norm (23).
+    start : Dataset, optional
+        Estimate of a first stage, to go on from with the votes of both stages. A pair that it has keeps its variance for the
+        first step, a new one has a flat prior there; a new rater starts in the middle of the range.
+    random_seed : int or numpy.random.Generator, optional
+        Only for the variances of more than 4,000 items, which are estimated from random probes.
+
+    Returns
+    -------
+    Dataset
+        ``quality`` (item), centred, and ``quality_variance``, its variance by the least squares; ``reliability`` (rater);
+        ``distance`` (pair) and ``distance_variance``, with the items ``first`` and ``second`` along ``pair``; ``quality_trace``
+        (iteration, item) and ``change`` (iteration), the statistic of the stop rule. Attributes ``converged`` (0 or 1),
+        ``iterations``, ``link``, ``variance``, ``prior``.
+
+    Raises
+    ------
+    DataError
+        If no chain of comparisons joins the items.
+    ValueError
+        If an argument is out of range, or the reading degenerates, as the printed one always does.
+
+    Warns
+    -----
+    EstimateWarning
+        If the iteration has not converged.
+    """
+    expect(pairs, Comparisons)
+    readings = Readings(variance, prior, reliability_range, max_iterations, tolerance)
+    _check(link, readings, quality_range)
+    require_connected(pairs, "quite")
+    table = pair_table(pairs)
+    graph = PairGraph(table.first, table.second, table.n_items)
+    if start is None:
+        begin = _cold_start(table, link, readings, quality_range)
+    else:
+        begin = _warm_start(pairs, table, start, reliability_range)
+    try:
+        found = climb(vote_modes(table, link), graph, begin, readings, quality_range)
+    except Degenerate as degenerate:
+        raise ValueError(
+            f"variance={variance!r} with prior={prior!r} degenerates in iteration {degenerate.iteration}: the priors of most "
+            f"distances, made from the answers, weigh over {OUTGROWN:,.0f} times what the answers say; take variance='fisher' "
+            "with prior='predicted', or variance='laplace' with prior='frozen'"
+        ) from None
+    if not found.converged:
+        warnings.warn(
+            f"the qualities still move by {found.changes[-1]:.1e} after {max_iterations} iterations, tolerance={tolerance:.0e}; "
+            "raise max_iterations",
+            EstimateWarning,
+            stacklevel=2,
+        )
+    spread = graph.variances(found.precision, np.random.default_rng(random_seed))
+    return _dataset(
+        pairs, table, found, spread, {"link": link, "variance": variance, "prior": prior}
+    )
+
+
+def _check(link: str, readings: Readings, quality_range: float) -> None:
+    for name, value, allowed in (
+        ("link", link, get_args(Link)),
+        ("variance", readings.variance, get_args(Variance)),
+        ("prior", readings.prior, get_args(PriorReading)),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
+    low, high = readings.reliability_range
+    if not 0 < low < high < np.inf:
+        raise ValueError(
+            f"reliability_range=({low!r}, {high!r}) must be two positive finite numbers, the lower first"
+        )
+    if not 0 < quality_range < np.inf:
+        raise ValueError(f"quality_range={quality_range!r} must be positive and finite")
+    most = readings.max_iterations
+    if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
+        raise ValueError(f"max_iterations={most!r} must be a whole number from 1")
+    if not readings.tolerance >= 0:
+        raise ValueError(
+            f"tolerance={readings.tolerance!r} must not be negative; at 0 every iteration is made"
+        )
+
+
+def _cold_start(table: PairTable, link: Link, readings: Readings, reach: float) -> Start:
+    """Start from the link averaged over raters, with every rater in the middle of the range."""
+    votes = by_pair(table)
+    wins, losses = (np.add.reduceat(v, table.start[:-1]) for v in (votes.wins, votes.losses))
+    averaged = averaged_link(link, readings.reliability_range, reach)
+    distance, precision = first_distances(averaged, wins, losses)
+    middle = np.full(table.n_raters, np.mean(readings.reliability_range))
+    return Start(middle, distance, Prior(distance, precision), known=False)
+
+
+def _warm_start(
+    pairs: Comparisons, table: PairTable, start: xr.Dataset, interval: tuple[float, float]
+) -> Start:
+    """Start from the estimate of a first stage."""
+    if missing := set(pairs.items.tolist()) - set(start["item"].to_numpy().tolist()):
+        raise ValueError(
+            f"start has no quality of item {min(missing, key=str)!r} ({len(missing)} of {len(pairs.items)} items are missing); "
+            "leave start= out, or compare the items of the first stage"
+        )
+    quality = start["quality"].sel(item=pairs.items).to_numpy()
+    difference = quality[table.first] - quality[table.second]
+    raters = pairs.raters if len(pairs.raters) else start["rater"].to_numpy()[:1]
+    reliability = start["reliability"].reindex(rater=raters).fillna(sum(interval) / 2)
+    named = zip(
+        start["first"].to_numpy().tolist(), start["second"].to_numpy().tolist(), strict=True
+    )
+    weight = dict(
+        zip(map(frozenset, named), (1 / start["distance_variance"]).to_numpy(), strict=True)
+    )
+    first, second = (pairs.items[code].tolist() for code in (table.first, table.second))
+    precision = [weight.get(frozenset(pair), 0.0) for pair in zip(first, second, strict=True)]
+    return Start(
+        reliability.to_numpy(), difference, Prior(difference, np.array(precision)), known=True
+    )
+
+
+def _dataset(
+    pairs: Comparisons, table: PairTable, found: Iterate, spread: np.ndarray, said: dict[str, str]
+) -> xr.Dataset:
+    """Lay the estimate out."""
+    raters = pairs.raters if len(pairs.raters) else np.array(["anonymous"])
+    return xr.Dataset(
+        {
+            "quality": ("item", found.quality),
+            "quality_variance": ("item", spread),
+            "reliability": ("rater", found.reliability),
+            "distance": ("pair", found.distance),
+            "distance_variance": ("pair", 1 / found.precision),
+            "quality_trace": (("iteration", "item"), np.stack(found.qualities)),
+            "change": ("iteration", np.array(found.changes)),
+        },
+        {
+            "item": pairs.items,
+            "rater": raters,
+            "first": ("pair", pairs.items[table.first]),
+            "second": ("pair", pairs.items[table.second]),
+        },
+        {"converged": int(found.converged), "iterations": len(found.changes), **said},
+    )

@@ -1,0 +1,118 @@
+"""LaplaceHMC: the transition of the Laplace-split sampler as a PyMC step.
+
+The normal approximation is made once, when the step is built. The compiled loop of `inference.sample` shares its kernel.
+"""
+
+from typing import Any, cast
+
+import numpy as np
+import pymc as pm
+from pymc.model import modelcontext
+from pymc.util import get_random_generator, get_value_vars_from_user_vars
+from pytensor.graph.basic import Variable
+
+from ..kernels.anchored_posterior import BOX
+from ..kernels.laplace_centre import find_centre
+from ..kernels.laplace_hmc import HmcSchedule, sample_pairs
+from ..kernels.random_stream import stream
+from .comparison_reading import read_comparisons
+from .comparison_values import coordinates_of, values_of
+from .gibbs_step import GibbsStep
+from .reading import NotConjugate
+from .transforms import compiled_values
+
+__all__ = ["LaplaceHMC"]
+
+SMALLEST = 1e-12  # share of a box that the transform still tells from its walls
+
+
+class LaplaceHMC(GibbsStep):
+    """Laplace-split HMC step of a model of comparisons: all its free variables in one block.
+
+    Parameters
+    ----------
+    vars : list of Variable, optional
+        All free variables of the model, by default; no other block is taken.
+    model : pymc.Model, optional
+        The model in context by default.
+    steps : int, default 3
+        Pushes in a transition; more are accepted more often, and cost as much more.
+    rng : numpy.random.Generator or int, optional
+        Source of randomness; PyMC sets one for each chain.
+    initial_point, compile_kwargs, blocked
+        As PyMC hands them to every step; only `compile_kwargs` is used.
+
+    Raises
+    ------
+    NotConjugate
+        If the model is none that the sampler knows; the message says where it differs.
+
+    References
+    ----------
+    Shahbaba, Lan, Johnson and Neal (2014), Split Hamiltonian Monte Carlo, Statistics and Computing 24, section 2.1,
+    doi:10.1007/s11222-012-9373-1.
+    """
+
+    name = "laplace_hmc"
+    stats_dtypes_shapes = {"tune": (bool, []), "acceptance_rate": (np.float64, [])}  # noqa: RUF012
+
+    def __init__(
+        self,
+        vars: list[Variable] | None = None,
+        *,
+        model: pm.Model | None = None,
+        steps: int = 3,
+        rng: np.random.Generator | int | None = None,
+        initial_point: dict[str, np.ndarray] | None = None,
+        compile_kwargs: dict[str, Any] | None = None,
+        blocked: bool = True,
+    ) -> None:
+        model = cast(pm.Model, modelcontext(model))
+        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
+            raise ValueError(f"steps={steps!r} must be a whole number from 1")
+        structure = read_comparisons(model)
+        self._answers, self._prior = structure.cells, structure.prior
+        self._roles, own = list(structure.variables), list(structure.variables.values())
+        self.vars = get_value_vars_from_user_vars(vars or own, model)
+        values = [model.rvs_to_values[rv] for rv in own]
+        if set(self.vars) != set(values):
+            moved = ", ".join(repr(rv.name) for rv in own)
+            raise NotConjugate(f"LaplaceHMC moves {moved} together, not {self.vars}")
+        self._names = [str(v.name) for v in values]
+        options = compile_kwargs or {}
+        drawn = model.replace_rvs_by_values(own)
+        self._state = model.compile_fn(drawn, on_unused_input="ignore", **options)
+        self._values = compiled_values(model, own, options)
+        centre = find_centre(self._answers, self._prior)
+        self._laplace = centre.laplace
+        self._schedule = HmcSchedule(0, int(steps), centre.open_scales)
+        self.blocked, self.tune = blocked, True
+        self.rng = get_random_generator(rng)
+
+    def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:
+        """Make one transition; return the new point and its statistics."""
+        prior = self._prior
+        values = dict(zip(self._roles, map(np.asarray, self._state(point)), strict=True))
+        # the means of the coordinates are known to no variable: they are drawn from their own law
+        sizes = np.sqrt([prior.n_items, prior.n_raters])
+        theta = coordinates_of(values, prior, self.rng.standard_normal(2) / sizes)
+        draws = np.empty((1, len(theta)))
+        accepted = sample_pairs(
+            stream(self.rng), (self._answers, prior), self._laplace, self._schedule, (theta, draws)
+        )
+        moved = values_of(draws[0], prior)
+        if prior.form == BOX:
+            moved = _off_the_walls(moved, prior.low, prior.high)
+        raw = self._values(*(moved[role] for role in self._roles))
+        stats = {"tune": self.tune, "acceptance_rate": accepted}
+        return point | dict(zip(self._names, raw, strict=True)), [stats]
+
+
+def _off_the_walls(values: dict[str, np.ndarray], low: float, high: float) -> dict[str, np.ndarray]:
+    """Keep values of a box where their transform is finite."""
+    margin = SMALLEST * (high - low)
+    quality = np.clip(values["quality"], SMALLEST, 1 - SMALLEST)
+    return values | {
+        "quality": quality,
+        "rater": np.clip(values["rater"], low + margin, high - margin),
+    }

@@ -1,0 +1,187 @@
+"""What the models of comparisons share: who answered what, the law of the answers, ties and the left side."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pymc as pm
+
+from ..data.comparisons import Comparisons
+from ..data.connectivity import components_in_words, connected_components
+from ..data.container import expect
+from ..data.errors import DataWarning
+from ..data.votes import NOBODY, TIE
+from ..distributions.pair_sweep import Link
+from ..distributions.paired_comparisons import PairedComparisons
+from .priors import Strength
+
+__all__ = ["Answers", "answers_of", "compared", "coords_of", "models_ties", "observe_winners"]
+
+OUTCOMES = ("left", "right", "tie")
+
+
+class Answers(NamedTuple):
+    """The votes, one row for each rater and ordered pair.
+
+    Attributes
+    ----------
+    left, right, rater : ndarray of int64, shape (annotation,)
+        Codes; anonymous raters are -1.
+    counts : ndarray of int64, shape (annotation, outcome)
+        How often the rater answered left, right, tie.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    rater: np.ndarray
+    counts: np.ndarray
+
+
+def compared(pairs: Comparisons) -> Comparisons:
+    """Return the comparisons, or raise if they compare nothing.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        The votes.
+
+    Returns
+    -------
+    Comparisons
+        The same.
+
+    Warns
+    -----
+    DataWarning
+        If the prior alone places some items relative to others.
+    """
+    expect(pairs, Comparisons)
+    if len(pairs.items) < 2 or not len(pairs):
+        raise ValueError(
+            f"these comparisons have {len(pairs.items)} items and {len(pairs)} votes; a model needs a vote between two items"
+        )
+    component = connected_components(len(pairs.items), pairs.left, pairs.right)
+    if component.any():
+        warnings.warn(
+            f"no chain of comparisons joins the {component.max() + 1:,} components of the items: "
+            f"{components_in_words(pairs.items, component)}; the prior alone places them relative to each other. "
+            "pairs.largest_component() keeps what was compared",
+            DataWarning,
+            stacklevel=3,
+        )
+    return pairs
+
+
+def answers_of(pairs: Comparisons, ties: bool) -> Answers:
+    """Count the outcomes of each rater's answers to each ordered pair.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        The votes.
+    ties : bool
+        Whether a tie is an outcome.
+
+    Returns
+    -------
+    Answers
+        Ascending by left, then right, then rater.
+    """
+    key = np.stack([pairs.left, pairs.right, pairs.annotation_rater]).astype(np.int64)
+    new = np.r_[True, (key[:, 1:] != key[:, :-1]).any(axis=0)]  # the votes are in this order
+    annotation = np.cumsum(new) - 1
+    counts = np.zeros((new.sum(), 3 if ties else 2), np.int64)
+    np.add.at(counts, (annotation, pairs.outcome), pairs.count)
+    left, right, rater = key[:, new]
+    return Answers(left, right, rater, counts)
+
+
+def models_ties(pairs: Comparisons, ties: str, name: str) -> bool:
+    """Tell whether a tie is an outcome of the model.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        The votes.
+    ties : str
+        "auto", "none", or `name`.
+    name : str
+        What the model calls its ties.
+
+    Returns
+    -------
+    bool
+        Of "auto", whether somebody tied.
+
+    Raises
+    ------
+    ValueError
+        If it is another word, or "none" where somebody tied.
+    """
+    if ties not in ("auto", name, "none"):
+        raise ValueError(f"ties={ties!r} is not one of 'auto', {name!r}, 'none'")
+    if ties == "none" and pairs.has_ties:
+        tied = int(pairs.count[pairs.outcome == TIE].sum())
+        raise ValueError(
+            f"ties='none', but {tied:,} of the {len(pairs):,} votes are ties; use ties={name!r} or 'auto', "
+            "or leave the rows out of the table"
+        )
+    return pairs.has_ties if ties == "auto" else ties == name
+
+
+def coords_of(pairs: Comparisons, ties: bool) -> dict[str, np.ndarray]:
+    """Return the coordinates of a model of comparisons.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        The votes.
+    ties : bool
+        Whether a tie is an outcome.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Ids of items and raters, the outcomes, numbers of annotations; attributes of the raters as ``rater_...``.
+    """
+    said = {f"rater_{name}": values for name, values in pairs.rater_attributes.items()}
+    return said | {
+        "item": pairs.items,
+        "rater": pairs.raters,
+        "annotation": np.arange(len(answers_of(pairs, ties).counts)),
+        "outcome": np.array(OUTCOMES[: 3 if ties else 2]),
+    }
+
+
+def observe_winners(
+    pairs: Comparisons, strength: Strength, link: Link, *, ties: bool, left_bias: bool
+) -> None:
+    """Register the tie parameter, the left bias and ``observed_winner``, pointwise by annotation.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        The votes.
+    strength : Strength
+        Quality of the items and reliability of the raters.
+    link : {"bradley_terry", "thurstone"}
+        Logistic or normal.
+    ties, left_bias : bool
+        Whether there is a tie parameter ``tie``, and a ``left_bias``.
+    """
+    answers = answers_of(pairs, ties)
+    for name in ("left", "right", "rater"):
+        codes = getattr(answers, name).astype(np.int32)
+        pm.Data(f"annotation_{name}", codes, dims="annotation")
+    own = np.where(answers.rater == NOBODY, 0, answers.rater)
+    PairedComparisons(
+        "observed_winner",
+        *strength,
+        (answers.left, answers.right, own),
+        answers.counts.sum(axis=1),
+        left_bias=pm.Normal("left_bias", 0.0, 1.0) if left_bias else 0.0,
+        tie=pm.LogNormal("tie", 0.0, 1.0) if ties else None,
+        link=link,
+        observed=answers.counts,
+        dims=("annotation", "outcome"),
+    )

@@ -1,0 +1,114 @@
+"""Thurstone: who wins a comparison is a normal function of the difference of qualities, as steep as the rater is reliable.
+
+Generative law, for the answers of rater k to items i (on the left) and j:
+
+    sigma    ~ LogNormal(log 2, 1)                       lambda ~ LogNormal(log .7, .5)
+    q        ~ ZeroSumNormal(sigma)                      log rho ~ ZeroSumNormal(lambda)
+    x        = rho_k (q_i - q_j) + b                     b ~ Normal(0, 1), or 0
+    p(left)  = Phi(x - t),  p(right) = Phi(-x - t)       t ~ LogNormal(0, 1), or 0; the rest are ties
+
+====================  ====================  =================================
+symbol                variable              dims
+====================  ====================  =================================
+q                     quality               item
+rho                   reliability           rater
+sigma                 quality_scale         scalar
+lambda                reliability_scale     scalar
+log rho               log_reliability       rater
+rho - 1 (signed)      reliability_deviation rater
+t                     tie                   scalar
+b                     left_bias             scalar
+beta (q = X beta + r) coefficient           covariate
+r                     residual              item
+X, centred            item_covariate        item, covariate
+counts of answers     observed_winner       annotation, outcome
+====================  ====================  =================================
+
+One annotation is one rater's answers to one ordered pair. This is case V of the law of comparative judgment, whose discriminal
+difference has standard deviation 1 / rho_k. Identified are the products of reliabilities and differences of qualities; the scale
+is set by reliabilities of geometric mean one (arithmetic, if signed), and `inference.in_units` changes it.
+
+References
+----------
+Thurstone (1927), A law of comparative judgment, Psychological Review 34, doi:10.1037/h0070288. Glenn and David (1960), Ties in
+paired-comparison experiments using a modified Thurstone-Mosteller model, Biometrics 16, doi:10.2307/2527957 (the threshold).
+Nordio, Tarable and Leonardi, Ranking a set of objects using heterogeneous workers: QUITE an easy problem, section 6
+(reliabilities; its prior is ``reliability_range=(1, 20)``).
+"""
+
+from typing import Any, Literal
+
+import pymc as pm
+
+from ..data.comparisons import Comparisons
+from .observed import compared, coords_of, models_ties, observe_winners
+from .priors import Reliability, strength_prior
+
+__all__ = ["thurstone"]
+
+
+def thurstone(
+    pairs: Comparisons,
+    *,
+    reliability: Reliability = "hierarchical",
+    signed: bool = False,
+    ties: Literal["auto", "threshold", "none"] = "auto",
+    left_bias: bool = False,
+    covariates: Any = None,
+    quality_scale: float | None = None,
+    reliability_scale: float | None = None,
+    reliability_range: tuple[float, float] | None = None,
+) -> pm.Model:
+    """Build the Thurstone model of raters who differ.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        The votes.
+    reliability : {"hierarchical", "per rater", "shared"}, default "hierarchical"
+        Raters from a population whose spread is learned; raters whose spread is known (.7 on the log scale, or
+        `reliability_scale`); or raters who are all alike, who may be anonymous.
+    signed : bool, default False
+        Whether a rater may be reliable in the opposite sense. Reliabilities then have arithmetic mean one.
+    ties : {"auto", "threshold", "none"}, default "auto"
+        Whether a tie is an outcome; "auto" if there is one in the votes. Counts are whole: a tie is never half a win.
+    left_bias : bool, default False
+        Whether the left side may have an advantage, the same for all.
+    covariates : frame, mapping of str to sequence, or DataArray (item, covariate), optional
+        What is known of the items: a column ``item``, and one of numbers for each covariate. They are centred over the items and
+        not rescaled; a coefficient is Normal(0, 1) per unit.
+    quality_scale, reliability_scale : float, optional
+        Fixes the scale, instead of its prior.
+    reliability_range : pair of float, optional
+        Uniform priors in place of the above: qualities from 0 to 1, reliabilities in this range.
+
+    Returns
+    -------
+    pymc.Model
+        Variables ``quality``, ``reliability`` (unless shared) and what the table above lists; ``observed_winner`` is pointwise by
+        annotation.
+
+    Raises
+    ------
+    ValueError
+        If the arguments contradict each other or the data: ties that are not modelled, raters who cannot be told apart.
+
+    Warns
+    -----
+    DataWarning
+        If no chain of comparisons joins the items: the prior alone places the components relative to each other.
+    """
+    tied = models_ties(compared(pairs), ties, "threshold")
+    prior = strength_prior(
+        pairs,
+        reliability=reliability,
+        signed=signed,
+        covariates=covariates,
+        quality_scale=quality_scale,
+        reliability_scale=reliability_scale,
+        reliability_range=reliability_range,
+    )
+    with pm.Model(coords=coords_of(pairs, tied) | prior.coords) as model:
+        strength = prior.register(pairs)
+        observe_winners(pairs, strength, "thurstone", ties=tied, left_bias=left_bias)
+    return model

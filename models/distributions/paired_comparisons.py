@@ -1,0 +1,196 @@
+"""PairedComparisons: the answers of raters who were shown two items, one left and one right.
+
+    x_a ~ rho_k (q_left - q_right) + b_k                    rater k of annotation a
+    n_a ~ Multinomial(total_a, p(x_a))                      p(left), p(right) and, where there are ties, p(tie)
+
+==============  =========================================================  ===========================
+link            without ties                                               with ties
+==============  =========================================================  ===========================
+bradley_terry   p(left) = F(x),   F(x) = 1 / (1 + e^-x) [1]_               e^(x/2) : e^(-x/2) : nu [2]_
+thurstone       p(left) = Phi(x) [3]_                                      p(left) = Phi(x - t), p(right) = Phi(-x - t) [4]_
+==============  =========================================================  ===========================
+
+====================  ==========================================================  ====================
+symbol                argument                                                    dims
+====================  ==========================================================  ====================
+q                     quality                                                     item
+rho                   reliability                                                 rater
+b                     left_bias                                                   rater
+nu, t                 tie                                                         rater
+n                     value: counts of the answers                                annotation, outcome
+====================  ==========================================================  ====================
+
+One annotation is one rater's answers to one ordered pair; the log probability is pointwise by annotation, with the multinomial
+coefficient.
+
+References
+----------
+.. [1] Bradley and Terry (1952), Rank analysis of incomplete block designs, Biometrika 39, doi:10.1093/biomet/39.3-4.324.
+.. [2] Davidson (1970), On extending the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 65,
+   doi:10.1080/01621459.1970.10481082.
+.. [3] Thurstone (1927), A law of comparative judgment, Psychological Review 34, doi:10.1037/h0070288.
+.. [4] Glenn and David (1960), Ties in paired-comparison experiments using a modified Thurstone-Mosteller model, Biometrics 16,
+   doi:10.2307/2527957.
+"""
+
+from importlib.util import find_spec
+from typing import Any, cast
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pymc.distributions.dist_math import check_parameters
+from pymc.logprob.abstract import _logprob
+from pytensor.graph.basic import Constant
+from pytensor.link.numba.dispatch.basic import numba_njit
+from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.random.variable import shared_rng
+from pytensor.tensor.variable import TensorVariable
+
+from .compiling import source_stamp
+from .pair_op import pair_logp
+from .pair_sweep import LINKS, Codes, Link, Strengths, pair_sweeps
+
+if find_spec("jax"):
+    from .pair_jax import jax_pair_log_p as jax_pair_log_p
+
+__all__ = ["PairedComparisons", "PairedComparisonsRV"]
+
+
+class PairedComparisonsRV(RandomVariable):
+    """Random variable of counts of answers: left, right and, with three outcomes, tie."""
+
+    name = "paired_comparisons"
+    dtype = "int64"
+    _print_name = ("PairedComparisons", "\\operatorname{PairedComparisons}")
+    __props__ = ("name", "signature", "dtype", "inplace", "link", "n_outcomes")
+
+    def __init__(self, link: Link, n_outcomes: int, **kwargs: Any) -> None:
+        self.link: Link = link
+        self.n_outcomes = n_outcomes
+        kwargs["signature"] = f"(i),(r),(r),(r),(a),(a),(a),(a)->(a,{n_outcomes})"
+        super().__init__(**kwargs)
+
+    def rng_fn(self, rng, *parameters):
+        """Draw all answers, one replicate after the other; the last parameter is the batch shape."""
+        *strengths, left, right, rater, total, size = parameters
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in strengths))
+        batch = batch if size is None else tuple(size)
+        strengths = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in strengths]
+        left, right, rater, total = (
+            np.ascontiguousarray(x.reshape(-1, x.shape[-1])[0]) for x in (left, right, rater, total)
+        )
+        draw = pair_sweeps(self.link, self.n_outcomes).draw
+        counts = np.empty((*batch, len(total), self.n_outcomes), np.int64)
+        for index in np.ndindex(batch):
+            own = Strengths(*(np.ascontiguousarray(x[index], np.float64) for x in strengths))
+            draw(rng, own, Codes(left, right, rater), total, counts[index])
+        return counts
+
+
+@cast(Any, _logprob).register(PairedComparisonsRV)
+def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
+    """Return the log probability of each annotation; what depends on the counts alone is folded into constants."""
+    *_, quality, reliability, left_bias, tie, left, right, rater, total = inputs
+    counts = values[0]
+    possible = (counts >= 0).all(axis=1) & pt.eq(counts.sum(axis=1), total)
+    counts = cast(TensorVariable, pt.switch(possible[:, None], counts, 0))
+    orders = pt.gammaln(total + 1) - cast(Any, pt.gammaln(counts + 1)).sum(axis=1)
+    strengths = Strengths(quality, reliability, left_bias, tie)
+    log_p = pair_logp(strengths, Codes(left, right, rater), counts, (op.link, op.n_outcomes))
+    log_p = cast(TensorVariable, log_p + pt.switch(possible, orders, -np.inf))
+    if op.n_outcomes == 2:
+        return log_p
+    positive = cast(Any, pt.all(cast(Any, tie) > 0))
+    return cast(TensorVariable, check_parameters(log_p, positive, msg="tie > 0"))
+
+
+@numba_core_rv_funcify.register(PairedComparisonsRV)
+def _numba_paired_comparisons(op, node):
+    draw, n_outcomes = pair_sweeps(op.link, op.n_outcomes).draw, op.n_outcomes
+
+    @numba_njit
+    def random_fn(rng, quality, reliability, left_bias, tie, left, right, rater, total):
+        counts = np.empty((len(total), n_outcomes), np.int64)
+        strengths = Strengths(quality, reliability, left_bias, tie)
+        draw(rng, strengths, Codes(left, right, rater), total, counts)
+        return counts
+
+    return random_fn, source_stamp()
+
+
+class PairedComparisons(pm.Discrete):
+    r"""Counts of raters' answers to pairs of items.
+
+    Parameters
+    ----------
+    quality : tensor_like of float, shape (item,)
+        Quality of each item.
+    reliability : tensor_like of float, shape (rater,)
+        How steeply a rater's answers follow the difference of qualities; below zero they oppose it.
+    codes : tuple of array of int, shape (annotation,)
+        Item on the left, item on the right, and rater of each annotation.
+    total : array of int, shape (annotation,)
+        Number of answers of each annotation.
+    left_bias : tensor_like of float, shape () or (rater,), default 0
+        Advantage of the left side, added to reliability times difference.
+    tie : tensor_like of float, shape () or (rater,), optional
+        How readily a rater ties, positive: nu or the threshold. By default there are no ties, and two outcomes.
+    link : {"bradley_terry", "thurstone"}, default "bradley_terry"
+        Logistic or normal.
+    """
+
+    rv_type = PairedComparisonsRV
+
+    @classmethod
+    def dist(
+        cls,
+        quality,
+        reliability,
+        codes,
+        total,
+        *,
+        left_bias=0.0,
+        tie=None,
+        link="bradley_terry",
+        **kwargs,
+    ) -> TensorVariable:
+        """Return the law as a tensor variable, without a model."""
+        if link not in LINKS:
+            raise ValueError(f"link={link!r} is not one of {LINKS}")
+        quality, reliability = map(pt.as_tensor_variable, (quality, reliability))
+        of_raters = (left_bias, 1.0 if tie is None else tie)
+        own = [pt.broadcast_to(x, reliability.shape) for x in of_raters]
+        answers = [pt.as_tensor_variable(x) for x in (*codes, total)]
+        _check_answers(answers, (quality.type.shape[-1], reliability.type.shape[-1]))
+        parameters = [quality, reliability, *own, *answers]
+        n_outcomes = 2 if tie is None else 3
+        return super().dist(parameters, link=link, n_outcomes=n_outcomes, **kwargs)
+
+    @classmethod
+    def rv_op(cls, *parameters, link, n_outcomes, size=None, rng=None) -> TensorVariable:
+        """Return the random variable of a link and number of outcomes."""
+        op = PairedComparisonsRV(link, n_outcomes)
+        rng = shared_rng(seed=None) if rng is None else rng
+        return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
+
+
+def _check_answers(answers: list[TensorVariable], lengths: tuple[int | None, int | None]) -> None:
+    """Raise if codes that are constants are of items or raters that are not there, before compiled code reads them."""
+    n_items, n_raters = lengths
+    ends = {"left": n_items, "right": n_items, "rater": n_raters, "total": None}
+    n_totals = answers[-1].type.shape[0]
+    for (name, end), variable in zip(ends.items(), answers, strict=True):
+        if not isinstance(variable, Constant):
+            continue
+        codes = variable.data
+        if n_totals is not None and len(codes) != n_totals:
+            raise ValueError(
+                f"{name} has {len(codes)} entries and total {n_totals}; each needs one for every annotation"
+            )
+        wrong = (codes < 0) | (codes >= (np.inf if end is None else end))
+        if wrong.any():
+            place = int(wrong.argmax())
+            allowed = "from 0" if end is None else f"from 0 to below {end}"
+            raise ValueError(f"{name}[{place}] is {codes[place]}; it must be {allowed}")

@@ -1,0 +1,37 @@
+"""NUTS on Bradley-Terry against quadrature, and calibrated; wrong twins are not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from few_comparisons import all_pairs, check_means, draws_of_three_items
+from monte_carlo import assert_rejects_twin, seed_of, within_sbc_band
+from nuts_calibration import KEPT, nuts_ranks
+from raterzoo.models.comparisons.bradley_terry import bradley_terry
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+
+def calibrated(ranks):
+    return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
+
+
+def test_nuts_draws_the_exact_posterior():
+    draws = draws_of_three_items(bradley_terry, seed_of("bradley_terry"))
+    check_means(draws, "bradley_terry")
+    assert_rejects_twin(check_means, draws, "bradley_terry", 1.5, 0.01)  # raters who are all alike
+    assert_rejects_twin(check_means, draws, "thurstone")
+
+
+def test_nuts_is_calibrated():
+    assert calibrated(nuts_ranks(bradley_terry(all_pairs()), 60, seed_of("nuts bradley_terry")))
+
+
+def test_raters_mixed_up_are_not():
+    pairs = all_pairs()
+    swapped = np.where(pairs.left == 0, 3 - pairs.annotation_rater, pairs.annotation_rater)
+    twin = bradley_terry(replace(pairs, annotation_rater=swapped))
+    assert not calibrated(nuts_ranks(bradley_terry(pairs), 40, seed_of("mixed up"), twin))

@@ -1,0 +1,34 @@
+"""NUTS on Thurstone against quadrature, and calibrated; wrong twins are not."""
+
+import pytest
+from few_comparisons import all_pairs, check_means, draws_of_three_items
+from monte_carlo import assert_rejects_twin, seed_of, within_sbc_band
+from nuts_calibration import KEPT, nuts_ranks
+from raterzoo.models.comparisons.bradley_terry import bradley_terry
+from raterzoo.models.comparisons.thurstone import thurstone
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+
+def calibrated(ranks):
+    return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
+
+
+def test_nuts_draws_the_exact_posterior():
+    draws = draws_of_three_items(thurstone, seed_of("thurstone"))
+    check_means(draws, "thurstone")
+    assert_rejects_twin(check_means, draws, "thurstone", 1.5, 0.01)  # raters who are all alike
+    assert_rejects_twin(check_means, draws, "bradley_terry")
+
+
+def test_nuts_is_calibrated():
+    assert calibrated(nuts_ranks(thurstone(all_pairs()), 60, seed_of("nuts thurstone")))
+
+
+def test_ties_of_another_law_are_not():
+    pairs = all_pairs()
+    ranks = nuts_ranks(thurstone(pairs), 40, seed_of("other law"), bradley_terry(pairs))
+    assert not calibrated(ranks)
