@@ -62,7 +62,9 @@ def draw_comparisons(
         seed = np.random.SeedSequence(plan.seed, spawn_key=(chain,))
         rng = np.random.default_rng(seed)
         z = DISPERSION * rng.standard_normal(n)
-        start = laplace.centre + laplace.inverse.T @ z
+        start = laplace.centre + (z[:, None] * laplace.inverse).sum(
+            axis=0
+        )  # the same on any number of cores
         schedule = HmcSchedule(plan.tune, steps, centre.open_scales)
         return sample_pairs(stream(rng), model, laplace, schedule, (start, draws[chain]))
 

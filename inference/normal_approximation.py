@@ -6,6 +6,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 from arviz_stats.base.array import array_stats
+from threadpoolctl import threadpool_limits
 
 from .comparison_routes import comparison_posterior
 from .diagnostics import ConvergenceWarning
@@ -138,7 +139,9 @@ def laplace_sample(
     centre = find_centre(structure.cells, structure.prior).laplace
     rng = np.random.default_rng(random_seed)
     z = rng.standard_normal((draws * chains, len(centre.centre)))
-    theta, gradient = centre.centre + z @ centre.inverse, np.empty(len(centre.centre))
+    with threadpool_limits(limits=1):  # the same on any number of cores
+        theta = centre.centre + z @ centre.inverse
+    gradient = np.empty(len(centre.centre))
     log_p = [anchored_log_p(t, structure.cells, structure.prior, gradient) for t in theta]
     log_weight, pareto_k = array_stats.psislw(-(np.array(log_p) + 0.5 * (z**2).sum(axis=1)))
     weight = np.exp(log_weight - log_weight.max())

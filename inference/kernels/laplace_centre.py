@@ -142,12 +142,12 @@ def _start_in_box(cells: PairCells, prior: PairPrior) -> np.ndarray:
 
 def _has_open_scale(theta: np.ndarray, prior: PairPrior, spread: tuple[float, float]) -> bool:
     """Tell whether more than a tenth of the squares behind a scale is uncertainty of what it scales."""
-    n, blocks = prior.n_items, (slice(0, prior.n_items), slice(prior.n_items, None))
-    sizes = (n, prior.n_raters)
-    for place, block, size, trace in zip(prior.at[:2], blocks, sizes, spread, strict=True):
-        known = size * theta[block][:size].var()
-        if place != NONE and trace > OPEN * (trace + known):
-            return True
+    spans = ((0, prior.n_items), (prior.n_items, prior.n_raters))
+    for place, (low, size), trace in zip(prior.at[:2], spans, spread, strict=True):
+        if place != NONE:
+            squares = size * theta[low : low + size].var()
+            if trace > OPEN * (trace + squares):
+                return True
     return False
 
 

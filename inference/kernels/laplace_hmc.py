@@ -33,7 +33,10 @@ from .scale_moves import draw_scales
 __all__ = ["HmcSchedule", "Laplace", "sample_pairs"]
 
 QUARTER = math.pi / 2
-COMING_IN = 15  # first transitions, with four times the steps: chains come from afar
+COMING_IN, MOST_COMING_IN = (
+    4,
+    64,
+)  # times the steps while a chain comes from afar: doubled when refused, halved when not
 
 
 class Laplace(NamedTuple):
@@ -172,12 +175,13 @@ def sample_pairs(
     trial = (np.empty(n), np.empty(n), np.empty(n), np.empty(n))
     _whiten(laplace, theta, z)
     log_p = _density(laplace, cells, prior, z, (theta, gradient, force))
-    accepted = 0.0
+    accepted, finer = 0.0, COMING_IN
     for t in range(schedule.tune + len(draws)):
-        coming_in = t < min(COMING_IN, schedule.tune)
-        steps = 4 * schedule.steps if coming_in else schedule.steps
-        state = ((z, theta, gradient, force, p), log_p)
+        finer = finer if t < schedule.tune else 1
+        before, state = log_p, ((z, theta, gradient, force, p), log_p)
+        steps = finer * schedule.steps
         accept, log_p = _transition(rng, laplace, cells, prior, steps, state, trial)
+        finer = min(2 * finer, MOST_COMING_IN) if log_p == before else max(finer // 2, 1)
         moved = prior.form == BOX and draw_units(rng, prior, theta)
         if schedule.move_scales:
             moved, log_p = draw_scales(rng, cells, prior, theta, log_p, trial[1:3])

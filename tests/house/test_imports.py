@@ -28,8 +28,8 @@ ALLOWED = {
         "numpy", "scipy", "xarray", "inference.kernels", "models.data", "models.distributions",
     },
     "inference.design": {
-        "numpy", "scipy", "xarray", "inference.kernels", "inference.point", "models.data", "models.simulators", "models.distributions",
-        "_exports",
+        "numpy", "scipy", "xarray", "inference.kernels", "inference.point", "models.data", "models.simulators",
+        "models.distributions", "_exports",
     },
     "evaluation": {
         "numpy", "scipy", "xarray", "arviz", "krippendorff", "sklearn", "matplotlib", "arviz_plots", "arviz_stats",

@@ -1,0 +1,263 @@
+"""Posteriors of comparisons: exact where one can integrate, the same on any number of cores, finite on what is degenerate."""
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytest
+from comparison_calibration import STRUCTURES, built
+from monte_carlo import bonferroni_threshold, mc_z, seed_of
+from raterzoo import inference, models
+from raterzoo.inference.comparison_chains import PairPlan, draw_comparisons
+from raterzoo.inference.kernels.laplace_centre import find_centre
+from raterzoo.inference.kernels.pair_likelihood import pair_cells
+from raterzoo.inference.steps.comparison_reading import read_comparisons
+from raterzoo.inference.steps.comparison_values import values_of
+from raterzoo.inference.steps.reading import NotConjugate
+from raterzoo.models.distributions.pair_links import BRADLEY_TERRY
+from scipy.special import expit, log_ndtr
+from scipy.stats import binomtest
+
+QUIET = {"progressbar": False}
+UNJUDGED = pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
+COARSE = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+
+
+def votes(**columns):
+    return models.Comparisons.from_table(columns, rater="rater" if "rater" in columns else None)
+
+
+def two_items(wins, losses):
+    winner = ["left"] * wins + ["right"] * losses
+    return votes(left=["a"] * len(winner), right=["b"] * len(winner), winner=winner)
+
+
+@pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
+def test_two_items_are_as_by_quadrature(link):
+    """The difference of two qualities with a known scale, by the trapezoid rule."""
+    d = np.linspace(-12, 12, 4001)
+    log_f = (lambda x: np.log(expit(x))) if link == "bradley_terry" else log_ndtr
+    model = getattr(models, link)(two_items(5, 2), reliability="shared", quality_scale=1.0)
+    tree = inference.sample(model, draws=4000, random_seed=seed_of(link), **QUIET)
+    quality = tree["posterior"]["quality"]
+    drawn = (quality.sel(item="a") - quality.sel(item="b")).to_numpy()
+
+    def largest_z(wins, losses):
+        # the difference of two that are ZeroSumNormal(1) has variance 2
+        density = np.exp(wins * log_f(d) + losses * log_f(-d) - d**2 / 4)
+        density /= density.sum()
+        moments = np.array([density @ d, density @ d**2, density @ (d > 0)])
+        return np.abs(mc_z(np.stack([drawn, drawn**2, drawn > 0], axis=-1), moments)).max()
+
+    assert largest_z(5, 2) < bonferroni_threshold(3)
+    assert largest_z(4, 2) > bonferroni_threshold(3)
+
+
+def test_the_coverage_of_intervals():
+    """Five hundred data sets from the paper's uniform priors: what 90 % intervals of quality and rank hold."""
+    design = {"items": 8, "raters": 6, "degree": 4, "alpha": 0.5}
+    drawn = [models.simulators.comparisons(**design, random_seed=seed) for seed in range(500)]
+    prior = read_comparisons(models.bradley_terry(drawn[0].data, reliability_range=(1, 20))).prior
+    inside, narrower, ranked = 0, 0, []
+    for seed, (data, truth) in enumerate((d.data, d.truth["quality"]) for d in drawn):
+        counts = np.eye(2, dtype=int)[data.outcome] * data.count[:, None]
+        cells = pair_cells(BRADLEY_TERRY, (data.left, data.right, data.annotation_rater), counts, 6)
+        plan = PairPlan(chains=2, draws=300, tune=50, thin=1, seed=seed)
+        theta, _ = draw_comparisons((cells, prior), find_centre(cells, prior), 6, plan)
+        quality = values_of(theta.reshape(600, -1), prior)["quality"]
+        levels = np.quantile(quality[:, 0], [0.05, 0.95, 0.15, 0.85])
+        inside += levels[0] < truth[0] < levels[1]
+        narrower += levels[2] < truth[0] < levels[3]
+        ranks, true = ((-q).argsort().argsort() for q in (quality, truth))
+        low, high = np.quantile(ranks, [0.05, 0.95], axis=0, method="inverted_cdf")
+        ranked.append(np.mean((low <= true) & (true <= high)))
+    interval, twin = (binomtest(int(n), 500).proportion_ci(0.99) for n in (inside, narrower))
+    assert interval.low < 0.9 < interval.high
+    assert not twin.low < 0.9 < twin.high  # intervals of 70 %
+    assert np.mean(ranked) >= 0.88
+
+
+@UNJUDGED
+@pytest.mark.parametrize("structure", ["ties", "box"])
+def test_the_same_seed_gives_the_same_bits(structure):
+    model = built(structure)
+    one, other = (
+        inference.sample(model, draws=50, chains=3, cores=cores, random_seed=4, tune=20, **QUIET)
+        for cores in (1, 3)
+    )
+    for name, value in one["posterior"].data_vars.items():
+        assert np.array_equal(value.to_numpy(), other["posterior"][name].to_numpy())
+
+
+@UNJUDGED
+@pytest.mark.parametrize("structure", ["ties", "signed", "left bias", "shared", "normal box"])
+def test_densities_are_those_of_the_model(structure):
+    model = built(structure)
+    tree = inference.sample(model, draws=5, chains=2, random_seed=1, dtype="float64", **QUIET)
+    options = {"model": model, "progressbar": False, "extend_inferencedata": False}
+    ours = tree["log_likelihood"]["observed_winner"].to_numpy()
+    theirs = pm.compute_log_likelihood(tree, **options)["observed_winner"].to_numpy()
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+    for name, value in pm.stats.compute_log_prior(tree, **options).data_vars.items():
+        # PyMC keeps the numbers of a prior in single precision
+        np.testing.assert_allclose(tree["log_prior"][name], value, rtol=1e-6, atol=1e-6)
+
+
+@COARSE
+def test_arviz_reads_the_tree():
+    drawn = models.simulators.comparisons(items=6, raters=4, degree=4, alpha=0.5, random_seed=3)
+    tree = inference.sample(models.bradley_terry(drawn.data), random_seed=1, **QUIET)
+    assert np.isfinite(az.loo(tree).elpd)
+    assert set(az.psense_summary(tree, var_names=["quality_scale"]).columns) >= {
+        "prior",
+        "likelihood",
+    }
+
+
+class TestStep:
+    @COARSE
+    @pytest.mark.parametrize("structure", ["ties", "left bias", "box"])
+    def test_step_and_loop_have_one_posterior(self, structure):
+        model, seed = built(structure), seed_of(f"step and loop {structure}")
+        with model:
+            step = inference.LaplaceHMC(steps=5)
+            tree = pm.sample(
+                1500, tune=100, chains=4, cores=1, step=step, random_seed=seed,
+                progressbar=False, compute_convergence_checks=False, quiet=True,
+            )  # fmt: skip
+        options = {"draws": 6000, "random_seed": seed, "log_likelihood": False, "thin": 3, **QUIET}
+        loop = inference.sample(model, **options)["posterior"]
+        names = [rv.name for rv in model.free_RVs]
+        scale = ["quality_scale", "reliability_scale", "tie"]  # their logs have lighter tails
+
+        def z(shift):
+            found = []
+            for name in names:
+                kind = np.log if name in scale else np.asarray
+                mean = kind(loop[name].to_numpy()).mean(axis=(0, 1)) + shift
+                found.append(mc_z(kind(tree["posterior"][name].to_numpy()), mean).ravel())
+            return np.abs(np.concatenate(found)).max()
+
+        n = sum(tree["posterior"][name][0, 0].size for name in names)
+        bound = bonferroni_threshold(n) * np.sqrt(1.3)  # the loop has a quarter of the variance
+        assert z(0.0) < bound
+        assert z(0.3) > bound
+
+    def test_it_refuses_a_part_of_the_model(self):
+        model = built("ties")
+        with model, pytest.raises(NotConjugate, match=r"moves 'quality', .* together"):
+            inference.LaplaceHMC([model["quality"]])
+
+    def test_it_refuses_what_is_no_number_of_steps(self):
+        with built("ties"), pytest.raises(ValueError, match="steps=0 must be a whole number"):
+            inference.LaplaceHMC(steps=0)
+
+
+class TestRoutes:
+    @pytest.mark.parametrize("structure", STRUCTURES)
+    def test_every_structure_has_the_fast_sampler(self, structure):
+        assert read_comparisons(built(structure)).prior.n_items == 4
+
+    def test_what_it_does_not_know_goes_to_nuts_and_says_why(self):
+        drawn = models.simulators.comparisons(items=4, raters=3, degree=3, random_seed=1)
+        table = {"item": [0, 1, 2, 3], "size": [0.0, 1.0, 2.0, 4.0]}
+        with pytest.raises(NotConjugate, match="computed from others"):
+            read_comparisons(models.bradley_terry(drawn.data, covariates=table))
+        with pytest.raises(ValueError, match="method='hmc' does not fit this model"):
+            inference.sample(models.bradley_terry(drawn.data, covariates=table), method="hmc")
+        with models.bradley_terry(drawn.data) as model:
+            pm.Potential("pull", model["quality"].sum())
+        with pytest.raises(NotConjugate, match="potential 'pull'"):
+            read_comparisons(model)
+        with models.bradley_terry(drawn.data) as model:
+            pm.Normal("another", 0, 1)
+        with pytest.raises(NotConjugate, match="'another' besides"):
+            read_comparisons(model)
+
+
+class TestNormalApproximation:
+    @pytest.fixture(scope="class")
+    def drawn(self):
+        return models.simulators.comparisons(
+            items=20, raters=20, degree=10, alpha=0.5, random_seed=2
+        )
+
+    @COARSE
+    @pytest.mark.parametrize("options", [{}, {"signed": True}], ids=["log", "signed"])
+    def test_centre_and_errors_are_those_of_the_posterior(self, drawn, options):
+        model = models.thurstone(drawn.data, **options)
+        estimate = inference.laplace(model)
+        tree = inference.sample(model, random_seed=1, log_likelihood=False, **QUIET)
+        for name in ("quality", "reliability"):
+            draws = tree["posterior"][name]
+            sd = draws.std(("chain", "draw"))
+            assert np.abs((estimate[name] - draws.mean(("chain", "draw"))) / sd).max() < 0.6
+            assert float((estimate[f"{name}_sd"] / sd).mean()) == pytest.approx(1, abs=0.15)
+
+    def test_resampled_draws_are_of_the_posterior(self, drawn):
+        model = models.bradley_terry(drawn.data)
+        tree = inference.laplace_sample(model, draws=2000, random_seed=3)
+        assert tree.attrs["pareto_k"] < 0.7
+        loop = inference.sample(model, draws=4000, random_seed=1, log_likelihood=False, **QUIET)
+        draws = loop["posterior"]["quality"]
+        error = draws.std(("chain", "draw")) / np.sqrt(tree.attrs["effective_draws"])
+        z = (
+            tree["posterior"]["quality"].mean(("chain", "draw")) - draws.mean(("chain", "draw"))
+        ) / error
+        assert np.abs(z).max() < bonferroni_threshold(20) * np.sqrt(1.5)
+        unweighed = inference.laplace(model)["quality"]
+        assert np.abs(
+            (unweighed - draws.mean(("chain", "draw"))) / error
+        ).max() > bonferroni_threshold(20)
+
+    def test_thin_data_are_told(self):
+        drawn = models.simulators.comparisons(
+            items=30, raters=30, degree=4, alpha=0.1, random_seed=1
+        )
+        with pytest.warns(inference.ConvergenceWarning, match="far from normal"):
+            tree = inference.laplace_sample(models.bradley_terry(drawn.data), random_seed=1)
+        assert tree.attrs["pareto_k"] > 0.7
+
+
+ODD = {
+    "unanimous": {"left": ["a", "b", "a"] * 9, "right": ["b", "c", "c"] * 9, "winner": ["left"] * 27},
+    "all tie": {"left": ["a", "b", "a"], "right": ["b", "c", "c"], "winner": ["tie"] * 3},
+    "two raters at odds": {
+        "rater": ["r"] * 30 + ["s"] * 30, "left": ["a"] * 60, "right": ["b"] * 60,
+        "winner": ["left"] * 30 + ["right"] * 30,
+    },
+    "a vote of each rater": {
+        "rater": [f"r{k}" for k in range(20)], "left": ["a"] * 20, "right": ["b"] * 20,
+        "winner": ["left", "right"] * 10,
+    },
+}  # fmt: skip
+
+
+@UNJUDGED
+@pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
+@pytest.mark.parametrize("data", ODD)
+def test_odd_votes_have_a_posterior(data, link):
+    pairs = votes(**ODD[data])
+    effect = "shared" if pairs.anonymous else "hierarchical"
+    model = getattr(models, link)(pairs, reliability=effect)
+    tree = inference.sample(model, draws=200, random_seed=1, **QUIET)
+    for value in tree["posterior"].data_vars.values():
+        assert np.isfinite(value).all()
+    assert tree["sample_stats"]["acceptance_rate"].min() > 0.3
+
+
+@UNJUDGED
+def test_a_million_answers_in_a_cell():
+    pairs = models.Comparisons.from_table(
+        {
+            "left": ["a", "a"],
+            "right": ["b", "b"],
+            "winner": ["a", "b"],
+            "count": [30_000_001, 10_000_000],
+        },
+        rater=None,
+        count="count",
+    )
+    model = models.bradley_terry(pairs, reliability="shared")
+    quality = inference.sample(model, draws=500, random_seed=1, **QUIET)["posterior"]["quality"]
+    odds = np.exp((quality.sel(item="a") - quality.sel(item="b")).mean())
+    assert odds == pytest.approx(3.0000001, rel=1e-4)
