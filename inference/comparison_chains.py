@@ -22,7 +22,7 @@ DISPERSION = 2.0  # of the starts, in standard deviations of the normal approxim
 
 @dataclass(frozen=True)
 class PairPlan:
-    """How long to run: chains, kept draws, transitions before the first and for each, seed, threads."""
+    """How long to run: chains, kept draws, transitions before the first and for each, seed, threads, stream of the seed."""
 
     chains: int
     draws: int
@@ -30,12 +30,13 @@ class PairPlan:
     thin: int
     seed: int
     threads: int | None = None
+    stream: int = 0
 
 
 def draw_comparisons(
     model: tuple[PairCells, PairPrior], centre: Centre, steps: int, plan: PairPlan
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run all chains from dispersed starts.
+    """Run all chains from dispersed starts, half of them about the rival centre if there is one.
 
     Parameters
     ----------
@@ -55,17 +56,18 @@ def draw_comparisons(
     acceptance : ndarray, shape (chain,)
         Mean probability of accepting.
     """
-    laplace, n = centre.laplace, len(centre.laplace.centre)
+    n = len(centre.laplace.centre)
     draws = np.empty((plan.chains, plan.draws * plan.thin, n))
 
     def run(chain: int) -> float:
-        seed = np.random.SeedSequence(plan.seed, spawn_key=(chain,))
+        laplace = centre.laplace if centre.rival is None or chain % 2 == 0 else centre.rival
+        seed = np.random.SeedSequence(plan.seed, spawn_key=(plan.stream, chain))
         rng = np.random.default_rng(seed)
         z = DISPERSION * rng.standard_normal(n)
         start = laplace.centre + (z[:, None] * laplace.inverse).sum(
             axis=0
         )  # the same on any number of cores
-        schedule = HmcSchedule(plan.tune, steps, centre.open_scales)
+        schedule = HmcSchedule(plan.tune, steps, centre.open_scales, centre.rival is not None)
         return sample_pairs(stream(rng), model, laplace, schedule, (start, draws[chain]))
 
     with ThreadPoolExecutor(plan.threads or plan.chains) as pool:
@@ -95,7 +97,7 @@ def tuned_steps(model: tuple[PairCells, PairPrior], centre: Centre, seed: int) -
     """
     steps = FEWEST_STEPS
     while steps < MOST_STEPS:
-        plan = PairPlan(2, PILOT_DRAWS, PILOT_TUNE, 1, seed + 1)
+        plan = PairPlan(2, PILOT_DRAWS, PILOT_TUNE, 1, seed, stream=1)
         draws, acceptance = draw_comparisons(model, centre, steps, plan)
         if acceptance.min() >= WANTED_ACCEPTANCE and _longest_stay(draws) <= PATIENCE:
             break

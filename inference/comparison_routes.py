@@ -13,7 +13,7 @@ from ..models.distributions.pair_sweep import Codes, Strengths, pair_sweeps
 from .comparison_chains import PairPlan, draw_comparisons, tuned_steps
 from .groups import as_dataset
 from .kernels.anchored_posterior import BOX
-from .kernels.laplace_centre import find_centre
+from .kernels.laplace_centre import Centre, find_centre
 from .plan import Draws
 from .steps.comparison_reading import PairStructure, read_comparisons
 from .steps.comparison_values import values_of
@@ -22,6 +22,10 @@ from .steps.reading import number
 __all__ = ["comparison_posterior", "draw_with_hmc"]
 
 TRANSITIONS_BEFORE = 50  # default warm-up
+CHEAP, LARGEST_THINNING = (
+    10_000,
+    10,
+)  # cells times transitions that a draw may cost, and most transitions
 MOST_DENSITIES = 2**29  # pointwise log likelihoods that are stored: two gigabytes
 
 
@@ -32,7 +36,11 @@ def draw_with_hmc(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
     answers = (structure.cells, structure.prior)
     steps = tuned_steps(answers, centre, plan.seed)
     tune = TRANSITIONS_BEFORE if plan.tune is None else plan.tune
-    thin = 1 if plan.thin == "pilot" else int(plan.thin)
+    thin = (
+        _usual_thinning(centre, len(structure.cells.wins))
+        if plan.thin == "pilot"
+        else int(plan.thin)
+    )
     chains = PairPlan(plan.chains, plan.draws, tune, thin, plan.seed, plan.cores)
     theta, acceptance = draw_comparisons(answers, centre, steps, chains)
     groups = {"posterior": comparison_posterior(model, structure, theta)}
@@ -46,6 +54,13 @@ def draw_with_hmc(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
     if plan.densities:
         groups |= _densities(model, structure, theta, plan)
     return groups
+
+
+def _usual_thinning(centre: Centre, n_cells: int) -> int:
+    """Return the transitions for each draw: more where scales are open, as with few votes, and transitions cost nothing."""
+    if not centre.open_scales and centre.rival is None:
+        return 1
+    return int(np.clip(CHEAP // n_cells, 1, LARGEST_THINNING))
 
 
 def comparison_posterior(

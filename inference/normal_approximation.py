@@ -19,7 +19,7 @@ from .steps.comparison_values import values_of
 
 __all__ = ["laplace", "laplace_sample"]
 
-RELIABLE = 0.7  # largest Pareto k whose importance weights can be relied upon
+RELIABLE = 0.5  # largest Pareto k: the weights have a variance
 
 
 def laplace(model: pm.Model) -> xr.Dataset:
@@ -129,14 +129,16 @@ def laplace_sample(
     Warns
     -----
     ConvergenceWarning
-        If the Pareto k is above .7: the posterior is far from normal, as where votes are few; use `sample`.
+        If the posterior is far from normal: the Pareto k is above .5, votes are so few that they leave a scale open (of its tail
+        no k tells), or raters contradict each other. Use `sample`.
 
     References
     ----------
     Vehtari, Simpson, Gelman, Yao and Gabry (2024), Pareto smoothed importance sampling, JMLR 25(72).
     """
     structure = read_comparisons(model)
-    centre = find_centre(structure.cells, structure.prior).laplace
+    found = find_centre(structure.cells, structure.prior)
+    centre = found.laplace
     rng = np.random.default_rng(random_seed)
     z = rng.standard_normal((draws * chains, len(centre.centre)))
     with threadpool_limits(limits=1):  # the same on any number of cores
@@ -146,9 +148,12 @@ def laplace_sample(
     log_weight, pareto_k = array_stats.psislw(-(np.array(log_p) + 0.5 * (z**2).sum(axis=1)))
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
-    if pareto_k > RELIABLE:
+    wrong = [f"Pareto k is {pareto_k:.2f}, above {RELIABLE}"] if pareto_k > RELIABLE else []
+    wrong += ["the votes leave a scale open"] if found.open_scales else []
+    wrong += ["raters who contradict each other can be read in two ways"] if found.rival else []
+    if wrong:
         warnings.warn(
-            f"Pareto k is {pareto_k:.2f}, above {RELIABLE}: the posterior is far from normal; use inference.sample",
+            f"{'; '.join(wrong)}: the posterior is far from normal; use inference.sample",
             ConvergenceWarning,
             stacklevel=2,
         )

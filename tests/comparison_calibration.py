@@ -73,7 +73,7 @@ def hmc_ranks(model, simulations, seed, sampler=laplace_hmc, spoil=None):
         laplace = centre.laplace
         start = laplace.centre + rng.standard_normal(len(laplace.centre)) @ laplace.inverse
         draws = np.empty((KEPT * THIN, len(start)))
-        schedule = HmcSchedule(TUNE, STEPS, centre.open_scales)
+        schedule = HmcSchedule(TUNE, STEPS, centre.open_scales, centre.rival is not None)
         sampler.sample_pairs(stream(rng), (cells, prior), laplace, schedule, (start, draws))
         values = values_of(draws[THIN - 1 :: THIN], prior)
         own = {role: truth[rv.name].to_numpy()[0, s] for role, rv in structure.variables.items()}

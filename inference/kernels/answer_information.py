@@ -28,7 +28,7 @@ def answer_information(law, distance, reliability, tie, bias):
     Parameters
     ----------
     law : int
-        Key of `LAWS`.
+        One of the constants of `pair_links`.
     distance : ndarray of float64, shape (draw,)
         Quality of the first item, on the left, less that of the second.
     reliability : ndarray of float64, shape (rater, draw)

@@ -19,11 +19,13 @@ from .anchored_posterior import (
     BOX,
     LOG,
     NONE,
+    SHARED,
     PairPrior,
     anchored_log_p,
     to_natural,
 )
 from .laplace_hmc import Laplace
+from .mirror_move import mirror
 from .pair_likelihood import PairCells
 
 __all__ = ["Centre", "find_centre"]
@@ -33,6 +35,7 @@ ITERATIONS = 200
 DECREMENT = 1e-5  # nats to be gained by the next step, below which the climb ends
 SCALE_STEP = 1e-3
 LARGEST_DAMPING = 1e9
+RIVALRY = 7.0  # nats of evidence by which another centre may be behind
 OPEN = 0.1  # share of uncertainty from which a scale is open
 BOLDEST = 2.0  # standard deviations of its prior that a scale may go: where votes are few, normal approximations drive it off
 
@@ -50,12 +53,15 @@ class Centre(NamedTuple):
         Of the climb.
     open_scales : bool
         Whether a good part of what a scale is known by is itself uncertain.
+    rival : Laplace or None
+        Another centre, climbed to from the mirror image of the first, with nearly as much of the posterior around it.
     """
 
     laplace: Laplace
     kind: Kind
     iterations: int
     open_scales: bool
+    rival: Laplace | None
 
 
 def find_centre(cells: PairCells, prior: PairPrior) -> Centre:
@@ -73,23 +79,35 @@ def find_centre(cells: PairCells, prior: PairPrior) -> Centre:
     Centre
         Of the coordinates of `anchored_posterior`.
     """
-    with threadpool_limits(
-        limits=1
-    ):  # matrices of some hundred rows: threads would only wait for each other
-        return _centre_and_metric(cells, prior)
+    with threadpool_limits(limits=1):  # of some hundred rows threads would only wait for each other
+        centre, evidence = _measured(_start(cells, prior), cells, prior)
+        if prior.form == SHARED:
+            return centre
+        image = np.empty(len(centre.laplace.centre))
+        mirror(prior, centre.laplace.centre, image)
+        other, its_evidence = _measured(image, cells, prior)
+    apart = centre.laplace.factor.T @ (other.laplace.centre - centre.laplace.centre)
+    if abs(its_evidence - evidence) > RIVALRY or apart @ apart < 1.0:
+        return centre
+    if its_evidence > evidence:
+        centre, other = other, centre
+    return centre._replace(rival=other.laplace)
 
 
-def _centre_and_metric(cells: PairCells, prior: PairPrior) -> Centre:
-    theta, spread, iterations = _climb(_start(cells, prior), cells, prior)
+def _measured(start: np.ndarray, cells: PairCells, prior: PairPrior) -> tuple[Centre, float]:
+    """Climb from somewhere, and return where it ends with its metric, and the log evidence of the normal approximation."""
+    theta, spread, iterations = _climb(start, cells, prior)
     for kind in (Kind(True, True), Kind(True, False), Kind(False, True), Kind(False, False)):
         information = anchored_information(theta, cells, prior, kind, spread)
         try:
-            factor = np.linalg.cholesky(information)
+            factor = np.ascontiguousarray(np.linalg.cholesky(information))
         except np.linalg.LinAlgError:
             continue
-        inverse = np.linalg.inv(factor)
-        laplace = Laplace(theta, np.ascontiguousarray(factor), np.ascontiguousarray(inverse))
-        return Centre(laplace, kind, iterations, _has_open_scale(theta, prior, spread))
+        laplace = Laplace(theta, factor, np.ascontiguousarray(np.linalg.inv(factor)))
+        evidence = anchored_log_p(theta, cells, prior, np.empty(len(theta)))
+        evidence -= np.log(np.diag(factor)).sum()
+        open_scales = _has_open_scale(theta, prior, spread)
+        return Centre(laplace, kind, iterations, open_scales, None), evidence
     raise ValueError("the information in the answers and the prior is not positive definite")
 
 

@@ -8,7 +8,8 @@ of a circle an independent draw. The angle is pi / 2 times U(.8, 1.2): at a quar
 Any centre and any L leave the posterior invariant.
 
 Under a box prior of qualities and reliabilities a second move draws their common scale and shift from their exact conditional;
-where the answers leave a scale open, a second move tries it together with all that it scales.
+where the answers leave a scale open, another tries it together with all that it scales; and where raters contradict each other,
+one tries the mirror image.
 
 References
 ----------
@@ -26,11 +27,12 @@ from ...models.distributions.compiling import kept
 from ...models.distributions.vector_math import FAST
 from .anchored_posterior import BOX, PairPrior, anchored_log_p
 from .box_units import draw_units
+from .mirror_move import draw_mirrored
 from .pair_likelihood import PairCells
 from .random_stream import standard_normal, uniform
 from .scale_moves import draw_scales
 
-__all__ = ["HmcSchedule", "Laplace", "sample_pairs"]
+__all__ = ["COMING_IN", "MOST_COMING_IN", "HmcSchedule", "Laplace", "sample_pairs"]
 
 QUARTER = math.pi / 2
 COMING_IN, MOST_COMING_IN = (
@@ -56,11 +58,12 @@ class Laplace(NamedTuple):
 
 
 class HmcSchedule(NamedTuple):
-    """Transitions before the first stored draw, pushes in a transition, and whether scales are moved as well."""
+    """Transitions before the first stored draw, pushes in a transition, and which moves are made besides."""
 
     tune: int
     steps: int
     move_scales: bool
+    mirror: bool
 
 
 @nb.njit(**FAST)
@@ -183,10 +186,16 @@ def sample_pairs(
         accept, log_p = _transition(rng, laplace, cells, prior, steps, state, trial)
         finer = min(2 * finer, MOST_COMING_IN) if log_p == before else max(finer // 2, 1)
         moved = prior.form == BOX and draw_units(rng, prior, theta)
-        if schedule.move_scales:
-            moved, log_p = draw_scales(rng, cells, prior, theta, log_p, trial[1:3])
         if moved:
             log_p = anchored_log_p(theta, cells, prior, gradient)
+        scaled, turned = False, False
+        if schedule.move_scales:
+            scaled, log_p = draw_scales(rng, cells, prior, theta, log_p, trial[1:3])
+        if schedule.mirror:
+            turned, log_p = draw_mirrored(rng, cells, prior, theta, log_p, trial[1:3])
+        if scaled or turned:
+            log_p = anchored_log_p(theta, cells, prior, gradient)
+        if moved or scaled or turned:
             _whiten(laplace, theta, z)
             _force(laplace, z, gradient, force)
         if t >= schedule.tune:

@@ -18,6 +18,7 @@ __all__ = ["AveragedLink", "Link", "averaged_link"]
 Link = Literal["bradley_terry", "thurstone"]
 
 GRID = 4001
+NODES, PANEL = 40, 10.0  # of a panel, and its width in x at the largest distance
 NEWTON_STEPS = 4  # from a table that is right to 1e-6, to the last digits
 
 
@@ -133,6 +134,9 @@ def averaged_link(link: Link, reliability_range: tuple[float, float], reach: flo
         Exact to about 1e-13.
     """
     low, high = reliability_range
-    # F turns over about 1 / d, so the nodes grow with the range of x.
-    node, weight = np.polynomial.legendre.leggauss(40 + int(np.ceil(2 * (high - low) * reach)))
-    return AveragedLink(link, 0.5 * (high - low) * node + 0.5 * (high + low), weight / 2, reach)
+    # F turns over about 1 / d, so the panels grow in number with the range of x
+    node, weight = np.polynomial.legendre.leggauss(NODES)
+    edge = np.linspace(low, high, 1 + int(np.ceil((high - low) * reach / PANEL)))
+    middle, half = 0.5 * (edge[1:] + edge[:-1]), 0.5 * np.diff(edge)
+    nodes = (middle[:, None] + half[:, None] * node).ravel()
+    return AveragedLink(link, nodes, np.tile(weight / 2, len(middle)) / len(middle), reach)

@@ -96,7 +96,8 @@ def quite(
     DataError
         If no chain of comparisons joins the items.
     ValueError
-        If an argument is out of range, or the reading degenerates, as the printed one always does.
+        If an argument is out of range, or the reading degenerates, as the printed one always does, or pairs have counts so
+        unlike that the least squares are singular.
 
     Warns
     -----
@@ -120,6 +121,11 @@ def quite(
             f"variance={variance!r} with prior={prior!r} degenerates in iteration {degenerate.iteration}: the priors of most "
             f"distances, made from the answers, weigh over {OUTGROWN:,.0f} times what the answers say; take variance='fisher' "
             "with prior='predicted', or variance='laplace' with prior='frozen'"
+        ) from None
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"variance={variance!r} with prior={prior!r} ends in least squares that are singular: some pairs weigh beyond all "
+            "measure more than others; check the counts, take a narrower reliability_range, or use inference.sample"
         ) from None
     if not found.converged:
         warnings.warn(

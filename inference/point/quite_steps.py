@@ -173,6 +173,8 @@ def climb(
     ------
     Degenerate
         If the priors outgrow the answers.
+    numpy.linalg.LinAlgError
+        If the weights are such that the least squares are singular.
     """
     reliability, distance, prior, known = start
     precision = prior.precision
@@ -184,6 +186,8 @@ def climb(
             if readings.variance == "printed":
                 _check_weights(found, prior, len(qualities) + 1)
             distance, precision = found.value, _precision(found, prior, readings.variance)
+        if not np.isfinite(precision).all() or precision.min() <= 0:
+            raise np.linalg.LinAlgError("a weight is zero or infinite")
         quality = graph.fit(distance, precision)
         predicted = graph.differences(quality)
         reliability = modes.reliabilities(predicted, reliability, readings.reliability_range).value

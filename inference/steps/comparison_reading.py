@@ -152,8 +152,8 @@ def _box(quality: TensorVariable, rater: TensorVariable) -> tuple[float, float]:
             if len(value) != 1:
                 raise NotConjugate(f"{rv.name!r} has bounds that differ")
             bounds.append(float(value[0]))
-    if bounds[:2] != [0.0, 1.0] or not 0 < bounds[2]:
-        raise NotConjugate("uniform qualities must be from 0 to 1, and reliabilities above zero")
+    if bounds[:2] != [0.0, 1.0] or not 0 <= bounds[2]:
+        raise NotConjugate("uniform qualities must be from 0 to 1, and reliabilities from zero")
     return bounds[2], bounds[3]
 
 

@@ -13,7 +13,7 @@ from pytensor.graph.basic import Variable
 
 from ..kernels.anchored_posterior import BOX
 from ..kernels.laplace_centre import find_centre
-from ..kernels.laplace_hmc import HmcSchedule, sample_pairs
+from ..kernels.laplace_hmc import COMING_IN, MOST_COMING_IN, HmcSchedule, sample_pairs
 from ..kernels.random_stream import stream
 from .comparison_reading import read_comparisons
 from .comparison_values import coordinates_of, values_of
@@ -36,7 +36,8 @@ class LaplaceHMC(GibbsStep):
     model : pymc.Model, optional
         The model in context by default.
     steps : int, default 3
-        Pushes in a transition; more are accepted more often, and cost as much more.
+        Pushes in a transition; more are accepted more often, and cost as much more. While a chain comes in from the start that
+        PyMC gives it there are up to 64 times as many.
     rng : numpy.random.Generator or int, optional
         Source of randomness; PyMC sets one for each chain.
     initial_point, compile_kwargs, blocked
@@ -85,7 +86,8 @@ class LaplaceHMC(GibbsStep):
         self._values = compiled_values(model, own, options)
         centre = find_centre(self._answers, self._prior)
         self._laplace = centre.laplace
-        self._schedule = HmcSchedule(0, int(steps), centre.open_scales)
+        self._schedule = HmcSchedule(0, int(steps), centre.open_scales, centre.rival is not None)
+        self._finer = COMING_IN
         self.blocked, self.tune = blocked, True
         self.rng = get_random_generator(rng)
 
@@ -97,8 +99,14 @@ class LaplaceHMC(GibbsStep):
         sizes = np.sqrt([prior.n_items, prior.n_raters])
         theta = coordinates_of(values, prior, self.rng.standard_normal(2) / sizes)
         draws = np.empty((1, len(theta)))
+        schedule = self._schedule._replace(
+            steps=self._schedule.steps * (self._finer if self.tune else 1)
+        )
         accepted = sample_pairs(
-            stream(self.rng), (self._answers, prior), self._laplace, self._schedule, (theta, draws)
+            stream(self.rng), (self._answers, prior), self._laplace, schedule, (theta, draws)
+        )
+        self._finer = (
+            min(2 * self._finer, MOST_COMING_IN) if accepted < 0.5 else max(self._finer // 2, 1)
         )
         moved = values_of(draws[0], prior)
         if prior.form == BOX:

@@ -52,6 +52,42 @@ def test_two_items_are_as_by_quadrature(link):
     assert largest_z(4, 2) > bonferroni_threshold(3)
 
 
+CONTRADICTIONS = [
+    ("bradley_terry", False, 32, 30, 1.5, 0.7),
+    ("thurstone", False, 32, 30, 1.5, 0.7),
+    ("bradley_terry", True, 32, 30, 1.5, 0.7),
+    ("bradley_terry", True, 11, 10, 1.5, 0.7),
+]
+
+
+@UNJUDGED
+@pytest.mark.parametrize(("link", "signed", "n", "m", "of_items", "of_raters"), CONTRADICTIONS)
+def test_raters_at_odds_are_read_both_ways(link, signed, n, m, of_items, of_raters):
+    """Two items, and two raters who contradict each other: the posterior has two modes, and both are visited."""
+    pairs = votes(
+        rater=["r"] * n + ["s"] * m, left=["a"] * (n + m), right=["b"] * (n + m),
+        winner=["left"] * n + ["right"] * m,
+    )  # fmt: skip
+    model = getattr(models, link)(
+        pairs, signed=signed, quality_scale=of_items, reliability_scale=of_raters
+    )
+    tree = inference.sample(model, draws=4000, random_seed=seed_of(f"odds {link} {n}"), **QUIET)
+    quality = tree["posterior"]["quality"]
+    d_drawn = (quality.sel(item="a") - quality.sel(item="b")).to_numpy()
+    log_f = (lambda x: -np.logaddexp(0, -x)) if link == "bradley_terry" else log_ndtr
+    d, r = np.meshgrid(*2 * [np.linspace(-12, 12, 1201)], indexing="ij")
+    rho = (1 + r, 1 - r) if signed else (np.exp(r), np.exp(-r))
+    log_p = n * log_f(rho[0] * d) + m * log_f(-rho[1] * d)
+    log_p -= d**2 / (4 * of_items**2) + r**2 / of_raters**2  # r of the one is -r of the other
+    weight = np.exp(log_p - log_p.max())
+    weight /= weight.sum()
+    exact = np.array([(weight * (d > 0)).sum() + 0.5 * weight[d == 0].sum(), (weight * d).sum()])
+    z = mc_z(np.stack([d_drawn > 0, d_drawn], axis=-1), exact)
+    assert np.abs(z).max() < bonferroni_threshold(2)
+    twin = np.abs(d_drawn)  # what one mode alone would say
+    assert np.abs(mc_z(np.stack([twin > 0, twin], axis=-1), exact)).max() > bonferroni_threshold(2)
+
+
 def test_the_coverage_of_intervals():
     """Five hundred data sets from the paper's uniform priors: what 90 % intervals of quality and rank hold."""
     design = {"items": 8, "raters": 6, "degree": 4, "alpha": 0.5}
@@ -142,6 +178,28 @@ class TestStep:
         assert z(0.0) < bound
         assert z(0.3) > bound
 
+    @COARSE
+    def test_it_comes_in_from_where_pymc_starts(self):
+        drawn = models.simulators.comparisons(items=60, raters=60, degree=20, random_seed=1)
+        with models.bradley_terry(drawn.data) as model:
+            step = inference.LaplaceHMC()
+            options = {
+                "chains": 1,
+                "cores": 1,
+                "random_seed": 1,
+                "progressbar": False,
+                "quiet": True,
+            }
+            options["compute_convergence_checks"] = False
+            tree = pm.sample(100, tune=50, step=step, **options)
+            assert tree["sample_stats"]["acceptance_rate"].mean() > 0.8
+            twin = inference.LaplaceHMC()
+            twin.stop_tuning()  # a chain that never takes finer steps stays where it starts
+            twin.setup_chain = lambda rng, tune, draws: None
+            stuck = pm.sample(20, tune=0, step=twin, **options)
+        assert stuck["sample_stats"]["acceptance_rate"].mean() < 0.1
+        assert model["quality"].name in tree["posterior"]
+
     def test_it_refuses_a_part_of_the_model(self):
         model = built("ties")
         with model, pytest.raises(NotConjugate, match=r"moves 'quality', .* together"):
@@ -150,6 +208,32 @@ class TestStep:
     def test_it_refuses_what_is_no_number_of_steps(self):
         with built("ties"), pytest.raises(ValueError, match="steps=0 must be a whole number"):
             inference.LaplaceHMC(steps=0)
+
+
+@COARSE
+def test_hmc_and_nuts_agree():
+    drawn = models.simulators.comparisons(
+        items=8, raters=6, degree=4, tie=0.5, left_bias=0.3, random_seed=4
+    )
+    model = models.thurstone(drawn.data, left_bias=True)
+    options = {"random_seed": 5, "log_likelihood": False, **QUIET}
+    loop = inference.sample(model, draws=8000, **options)["posterior"]
+    nuts = inference.sample(model, draws=1500, method="nuts", nuts_sampler="nutpie", **options)
+
+    def largest_z(shift):
+        names = [rv.name for rv in model.free_RVs]
+        return max(
+            np.abs(
+                mc_z(
+                    nuts["posterior"][name].to_numpy(),
+                    loop[name].to_numpy().mean(axis=(0, 1)) + shift,
+                )
+            ).max()
+            for name in names
+        )
+
+    assert largest_z(0.0) < 4 * np.sqrt(1.2)  # the loop has a fifth of the variance
+    assert largest_z(0.1) > 4 * np.sqrt(1.2)
 
 
 class TestRoutes:
@@ -193,21 +277,22 @@ class TestNormalApproximation:
             assert np.abs((estimate[name] - draws.mean(("chain", "draw"))) / sd).max() < 0.6
             assert float((estimate[f"{name}_sd"] / sd).mean()) == pytest.approx(1, abs=0.15)
 
-    def test_resampled_draws_are_of_the_posterior(self, drawn):
+    def test_resampled_draws_are_of_the_posterior(self):
+        drawn = models.simulators.comparisons(items=40, raters=40, degree=20, random_seed=1)
         model = models.bradley_terry(drawn.data)
         tree = inference.laplace_sample(model, draws=2000, random_seed=3)
-        assert tree.attrs["pareto_k"] < 0.7
+        assert tree.attrs["pareto_k"] < 0.5
         loop = inference.sample(model, draws=4000, random_seed=1, log_likelihood=False, **QUIET)
         draws = loop["posterior"]["quality"]
         error = draws.std(("chain", "draw")) / np.sqrt(tree.attrs["effective_draws"])
         z = (
             tree["posterior"]["quality"].mean(("chain", "draw")) - draws.mean(("chain", "draw"))
         ) / error
-        assert np.abs(z).max() < bonferroni_threshold(20) * np.sqrt(1.5)
+        assert np.abs(z).max() < bonferroni_threshold(40) * np.sqrt(1.5)
         unweighed = inference.laplace(model)["quality"]
         assert np.abs(
             (unweighed - draws.mean(("chain", "draw"))) / error
-        ).max() > bonferroni_threshold(20)
+        ).max() > bonferroni_threshold(40)
 
     def test_thin_data_are_told(self):
         drawn = models.simulators.comparisons(
@@ -215,7 +300,15 @@ class TestNormalApproximation:
         )
         with pytest.warns(inference.ConvergenceWarning, match="far from normal"):
             tree = inference.laplace_sample(models.bradley_terry(drawn.data), random_seed=1)
-        assert tree.attrs["pareto_k"] > 0.7
+        assert tree.attrs["pareto_k"] > 0.5
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_tails_that_no_weight_tells_of_are_told(self, seed):
+        pairs = votes(
+            rater=["r"] * 3 + ["s"] * 2, left=["a"] * 5, right=["b"] * 5, winner=["a"] * 5
+        )
+        with pytest.warns(inference.ConvergenceWarning, match="the votes leave a scale open"):
+            inference.laplace_sample(models.bradley_terry(pairs), random_seed=seed)
 
 
 ODD = {

@@ -162,3 +162,31 @@ def test_stopping_early_warns():
     with pytest.warns(EstimateWarning, match=r"after 2 iterations"):
         estimate = quite(simulated().data, max_iterations=2)
     assert estimate.attrs["converged"] == 0
+
+
+def test_counts_over_nine_orders_of_magnitude_have_an_estimate_or_a_readable_error():
+    failed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 7))
+        rows = [
+            (r, i, i + 1, w) for r in ("r", "s") for i in range(n - 1) for w in ("left", "right")
+        ]
+        rater, left, right, winner = (list(x) for x in zip(*rows, strict=True))
+        count = np.floor(10 ** rng.uniform(0, 9, len(rows))).astype(int).tolist()
+        table = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
+        pairs = models.Comparisons.from_table(table, count="count")
+        for options in ({}, {"link": "thurstone"}, {"variance": "printed", "prior": "printed"}):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    quality = quite(pairs, **options)["quality"]
+                except ValueError as error:
+                    assert not isinstance(error, np.linalg.LinAlgError)
+                    assert "inference.sample" in str(error) or "degenerates in iteration" in str(
+                        error
+                    )
+                    failed += 1
+                else:
+                    assert np.isfinite(quality).all()
+    assert failed > 0  # the printed reading does not run
