@@ -67,7 +67,11 @@ def rank_votes(
     with working("Ranking"):
         board = leaderboard_rows(tree, data, prob)
         raters = rater_rows(tree, data, prob)
-        verdict = inference.diagnose(tree).attrs["verdict"]
+        diagnosis = inference.diagnose(tree).attrs
+    if not diagnosis["converged"]:
+        say(
+            f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared."
+        )
     _show_board(board, data, top, prob)
     say(
         f"\nItems of equal rank (=): none is below the first of them with {tie_certainty(prob):.0%} probability."
@@ -75,7 +79,8 @@ def rank_votes(
     say(scale_in_words(tree))
     if shares := equals_in_words(tree, prob):
         say(shares)
-    say(verdict)
+    if diagnosis["converged"]:
+        say(diagnosis["verdict"])
     _show_raters(raters, data, tree, prob)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)

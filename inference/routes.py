@@ -43,6 +43,7 @@ from .worth_chains import (
 
 __all__ = ["Route", "draw_with_nuts", "route_of"]
 
+MOST_MEMORY = 4 * 2**30  # bytes of the draws of NUTS, which are kept twice
 SWEEPS_BEFORE = 200  # default warm-up of Gibbs
 
 
@@ -125,9 +126,8 @@ def _route_of_counts(model: pm.Model) -> Route:
 
 
 def _route_of_comparisons(model: pm.Model) -> Route:
-    op = next(
-        rv.owner.op for rv in model.observed_RVs if isinstance(rv.owner.op, PairedComparisonsRV)
-    )
+    ours = (rv.owner.op for rv in model.observed_RVs)
+    op = next(op for op in ours if isinstance(op, PairedComparisonsRV))
     try:
         read_comparisons(model)
     except NotConjugate as refusal:
@@ -237,6 +237,7 @@ def _counted(group: xr.Dataset) -> xr.Dataset:
 
 def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dict[str, xr.Dataset]:
     """Draw by `pymc.sample`, and bring the pointwise log likelihood to power one."""
+    _refuse_beyond_memory(model, plan)
     asked = {} if plan.tune is None else {"tune": plan.tune}
     tree = pm.sample(
         draws=plan.draws,
@@ -256,6 +257,20 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
     if "log_likelihood" in groups and power is not None:
         groups["log_likelihood"] = groups["log_likelihood"] / power
     return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
+
+
+def _refuse_beyond_memory(model: pm.Model, plan: Draws) -> None:
+    """Raise unless the draws themselves would fit into memory."""
+    sizes = {dim: len(names) for dim, names in model.coords.items() if names is not None}
+    drawn = [*model.free_RVs, *model.deterministics]
+    dims = [model.named_vars_to_dims.get(str(rv.name)) or () for rv in drawn]
+    numbers = sum(int(np.prod([sizes.get(str(d), 1) for d in own])) for own in dims)
+    size = 8 * numbers * plan.chains * plan.draws
+    if size > MOST_MEMORY:
+        raise ValueError(
+            f"{plan.chains} x {plan.draws:,} draws of {numbers:,} numbers are {size / 2**30:,.0f} GiB; ask for fewer draws, "
+            "or use a point estimate of raterzoo.inference (of comparisons, quite or bradley_terry_mle)"
+        )
 
 
 def _likelihood_power(model: pm.Model) -> np.ndarray | None:

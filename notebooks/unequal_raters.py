@@ -390,7 +390,7 @@ if folder:
     assert among[0] > among[1].max()
 
 # %% [markdown]
-# It does not. People tie four votes in ten, the judges hardly ever; and GPT-3 takes the left answer
+# It does not. People tie four votes in ten, the judges one in ten and one in thirty; and GPT-3 takes the left answer
 # too often, GPT-4 the right one. One propensity to tie for all cannot know this: it takes a rater
 # who does not tie for one who sees the difference, and calls that reliable. People, too, differ more
 # in their ties than the model can say.
@@ -547,7 +547,7 @@ if folder:
 #
 # The expected information of one more answer about which of the two items is the better one. It is as
 # good as the model: the first posterior would ask GPT-4 and nobody else. The one of people names
-# pairs of close items near the top, and the people who tell them apart.
+# pairs of close items near the top, and people who are, or may be, reliable: an interval that is wide is itself worth a question.
 
 
 # %%

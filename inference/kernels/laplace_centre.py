@@ -81,7 +81,7 @@ def find_centre(cells: PairCells, prior: PairPrior) -> Centre:
     """
     with threadpool_limits(limits=1):  # of some hundred rows threads would only wait for each other
         centre, evidence = _measured(_start(cells, prior), cells, prior)
-        if prior.form == SHARED:
+        if prior.form in (SHARED, BOX):  # one reading, or a box that has room for one
             return centre
         image = np.empty(len(centre.laplace.centre))
         mirror(prior, centre.laplace.centre, image)
@@ -203,7 +203,11 @@ def _step(
     slope, trial_gradient = gradient[free], np.empty(len(theta))
     diagonal = np.diag(information)
     while damping < LARGEST_DAMPING:
-        step = np.linalg.solve(information + np.diag(damping * diagonal), slope)
+        try:
+            step = np.linalg.solve(information + np.diag(damping * diagonal), slope)
+        except np.linalg.LinAlgError:
+            damping = max(8 * damping, 1e-8)
+            continue
         trial = theta.copy()
         trial[free] += step
         log_p = anchored_log_p(trial, *model, trial_gradient)

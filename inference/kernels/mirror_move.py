@@ -11,7 +11,7 @@ import math
 import numba as nb
 
 from ...models.distributions.vector_math import FAST
-from .anchored_posterior import BOX, anchored_log_p
+from .anchored_posterior import anchored_log_p
 from .random_stream import uniform
 
 __all__ = ["draw_mirrored", "mirror"]
@@ -22,7 +22,7 @@ def mirror(prior, theta, image):
     """Write the mirror image of coordinates into `image`."""
     image[:] = theta
     for low, n in ((0, prior.n_items), (prior.n_items, prior.n_raters)):
-        mean = 0.0 if prior.form == BOX else theta[low : low + n].mean()
+        mean = theta[low : low + n].mean()
         for i in range(low, low + n):
             image[i] = 2.0 * mean - theta[i]
 
@@ -38,7 +38,7 @@ def draw_mirrored(rng, cells, prior, theta, log_p, work):
     cells : PairCells
         The answers.
     prior : PairPrior
-        Priors, with coordinates of raters.
+        Priors, LOG or SIGNED.
     theta : ndarray, shape (coordinate,)
         Coordinates, changed in place.
     log_p : float

@@ -126,7 +126,7 @@ class Comparisons(Container):
         Returns
         -------
         Comparisons
-            Without raters; the earlier of two items stands on the left.
+            Without raters. The earlier of two items stands on the left, whoever stood there: fit no left bias to them.
 
         Raises
         ------

@@ -338,6 +338,22 @@ def test_odd_votes_have_a_posterior(data, link):
     assert tree["sample_stats"]["acceptance_rate"].min() > 0.3
 
 
+def test_what_does_not_fit_into_memory_is_refused():
+    n = 200_000
+    pairs = votes(left=list(range(n)), right=list(range(1, n + 1)), winner=["left"] * n)
+    with pytest.raises(ValueError, match=r"4 x 1,000 draws of .* numbers are \d+ GiB"):
+        inference.sample(models.bradley_terry(pairs, reliability="shared"), **QUIET)
+
+
+@UNJUDGED
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0])
+def test_boxes_of_every_density_have_a_posterior(alpha):
+    drawn = models.simulators.comparisons(items=40, raters=40, alpha=alpha, random_seed=0)
+    model = models.bradley_terry(drawn.data, reliability_range=(1, 20))
+    tree = inference.sample(model, draws=100, random_seed=1, log_likelihood=False, **QUIET)
+    assert tree["sample_stats"]["acceptance_rate"].min() > 0.5
+
+
 @UNJUDGED
 def test_a_million_answers_in_a_cell():
     pairs = models.Comparisons.from_table(
