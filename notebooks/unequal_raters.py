@@ -246,7 +246,7 @@ print(everyone.report())
 
 # %%
 model = models.bradley_terry(everyone)
-tree = inference.sample(model, **QUIET)
+tree = inference.sample(model, thin=2, **QUIET)
 print(inference.diagnose(tree).attrs["verdict"])
 assert inference.diagnose(tree).attrs["converged"] == 1
 ranks = evaluation.rank_intervals(tree)
