@@ -6,7 +6,7 @@ so that memory is bounded and a posterior on disk is never loaded as a whole.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -15,14 +15,21 @@ import numpy as np
 import xarray as xr
 
 from .errors import EvaluationError
+from .layouts import (
+    OTHER,
+    REMEDY,
+    are_integers,
+    declared_categories,
+    dense_cells,
+    flat_cells,
+    law_of_other,
+    plausibility_of,
+)
 
-__all__ = ["OTHER", "Block", "Plausibility", "plausibility_of"]
+__all__ = ["OTHER", "REMEDY", "Block", "Plausibility", "plausibility_of"]
 
-OTHER = "OTHER"
 BLOCK_SIZE = 5_000_000  # plausibilities in one block: few calls of numpy, bounded memory
 MOST_THREADS = 4
-Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categories, start, code
-REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
 
 
 @dataclass(frozen=True)
@@ -100,14 +107,14 @@ class Plausibility:
         array = plausibility_of(tree)
         flat = "candidate" in array.dims
         array = array.transpose(..., *(("candidate",) if flat else ("item", "category")))
-        cells = _flat(array) if flat else _dense(array)
+        cells = flat_cells(array) if flat else dense_cells(array)
         view = cls(
             array,
             tuple(str(d) for d in array.dims if d not in ("candidate", "item", "category")),
             *cells,
-            _are_integers(array["category"]),
-            *_law_of_other(tree, cells[0]),
-            cells[1] if not flat else _declared(tree),
+            are_integers(array["category"]),
+            *law_of_other(tree, cells[0]),
+            cells[1] if not flat else declared_categories(tree),
         )
         view._check_cells()
         return view
@@ -181,6 +188,51 @@ class Plausibility:
         with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_THREADS)) as threads:
             return list(threads.map(apply, pairwise(edges), generators))
 
+    def map_draws[Result](
+        self,
+        function: Callable[[Block, slice, np.random.Generator], Result],
+        random_seed: int | np.random.Generator | None = None,
+        width: int = 0,
+        *,
+        most_threads: int = MOST_THREADS,
+    ) -> Iterator[Result]:
+        """Apply a function to all items, by blocks of draws; memory does not grow with their number.
+
+        Parameters
+        ----------
+        function : callable
+            Of a block, the samples in it and its own generator.
+        random_seed : int or numpy.random.Generator, optional
+            Where the generators come from.
+        width : int
+            Numbers that `function` needs by draw, if more than the cells.
+        most_threads : int
+            One if the function is not to run beside itself.
+        """
+        *leading, last = (
+            (self.array.sizes[d] for d in self.sample_dims) if self.sample_dims else (1,)
+        )
+        step = max(BLOCK_SIZE // max(len(self.code), width, 1), 1)
+        edges = [
+            (chain, first, min(first + step, last))
+            for chain in np.ndindex(*leading)
+            for first in range(0, last, step)
+        ]
+        generators = np.random.default_rng(random_seed).spawn(len(edges))
+
+        def apply(edge: tuple[tuple[int, ...], int, int], rng: np.random.Generator) -> Result:
+            chain, first, end = edge
+            before = int(np.ravel_multi_index(chain, leading)) * last if leading else 0
+            return function(
+                self._draws(chain, first, end), slice(before + first, before + end), rng
+            )
+
+        if most_threads == 1:
+            yield from map(apply, edges, generators)
+            return
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, most_threads)) as threads:
+            yield from threads.map(apply, edges, generators)
+
     def sample_coords(self) -> dict[str, xr.DataArray]:
         """Return the coordinates of the sample dims."""
         return {d: self.array[d] for d in self.sample_dims if d in self.array.coords}
@@ -196,7 +248,15 @@ class Plausibility:
             part = self.array.isel(candidate=cells)
         else:
             part = self.array.isel(item=slice(first, last))
-        draws = np.ascontiguousarray(part.to_numpy().reshape(self.n_samples, -1).T)
+        return self._checked(Block(slice(first, last), cells, _by_cell(part, self.n_samples)))
+
+    def _draws(self, chain: tuple[int, ...], first: int, end: int) -> Block:
+        which = dict(zip(self.sample_dims, (*chain, slice(first, end)), strict=False))
+        draws = _by_cell(self.array.isel(which), end - first)
+        return self._checked(Block(slice(0, len(self.items)), slice(0, len(draws)), draws))
+
+    def _checked(self, block: Block) -> Block:
+        draws, cells = block.draws, block.cells
         bad = np.isnan(draws).any(axis=1)
         if bad.any():
             cell = cells.start + int(np.argmax(bad))
@@ -204,7 +264,7 @@ class Plausibility:
             raise EvaluationError(
                 f"plausibility of item {item!s} is NaN: a draw failed; sample again"
             )
-        return Block(slice(first, last), cells, draws)
+        return block
 
     def _check_cells(self) -> None:
         if (np.delete(self.code, self.start[1:] - 1) < 0).any():
@@ -215,84 +275,5 @@ class Plausibility:
             raise EvaluationError(f"plausibility has a label twice in an item; {REMEDY}")
 
 
-def plausibility_of(tree: xr.DataTree | xr.DataArray) -> xr.DataArray:
-    """Return the plausibility of a tree, or the array itself; raise if there is none."""
-    if isinstance(tree, xr.DataArray):
-        return tree
-    if not isinstance(tree, xr.DataTree):
-        raise EvaluationError(
-            f"expected a DataTree or the DataArray of its plausibility, found {type(tree).__name__}"
-        )
-    if "posterior" not in tree.children:
-        raise EvaluationError(f"the tree has no group posterior; {REMEDY}")
-    if "plausibility" not in tree["posterior"].data_vars:
-        raise EvaluationError(f"the posterior has no variable plausibility; {REMEDY}")
-    array = tree["posterior"]["plausibility"]
-    assert isinstance(array, xr.DataArray)
-    return array
-
-
-def _flat(array: xr.DataArray) -> Cells:
-    for name in ("item", "category"):
-        if name not in array.coords:
-            raise EvaluationError(f"plausibility has no coord {name} along candidate; {REMEDY}")
-    item, labels = _ids(array["item"]), array["category"].to_numpy().astype(str)
-    start = np.flatnonzero(np.r_[True, item[1:] != item[:-1]])
-    items = item[start]
-    if len(np.unique(items)) < len(items):
-        raise EvaluationError(f"the candidates of an item must be contiguous; {REMEDY}")
-    named = labels != OTHER
-    unique, first, inverse = np.unique(labels[named], return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    code = np.full(len(labels), -1, np.int32)
-    code[named] = np.argsort(order)[inverse]
-    return items, unique[order], np.r_[start, len(item)], code
-
-
-def _dense(array: xr.DataArray) -> Cells:
-    for name in ("item", "category"):
-        if name not in array.dims:
-            raise EvaluationError(
-                f"plausibility has dims {array.dims}: expected candidate, or item and category"
-            )
-        if name not in array.coords:
-            raise EvaluationError(f"dim {name} of plausibility has no labels; {REMEDY}")
-    items, labels = _ids(array["item"]), array["category"].to_numpy().astype(str)
-    start = np.arange(len(items) + 1) * len(labels)
-    return items, labels, start, np.tile(np.arange(len(labels), dtype=np.int32), len(items))
-
-
-def _ids(coord: xr.DataArray) -> np.ndarray:
-    ids = coord.to_numpy()
-    return ids if ids.dtype.kind in "iu" else ids.astype(str)
-
-
-def _are_integers(category: xr.DataArray) -> bool:
-    return category.dtype.kind in "iu" or category.attrs.get("kind") == "integer"
-
-
-def _declared(tree: xr.DataTree | xr.DataArray) -> np.ndarray | None:
-    """Return the closed set of a tree with candidates, if it lists it."""
-    if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
-        return None
-    constant = tree["constant_data"]
-    return constant["category_name"].to_numpy().astype(str) if "category_name" in constant else None
-
-
-def _law_of_other(
-    tree: xr.DataTree | xr.DataArray, items: np.ndarray
-) -> tuple[np.ndarray | None, float | None]:
-    if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
-        return None, None
-    data = tree["constant_data"].to_dataset()
-    size = concentration = None
-    if "other_size" in data:
-        size = data["other_size"]
-        ids = _ids(size["item"]) if "item" in size.coords else items
-        if len(ids) != size.sizes["item"] or not np.isin(items, ids).all():
-            raise EvaluationError(f"constant_data other_size lacks items; {REMEDY}")
-        size = size.assign_coords(item=ids).sel(item=items)
-        size = size.to_numpy().astype(np.int64)
-    if "other_concentration" in data:
-        concentration = float(data["other_concentration"])
-    return size, concentration
+def _by_cell(part: xr.DataArray, n_samples: int) -> np.ndarray:
+    return np.ascontiguousarray(part.to_numpy().reshape(n_samples, -1).T)

@@ -11,10 +11,11 @@ from typing import Any
 
 import xarray as xr
 
+from .callables import ByDraw
 from .errors import EvaluationError
 from .metric import Metric
 from .top_labels import OtherAs
-from .uncertainty import ByDraw, uncertainty_adjusted
+from .uncertainty import uncertainty_adjusted
 
 __all__ = ["reliability_sweep"]
 

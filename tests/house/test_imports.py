@@ -33,7 +33,7 @@ ALLOWED = {
     },
     "evaluation": {
         "numpy", "scipy", "xarray", "arviz", "krippendorff", "sklearn", "matplotlib", "arviz_plots", "arviz_stats",
-        "_exports",
+        "rich", "_exports",
     },
     "reports": {
         "numpy", "xarray", "jinja2", "markupsafe", "matplotlib", "evaluation", "_exports",

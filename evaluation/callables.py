@@ -1,0 +1,173 @@
+"""Any function of true and predicted labels as a metric: scikit-learn's or the user's, called draw by draw.
+
+What a function wants of truth and predictions is told by its name where it is scikit-learn's, else by the
+caller; the default is one true and one predicted label of every item.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
+
+import numpy as np
+
+from .errors import EvaluationError
+from .metric import Metric, Response, Truth
+
+__all__ = ["FailedDrawError", "PerDraw", "metric_of"]
+
+ByDraw = Callable[..., object]
+PROBABILITIES = {"log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score"}
+SCORES = {"roc_auc_score", "average_precision_score", "top_k_accuracy_score", "hinge_loss"}
+GRADES = {"ndcg_score", "dcg_score"}
+OF_TWO = {"roc_auc_score", "average_precision_score"}  # want one column if there are two categories
+IN_ORDER = ("set", "ranking")
+
+
+class FailedDrawError(Exception):
+    """A function raised at one draw; `args` are the number of the draw in its block and the error."""
+
+
+@dataclass(frozen=True)
+class PerDraw:
+    """A function as the score of a metric over all items.
+
+    Attributes
+    ----------
+    function : callable
+        ``f(y_true, y_pred, **arguments)``, one number.
+    arguments : mapping
+        Handed over with every draw.
+    truth, response : str
+        What it is given; see `Metric`.
+    names : ndarray
+        Label of every code; ascending, but for a last OTHER.
+    """
+
+    function: ByDraw
+    arguments: Mapping[str, object]
+    truth: Truth
+    response: Response
+    names: np.ndarray
+
+    def named(self, names: np.ndarray) -> "PerDraw":
+        """Return the same for these labels, told to the function if it asks for them."""
+        self._check_positive(names)
+        arguments = dict(self.arguments)
+        if self._takes("labels") and "labels" not in arguments and self.truth != "plausibility":
+            arguments["labels"] = names
+        return replace(self, arguments=arguments, names=np.append(names, _nothing(names)))
+
+    def __call__(
+        self,
+        truth: np.ndarray,
+        predictions: np.ndarray,
+        weights: np.ndarray | None,
+        n_labels: int,
+    ) -> np.ndarray:
+        """Return the value of every draw."""
+        predicted = self._predicted(predictions, n_labels)
+        arguments = dict(self.arguments)
+        values = np.empty(len(truth))
+        for i, true in enumerate(truth):
+            if weights is not None:
+                arguments["sample_weight"] = np.broadcast_to(weights, truth.shape[:2])[i]
+            try:
+                values[i] = _number(self.function(self._true(true), predicted, **arguments))
+            except (
+                Exception
+            ) as error:  # whatever it raises: the draw is what the user needs to know
+                raise FailedDrawError(i, error) from error
+        return values
+
+    def check_weights(self) -> None:
+        """Raise if the function cannot weigh items."""
+        if not self._takes("sample_weight"):
+            raise EvaluationError(
+                f"{name_of(self.function)} takes no sample_weight, by which items of subgroups and resamples count; add it"
+            )
+
+    def _true(self, truth: np.ndarray) -> np.ndarray:
+        return truth if self.truth == "plausibility" else self.names[truth]
+
+    def _predicted(self, predictions: np.ndarray, n_labels: int) -> np.ndarray:
+        if self.response != "labels":
+            two = n_labels == 2 and _of_scikit_learn(self.function) in OF_TWO
+            return predictions[:, 1] if two and self.truth != "plausibility" else predictions
+        named = self.names[predictions]
+        return named if self.truth in IN_ORDER else named[:, 0]
+
+    def _takes(self, argument: str) -> bool:
+        return argument in signature(self.function).parameters
+
+    def _check_positive(self, names: np.ndarray) -> None:
+        """Raise if scikit-learn would look for the label 1 in vain."""
+        parameters = signature(self.function).parameters
+        binary = "average" in parameters and parameters["average"].default == "binary"
+        average = self.arguments.get("average", "binary" if binary else None)
+        if average == "binary" and "pos_label" not in self.arguments and 1 not in names.tolist():
+            raise EvaluationError(
+                f'{name_of(self.function)}: say average="macro", "micro" or "weighted", or which of the labels, such as '
+                f"{names.tolist()[0]!r}, is pos_label="
+            )
+
+
+def metric_of(
+    function: ByDraw,
+    arguments: Mapping[str, object],
+    truth: Truth | None = None,
+    response: Response | None = None,
+    top: int = 1,
+) -> Metric:
+    """Return a function as a metric.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(y_true, y_pred, **arguments)``, one number.
+    arguments : mapping
+        Of the function.
+    truth : {"label", "set", "ranking", "plausibility", "sampled"}, optional
+        By default one label; plausibilities for scikit-learn's metrics of graded relevance.
+    response : {"labels", "scores", "probabilities"}, optional
+        By default as scikit-learn's metric needs it, else labels.
+    top : int
+        Labels of a set or a ranking.
+    """
+    if not callable(function):
+        raise EvaluationError(
+            f"metric={function!r}: expected a Metric, or a function of true and predicted labels"
+        )
+    known = _of_scikit_learn(function)
+    if truth is None:
+        truth = "plausibility" if known in GRADES else "label"
+    if response is None:
+        scored = known in SCORES or known in GRADES
+        natural = "scores" if scored or truth == "plausibility" else "labels"
+        response = "probabilities" if known in PROBABILITIES else natural
+    name = name_of(function)
+    score = PerDraw(function, arguments, truth, response, np.empty(0))
+    larger = not name.endswith(("_loss", "_error", "_deviance"))
+    return Metric(name, truth, score, top, response, "items", larger)
+
+
+def name_of(function: ByDraw) -> str:
+    """Return the name of a function or of what acts as one."""
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _of_scikit_learn(function: ByDraw) -> str:
+    """Return the name of a metric of scikit-learn, else nothing."""
+    of_it = getattr(function, "__module__", "").startswith("sklearn.")
+    return name_of(function) if of_it else ""
+
+
+def _nothing(names: np.ndarray) -> str | int:
+    """Return what stands where a set or a ranking has ended: codes below zero find it last."""
+    return "" if names.dtype.kind == "U" else int(np.iinfo(np.int64).min)
+
+
+def _number(value: object) -> float:
+    number = np.asarray(value)
+    if number.ndim:
+        raise EvaluationError(f"it returned shape {number.shape}, expected one number")
+    return float(number)
