@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from .bounds import bayesian_cramer_rao_bound as bayesian_cramer_rao_bound
     from .certainty import annotation_certainty as annotation_certainty
     from .certainty import plausible_labels as plausible_labels
+    from .comparison import compare as compare
     from .concordance import label_agreement as label_agreement
     from .concordance import ratings_of as ratings_of
+    from .conformal import conformal_sets as conformal_sets
     from .errors import EvaluationError as EvaluationError
     from .expected_votes import win_probability as win_probability
+    from .intervals import metric_draws as metric_draws
+    from .intervals import metric_intervals as metric_intervals
     from .metric import Metric as Metric
     from .overlaps import average_overlap as average_overlap
     from .overlaps import overlap as overlap
@@ -45,12 +49,16 @@ __all__ = [
     "average_overlap",
     "bayesian_cramer_rao_bound",
     "coarsen",
+    "compare",
+    "conformal_sets",
     "confusion_intervals",
     "epsilon_quality",
     "error_rate",
     "expected_value",
     "label_agreement",
     "mean_squared_error",
+    "metric_draws",
+    "metric_intervals",
     "overlap",
     "partial_average_overlap",
     "plausible_labels",
@@ -81,12 +89,16 @@ __getattr__, __dir__ = lazy_exports(
         "average_overlap": ".overlaps",
         "bayesian_cramer_rao_bound": ".bounds",
         "coarsen": ".risk",
+        "compare": ".comparison",
+        "conformal_sets": ".conformal",
         "confusion_intervals": ".raters",
         "epsilon_quality": ".quality_errors",
         "error_rate": ".quality_errors",
         "expected_value": ".risk",
         "label_agreement": ".concordance",
         "mean_squared_error": ".quality_errors",
+        "metric_draws": ".intervals",
+        "metric_intervals": ".intervals",
         "overlap": ".overlaps",
         "partial_average_overlap": ".overlaps",
         "plausible_labels": ".certainty",

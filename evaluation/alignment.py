@@ -1,6 +1,5 @@
 """Predictions matched with a posterior: items by label, categories by one numbering for both."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -8,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from .errors import EvaluationError
+from .matching import check_distinct, match_items
 from .members import insert
 from .plausibility import OTHER, Plausibility
 from .top_labels import OtherAs
@@ -65,7 +65,7 @@ def align(
     if "category" in array.dims:
         array = array.transpose("category", "classifier", "item")
         names = _names(view, array["category"])
-        _check_distinct(names, "category")
+        check_distinct(names, "category")
         places = _best_places(array, top, ordered)
     else:
         array = array.transpose("classifier", "item", "position")
@@ -97,52 +97,10 @@ def align_items(
         if dim not in predictions.coords:
             raise EvaluationError(f"predictions: dim {dim} has no coordinate to match labels by")
     ids = predictions["item"].to_numpy()
-    array = predictions.isel(item=_match_items(view.items, ids))
+    array = predictions.isel(item=match_items(view.items, ids))
     if "classifier" not in array.dims:
         return array.expand_dims("classifier"), None
     return array, array["classifier"]
-
-
-def _match_items(items: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    if ids.dtype.kind not in "iu":
-        ids = ids.astype(str)
-    if len(ids) and (ids.dtype.kind == "U") != (items.dtype.kind == "U"):
-        raise EvaluationError(
-            f"items of the posterior are {_kind(items)} ({items.tolist()[0]!r}), of the predictions "
-            f"{_kind(ids)} ({ids.tolist()[0]!r}): convert one"
-        )
-    _check_distinct(ids, "item")
-    place = {item: i for i, item in enumerate(ids.tolist())}
-    known = items.tolist()
-    missing = [item for item in known if item not in place]
-    if missing:
-        raise EvaluationError(
-            f"no prediction for {_some('item', missing)}; predict every item, or fit those that are predicted: select(items=...)"
-        )
-    unknown = set(place).difference(known)
-    if unknown:
-        shown = [item for item in place if item in unknown]
-        raise EvaluationError(
-            f"predictions name {_some('item', shown)}, not in the posterior; leave them out, or correct the spelling"
-        )
-    return np.array([place[item] for item in known])
-
-
-def _some(what: str, values: Sequence[object]) -> str:
-    more = f" and {len(values) - 1} more" if len(values) > 1 else ""
-    return f"{what} {values[0]!r}{more}"
-
-
-def _kind(values: np.ndarray) -> str:
-    return "text" if values.dtype.kind == "U" else "integers"
-
-
-def _check_distinct(values: np.ndarray, what: str) -> None:
-    unique, count = np.unique(values, return_counts=True)
-    if (count > 1).any():
-        raise EvaluationError(
-            f"predictions: {what} {unique[count > 1].tolist()[0]!r} is duplicated"
-        )
 
 
 def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:

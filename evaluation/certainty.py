@@ -15,9 +15,9 @@ import numpy as np
 import xarray as xr
 
 from .errors import EvaluationError
-from .mapping import with_mapping
+from .mapping import group_by_code
 from .plausibility import OTHER, Block, Plausibility
-from .top_labels import NO_LABEL, OtherAs, TopLabels, treatment_of_other
+from .top_labels import OtherAs, TopLabels, treatment_of_other
 from .true_category import truth_certainty
 
 __all__ = ["annotation_certainty", "plausible_labels"]
@@ -68,7 +68,7 @@ def annotation_certainty(
     if groups is not None:
         if top != 1:
             raise EvaluationError(f"top={top} with groups=: groups are of the top-1 label")
-        view, group_of_code = _grouped(view, groups, other)
+        view, group_of_code = group_by_code(view, groups, other)
     labels = TopLabels(view, other)
     if view.is_of_category and group_of_code is None and top == 1:
         return truth_certainty(tree)["certainty"].rename("annotation_certainty")
@@ -144,20 +144,6 @@ def plausible_labels(
 def _check_top(top: int) -> None:
     if top < 1:
         raise EvaluationError(f"top={top}: a set has at least one label")
-
-
-def _grouped(
-    view: Plausibility, groups: Mapping[object, object], other: OtherAs
-) -> tuple[Plausibility, np.ndarray]:
-    """Return the view with every key of `groups` as a category, and the group of every code."""
-    group_of = {str(label): group for label, group in groups.items()}
-    view = with_mapping(view, group_of, "groups", complete=other == "split")
-    names = [*view.categories.tolist(), *([OTHER] if other == "label" else [])]
-    number = {group: i for i, group in enumerate(dict.fromkeys(group_of.values()))}
-    for name in names:
-        if name not in group_of:
-            raise EvaluationError(f"groups= has no group for {name!r}; add it")
-    return view, np.array([*(number[group_of[name]] for name in names), NO_LABEL], np.int32)
 
 
 def _set_keys(codes: np.ndarray) -> np.ndarray:

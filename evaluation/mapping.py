@@ -1,11 +1,14 @@
 """A mapping from categories, such as their risk: what it must cover so that OTHER can be split by it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+import numpy as np
 
 from .errors import EvaluationError
 from .plausibility import OTHER, Plausibility
+from .top_labels import NO_LABEL, OtherAs
 
-__all__ = ["with_mapping"]
+__all__ = ["group_by_code", "with_mapping"]
 
 
 def with_mapping(
@@ -41,3 +44,39 @@ def with_mapping(
             'the rest: cover them all, or leave OTHER out by other="exclude" where that can be asked'
         )
     return extended
+
+
+def group_by_code(
+    view: Plausibility, groups: Mapping[object, object], other: OtherAs
+) -> tuple[Plausibility, np.ndarray]:
+    """Return the posterior with every key of a mapping as a category, and the group of every code.
+
+    Parameters
+    ----------
+    view : Plausibility
+        Posterior.
+    groups : mapping of label to group
+        With OTHER split, of every declared category.
+    other : {"split", "exclude", "label"}
+        How OTHER is treated.
+
+    Returns
+    -------
+    view : Plausibility
+        Extended.
+    group_of_code : ndarray of int
+        Number of the group, in order of appearance; -1, no group, is the last.
+
+    Raises
+    ------
+    EvaluationError
+        If a category has no group.
+    """
+    group_of = {str(label): group for label, group in groups.items()}
+    view = with_mapping(view, group_of, "groups", complete=other == "split")
+    names = [*view.categories.tolist(), *([OTHER] if other == "label" else [])]
+    number = {group: i for i, group in enumerate(dict.fromkeys(group_of.values()))}
+    for name in names:
+        if name not in group_of:
+            raise EvaluationError(f"groups= has no group for {name!r}; add it")
+    return view, np.array([*(number[group_of[name]] for name in names), NO_LABEL], np.int32)

@@ -59,7 +59,7 @@ def reliability_sweep(
     ----------
     Stutz et al. (2025), figure 6.
     """
-    if not isinstance(trees, Mapping):
+    if isinstance(trees, xr.DataTree) or not isinstance(trees, Mapping):  # a DataTree is a Mapping
         raise EvaluationError(
             f"a {type(trees).__name__} does not say which reliability its trees have: pass {{reliability: tree}}"
         )

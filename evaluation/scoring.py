@@ -112,7 +112,7 @@ class Scorer:
         return found
 
     def over_items(
-        self, truth: np.ndarray, weights: np.ndarray | None, samples: slice
+        self, truth: np.ndarray, weights: np.ndarray | None, samples: np.ndarray
     ) -> np.ndarray:
         """Return the scores (classifier, sample) of all items together."""
         assert self.renumbered is not None
@@ -128,7 +128,7 @@ class Scorer:
                 found[c] = self.metric.score(truth, one, weights, n_labels)
             except FailedDrawError as failed:
                 i, error = failed.args
-                where = self._draw_in_words(samples.start + i)
+                where = self._draw_in_words(int(samples[i]))
                 raise EvaluationError(f"{self.metric.name} failed{where}: {error}") from error
         return found
 

@@ -122,7 +122,8 @@ def _over_items(
     scorer = scorer.closed(seed)
 
     def scores(block: Block, samples: slice, rng: np.random.Generator) -> np.ndarray:
-        return scorer.over_items(scorer.truth(block, rng), None, samples)
+        numbers = np.arange(samples.start, samples.stop)
+        return scorer.over_items(scorer.truth(block, rng), None, numbers)
 
     blocks = scorer.map_draws(scores, seed, progressbar)
     return np.concatenate(blocks, axis=1)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ..._exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .ambiguous_labels import ambiguous_items as ambiguous_items
     from .dermatology import differential_diagnoses as differential_diagnoses
     from .paired_comparisons import comparisons as comparisons
     from .plackett_luce_rankings import rankings as rankings
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Simulated",
+    "ambiguous_items",
     "comparisons",
     "differential_diagnoses",
     "labels",
@@ -25,6 +27,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "Simulated": ".simulated",
+        "ambiguous_items": ".ambiguous_labels",
         "comparisons": ".paired_comparisons",
         "differential_diagnoses": ".dermatology",
         "labels": ".rater_labels",

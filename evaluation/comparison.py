@@ -1,0 +1,130 @@
+"""Classifiers compared on the same draws of the truth and the same items, and how much a point estimate flatters them.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+Image Analysis, arXiv:2307.02191, figure 6.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import xarray as xr
+
+from .callables import ByDraw
+from .errors import EvaluationError
+from .intervals import SOURCES, metric_draws, summary_of_draws
+from .metric import Metric
+from .uncertainty import uncertainty_adjusted
+
+__all__ = ["compare"]
+
+Trees = xr.DataTree | xr.DataArray | Mapping[float, xr.DataTree]
+OF_DRAWS = ("by", "items", "resamples")
+
+
+def compare(
+    metric: Metric | ByDraw,
+    trees: Trees,
+    predictions: xr.DataArray,
+    *,
+    points: Mapping[str, xr.DataArray] | None = None,
+    probability: float = 0.9,
+    **options: Any,
+) -> xr.Dataset:
+    """Compare classifiers with each other, and what a posterior says of them with what point estimates say.
+
+    Parameters
+    ----------
+    metric : Metric or callable
+        As in `metric_draws`.
+    trees : DataTree, DataArray, or mapping of reliability to DataTree
+        Posterior; or several, to see how the order depends on the trust in the raters.
+    predictions : DataArray
+        As in `uncertainty_adjusted`, with the dim ``classifier``.
+    points : mapping of str to DataArray, optional
+        Point estimates of the plausibilities by name, such as votes, IRN or maximum likelihood.
+    probability : float
+        Of the intervals.
+    **options
+        As in `metric_draws`.
+
+    Returns
+    -------
+    Dataset
+        What `metric_intervals` returns, and over (source, classifier, other): ``difference``, ``difference_interval``,
+        ``difference_mcse`` and ``probability_better``, the probability that the classifier is better than the other, ties counted
+        half; ``probability_best`` and ``mean_rank`` (source, classifier), ties shared. With points, ``point`` (estimate,
+        classifier) and ``optimism``, by how much it flatters: the point estimate's metric minus the mean, the other way round
+        where smaller is better. With several trees all over ``reliability``.
+
+    Raises
+    ------
+    EvaluationError
+        If there are not two classifiers, or as in `metric_draws`.
+
+    References
+    ----------
+    Stutz et al. (2025), figure 6.
+    """
+    if isinstance(predictions, xr.DataArray) and predictions.sizes.get("classifier", 0) < 2:
+        raise EvaluationError(
+            f"compare needs predictions of two classifiers along the dim classifier; found dims {predictions.dims}"
+        )
+    if isinstance(trees, xr.DataTree) or not isinstance(trees, Mapping):  # a DataTree is a Mapping
+        return _compare(metric, trees, predictions, points, probability, options)
+    if not trees:
+        raise EvaluationError(
+            "trees is empty: pass {reliability: tree}, as inference.sweep returns"
+        )
+    each = [
+        _compare(metric, tree, predictions, points, probability, options) for tree in trees.values()
+    ]
+    reliability = xr.DataArray([float(r) for r in trees], dims="reliability", name="reliability")
+    return xr.concat(each, reliability, combine_attrs="override").sortby("reliability")
+
+
+def _compare(
+    metric: Metric | ByDraw,
+    tree: xr.DataTree | xr.DataArray,
+    predictions: xr.DataArray,
+    points: Mapping[str, xr.DataArray] | None,
+    probability: float,
+    options: Mapping[str, Any],
+) -> xr.Dataset:
+    drawn = metric_draws(metric, tree, predictions, **options)
+    result = summary_of_draws(drawn, probability)
+    others = drawn[list(SOURCES)].rename(classifier="other")
+    difference = summary_of_draws((drawn[list(SOURCES)] - others), probability)
+    result["difference"] = difference["mean"]
+    result["difference_interval"] = difference["interval"]
+    result["difference_mcse"] = difference["mcse"]
+    sign = 1 if drawn.attrs["larger_is_better"] else -1
+    orders = [_order(sign * drawn[name]) for name in SOURCES]
+    order = xr.concat(orders, result["source"])
+    result = result.merge(order)
+    if points:
+        kept = {k: v for k, v in options.items() if k not in OF_DRAWS}
+        found = [uncertainty_adjusted(metric, p, predictions, **kept) for p in points.values()]
+        estimate = xr.DataArray(list(points), dims="estimate", name="estimate")
+        result["point"] = xr.concat(found, estimate).rename("point")
+        result["optimism"] = sign * (
+            result["point"] - result["mean"].sel(source="raters", drop=True)
+        )
+    return result
+
+
+def _order(score: xr.DataArray) -> xr.Dataset:
+    """Return who beats whom how often, who is best, and the mean rank; more is better."""
+    samples = [d for d in score.dims if d not in ("classifier", "group")]
+    other = score.rename(classifier="other")
+    defined = score.notnull() & other.notnull()
+    better = ((score > other) + 0.5 * (score == other)).where(defined)
+    best = (score == score.max("classifier")).where(score.notnull().all("classifier"))
+    return xr.Dataset(
+        {
+            "probability_better": better.mean(samples),
+            "probability_best": (best / best.sum("classifier")).mean(samples),
+            "mean_rank": 0.5 + (1 - better).sum("other", skipna=False).mean(samples),
+        }
+    )

@@ -1,0 +1,266 @@
+"""Sets of labels that hold the true one with a stated probability, when the truth of the calibration items is uncertain.
+
+Symbols: n calibration items, m labels drawn for each, alpha = 1 - coverage; `conformal_thresholds` has the equations.
+
+References
+----------
+Stutz, Roy, Matejovicova, Strachan, Cemgil and Doucet (2023), Conformal prediction under ambiguous ground truth, TMLR,
+arXiv:2307.09302.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from .conformal_masses import LabelMass
+from .conformal_scores import ConformityScores, places_of
+from .conformal_thresholds import corrected_threshold, least_items, miss_rate, threshold_of
+from .errors import EvaluationError
+from .top_labels import OtherAs
+
+__all__ = ["conformal_sets"]
+
+CalibratedOn = Literal["plausibility", "voted"]
+Correction = Literal["ecdf"] | None
+NO_VOTE = -1
+
+
+def conformal_sets(
+    tree: xr.DataTree | xr.DataArray,
+    scores: xr.DataArray,
+    calibration: Iterable[object],
+    coverage: float = 0.9,
+    *,
+    samples: int = 100,
+    correction: Correction = None,
+    truth: CalibratedOn = "plausibility",
+    voted: xr.DataArray | None = None,
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Return sets of labels that hold the true label of a new item with at least this probability.
+
+    Monte Carlo conformal prediction: each calibration item gets `samples` labels, each drawn from the plausibilities of a
+    posterior draw of its own, so that what the posterior does not know counts. The threshold is a quantile of their scores.
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior with ``plausibility``, of the calibration items at least.
+    scores : DataArray, shape (item, category) or (classifier, item, category)
+        Conformity, larger = more conforming: usually the probabilities of a classifier that has not seen the calibration items.
+        Ties and -inf are allowed. All items but those of `calibration` are test items.
+    calibration : sequence
+        Ids of the calibration items. They and the test items must be exchangeable, as if drawn at random from one population.
+    coverage : float
+        Probability 1 - alpha that the set of a test item holds its label.
+    samples : int
+        Labels m of each calibration item. More of them lessen the chance in the threshold; they do not stand for more items.
+    correction : "ecdf", optional
+        Correct averaged p-values by their distribution on half of the calibration items. By default they are not: the paper
+        shows coverage of 1 - alpha for m = 1 or with the correction, and 1 - 2 alpha else, but since the labels of a test item
+        are exchangeable with each other too, it is 1 - alpha for every m (see `conformal_thresholds`). The correction is
+        the threshold of one label for each item of the second half, rounded down: more chance, never narrower.
+    truth : {"plausibility", "voted"}
+        What is calibrated on. "voted" takes one label for each item as certain: what is commonly done. Such sets cover
+        votes, and the labels of ambiguous items less often than they say.
+    voted : DataArray, shape (item,), optional
+        Voted label of items, "" where there is none; by default the most probable label, that of the largest posterior mean
+        plausibility, ties by the order of `scores`.
+    other : {"split", "exclude"}, optional
+        The members of OTHER share its mass evenly, or it is left out and the others have all of the mass; default as the tree
+        says.
+    random_seed : int or numpy.random.Generator, optional
+        Draws labels, and the halves of the correction.
+
+    Returns
+    -------
+    Dataset
+        ``threshold`` (), ``member`` (item, category) of bool and ``size`` (item), over the test items; each with ``classifier``
+        if `scores` has it. ``coverage`` (chain, draw): plausibility of the labels in the sets, mean over the test items of the
+        posterior; ``item_coverage`` (item): its posterior mean, NaN for an item that is not in the posterior; ``voted_coverage``
+        (): share of test items whose voted label is in the set. NaN where there is no such item. Attributes: ``alpha``, ``m``,
+        ``n``, ``correction``, ``truth``; ``least_items``, the calibration items that this coverage needs; ``note``, not empty
+        if every label is in the sets.
+
+    Raises
+    ------
+    EvaluationError
+        If an argument is out of range, items or categories do not match, or a score or plausibility is NaN.
+
+    Notes
+    -----
+    The guarantee is of labels that have the posterior mean plausibilities. What the prior adds must be covered too: under
+    ``models.dirichlet`` with concentration a, K categories and R raters, a share K a / (K a + R) of the labels is drawn from all
+    categories alike, and sets grow wide unless it is well below alpha.
+
+    References
+    ----------
+    Stutz et al. (2023), arXiv:2307.09302. Lee, Barber and Willett (2023), arXiv:2306.06342.
+    """
+    alpha = _miss_rate(coverage)
+    _check_settings(samples, correction, truth)
+    rng = np.random.default_rng(random_seed)
+    given = ConformityScores.of(scores)
+    mass = LabelMass.of(tree, given.names, other)
+    chosen = np.sort(given.places("calibration", calibration))
+    of_posterior = places_of(
+        given.items, mass.view.items, ("scores", "the posterior"), complete=False
+    )
+    places_of(given.items[chosen], mass.view.items, ("calibration", "the posterior"))
+    mean = mass.mean()
+    votes = _votes(given, voted, mean, of_posterior)
+    if truth == "voted":
+        law = np.eye(len(given.names))[_all_voted(given, votes, chosen)]
+        samples = 1
+    else:
+        law = mean[of_posterior[chosen]]
+    threshold = _thresholds(given.values[:, chosen], law, alpha, samples, correction, rng)
+    sets = _Sets(given, np.delete(np.arange(len(given.items)), chosen), threshold)
+    least = least_items(alpha)
+    return sets.described(mass, mean, of_posterior, votes).assign_attrs(
+        alpha=float(alpha),
+        m=samples,
+        n=len(chosen),
+        correction=correction or "none",
+        truth=truth,
+        least_items=2 * least - 1 if correction else least,
+        note=_note(threshold),
+    )
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """Labels of test items whose scores reach the thresholds of their classifiers."""
+
+    given: ConformityScores
+    test: np.ndarray
+    threshold: np.ndarray
+
+    @property
+    def member(self) -> np.ndarray:
+        """Whether a label is in the set, shape (classifier, item, category)."""
+        return self.given.values[:, self.test] >= self.threshold[:, None, None]
+
+    def described(
+        self, mass: LabelMass, mean: np.ndarray, of_posterior: np.ndarray, votes: np.ndarray
+    ) -> xr.Dataset:
+        """Return the sets, their sizes and what they cover."""
+        member, view = self.member, mass.view
+        known, place = of_posterior[self.test] >= 0, of_posterior[self.test]
+        held = np.full(member.shape[:2], np.nan)
+        held[:, known] = (member[:, known] * mean[place[known]]).sum(axis=2)
+        weight = np.zeros((len(member), *mean.shape))
+        weight[:, place[known]] = member[:, known]
+        covered = np.full((len(member), view.n_samples), np.nan)
+        if known.any():
+            covered = mass.of_sets(weight) / known.sum()
+        vote = votes[self.test]
+        right = member[:, vote != NO_VOTE, vote[vote != NO_VOTE]]
+        of_votes = right.mean(axis=1) if right.size else np.full(len(member), np.nan)
+        lead, sample = self.given.leading, view.sample_dims
+        by_sample = np.moveaxis(
+            covered.reshape(len(member), *view.array.shape[: len(sample)]), 0, -1
+        )
+        pick = slice(None) if lead else 0
+        return xr.Dataset(
+            {
+                "threshold": (lead, self.threshold[pick]),
+                "member": ((*lead, "item", "category"), member[pick]),
+                "size": ((*lead, "item"), member[pick].sum(axis=-1)),
+                "coverage": ((*sample, *lead), by_sample[..., pick]),
+                "item_coverage": ((*lead, "item"), held[pick]),
+                "voted_coverage": (lead, of_votes[pick]),
+            },
+            {
+                **{dim: self.given.coords[dim] for dim in ("category", *lead)},
+                "item": self.given.coords["item"].isel(item=self.test),
+                **view.sample_coords(),
+            },
+        )
+
+
+def _thresholds(
+    scores: np.ndarray,
+    law: np.ndarray,
+    alpha: Fraction,
+    samples: int,
+    correction: Correction,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Return the threshold of every classifier.
+
+    A label that is drawn from a posterior draw of its own, any with the same probability, has the posterior mean as its law, and
+    `samples` of them are counts of a multinomial law.
+    """
+    if correction is None:
+        count = rng.multinomial(samples, law)
+        return np.array([threshold_of(one, count, alpha) for one in scores])
+    first, second = np.split(rng.permutation(len(law)), [len(law) // 2])
+    count = rng.multinomial(samples, law[first])
+    label = rng.multinomial(1, law[second]).argmax(axis=1)
+    drawn = scores[:, second, label]
+    pairs = zip(scores[:, first], drawn, strict=True)
+    return np.array([corrected_threshold(one, count, its, alpha) for one, its in pairs])
+
+
+def _votes(
+    given: ConformityScores, voted: xr.DataArray | None, mean: np.ndarray, of_posterior: np.ndarray
+) -> np.ndarray:
+    """Return the column of the voted label of every item of the scores, -1 where there is none."""
+    if voted is None:
+        return np.where(of_posterior >= 0, mean.argmax(axis=1)[of_posterior], NO_VOTE)
+    if not isinstance(voted, xr.DataArray) or voted.dims != ("item",) or "item" not in voted.coords:
+        found = voted.dims if isinstance(voted, xr.DataArray) else type(voted).__name__
+        raise EvaluationError(
+            f"voted: expected a DataArray of labels with dim item and its coordinate; found {found}"
+        )
+    columns = {name: i for i, name in enumerate(given.names)} | {"": NO_VOTE}
+    votes = np.full(len(given.items), NO_VOTE)
+    labels = voted.to_numpy().astype(str).tolist()
+    places = given.places("voted", voted["item"])
+    for place, label in zip(places.tolist(), labels, strict=True):
+        if label not in columns:
+            raise EvaluationError(
+                f"voted: label {label!r} of item {given.items[place]!s} is no category of scores"
+            )
+        votes[place] = columns[label]
+    return votes
+
+
+def _all_voted(given: ConformityScores, votes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return the votes of the calibration items, which all must have one."""
+    without = chosen[votes[chosen] == NO_VOTE]
+    if len(without):
+        raise EvaluationError(
+            f'truth="voted": calibration item {given.items[without[0]]!s} has no voted label; add it, or leave the item out'
+        )
+    return votes[chosen]
+
+
+def _note(threshold: np.ndarray) -> str:
+    if not np.isneginf(threshold).any():
+        return ""
+    return (
+        "a threshold is -inf, so that every label is in its sets: "
+        "there are fewer calibration items than least_items, or labels drawn for them have scores of -inf"
+    )
+
+
+def _miss_rate(coverage: float) -> Fraction:
+    if not isinstance(coverage, int | float | np.number) or not 0 < coverage < 1:
+        raise EvaluationError(f"coverage={coverage!r}: expected a number between 0 and 1")
+    return miss_rate(coverage)
+
+
+def _check_settings(samples: int, correction: object, truth: object) -> None:
+    if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
+        raise EvaluationError(f"samples={samples!r}: expected a whole number from 1")
+    if correction not in ("ecdf", None):
+        raise EvaluationError(f'correction={correction!r}: expected "ecdf" or None')
+    if truth not in get_args(CalibratedOn):
+        raise EvaluationError(f"truth={truth!r}: expected one of {get_args(CalibratedOn)}")

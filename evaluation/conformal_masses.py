@@ -1,0 +1,161 @@
+"""The plausibility of labels in the columns of scores: its mean over draws, and what sets of labels hold of it in every draw."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+from .plausibility import BLOCK_SIZE, OTHER, REMEDY, Plausibility
+from .top_labels import OtherAs, treatment_of_other
+
+__all__ = ["LabelMass"]
+
+ROUNDING = 1e-4  # of plausibilities in single precision that sum to one
+
+
+@dataclass(frozen=True)
+class LabelMass:
+    """The plausibility of every label of every item, the members of OTHER sharing its mass evenly.
+
+    Attributes
+    ----------
+    view : Plausibility
+        Posterior.
+    other : {"split", "exclude"}
+        How OTHER is treated; left out, the others have all of the mass.
+    column : ndarray of int, shape (cell,)
+        Column of scores for every cell; -1 is OTHER.
+    n_columns : int
+        Number of columns.
+    """
+
+    view: Plausibility
+    other: OtherAs
+    column: np.ndarray
+    n_columns: int
+
+    @classmethod
+    def of(
+        cls, tree: xr.DataTree | xr.DataArray, names: list[str], other: OtherAs | None
+    ) -> "LabelMass":
+        """Read a posterior over the categories that scores name.
+
+        Raises
+        ------
+        EvaluationError
+            If the categories do not match.
+        """
+        view = Plausibility.of(tree)
+        other = treatment_of_other(view, other)
+        if other == "label":
+            raise EvaluationError(f'other="label": sets hold categories; {OTHER} is none')
+        if OTHER in names and "candidate" in view.array.dims:
+            raise EvaluationError(f"scores name {OTHER}, a set of categories; score its members")
+        if view.declared is not None:
+            known = set(view.declared.tolist())
+            unknown = [name for name in names if name not in known]
+            if unknown:
+                raise EvaluationError(
+                    f"scores: category {unknown[0]!r} is none of the posterior's {len(view.declared)}; correct the spelling"
+                )
+        view = view.with_categories(names)
+        place = {name: i for i, name in enumerate(names)}
+        lacking = [name for name in view.categories.tolist() if name not in place]
+        if lacking:
+            raise EvaluationError(
+                f"scores lack category {lacking[0]!r} of the posterior; score it, -inf if it is never to be in a set"
+            )
+        declared = view.declared_count() or 0
+        if other == "split" and declared > len(names):
+            raise EvaluationError(
+                f"scores have {len(names)} of {declared} declared categories, and {OTHER} stands for the rest: "
+                'score them all, or leave it out by other="exclude"'
+            )
+        columns = np.array([*(place[name] for name in view.categories.tolist()), -1])
+        return cls(view, other, columns[view.code], len(names))
+
+    def mean(self) -> np.ndarray:
+        """Return the posterior mean of the mass of every label: (item, column).
+
+        Raises
+        ------
+        EvaluationError
+            If a plausibility is NaN, or they do not sum to one.
+        """
+        cell = np.zeros(len(self.column))
+        for _, draws in self._draws():
+            cell += draws.sum(axis=0, dtype=float)
+        cell /= self.view.n_samples
+        self._refuse(np.isnan(cell), "plausibility of item {} is NaN: a draw failed; sample again")
+        dense = np.zeros((len(self.view.items), self.n_columns))
+        if self.other == "split":
+            last = self.view.start[1:][self.view.has_other] - 1
+            dense[self.view.has_other] = (cell[last] / self._members())[:, None]
+        named = self.column >= 0
+        dense[self._item()[named], self.column[named]] = cell[named]
+        total = dense.sum(axis=1)
+        wrong = np.abs(total - 1) > ROUNDING
+        self._refuse(wrong[self._item()], f"plausibilities of item {{}} do not sum to 1; {REMEDY}")
+        return dense / total[:, None]
+
+    def of_sets(self, weight: np.ndarray) -> np.ndarray:
+        """Return the mass of sets in every draw, summed over items: (set, sample).
+
+        Parameters
+        ----------
+        weight : ndarray, shape (set, item, column)
+            Weight of the labels, 0 for those that are not in the set.
+        """
+        named = self.column >= 0
+        of_cell = np.zeros((len(weight), len(self.column)))
+        of_cell[:, named] = weight[:, self._item()[named], self.column[named]]
+        if self.other == "split":
+            held = np.add.reduceat(of_cell, self.view.start[:-1], axis=1)
+            rest = (weight.sum(axis=2) - held)[:, self.view.has_other] / self._members()
+            of_cell[:, self.view.start[1:][self.view.has_other] - 1] = rest
+        of_cell = of_cell.astype(np.result_type(self.view.array.dtype, np.float32))
+        mass = np.empty((len(weight), self.view.n_samples))
+        for samples, draws in self._draws():
+            mass[:, samples] = (draws @ of_cell.T).T
+        return mass
+
+    def _draws(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield blocks of samples, (sample, cell), as they lie in memory or on disk.
+
+        With OTHER left out, the mass of the others sums to one.
+        """
+        n_cells, shape = len(self.column), self.view.array.shape[: len(self.view.sample_dims)]
+        *outer, draws = shape or (1,)
+        step = max(BLOCK_SIZE // n_cells, 1)
+        for number, chain in enumerate(np.ndindex(*outer)):
+            for first in range(0, draws, step):
+                last = min(first + step, draws)
+                part = self.view.array[(*chain, slice(first, last))] if shape else self.view.array
+                block = part.to_numpy().reshape(last - first, n_cells)
+                yield slice(number * draws + first, number * draws + last), self._kept(block)
+
+    def _kept(self, draws: np.ndarray) -> np.ndarray:
+        if self.other == "split" or not self.view.has_other.any():
+            return draws
+        kept = np.where(self.column < 0, 0, draws)
+        total = np.add.reduceat(kept, self.view.start[:-1], axis=1)
+        empty = (total <= 0).any(axis=0)
+        self._refuse(
+            empty[self._item()], f"item {{}} has no label but {OTHER} in a draw: leave the item out"
+        )
+        return kept / np.repeat(total, np.diff(self.view.start), axis=1)
+
+    def _refuse(self, wrong: np.ndarray, message: str) -> None:
+        """Raise if a cell is wrong, and name the item of the first."""
+        if wrong.any():
+            raise EvaluationError(message.format(self.view.items[self._item()[np.argmax(wrong)]]))
+
+    def _item(self) -> np.ndarray:
+        """Return the item of every cell."""
+        return np.repeat(np.arange(len(self.view.items)), np.diff(self.view.start))
+
+    def _members(self) -> np.ndarray:
+        """Return the number of members of each OTHER."""
+        return (self.n_columns - self.view.named_count())[self.view.has_other]

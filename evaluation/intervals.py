@@ -1,0 +1,186 @@
+"""How sure is a metric? Its draws over what the raters left open, over the sample of items, and over both; and their summary."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from arviz_stats.base.array import array_stats
+
+from .callables import ByDraw
+from .errors import EvaluationError
+from .membership import By, members_of
+from .metric import Metric, Response, Truth
+from .resampling import ItemWeights, Resampling, resampled_scores
+from .scoring import Scorer, fixed_seed
+from .top_labels import OtherAs
+
+__all__ = ["metric_draws", "metric_intervals", "summary_of_draws"]
+
+SOURCES = ("raters", "items", "both")
+MANY, FEW = (
+    1000,
+    200,
+)  # resamples of items: of sums over items, and of what is computed anew from all
+
+
+def metric_draws(
+    metric: Metric | ByDraw,
+    tree: xr.DataTree | xr.DataArray,
+    predictions: xr.DataArray,
+    *,
+    by: By | None = None,
+    items: ItemWeights = "bayesian",
+    resamples: int | None = None,
+    truth: Truth | None = None,
+    response: Response | None = None,
+    top: int = 1,
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+    progressbar: bool = True,
+    **arguments: Any,
+) -> xr.Dataset:
+    """Draw a metric with its two uncertainties, told apart and together, perhaps in subgroups.
+
+    Parameters
+    ----------
+    metric : Metric or callable
+        As in `uncertainty_adjusted`; a callable must take ``sample_weight``.
+    tree : DataTree or DataArray
+        Posterior with ``plausibility``, or a point estimate of it.
+    predictions : DataArray
+        As in `uncertainty_adjusted`.
+    by : mapping of label to group, or DataArray, optional
+        Subgroups whose members each draw has of its own: the group of the label of the draw, such as its risk; or groups (item),
+        perhaps with the dims of the draws or ``classifier``, such as the predicted label; or weights (..., item, group).
+    items : {"bayesian", "counts"}
+        Weights of the items: of the Bayesian bootstrap, or counts of items drawn with replacement.
+    resamples : int, optional
+        How many weights for the items alone; by default 1,000, or 200 if the metric is computed from all items at once.
+    truth, response, top, other, random_seed, progressbar, **arguments
+        As in `uncertainty_adjusted`.
+
+    Returns
+    -------
+    Dataset
+        ``raters`` and ``both`` (chain, draw[, classifier][, group]): draw by draw, the items as they are or weighted; ``items``
+        (resample[, classifier][, group]): by weights of the items, averaged over the same draws of the truth. NaN where
+        a group has no member. With `by`, ``share`` (chain, draw[, classifier], group), the share of the items in the group.
+
+    Raises
+    ------
+    EvaluationError
+        If predictions, groups and posterior do not match.
+
+    References
+    ----------
+    Rubin (1981), doi:10.1214/aos/1176345338.
+    """
+    scorer = Scorer.of(
+        metric, tree, predictions, arguments, truth=truth, response=response, top=top, other=other
+    )
+    scorer, members = members_of(scorer, by)
+    many = MANY if scorer.metric.over == "item" else FEW
+    how = Resampling(
+        items, many if resamples is None else resamples, fixed_seed(random_seed), progressbar
+    )
+    found = resampled_scores(scorer, members, how)
+    view, classifier = scorer.aligned.view, scorer.aligned.classifier
+    samples = view.sample_dims
+    dims = {"raters": samples, "both": samples, "items": ("resample",), "share": samples}
+    arrays = {}
+    for name, values in found._asdict().items():
+        unstacked = np.moveaxis(values, -1, 0) if name == "items" else view.unstack(values)
+        arrays[name] = ((*dims[name], "classifier", "group"), unstacked)
+    drawn = xr.Dataset(arrays, {**view.sample_coords(), "group": members.names})
+    drawn.attrs = {
+        "metric": scorer.metric.name,
+        "larger_is_better": int(scorer.metric.larger_is_better),
+        "items": len(view.items),
+    }
+    if by is None:
+        drawn = drawn.isel(group=0, drop=True).drop_vars("share")
+    if classifier is None:
+        return drawn.isel(classifier=0)
+    return drawn.assign_coords(classifier=classifier.to_numpy())
+
+
+def metric_intervals(
+    metric: Metric | ByDraw,
+    tree: xr.DataTree | xr.DataArray,
+    predictions: xr.DataArray,
+    *,
+    probability: float = 0.9,
+    **options: Any,
+) -> xr.Dataset:
+    """Return a metric with intervals for what the raters left open, for the sample of items, and for both.
+
+    Parameters
+    ----------
+    metric, tree, predictions
+        As in `metric_draws`.
+    probability : float
+        Of the intervals, between equal tails.
+    **options
+        As in `metric_draws`: ``by``, ``items``, ``truth``, ``random_seed`` and the others.
+
+    Returns
+    -------
+    Dataset
+        Over ``source`` ("raters", "items", "both") and, as the draws are, over classifier and group: ``mean``; ``sd``;
+        ``interval`` (bound: lower, upper); ``mcse`` and ``interval_mcse`` (bound), their Monte-Carlo standard errors;
+        ``undefined``, the share of draws without a value. With `by`, ``share`` and ``share_interval`` of the items in the group.
+
+    Raises
+    ------
+    EvaluationError
+        As in `metric_draws`.
+    """
+    drawn = metric_draws(metric, tree, predictions, **options)
+    return summary_of_draws(drawn, probability)
+
+
+def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
+    """Return mean, sd, interval and Monte-Carlo errors of draws, as of `metric_draws`, for every source."""
+    if not 0 < probability < 1:
+        raise EvaluationError(f"probability={probability}: expected a number between 0 and 1")
+    sources = [_summary(drawn[name], probability) for name in SOURCES]
+    result = xr.concat(sources, xr.DataArray(list(SOURCES), dims="source", name="source"))
+    if "share" in drawn:
+        share = _summary(drawn["share"], probability)
+        result["share"], result["share_interval"] = share["mean"], share["interval"]
+    attrs = {**drawn.attrs, "probability": probability}
+    return result.transpose("source", ..., "bound").assign_attrs(attrs)
+
+
+def _summary(draws: xr.DataArray, probability: float) -> xr.Dataset:
+    """Summarise over all dims but those of classifiers and groups."""
+    kept = [d for d in ("classifier", "other", "group") if d in draws.dims]
+    samples = [d for d in draws.dims if d not in kept]
+    shape = [draws.sizes[d] for d in kept]
+    values = draws.transpose(*kept, *samples).to_numpy()
+    chains = values.reshape(*shape, *([1, -1] if len(samples) < 2 else values.shape[len(kept) :]))
+    flat = values.reshape(*shape, -1)
+    tails = ((1 - probability) / 2, (1 + probability) / 2)
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)  # a group that never has a member
+        summary = {
+            "mean": (kept, np.nanmean(flat, axis=-1)),
+            "sd": (kept, np.nanstd(flat, axis=-1)),
+            "interval": (
+                (*kept, "bound"),
+                np.moveaxis(np.nanquantile(flat, tails, axis=-1), 0, -1),
+            ),
+            "mcse": (kept, array_stats.mcse(chains)),
+            "interval_mcse": (
+                (*kept, "bound"),
+                np.stack([_mcse_of_quantile(chains, p) for p in tails], axis=-1),
+            ),
+            "undefined": (kept, np.isnan(flat).mean(axis=-1)),
+        }
+    coords = {d: draws[d] for d in kept if d in draws.coords}
+    return xr.Dataset(summary, {**coords, "bound": ["lower", "upper"]})
+
+
+def _mcse_of_quantile(chains: np.ndarray, probability: float) -> np.ndarray:
+    return np.asarray(array_stats.mcse(chains, method="quantile", prob=probability))

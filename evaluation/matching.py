@@ -1,0 +1,66 @@
+"""Items of a posterior matched by id with those of another array."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .errors import EvaluationError
+
+__all__ = ["check_distinct", "match_items"]
+
+
+def match_items(items: np.ndarray, ids: np.ndarray, what: str = "prediction") -> np.ndarray:
+    """Return where each item of a posterior is among ids.
+
+    Parameters
+    ----------
+    items : ndarray, shape (item,)
+        Of the posterior.
+    ids : ndarray
+        Of an array that the caller passes, in any order.
+    what : str
+        What the array has for an item, for the message.
+
+    Raises
+    ------
+    EvaluationError
+        If an id is missing, unknown, duplicated or of another kind.
+    """
+    if ids.dtype.kind not in "iu":
+        ids = ids.astype(str)
+    if len(ids) and (ids.dtype.kind == "U") != (items.dtype.kind == "U"):
+        raise EvaluationError(
+            f"items of the posterior are {_kind(items)} ({items.tolist()[0]!r}), of the {what}s "
+            f"{_kind(ids)} ({ids.tolist()[0]!r}): convert one"
+        )
+    check_distinct(ids, "item", what)
+    place = {item: i for i, item in enumerate(ids.tolist())}
+    known = items.tolist()
+    missing = [item for item in known if item not in place]
+    if missing:
+        raise EvaluationError(
+            f"no {what} for {_some('item', missing)}; every item needs one, or fit those alone that have one: select(items=...)"
+        )
+    unknown = set(place).difference(known)
+    if unknown:
+        shown = [item for item in place if item in unknown]
+        raise EvaluationError(
+            f"{what}s name {_some('item', shown)}, not in the posterior; leave them out, or correct the spelling"
+        )
+    return np.array([place[item] for item in known])
+
+
+def _some(what: str, values: Sequence[object]) -> str:
+    more = f" and {len(values) - 1} more" if len(values) > 1 else ""
+    return f"{what} {values[0]!r}{more}"
+
+
+def _kind(values: np.ndarray) -> str:
+    return "text" if values.dtype.kind == "U" else "integers"
+
+
+def check_distinct(values: np.ndarray, dim: str, what: str = "prediction") -> None:
+    """Raise if a coordinate names something twice."""
+    unique, count = np.unique(values, return_counts=True)
+    if (count > 1).any():
+        raise EvaluationError(f"{what}s: {dim} {unique[count > 1].tolist()[0]!r} is duplicated")

@@ -1,0 +1,145 @@
+"""Who belongs to a subgroup, when that is uncertain too: each draw has its own members.
+
+An item counts in a group as far as the draw says that it is a member. Assigning it to its most probable group
+beforehand answers another question, with a truth that the metric then does not believe in.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+Image Analysis, arXiv:2307.02191, section 3, which calls metrics of hard-assigned groups ill-defined.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+from .mapping import group_by_code
+from .matching import match_items
+from .plausibility import Plausibility
+from .scoring import Scorer
+
+__all__ = ["By", "Drawn", "Members", "members_of"]
+
+By = Mapping[object, object] | xr.DataArray
+FORMS = "(item) or (chain, draw, item) of groups, or (..., item, group) of weights, and classifier"
+
+
+class Drawn(NamedTuple):
+    """Which part of the posterior is being scored, and the label of each draw there."""
+
+    items: slice
+    samples: slice
+    label: Callable[[], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Members:
+    """How much each item counts in each group.
+
+    Attributes
+    ----------
+    names : ndarray, shape (group,)
+        Names of the groups.
+    weights : callable
+        Of a `Drawn`: weights (classifier or 1, group, sample or 1, item).
+    """
+
+    names: np.ndarray
+    weights: Callable[[Drawn], np.ndarray]
+
+
+def members_of(scorer: Scorer, by: By | None) -> tuple[Scorer, Members]:
+    """Return who is in which group.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        What is scored.
+    by : mapping of label to group, or DataArray, or None
+        Group of the label that a draw has; groups of items, fixed or of every draw, perhaps of every classifier; or weights.
+        None: one group of all.
+
+    Returns
+    -------
+    scorer : Scorer
+        Which knows the labels of the mapping.
+    members : Members
+        The groups, in order of appearance or, of an array, ascending.
+    """
+    if by is None:
+        return scorer, Members(np.array(["all"]), lambda _: np.ones((1, 1, 1, 1)))
+    if isinstance(by, Mapping):
+        return _by_truth(scorer, by)
+    if not isinstance(by, xr.DataArray):
+        raise EvaluationError(
+            f"by={by!r}: expected {{label: group}}, or a DataArray {FORMS}; found {type(by).__name__}"
+        )
+    return scorer, _by_array(scorer, by)
+
+
+def _by_truth(scorer: Scorer, by: Mapping[object, object]) -> tuple[Scorer, Members]:
+    """Return the groups of the label of every draw, the one that is scored."""
+    view, group_of_code = group_by_code(
+        scorer.aligned.view, {str(label): group for label, group in by.items()}, scorer.labels.other
+    )
+    scorer = replace(
+        scorer,
+        aligned=replace(scorer.aligned, view=view),
+        labels=replace(scorer.labels, view=view),
+    )
+    names = np.array(list(dict.fromkeys(by.values())))
+
+    def weights(drawn: Drawn) -> np.ndarray:
+        group = group_of_code[drawn.label()]
+        return (group == np.arange(len(names))[:, None, None])[None]
+
+    return scorer, Members(names, weights)
+
+
+def _by_array(scorer: Scorer, by: xr.DataArray) -> Members:
+    """Return groups or weights that the caller computed."""
+    view = scorer.aligned.view
+    array = _ordered(view, by)
+    samples = slice(None) if array.shape[2] > 1 else slice(0, 1)
+
+    def part(drawn: Drawn) -> np.ndarray:
+        return array[:, :, drawn.samples if samples.stop is None else samples, drawn.items]
+
+    if "group" in by.dims:
+        names = by["group"].to_numpy() if "group" in by.coords else np.arange(by.sizes["group"])
+        return Members(names, part)
+    names = np.unique(array)
+    return Members(names, lambda drawn: part(drawn) == names[:, None, None])
+
+
+def _ordered(view: Plausibility, by: xr.DataArray) -> np.ndarray:
+    """Return the array as (classifier, group, sample, item), each but the items perhaps 1."""
+    known = {"classifier", "group", "item", *view.sample_dims}
+    drawn = [d for d in view.sample_dims if d in by.dims]
+    if (
+        "item" not in by.dims
+        or set(by.dims) - known
+        or len(drawn) not in (0, len(view.sample_dims))
+    ):
+        raise EvaluationError(f"by: expected dims {FORMS}; found {by.dims}")
+    if "item" not in by.coords:
+        raise EvaluationError("by: dim item has no coordinate to match items by")
+    by = by.isel(item=match_items(view.items, by["item"].to_numpy(), "group"))
+    for dim in drawn:
+        if by.sizes[dim] != view.array.sizes[dim]:
+            raise EvaluationError(
+                f"by has {by.sizes[dim]} values of {dim}, the posterior {view.array.sizes[dim]}"
+            )
+    for dim in ("classifier", "group"):
+        by = by if dim in by.dims else by.expand_dims(dim)
+    by = by.transpose("classifier", "group", *drawn, "item")
+    array = by.to_numpy().reshape(by.sizes["classifier"], by.sizes["group"], -1, len(view.items))
+    if array.dtype.kind in "fO" and np.any(array != array):
+        raise EvaluationError(
+            "by: a group or weight is NaN; leave the item out of all groups by weights of zero"
+        )
+    return array
