@@ -36,14 +36,18 @@ if TYPE_CHECKING:
     from .raters import confusion_intervals as confusion_intervals
     from .raters import rater_quality as rater_quality
     from .reliability import reliability_sweep as reliability_sweep
+    from .reweighting import ReweightingWarning as ReweightingWarning
+    from .reweighting import reweight as reweight
     from .risk import coarsen as coarsen
     from .risk import expected_value as expected_value
+    from .sensitivity import prior_sensitivity as prior_sensitivity
     from .true_category import truth_certainty as truth_certainty
     from .uncertainty import uncertainty_adjusted as uncertainty_adjusted
 
 __all__ = [
     "EvaluationError",
     "Metric",
+    "ReweightingWarning",
     "annotation_certainty",
     "annotator_agreement",
     "average_overlap",
@@ -65,12 +69,14 @@ __all__ = [
     "plots",
     "predictions_from_table",
     "preference_probability",
+    "prior_sensitivity",
     "quality_concordance",
     "rank_distribution",
     "rank_intervals",
     "rater_quality",
     "ratings_of",
     "reliability_sweep",
+    "reweight",
     "set_accuracy",
     "tied_groups",
     "top_k_accuracy",
@@ -84,6 +90,7 @@ __getattr__, __dir__ = lazy_exports(
     {
         "EvaluationError": ".errors",
         "Metric": ".metric",
+        "ReweightingWarning": ".reweighting",
         "annotation_certainty": ".certainty",
         "annotator_agreement": ".agreement",
         "average_overlap": ".overlaps",
@@ -105,12 +112,14 @@ __getattr__, __dir__ = lazy_exports(
         "plots": ".plots",
         "predictions_from_table": ".predictions",
         "preference_probability": ".ranks",
+        "prior_sensitivity": ".sensitivity",
         "quality_concordance": ".quality_errors",
         "rank_distribution": ".ranks",
         "rank_intervals": ".ranks",
         "rater_quality": ".raters",
         "ratings_of": ".concordance",
         "reliability_sweep": ".reliability",
+        "reweight": ".reweighting",
         "set_accuracy": ".accuracies",
         "tied_groups": ".ranks",
         "top_k_accuracy": ".accuracies",

@@ -32,10 +32,10 @@ def draw_counted_labels(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
         rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
         for draw in range(plan.draws):
             gamma = _log_gamma(rng, concentration)
-            p = np.exp(gamma - np.logaddexp.reduce(gamma, axis=1, keepdims=True))
-            draws[chain, draw] = p
-            log_p[chain, draw] = xlogy(counts, p).sum(axis=1)
-            log_prior[chain, draw] = _dirichlet_log_density(p, alpha)
+            log_share = gamma - np.logaddexp.reduce(gamma, axis=1, keepdims=True)
+            draws[chain, draw] = np.exp(log_share)
+            log_p[chain, draw] = (counts * log_share).sum(axis=1)
+            log_prior[chain, draw] = _density_of_logs(log_share, alpha)
     sample = ("chain", "draw")
     groups = {"posterior": as_dataset(model, {"plausibility": draws}, sample)}
     if plan.densities:
@@ -108,6 +108,11 @@ def _log_prior(
 
 def _dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Return the log density of the Dirichlet law along the last axis."""
-    p = np.maximum(p, np.finfo(p.dtype).tiny)  # a probability that storage has rounded to zero
+    # a probability that storage has rounded to zero
+    return _density_of_logs(np.log(np.maximum(p, np.finfo(p.dtype).tiny)), alpha)
+
+
+def _density_of_logs(log_p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return the log density of the Dirichlet law from logs, of which none is too small."""
     normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
-    return xlogy(alpha - 1, p).sum(axis=-1) + normaliser
+    return ((alpha - 1) * log_p).sum(axis=-1) + normaliser
