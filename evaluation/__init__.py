@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .accuracies import set_accuracy as set_accuracy
     from .accuracies import top_k_accuracy as top_k_accuracy
     from .agreement import annotator_agreement as annotator_agreement
+    from .agreement import certainty_and_agreement as certainty_and_agreement
     from .bounds import bayesian_cramer_rao_bound as bayesian_cramer_rao_bound
     from .certainty import annotation_certainty as annotation_certainty
     from .certainty import plausible_labels as plausible_labels
@@ -52,6 +53,7 @@ __all__ = [
     "annotator_agreement",
     "average_overlap",
     "bayesian_cramer_rao_bound",
+    "certainty_and_agreement",
     "coarsen",
     "compare",
     "conformal_sets",
@@ -95,6 +97,7 @@ __getattr__, __dir__ = lazy_exports(
         "annotator_agreement": ".agreement",
         "average_overlap": ".overlaps",
         "bayesian_cramer_rao_bound": ".bounds",
+        "certainty_and_agreement": ".agreement",
         "coarsen": ".risk",
         "compare": ".comparison",
         "conformal_sets": ".conformal",

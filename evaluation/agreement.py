@@ -1,4 +1,4 @@
-"""Do the raters of an item agree? Each one's differential against the others' aggregate.
+"""Do the raters of an item agree, and is the posterior as certain as they agree? Each one's answer against the others'.
 
 References
 ----------
@@ -6,82 +6,215 @@ Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertai
 Image Analysis, arXiv:2307.02191, eq. 3-5 (inverse rank normalisation, IRN) and appendix E.
 """
 
+from dataclasses import dataclass
 from math import lcm
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import xarray as xr
+from scipy.stats import pearsonr, spearmanr
 
+from .certainty import annotation_certainty
 from .errors import EvaluationError
+from .matching import match_items
+from .plausibility import Plausibility
+from .top_labels import OtherAs
 
-__all__ = ["annotator_agreement"]
+__all__ = ["annotator_agreement", "certainty_and_agreement"]
+
+TieWeight = Literal["split", "full"]
 
 
-class Rankings(Protocol):
-    """Partial rankings as flat arrays; `raterzoo.models.PartialRankings` is one."""
+class Annotations(Protocol):
+    """Annotations of items over categories, as flat arrays."""
 
-    items: np.ndarray
-    categories: np.ndarray
-    annotation_item: np.ndarray
-    annotation_start: np.ndarray
-    block_start: np.ndarray
-    category_code: np.ndarray
+    @property
+    def items(self) -> np.ndarray: ...
+    @property
+    def categories(self) -> np.ndarray: ...
+    @property
+    def annotation_item(self) -> np.ndarray: ...
+
+
+@runtime_checkable
+class Rankings(Annotations, Protocol):
+    """Partial rankings; `raterzoo.models.PartialRankings` is one."""
+
+    @property
+    def annotation_start(self) -> np.ndarray: ...
+    @property
+    def block_start(self) -> np.ndarray: ...
+    @property
+    def category_code(self) -> np.ndarray: ...
+
+
+@runtime_checkable
+class Labels(Annotations, Protocol):
+    """Labels, sorted by item and rater; `raterzoo.models.Labels` is one."""
+
+    @property
+    def annotation_rater(self) -> np.ndarray: ...
+    @property
+    def label_code(self) -> np.ndarray: ...
+    @property
+    def count(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What the raters of an item said, in whole numbers.
+
+    `item` and `times` (answer): whose it is and how many raters gave it. `answer`, `category`, `weight` and `own` (entry): the
+    labels of an answer with their weights, and which of them have to lead for the rater to agree.
+    """
+
+    item: np.ndarray
+    times: np.ndarray
+    answer: np.ndarray
+    category: np.ndarray
+    weight: np.ndarray
+    own: np.ndarray
 
 
 def annotator_agreement(
-    rankings: Rankings, tie_weight: Literal["split", "full"] = "split"
+    annotations: Rankings | Labels, tie_weight: TieWeight = "split"
 ) -> xr.DataArray:
-    """Return the share of raters whose ranking contains the top-1 label of all the others.
+    """Return the share of raters who agree with the top-1 label of all the others.
 
-    The label is that of the inverse rank normalisation of the other raters' rankings; where several
-    lead, any of them counts. Their comparison is exact, in integers.
+    Of rankings, that label is the top of the inverse rank normalisation of the others, and a ranking agrees that contains it. Of
+    labels, it is the most frequent among the others, and a rater agrees whose own most frequent label it is. Where several lead,
+    any of them counts. Their comparison is exact, in integers.
 
     Parameters
     ----------
-    rankings : PartialRankings
-        Annotations: ``items``, ``categories``, ``annotation_item``, ``annotation_start``,
-        ``block_start``, ``category_code``.
+    annotations : PartialRankings or Labels
+        The annotations. Each answer of an anonymous count is a rater's.
     tie_weight : {"split", "full"}
-        Whether a tied block at place i shares the weight 1/i, or each label has it.
+        Of rankings: whether a tied block at place i shares the weight 1/i, or each label has it.
 
     Returns
     -------
     DataArray, shape (item,)
-        Agreement in [0, 1]; NaN for an item with one rater.
+        Agreement in [0, 1]; NaN for an item with less than two raters.
+
+    Raises
+    ------
+    EvaluationError
+        If `tie_weight` is unknown, or `annotations` are neither.
 
     References
     ----------
     Stutz et al. (2025), eq. 3 and appendix E.
     """
-    if tie_weight not in ("split", "full"):
-        raise EvaluationError(f'tie_weight={tie_weight!r}: expected "split" or "full"')
-    annotation, weight = _entries(rankings, tie_weight)
-    item = np.asarray(rankings.annotation_item)
-    n_items, n_categories = len(rankings.items), len(rankings.categories)
-    key = item[annotation].astype(np.int64) * n_categories + rankings.category_code
+    answers = _answers_of(annotations, tie_weight)
+    share = _share_agreeing(answers, len(annotations.items), len(annotations.categories))
+    return xr.DataArray(share, {"item": annotations.items}, ("item",), name="annotator_agreement")
+
+
+def certainty_and_agreement(
+    tree: xr.DataTree | xr.DataArray,
+    annotations: Rankings | Labels,
+    *,
+    at_least: int = 3,
+    tie_weight: TieWeight = "split",
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Return how certain the top-1 label of each item is beside how far its raters agree, and their correlation.
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior, as `annotation_certainty` reads it.
+    annotations : PartialRankings or Labels
+        What the posterior was drawn from.
+    at_least : int, default 3
+        Fewest raters of an item that enters the correlations: two agree both or neither.
+    tie_weight : {"split", "full"}
+        Of rankings, as in `annotator_agreement`.
+    other, random_seed : optional
+        As in `annotation_certainty`.
+
+    Returns
+    -------
+    Dataset
+        ``certainty``, ``agreement`` and ``raters``, their number (item), in the order of the posterior; ``pearson`` and
+        ``spearman`` (), NaN where either is the same for all items or there are less than two. The attributes ``at_least`` and
+        ``items`` say which and how many items they are over.
+
+    Raises
+    ------
+    EvaluationError
+        If the items differ, or an argument is wrong.
+
+    References
+    ----------
+    Stutz et al. (2025), appendix E, figures E.14-E.18.
+    """
+    if isinstance(at_least, bool) or not isinstance(at_least, int) or at_least < 2:
+        raise EvaluationError(
+            f"at_least={at_least!r} must be a whole number from 2: one rater agrees with nobody"
+        )
+    place = match_items(Plausibility.of(tree).items, np.asarray(annotations.items), "annotation")
+    answers = _answers_of(annotations, tie_weight)
+    raters = np.bincount(answers.item, answers.times, len(annotations.items)).astype(int)[place]
+    agreement = annotator_agreement(annotations, tie_weight).to_numpy()[place]
+    certainty = annotation_certainty(tree, other=other, random_seed=random_seed)
+    enters = raters >= at_least
+    x, y = certainty.to_numpy()[enters], agreement[enters]
+    vary = len(x) > 1 and np.ptp(x) > 0 and np.ptp(y) > 0
+    result = certainty.to_dataset(name="certainty").assign(
+        agreement=("item", agreement),
+        raters=("item", raters),
+        pearson=pearsonr(x, y)[0] if vary else np.nan,
+        spearman=spearmanr(x, y)[0] if vary else np.nan,
+    )
+    return result.assign_attrs(at_least=at_least, items=int(enters.sum()))
+
+
+def _share_agreeing(answers: _Answers, n_items: int, n_categories: int) -> np.ndarray:
+    """Return the share of raters of every item who agree with the others, NaN where there are none."""
+    item, answer, weight = answers.item, answers.answer, answers.weight
+    raters = np.bincount(item, answers.times, n_items)
+    share = np.full(n_items, np.nan)
+    if not len(item):
+        return share
+    key = item[answer].astype(np.int64) * n_categories + answers.category
     keys, cell = np.unique(key, return_inverse=True)
     total = np.zeros(len(keys), weight.dtype)
-    np.add.at(total, cell, weight)
-    # every annotation meets every cell of its item
+    np.add.at(total, cell, weight * answers.times[answer])
+    # every answer meets every cell of its item
     cell_start = np.searchsorted(keys, np.arange(n_items + 1) * n_categories)
     count = np.diff(cell_start)[item]
     start = np.r_[0, np.cumsum(count)]
     pair_cell = np.arange(start[-1]) + np.repeat(cell_start[item] - start[:-1], count)
     others = total[pair_cell]
-    own = start[annotation] + cell - cell_start[item[annotation]]
+    own = start[answer] + cell - cell_start[item[answer]]
     others[own] -= weight
     leads = others == np.repeat(np.maximum.reduceat(others, start[:-1]), count)
-    ranked = np.zeros(len(others), bool)
-    ranked[own] = True
-    agrees = np.logical_or.reduceat(leads & ranked, start[:-1])
-    raters = np.bincount(item, minlength=n_items)
-    share = np.bincount(item, agrees, minlength=n_items) / raters
-    share[raters == 1] = np.nan
-    return xr.DataArray(share, {"item": rankings.items}, ("item",), name="annotator_agreement")
+    said = np.zeros(len(others), bool)
+    said[own[answers.own]] = True
+    agrees = np.logical_or.reduceat(leads & said, start[:-1])
+    agreeing = np.bincount(item, agrees * answers.times, n_items)
+    np.divide(agreeing, raters, out=share, where=raters > 1)
+    return share
 
 
-def _entries(rankings: Rankings, tie_weight: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the annotation and the weight of every entry, over one common denominator."""
+def _answers_of(annotations: Rankings | Labels, tie_weight: str) -> _Answers:
+    """Read the answers of rankings or labels."""
+    if tie_weight not in ("split", "full"):
+        raise EvaluationError(f'tie_weight={tie_weight!r}: expected "split" or "full"')
+    if isinstance(annotations, Labels):
+        return _given_labels(annotations)
+    if isinstance(annotations, Rankings):
+        return _given_rankings(annotations, tie_weight)
+    raise EvaluationError(
+        f"a {type(annotations).__name__} is neither rankings nor labels; pass the PartialRankings or Labels of the raters"
+    )
+
+
+def _given_rankings(rankings: Rankings, tie_weight: str) -> _Answers:
+    """Return rankings with the inverse ranks of their labels, over one common denominator."""
     size = np.diff(rankings.block_start)
     blocks = np.diff(rankings.annotation_start)
     place = np.arange(len(size)) - np.repeat(rankings.annotation_start[:-1], blocks) + 1
@@ -91,4 +224,32 @@ def _entries(rankings: Rankings, tie_weight: str) -> tuple[np.ndarray, np.ndarra
     # Python's integers where 64 bits are too few
     weight = np.array([denominator // d for d in inverse.tolist()], np.int64 if fits else object)
     annotation = np.repeat(np.repeat(np.arange(len(blocks)), blocks), size)
-    return annotation, np.repeat(weight, size)
+    return _Answers(
+        item=np.asarray(rankings.annotation_item),
+        times=np.ones(len(blocks), np.int64),
+        answer=annotation,
+        category=np.asarray(rankings.category_code),
+        weight=np.repeat(weight, size),
+        own=np.ones(len(annotation), bool),
+    )
+
+
+def _given_labels(labels: Labels) -> _Answers:
+    """Return the labels of each rater, those that the same rater gave together; or of anonymous counts each alone."""
+    item, rater, count = (
+        np.asarray(a) for a in (labels.annotation_item, labels.annotation_rater, labels.count)
+    )
+    opens = (rater < 0) | (np.diff(item, prepend=-1) != 0) | (np.diff(rater, prepend=-1) != 0)
+    answer = np.cumsum(opens) - 1
+    alone = rater < 0
+    weight = np.where(alone, 1, count).astype(np.int64)
+    most = np.zeros(int(opens.sum()), np.int64)
+    np.maximum.at(most, answer, weight)
+    return _Answers(
+        item=item[opens],
+        times=np.where(alone, count, 1)[opens].astype(np.int64),
+        answer=answer,
+        category=np.asarray(labels.label_code),
+        weight=weight,
+        own=weight == most[answer],
+    )
