@@ -15,7 +15,7 @@ from .resampling import ItemWeights, Resampling, resampled_scores
 from .scoring import Scorer, fixed_seed
 from .top_labels import OtherAs
 
-__all__ = ["metric_draws", "metric_intervals", "summary_of_draws"]
+__all__ = ["metric_draws", "metric_intervals", "summarised", "summary_of_draws"]
 
 SOURCES = ("raters", "items", "both")
 MANY, FEW = (
@@ -144,17 +144,17 @@ def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
     """Return mean, sd, interval and Monte-Carlo errors of draws, as of `metric_draws`, for every source."""
     if not 0 < probability < 1:
         raise EvaluationError(f"probability={probability}: expected a number between 0 and 1")
-    sources = [_summary(drawn[name], probability) for name in SOURCES]
+    sources = [summarised(drawn[name], probability) for name in SOURCES]
     result = xr.concat(sources, xr.DataArray(list(SOURCES), dims="source", name="source"))
     if "share" in drawn:
-        share = _summary(drawn["share"], probability)
+        share = summarised(drawn["share"], probability)
         result["share"], result["share_interval"] = share["mean"], share["interval"]
     attrs = {**drawn.attrs, "probability": probability}
     return result.transpose("source", ..., "bound").assign_attrs(attrs)
 
 
-def _summary(draws: xr.DataArray, probability: float) -> xr.Dataset:
-    """Summarise over all dims but those of classifiers and groups."""
+def summarised(draws: xr.DataArray, probability: float) -> xr.Dataset:
+    """Return mean, sd, interval and Monte-Carlo errors over all dims but those of classifiers and groups."""
     kept = [d for d in ("classifier", "other", "group") if d in draws.dims]
     samples = [d for d in draws.dims if d not in kept]
     shape = [draws.sizes[d] for d in kept]

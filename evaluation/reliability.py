@@ -13,6 +13,7 @@ import xarray as xr
 
 from .callables import ByDraw
 from .errors import EvaluationError
+from .intervals import summarised
 from .metric import Metric
 from .top_labels import OtherAs
 from .uncertainty import uncertainty_adjusted
@@ -52,8 +53,9 @@ def reliability_sweep(
     Returns
     -------
     Dataset
-        Over ``reliability``: ``mean``, ``sd``, ``interval`` (bound: lower, upper); with classifiers
-        also ``probability_best``, the share of draws in which each scores highest, ties shared.
+        Over ``reliability``: ``mean``, ``sd``, ``interval`` (bound: lower, upper) and ``mcse``, the
+        Monte-Carlo standard error of the mean; with classifiers also ``probability_best``, the share
+        of draws in which each is best, ties shared. `compare` takes several trees, too.
 
     References
     ----------
@@ -81,15 +83,11 @@ def reliability_sweep(
 
 def _summary(values: xr.DataArray, probability: float) -> xr.Dataset:
     samples = [dim for dim in values.dims if dim != "classifier"]
-    tail = (1 - probability) / 2
-    interval = values.quantile([tail, 1 - tail], samples).rename(quantile="bound")
-    summary = {
-        "mean": values.mean(samples),
-        "sd": values.std(samples),
-        "interval": interval.assign_coords(bound=["lower", "upper"]),
-    }
+    dataset = summarised(values, probability)[["mean", "sd", "interval", "mcse"]]
     if "classifier" in values.dims:
-        best = (values == values.max("classifier")).astype(float)
-        summary["probability_best"] = (best / best.sum("classifier")).mean(samples)
-    dataset = xr.Dataset(summary).transpose(..., "bound")
-    return dataset.assign_attrs(metric=str(values.name), probability=probability)
+        score = values if values.attrs.get("larger_is_better", 1) else -values
+        best = (score == score.max("classifier")).astype(float)
+        dataset["probability_best"] = (best / best.sum("classifier")).mean(samples)
+    return dataset.transpose(..., "bound").assign_attrs(
+        metric=str(values.name), probability=probability
+    )

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from .alignment import Aligned
 from .callables import ByDraw
 from .errors import EvaluationError
 from .metric import Metric, Response, Truth
@@ -93,7 +92,7 @@ def uncertainty_adjusted(
         values = _over_items(scorer, random_seed, progressbar)
     else:
         values = _by_item(scorer, reduce, random_seed)
-    return _named(values, scorer.aligned, scorer.metric.name, reduce)
+    return _named(values, scorer, reduce)
 
 
 def _by_item(
@@ -129,16 +128,20 @@ def _over_items(
     return np.concatenate(blocks, axis=1)
 
 
-def _named(values: np.ndarray, aligned: Aligned, name: str, reduce: str | None) -> xr.DataArray:
+def _named(values: np.ndarray, scorer: Scorer, reduce: str | None) -> xr.DataArray:
     """Give values (classifier[, item], sample) the dims of the posterior."""
-    view, classifier = aligned.view, aligned.classifier
+    view, classifier = scorer.aligned.view, scorer.aligned.classifier
     kept = () if reduce else ("item",)
     coords = dict(view.sample_coords())
     if kept:
         coords["item"] = xr.DataArray(view.items, dims="item")
     result = xr.DataArray(
-        view.unstack(values), coords, (*view.sample_dims, "classifier", *kept), name=name
+        view.unstack(values),
+        coords,
+        (*view.sample_dims, "classifier", *kept),
+        name=scorer.metric.name,
     )
+    result.attrs["larger_is_better"] = int(scorer.metric.larger_is_better)
     if classifier is None:
         return result.isel(classifier=0)
     return result.assign_coords(classifier=classifier.to_numpy())
