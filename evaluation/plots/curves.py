@@ -1,20 +1,26 @@
 """Curves: certainty over the items, and a metric over the trust in the raters."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter, ScalarFormatter
 
-from .style import COLOURS, INK, new_axes, plain, tidy
+from .canvas import Backend, canvas, legend, look_of
+from .checks import some_items
+from .panel import Panel
+from .style import COLOURS, INK
 
-__all__ = ["reliability_sweep", "sorted_certainty"]
+__all__ = ["draw_certainty", "names_of", "reliability_sweep", "sorted_certainty"]
 
 
 def sorted_certainty(
-    certainty: xr.DataArray | Mapping[str, xr.DataArray], *, ax: Axes | None = None
-) -> Axes:
+    certainty: xr.DataArray | Mapping[str, xr.DataArray],
+    *,
+    ax: Axes | None = None,
+    backend: Backend | None = None,
+) -> Any:
     """Draw the certainty of every item, the least certain first.
 
     Parameters
@@ -23,29 +29,53 @@ def sorted_certainty(
         Annotation certainties; the keys of a mapping become the legend.
     ax : matplotlib.axes.Axes, optional
         Where to draw.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
         One step curve for each certainty over the share of items.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no item.
 
     References
     ----------
     Stutz et al. (2025), figure 7.
     """
     curves = certainty if isinstance(certainty, Mapping) else {"": certainty}
-    ax = tidy(new_axes(ax, (6, 3.6)))
-    for (name, values), colour in zip(curves.items(), COLOURS * len(curves), strict=False):
-        height = np.sort(values.to_numpy())
+    picture = canvas((6, 3.6), ax=ax, backend=backend)
+    draw_certainty(picture.panels[0], curves)
+    return picture.only
+
+
+def draw_certainty(panel: Panel, curves: Mapping[str, xr.DataArray]) -> None:
+    """Draw sorted certainties on a panel."""
+    some_items(curves, "certainty")
+    for place, (name, values) in enumerate(curves.items()):
+        colour, dash, _ = look_of(place, COLOURS)
+        order = np.argsort(values.to_numpy(), kind="stable")
+        height = values.to_numpy()[order]
+        items = np.array(names_of(values, "item"))[order]
+        hover = [f"{i}\ncertainty {h:.3f}" for i, h in zip(items, height, strict=True)]
         edges = np.linspace(0, 1, len(height) + 1)
-        ax.stairs(
-            height, edges, baseline=None, color=colour, linewidth=2, label=plain(name) or None
-        )
-    ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="share of items", ylabel="annotation certainty")
-    ax.xaxis.set_major_formatter(PercentFormatter(1))
+        panel.stairs(height, edges, colour=colour, dash=dash, label=name or None, hover=hover)
+    panel.limits("x", 0, 1)
+    panel.limits("y", 0, 1.02)
+    panel.labels("share of items", "annotation certainty")
+    panel.percent("x")
     if len(curves) > 1 or next(iter(curves)):
-        ax.legend(frameon=False, loc="lower right")
-    return ax
+        legend(panel, place="lower right")
+
+
+def names_of(array: xr.DataArray | xr.Dataset, dim: str) -> list[str]:
+    """Return the names along a dim, or numbers from one."""
+    if dim in array.coords:
+        return [str(name) for name in array[dim].to_numpy().tolist()]
+    return [f"{dim} {k + 1}" for k in range(array.sizes[dim])]
 
 
 def reliability_sweep(
@@ -54,7 +84,8 @@ def reliability_sweep(
     point: Mapping[str, float] | None = None,
     metric: str = "uncertainty-adjusted metric",
     ax: Axes | None = None,
-) -> Axes:
+    backend: Backend | None = None,
+) -> Any:
     """Draw a metric over the reliability of the raters, with its posterior bands.
 
     Parameters
@@ -67,41 +98,84 @@ def reliability_sweep(
         Label of the vertical axis.
     ax : matplotlib.axes.Axes, optional
         Where to draw.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
         One line with its band for each classifier.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no reliability or no classifier.
 
     References
     ----------
     Stutz et al. (2025), figure 6.
     """
-    ax = tidy(new_axes(ax, (6, 3.6)))
-    names = sweep["classifier"].to_numpy().tolist() if "classifier" in sweep.dims else [""]
+    some_items({"": sweep["mean"]}, "sweep")
     reliability = sweep["reliability"].to_numpy().astype(float)
-    for name, colour in zip(names, COLOURS * len(names), strict=False):
+    several = len(reliability) > 1
+    picture = canvas((6, 3.6), ax=ax, backend=backend, log_x=several)
+    (panel,) = picture.panels
+    names = sweep["classifier"].to_numpy().tolist() if "classifier" in sweep.dims else [""]
+    for place, name in enumerate(names):
+        colour, dash, mark = look_of(place, COLOURS)
         own = sweep.sel(classifier=name) if name else sweep
-        lower, upper = own["interval"].transpose("bound", "reliability").to_numpy()
-        ax.fill_between(reliability, lower, upper, color=colour, alpha=0.18, linewidth=0)
-        label = plain(name) or None
-        ax.plot(reliability, own["mean"], color=colour, marker="o", markersize=4, label=label)
+        ends = own["interval"].transpose("bound", "reliability").to_numpy()
+        draw_band(
+            panel,
+            reliability,
+            own["mean"].to_numpy(),
+            ends,
+            name=str(name),
+            look=(colour, dash, mark),
+        )
         if point and name in point:
-            ax.plot(
-                1.02,
-                point[name],
-                "x",
-                color=colour,
-                transform=ax.get_yaxis_transform(),
-                clip_on=False,
-            )
-    if len(reliability) > 1:
-        ax.set_xscale("log")
-        ax.set_xticks(reliability)
-        ax.xaxis.set_major_formatter(ScalarFormatter())
-        ax.minorticks_off()
-    ax.set(xlabel="reliability of the raters", ylabel=plain(metric))
-    ax.tick_params(colors=INK)
-    if names != [""]:
-        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.05, 1.0))
-    return ax
+            mark_at_end(panel, reliability, point[name], colour, str(name))
+    if point:
+        panel.points([np.nan], [np.nan], colour=INK, mark="x", label="against a point estimate")
+    if several:
+        panel.logarithmic(reliability)
+    panel.labels("reliability of the raters", metric)
+    if names != [""] or point:
+        legend(panel, "right")
+    return picture.only
+
+
+def draw_band(
+    panel: Panel,
+    at: np.ndarray,
+    mean: np.ndarray,
+    ends: np.ndarray,
+    *,
+    name: str,
+    look: tuple[str, int, str],
+    show: bool = True,
+) -> None:
+    """Draw a mean with its interval over the reliability."""
+    colour, dash, mark = look
+    panel.band(at, *ends, colour=colour)
+    hover = [
+        f"{name}\nreliability {r:g}\n{m:.3f} ({low:.3f} to {high:.3f})".strip()
+        for r, m, low, high in zip(at, mean, *ends, strict=True)
+    ]
+    label = name if name and show else None
+    if panel.backend == "matplotlib":
+        panel.line(at, mean, colour=colour, dash=dash, label=label, marker=mark, markersize=4)
+    else:
+        panel.line(at, mean, colour=colour, dash=dash, label=label)
+        panel.points(at, mean, colour=colour, mark=mark, area=24, hover=hover)
+
+
+def mark_at_end(panel: Panel, at: np.ndarray, height: float, colour: str, name: str) -> None:
+    """Mark a height at the right end, beyond the data."""
+    if panel.backend == "matplotlib":
+        beyond = {"transform": panel.target.get_yaxis_transform(), "clip_on": False}
+        panel.target.plot(1.02, height, "x", color=colour, **beyond)
+        return
+    end = at.max() * (at.max() / at.min()) ** 0.04 if len(at) > 1 else at[0] * 1.04
+    hover = [f"{name}\nagainst the point estimate {height:.3f}".strip()]
+    panel.points([end], [height], colour=colour, mark="x", area=36, hover=hover)

@@ -1,16 +1,27 @@
-"""How many items are how certain."""
+"""How many items are how certain, and how far their raters agree."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
-from .style import COLOURS, new_axes, tidy
+from .canvas import Backend, canvas
+from .checks import some_items
+from .panel import Panel
+from .style import COLOURS
 
-__all__ = ["certainty_histogram"]
+__all__ = ["agreement_histogram", "certainty_histogram"]
 
 
-def certainty_histogram(certainty: xr.DataArray, *, bins: int = 20, ax: Axes | None = None) -> Axes:
+def certainty_histogram(
+    certainty: xr.DataArray,
+    *,
+    bins: int = 20,
+    ax: Axes | None = None,
+    backend: Backend | None = None,
+) -> Any:
     """Draw the share of items by their certainty.
 
     Parameters
@@ -21,21 +32,85 @@ def certainty_histogram(certainty: xr.DataArray, *, bins: int = 20, ax: Axes | N
         Bars between zero and one.
     ax : matplotlib.axes.Axes, optional
         Where to draw.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
         Bars whose heights sum to one; a dashed line at the mean.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no item.
 
     References
     ----------
     Stutz et al. (2025), figure A.9, arXiv:2307.02191.
     """
-    ax = tidy(new_axes(ax, (6, 3.6)))
-    values = certainty.to_numpy()
-    share, edges = np.histogram(values, np.linspace(0, 1, bins + 1))
-    ax.stairs(share / len(values), edges, fill=True, color=COLOURS[0], alpha=0.75)
-    ax.axvline(float(values.mean()), color=COLOURS[1], linestyle="--", linewidth=1.2)
-    ax.set(xlim=(0, 1), xlabel="certainty", ylabel="share of items")
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
-    return ax
+    picture = canvas((6, 3.6), ax=ax, backend=backend)
+    _bars(picture.panels[0], certainty, bins, "certainty")
+    return picture.only
+
+
+def agreement_histogram(
+    agreement: xr.DataArray | xr.Dataset,
+    *,
+    bins: int = 20,
+    ax: Axes | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw the share of items by how far their raters agree.
+
+    Parameters
+    ----------
+    agreement : DataArray, dims (item,), or Dataset
+        As of `evaluation.annotator_agreement` or `evaluation.certainty_and_agreement`. Items with one rater have none, and are
+        counted in the label of the axis.
+    bins : int, default 20
+        Bars between zero and one.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        Bars whose heights sum to one; a dashed line at the mean.
+
+    Raises
+    ------
+    EvaluationError
+        If no item has an agreement.
+
+    References
+    ----------
+    Stutz et al. (2025), appendix E, figures E.14-E.18.
+    """
+    values = agreement["agreement"] if isinstance(agreement, xr.Dataset) else agreement
+    known = values[values.notnull().to_numpy()]
+    without = values.size - known.size
+    picture = canvas((6, 3.6), ax=ax, backend=backend)
+    of = f" ({without:,} items with one rater left out)" if without else ""
+    _bars(picture.panels[0], known, bins, f"agreement of the raters{of}")
+    return picture.only
+
+
+def _bars(panel: Panel, array: xr.DataArray, bins: int, name: str) -> None:
+    some_items({"": array}, name.split()[0])
+    values = array.to_numpy()
+    count, edges = np.histogram(values, np.linspace(0, 1, bins + 1))
+    share = count / len(values)
+    panel.stairs(share, edges, colour=COLOURS[0], fill=True, hover=_read(count, edges))
+    panel.rule(float(values.mean()), axis="x", colour=COLOURS[1])
+    panel.limits("x", 0, 1)
+    panel.labels(name, "share of items")
+    panel.limits("y", 0, 1.06 * share.max())
+    panel.percent("y", 0.0, float(share.max()))
+
+
+def _read(count: np.ndarray, edges: np.ndarray) -> Sequence[str]:
+    pairs = zip(count, edges[:-1], edges[1:], strict=True)
+    return [f"{low:.2f} to {high:.2f}\n{n:,} items" for n, low, high in pairs]

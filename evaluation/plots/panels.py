@@ -1,16 +1,21 @@
 """Panels of risk: how sure the risk of the top label is, and where the expected risk lies."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
-from matplotlib.figure import Figure
 
-from .curves import sorted_certainty
-from .style import COLOURS, tidy
+from .canvas import Backend, canvas
+from .checks import some_items
+from .curves import draw_certainty, names_of
+from .style import COLOURS
 
 __all__ = ["risk"]
 
+FEW = 20  # items that are marked one by one
 
-def risk(certainty: xr.DataArray, expected: xr.DataArray) -> Figure:
+
+def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend | None = None) -> Any:
     """Draw the certainty of each item's risk, and the mean and range of its expected risk.
 
     Parameters
@@ -19,39 +24,42 @@ def risk(certainty: xr.DataArray, expected: xr.DataArray) -> Figure:
         Certainty of the risk group of the top-1 label: ``annotation_certainty(tree, groups=...)``.
     expected : DataArray, dims (chain, draw, item)
         Expected risk of every draw: ``expected_value(tree, ...)``.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
-    matplotlib.figure.Figure
+    matplotlib.figure.Figure, or the figure of plotly or bokeh
         Left the sorted certainties; right, by mean, the mean of the expected risk within its smallest and largest draw.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no item.
 
     References
     ----------
     Stutz et al. (2025), figure 8.
     """
-    figure = Figure(figsize=(9, 3.4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    sorted_certainty(certainty, ax=left)
-    left.set_ylabel("certainty of the risk")
+    some_items({"": expected}, "expected")
+    picture = canvas((9, 3.4), (1, 2), backend=backend)
+    left, right = picture.panels
+    draw_certainty(left, {"": certainty})
+    left.labels("share of items", "certainty of the risk")
     draws = expected.transpose(..., "item").to_numpy().reshape(-1, expected.sizes["item"])
     order = np.argsort(draws.mean(axis=0), kind="stable")
     share = (np.arange(len(order)) + 0.5) / len(order)
-    right.vlines(
-        share,
-        draws.min(axis=0)[order],
-        draws.max(axis=0)[order],
-        color=COLOURS[5],
-        alpha=0.5,
-        linewidth=1,
-    )
-    right.plot(
-        share,
-        draws.mean(axis=0)[order],
-        color=COLOURS[0],
-        linewidth=2,
-        marker="o" if len(order) < 20 else "",
-    )
-    tidy(right).set(
-        xlabel="share of items", ylabel="expected risk: smallest, mean, largest", xlim=(0, 1)
-    )
-    return figure
+    low, mean, high = (a[order] for a in (draws.min(axis=0), draws.mean(axis=0), draws.max(axis=0)))
+    right.spans((low, high), share, along="y", colour=COLOURS[5], alpha=0.5, width=1)
+    names = np.array(names_of(expected, "item"))[order]
+    hover = [
+        f"{name}\n{m:.3f} ({a:.3f} to {b:.3f})"
+        for name, a, m, b in zip(names, low, mean, high, strict=True)
+    ]
+    right.line(share, mean, colour=COLOURS[0], hover=hover)
+    if len(order) < FEW:
+        right.points(share, mean, colour=COLOURS[0], area=30, hover=hover)
+    right.labels("share of items", "expected risk: smallest, mean, largest")
+    right.limits("x", 0, 1)
+    right.percent("x")
+    return picture.whole

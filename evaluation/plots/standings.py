@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from .style import COLOURS, INK, plain, tidy
+from .style import COLOURS, INK, plain, shortened, tidy
 
 __all__ = ["leaderboard", "quality_forest"]
 
@@ -99,7 +99,7 @@ def _rows(items: np.ndarray) -> tuple[Figure, Axes]:
     n = len(items)
     figure = Figure(figsize=(7.2, 0.9 + 0.19 * n), layout="constrained")
     ax = tidy(figure.add_subplot())
-    ax.set_yticks(np.arange(n), [plain(_short(str(name))) for name in items], fontsize=7.5)
+    ax.set_yticks(np.arange(n), [plain(name) for name in shortened(items, LONGEST)], fontsize=7.5)
     ax.set_ylim(n - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     return figure, ax
@@ -124,8 +124,3 @@ def _bands(ax: Axes, groups: np.ndarray) -> None:
 def _describe(intervals: xr.Dataset) -> str:
     of = "simultaneous " if intervals.attrs["simultaneous"] else ""
     return f"rank: median, {of}{intervals.attrs['prob']:.0%} interval"
-
-
-def _short(name: str) -> str:
-    """Shorten a label that would push the picture aside."""
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

@@ -1,12 +1,17 @@
-"""Colours that the colour-blind can tell apart, and axes without chart junk."""
+"""Colours that the colour-blind can tell apart, labels as they are, and axes without chart junk."""
+
+from collections.abc import Iterable
+from html import escape
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "GREY", "INK", "new_axes", "plain", "tidy"]
+__all__ = ["COLOURS", "GREY", "INK", "LONGEST", "new_axes", "plain", "shortened", "tidy"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
 INK, GREY = "#222222", "#9a9a9a"
+LONGEST = 34  # letters of a label that would not push the picture aside
+APART = "\N{ZERO WIDTH SPACE}"
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
@@ -14,9 +19,35 @@ def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return Figure(figsize=size, layout="constrained").add_subplot() if ax is None else ax
 
 
-def plain(label: object) -> str:
-    """Return the text of a label as it is: between dollars matplotlib would read mathematics."""
-    return str(label).replace("$", r"\$")
+def plain(label: object, backend: str = "matplotlib") -> str:
+    """Return the text of a label as it is: not mathematics between dollars, nor HTML."""
+    text = str(label)
+    if backend == "plotly":
+        return escape(text, quote=False).replace("$", "&#36;").replace("\n", "<br>")
+    if backend == "bokeh":  # reads $$ and \( as mathematics
+        return text.replace("$", f"${APART}").replace("\\", f"\\{APART}")
+    return text.replace("$", r"\$")
+
+
+def shortened(names: Iterable[object], longest: int = LONGEST) -> list[str]:
+    """Return names without their middles where they are long, but with enough of them to tell them apart."""
+    texts = [str(name) for name in names]
+    short = {text: _without_middle(text, longest) for text in texts}
+    room = longest
+    while len(set(short.values())) < len(short):
+        room += 8
+        taken = list(short.values())
+        for text, now in short.items():
+            if taken.count(now) > 1:
+                short[text] = _without_middle(text, room)
+    return [short[text] for text in texts]
+
+
+def _without_middle(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    tail = longest // 3
+    return f"{text[: longest - tail - 1]}…{text[len(text) - tail :]}"
 
 
 def tidy(ax: Axes) -> Axes:

@@ -8,12 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from .style import INK, plain
+from .style import INK, plain, shortened
 
 __all__ = ["win_matrix"]
 
 MOST_NUMBERS = 20  # items whose probabilities are written into the cells
-LONGEST = 34
 
 
 def win_matrix(
@@ -45,7 +44,7 @@ def win_matrix(
     figure = Figure(figsize=(side + 0.9, side), layout="constrained")
     ax = figure.add_subplot()
     image = ax.imshow(shown, vmin=0, vmax=1, cmap="PuOr", interpolation="nearest")
-    names = [plain(_short(str(item))) for item in order]
+    names = [plain(item) for item in shortened(order)]
     size = 8 if n <= MOST_NUMBERS else 6.5
     ax.set_xticks(range(n), names, rotation=90, fontsize=size)
     ax.set_yticks(range(n), names, fontsize=size)
@@ -67,7 +66,3 @@ def _write(ax: Axes, values: np.ndarray) -> None:
             ax.text(
                 j, i, f"{100 * values[i, j]:.0f}", ha="center", va="center", color=ink, fontsize=7
             )
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

@@ -1,0 +1,212 @@
+"""A picture of one or more panels, made without a window, by the backend of choice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, get_args
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from ..errors import EvaluationError
+from .panel import Panel
+from .style import GREY, INK, tidy
+
+__all__ = ["Backend", "Canvas", "canvas", "legend", "look_of"]
+
+Backend = Literal["matplotlib", "plotly", "bokeh"]
+Where = Literal["inside", "right", "above"]
+DOTS = 100  # of a screen, for each inch of print
+FAINT = "#e6e6e6"
+COLOURS_THEN_MARKS = "osD^"
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """Panels in reading order, and the whole that they make."""
+
+    panels: tuple[Panel, ...]
+    whole: Any
+
+    @property
+    def only(self) -> Any:
+        """What a picture of one panel returns: matplotlib's axes, or the others' figure."""
+        panel = self.panels[0]
+        return self.whole if panel.backend == "plotly" else panel.target
+
+
+def look_of(place: int, colours: Sequence[str]) -> tuple[str, int, str]:
+    """Return colour, dash and mark of a curve: when the colours are used up, the next dash and mark."""
+    turn = place // len(colours)
+    return colours[place % len(colours)], turn % 4, COLOURS_THEN_MARKS[turn % 4]
+
+
+def canvas(
+    size: tuple[float, float],
+    shape: tuple[int, int] = (1, 1),
+    *,
+    backend: Backend | None = None,
+    ax: Axes | None = None,
+    ratios: Sequence[float] | None = None,
+    log_x: bool = False,
+) -> Canvas:
+    """Return an empty picture.
+
+    Parameters
+    ----------
+    size : tuple of float
+        Width and height in inches.
+    shape : tuple of int
+        Rows and columns of panels; one of them is one.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        By default ArviZ's ``rcParams["plot.backend"]``; with `ax` matplotlib.
+    ax : matplotlib.axes.Axes, optional
+        The only panel.
+    ratios : sequence of float, optional
+        Of the heights of rows or the widths of columns.
+    log_x : bool
+        Whether the horizontal axes are to be logarithmic.
+
+    Returns
+    -------
+    Canvas
+        Its panels, and the figure.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no such backend, it is not installed, or `ax` is not its own.
+    """
+    name = _backend(backend, ax)
+    if ax is not None:
+        return Canvas((Panel(name, tidy(ax)),), ax.figure)
+    ratios = [1.0] * max(shape) if ratios is None else list(ratios)
+    if name == "matplotlib":
+        return _print(size, shape, ratios)
+    return _screen(name, size, shape, ratios, log_x)
+
+
+def legend(panel: Panel, where: Where = "inside", *, place: str = "best", title: str = "") -> None:
+    """Show the names of what is drawn: inside the panel, right of it or above all; bokeh's never above."""
+    target = panel.target
+    if panel.backend == "plotly":
+        look = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 1.06, "yanchor": "bottom"}
+        shown = look if where == "above" else {}
+        target.figure.update_layout(showlegend=True, legend=shown, legend_title_text=title or None)
+    elif panel.backend == "bokeh":
+        if target.legend:
+            box = target.legend[0]
+            box.update(border_line_color=None, click_policy="hide", title=title or None)
+            box.update(title_text_font_style="normal", background_fill_alpha=0.5)
+            if where == "inside":
+                box.location = "bottom_right"
+                return
+            target.add_layout(box, "right")  # above, it would push the rows of one panel down
+            if where == "above":
+                longest = max(len(str(item.label.value)) for item in box.items)
+                target.width += 40 + 7 * longest
+    else:
+        _print_legend(target, where, place, title)
+
+
+def _print_legend(ax: Axes, where: Where, place: str, title: str) -> None:
+    shown, names = ax.get_legend_handles_labels()
+    look: dict[str, Any] = {"frameon": False, "fontsize": 8, "title": title or None}
+    if not names:
+        return
+    if where == "above" and isinstance(ax.figure, Figure):
+        look |= {"loc": "outside upper center", "ncols": min(len(names), 4)}
+        ax.figure.legend(shown, names, **look)
+        return
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.05, 1.0)}
+    ax.legend(**look, **(beside if where == "right" else {"loc": place}))
+
+
+def _backend(backend: Backend | None, ax: Axes | None) -> str:
+    if ax is not None:
+        if backend not in (None, "matplotlib"):
+            raise EvaluationError(f"backend={backend!r}: axes are matplotlib's; leave out ax")
+        return "matplotlib"
+    if backend is None:
+        from arviz import rcParams
+
+        name = str(rcParams["plot.backend"])
+    else:
+        name = backend
+    if name not in get_args(Backend):
+        raise EvaluationError(f"backend={name!r}: expected one of {', '.join(get_args(Backend))}")
+    try:
+        import_module(f"arviz_plots.backend.{name}")
+    except ImportError as missing:
+        raise EvaluationError(
+            f"backend={name!r} needs {missing.name}: install raterzoo[plots]"
+        ) from missing
+    return name
+
+
+def _print(size: tuple[float, float], shape: tuple[int, int], ratios: Sequence[float]) -> Canvas:
+    """Make matplotlib's figure, which pyplot does not know of."""
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.1))
+    rows, columns = shape
+    share: dict[str, Any] = {"height_ratios": ratios} if columns == 1 else {"width_ratios": ratios}
+    axes = figure.subplots(rows, columns, squeeze=False, **share).ravel()
+    return Canvas(tuple(Panel("matplotlib", tidy(ax)) for ax in axes), figure)
+
+
+def _screen(
+    name: str,
+    size: tuple[float, float],
+    shape: tuple[int, int],
+    ratios: Sequence[float],
+    log_x: bool,
+) -> Canvas:
+    library = import_module(f"arviz_plots.backend.{name}")
+    rows, columns = shape
+    dots = (size[0] * DOTS, size[1] * DOTS)
+    look: dict[str, Any] = {}
+    if name == "plotly":
+        look = {"height_ratios" if columns == 1 else "width_ratios": ratios}
+        look |= {"vertical_spacing": min(0.3 / rows, 0.4 / size[1])} if rows > 1 else {}
+        look |= {"plot_hspace": min(0.5 / columns, 1.1 / size[0])} if columns > 1 else {}
+    elif log_x:
+        look = {"subplot_kws": {"x_axis_type": "log"}}
+    figure, targets = library.create_plotting_grid(
+        rows * columns, rows, columns, figsize=dots, figsize_units="dots", squeeze=False, **look
+    )
+    if name == "plotly":
+        _style_plotly(figure)
+    else:
+        if figure is not None:
+            figure.toolbar.logo = None
+        _style_bokeh(targets, dots, np.asarray(ratios), columns == 1)
+    return Canvas(tuple(Panel(name, target) for target in targets.ravel()), figure)
+
+
+def _style_plotly(figure: Any) -> None:
+    margin = {"l": 60, "r": 20, "t": 34, "b": 50}
+    figure.update_layout(template="plotly_white", font={"color": INK, "size": 12}, margin=margin)
+    figure.update_layout(hovermode="closest", barmode="overlay")
+    line = {"showline": True, "linecolor": GREY, "gridcolor": FAINT, "zeroline": False}
+    figure.update_xaxes(**line, automargin=True)
+    figure.update_yaxes(**line, automargin=True)
+
+
+def _style_bokeh(targets: np.ndarray, dots: tuple[float, float], ratios: Any, down: bool) -> None:
+    share = ratios / ratios.sum()
+    for target, part in zip(targets.ravel(), share, strict=True):
+        target.width, target.height = int(dots[0]), int(dots[1])
+        if down:
+            target.height = int(dots[1] * part)
+        else:
+            target.width = int(dots[0] * part)
+        target.outline_line_color = None
+        target.min_border_right = 12
+        if not down:
+            target.min_border_bottom = 58
+        target.grid.grid_line_color = FAINT
+        target.toolbar.logo = None
+        target.axis.axis_label_text_font_style = "normal"
+        target.axis.axis_line_color = GREY
+        target.axis.major_tick_line_color = target.axis.minor_tick_line_color = None

@@ -1,0 +1,223 @@
+"""Classifiers against each other: who is better, by how much, and how a point estimate flatters them."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ..errors import EvaluationError
+from .canvas import Backend, canvas, legend, look_of
+from .checks import needs
+from .curves import draw_band, mark_at_end
+from .forests import draw_interval, fit_rows, one_source
+from .panel import Panel
+from .style import COLOURS, INK, shortened
+
+__all__ = ["comparison"]
+
+FEW = 4  # classifiers of which every pair is drawn
+MARKS = "xD^s"
+ROW, HEAD = 0.46, 1.3
+SOURCES = {
+    "both": "raters and items",
+    "raters": "what the raters left open",
+    "items": "the sample of items",
+}
+
+
+def comparison(
+    result: xr.Dataset,
+    *,
+    source: str = "both",
+    label: str | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw who is better than whom with which probability, by how much, and beside what point estimates say.
+
+    Parameters
+    ----------
+    result : Dataset
+        As of `evaluation.compare`, without groups: pick one by ``.sel(group=...)``.
+    source : {"both", "raters", "items"}
+        Which uncertainty the probabilities and intervals are of.
+    label : str, optional
+        What the metric is called; by default its name.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or the figure of plotly or bokeh
+        Of one posterior: the matrix of P(row better than column), the best on top; the differences, of all pairs up to four
+        classifiers, else of the best to each other; with points, the metric with its interval and the point estimates as marks.
+        Over several reliabilities: the metric with point estimates at the right end, the probability to be the best, and the
+        mean rank.
+
+    Raises
+    ------
+    EvaluationError
+        If the Dataset is not of `evaluation.compare`, or has groups.
+
+    References
+    ----------
+    Stutz et al. (2025), figure 6.
+    """
+    needs(result, ("mean", "interval", "difference", "probability_better"), "compare")
+    if "group" in result.dims:
+        raise EvaluationError("result has groups: pick one by result.sel(group=...)")
+    if source not in SOURCES:
+        raise EvaluationError(f"source={source!r}: expected one of {', '.join(SOURCES)}")
+    metric = label or str(result.attrs["metric"]).replace("_", " ")
+    own = one_source(result, source)
+    if "reliability" in own.dims:
+        return _over_reliability(own, metric, backend)
+    order = own["mean_rank"].to_numpy().argsort(kind="stable")
+    return _at_once(own.isel(classifier=order, other=order), metric, SOURCES[source], backend)
+
+
+def _at_once(own: xr.Dataset, metric: str, source: str, backend: Backend | None) -> Any:
+    n = own.sizes["classifier"]
+    points = "point" in own
+    names = shortened(own["classifier"].to_numpy(), 24)
+    pairs = list(combinations(range(n), 2)) if n <= FEW else [(0, k) for k in range(1, n)]
+    side = max(2.6, 0.42 * n + 1.6)
+    ratios = [side, 4.2, 4.0][: 2 + points]
+    size = (sum(ratios), max(side + 0.4, HEAD + ROW * max(len(pairs), n)))
+    picture = canvas(size, (1, len(ratios)), backend=backend, ratios=ratios)
+    _matrix(picture.panels[0], own["probability_better"].to_numpy(), names)
+    _differences(picture.panels[1], own, pairs, names, metric)
+    if points:
+        _points(picture.panels[2], own, names, metric)
+    probability = f"{own.attrs['probability']:.0%}"
+    picture.panels[0].labels(f"uncertainty: {source},\nintervals of {probability}")
+    return picture.whole
+
+
+def _matrix(panel: Panel, better: np.ndarray, names: list[str]) -> None:
+    """Draw probabilities in percent, the diagonal empty."""
+    shown = np.where(np.eye(len(names), dtype=bool), np.nan, better)
+    hover = [
+        [
+            f"{a} is better than {b}\nwith probability {p:.3f}" if a != b else ""
+            for b, p in zip(names, row, strict=True)
+        ]
+        for a, row in zip(names, shown, strict=True)
+    ]
+    panel.matrix(shown, hover)
+    for dark in (True, False):
+        row, column = np.nonzero((np.abs(shown - 0.5) > 0.35) == dark)
+        at = [(j, i) for i, j in zip(row, column, strict=True) if np.isfinite(shown[i, j])]
+        text = [_percent(shown[i, j]) for j, i in at]
+        x, y = np.array(at, float).reshape(-1, 2).T
+        panel.write(x, y, text, colour="white" if dark else INK, size=7.5 if len(names) < 12 else 6)
+    panel.ticks("y", range(len(names)), names)
+    panel.ticks("x", range(len(names)), names, turn=90)
+    panel.clear_grid()
+    panel.title("P(row is better) in %")
+
+
+def _percent(probability: float) -> str:
+    """Return a percentage that is 0 or 100 only where nothing was drawn on the other side."""
+    if 0 < probability < 0.005:
+        return "<1"
+    if 0.995 < probability < 1:
+        return ">99"
+    return f"{100 * probability:.0f}"
+
+
+def _differences(
+    panel: Panel, own: xr.Dataset, pairs: list[tuple[int, int]], names: list[str], metric: str
+) -> None:
+    first, second = (xr.DataArray(list(side), dims="row") for side in zip(*pairs, strict=True))
+    table = xr.Dataset(
+        {
+            "mean": own["difference"].isel(classifier=first, other=second),
+            "interval": own["difference_interval"].isel(classifier=first, other=second),
+        }
+    ).drop_vars(["classifier", "other"])
+    every = len(pairs) > len(names) - 1 or len(names) == 2
+    rows = [f"{names[i]} − {names[j]}" for i, j in pairs]
+    panel.rule(0, axis="x")
+    look = ("difference", COLOURS[0], 4.5, 0.0)
+    table = table.assign_coords(row=rows)
+    draw_interval(panel, table, look, lift=0.15, show=False)
+    fit_rows(panel, table["interval"], table["mean"])
+    shown = [f"{names[i]}\n− {names[j]}" if every else f"− {names[j]}" for i, j in pairs]
+    panel.ticks("y", range(len(rows)), shown, size=7.5)
+    panel.limits("y", len(rows) - 0.5, -0.7)
+    larger = "larger" if own.attrs.get("larger_is_better", 1) else "smaller"
+    panel.title("differences" if every else f"{names[0]} minus")
+    panel.labels(f"difference in {metric}\n({larger} is better)")
+
+
+def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> None:
+    """Draw the metric with its interval, and what the point estimates say of it."""
+    table = own[["mean", "interval"]].rename(classifier="row").assign_coords(row=names)
+    draw_interval(panel, table, ("posterior", COLOURS[0], 4.5, 0.0), lift=0.15)
+    point, optimism = (
+        own[v].transpose("estimate", "classifier").to_numpy() for v in ("point", "optimism")
+    )
+    for k, estimate in enumerate(own["estimate"].to_numpy().tolist()):
+        hover = [
+            f"{name}\n{estimate}: {p:.3f}, flatters by {o:+.3f}"
+            for name, p, o in zip(names, point[k], optimism[k], strict=True)
+        ]
+        colour, mark = COLOURS[1 + k % (len(COLOURS) - 1)], MARKS[k % len(MARKS)]
+        look = {"colour": colour, "mark": mark, "area": 40, "width": 2}
+        panel.points(point[k], np.arange(len(names)), label=str(estimate), hover=hover, **look)
+    ends = [np.ravel(table["interval"]), np.ravel(point)]
+    fit_rows(panel, xr.DataArray(np.concatenate(ends)), table["mean"])
+    panel.ticks("y", range(len(names)), names)
+    panel.limits("y", len(names) - 0.5, -0.7)
+    panel.title("how point estimates flatter")
+    panel.labels(f"{metric}\n")
+    legend(panel, "right")
+
+
+def _over_reliability(own: xr.Dataset, metric: str, backend: Backend | None) -> Any:
+    """Draw how metric and order change with the trust in the raters."""
+    at = own["reliability"].to_numpy().astype(float)
+    names = own["classifier"].to_numpy().tolist()
+    legible = shortened(names, 24)
+    several = len(at) > 1
+    picture = canvas((11, 3.8), (1, 3), backend=backend, log_x=several)
+    left, middle, right = picture.panels
+    for place, (name, text) in enumerate(zip(names, legible, strict=True)):
+        look = look_of(place, COLOURS)
+        one = own.sel(classifier=name)
+        ends = one["interval"].transpose("bound", "reliability").to_numpy()
+        draw_band(left, at, one["mean"].to_numpy(), ends, name=text, look=look, show=False)
+        _curve(middle, at, one["probability_best"].to_numpy(), name=text, look=look)
+        _curve(right, at, one["mean_rank"].to_numpy(), name=text, look=look, show=True)
+        for estimate in own["estimate"].to_numpy().tolist() if "point" in own else []:
+            value = float(one["point"].isel(reliability=-1).sel(estimate=estimate))
+            mark_at_end(left, at, value, look[0], f"{text}, {estimate}")
+    marks = ", × point estimate" if "point" in own else ""
+    titles = (f"{metric}{marks}", "probability to be the best", "mean rank, 1 is the best")
+    for panel, title in zip(picture.panels, titles, strict=True):
+        panel.title(title)
+        if several:
+            panel.logarithmic(at)
+        panel.labels("reliability of the raters")
+    middle.limits("y", -0.03, 1.03)
+    middle.percent("y")
+    right.limits("y", len(names) + 0.2, 0.8)
+    right.ticks("y", range(1, len(names) + 1), range(1, len(names) + 1))
+    legend(right, "right")
+    return picture.whole
+
+
+def _curve(
+    panel: Panel,
+    at: np.ndarray,
+    height: np.ndarray,
+    *,
+    name: str,
+    look: tuple[str, int, str],
+    show: bool = False,
+) -> None:
+    colour, dash, mark = look
+    hover = [f"{name}\nreliability {r:g}: {h:.3f}" for r, h in zip(at, height, strict=True)]
+    panel.line(at, height, colour=colour, dash=dash, label=name if show else None)
+    panel.points(at, height, colour=colour, mark=mark, area=20, hover=hover)

@@ -1,0 +1,131 @@
+"""What the items' conclusions lean on: the prior or the annotations."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from .canvas import Backend, canvas, legend
+from .checks import needs
+from .curves import names_of
+from .panel import Panel
+from .style import COLOURS, GREY, INK, shortened
+
+__all__ = ["sensitivity"]
+
+UNRELIABLE = 0.7  # Pareto k above which importance weights say little
+MOST_NAMED = 5
+# first letters of ArviZ's words -> what the legend says, colour, mark
+WORDS = {
+    "✓": ("neither", GREY, "o"),
+    "potential strong prior": ("the prior leads: strong prior or few annotations", COLOURS[1], "^"),
+    "potential prior-data": ("prior and annotations disagree", COLOURS[3], "D"),
+}
+
+
+def sensitivity(
+    dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None
+) -> Any:
+    """Draw how far each item follows its prior against how far it follows its annotations.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        As of `evaluation.prior_sensitivity`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        A point for each item, its mark by the diagnosis, hollow where Pareto k is above .7; dashed the thresholds. The five items
+        that follow the prior most, among those above the threshold, have their names.
+
+    Raises
+    ------
+    EvaluationError
+        If the Dataset is not of `evaluation.prior_sensitivity`, or has no item.
+
+    References
+    ----------
+    Kallioinen et al. (2024), doi:10.1007/s11222-023-10366-5.
+    """
+    needs(dataset, ("prior", "likelihood", "diagnosis"), "prior_sensitivity")
+    picture = canvas((8.6, 4.2), ax=ax, backend=backend)
+    (panel,) = picture.panels
+    threshold = float(dataset.attrs.get("threshold", 0.05))
+    words = dataset["diagnosis"].to_numpy().astype(str)
+    shaky = _shaky(dataset)
+    for word in sorted(set(words.tolist()), key=lambda word: _look(word)[3]):
+        text, colour, mark, _ = _look(word)
+        own = words == word
+        for hollow in (False, True):
+            chosen = np.flatnonzero(own & (shaky == hollow))
+            if len(chosen):
+                uncertain = ", Pareto k above 0.7" if hollow else ""
+                name = f"{text}{uncertain} ({len(chosen):,})"
+                _items(panel, dataset.isel(item=chosen), name, (colour, mark, hollow))
+    panel.rule(threshold, axis="x")
+    panel.rule(threshold, axis="y")
+    _name_the_most(panel, dataset, threshold)
+    right, top = (max(float(dataset[v].max()), threshold) for v in ("likelihood", "prior"))
+    panel.limits("x", -0.04 * right, 1.16 * right)  # room for a name
+    panel.limits("y", -0.04 * top, 1.08 * top)
+    panel.labels("sensitivity to the annotations", "sensitivity to the prior")
+    unit = "change of the mean" if dataset.attrs.get("distance") == "mean" else "CJS distance"
+    quantity = str(dataset.attrs.get("quantity", "quantity")).replace("_", " ")
+    legend(panel, "right", title=f"{quantity}, {unit} by doubling")
+    return picture.only
+
+
+def _look(word: str) -> tuple[str, str, str, int]:
+    """Return name, colour, mark and place in the legend of a diagnosis; its own word if it is another."""
+    for place, (start, look) in enumerate(WORDS.items()):
+        if word.startswith(start):
+            return *look, place
+    return word, INK, "s", len(WORDS)
+
+
+def _shaky(dataset: xr.Dataset) -> np.ndarray:
+    if "pareto_k" not in dataset:
+        return np.zeros(dataset.sizes["item"], bool)
+    k = dataset["pareto_k"].transpose(..., "item").to_numpy()
+    return (k.reshape(-1, k.shape[-1]) > UNRELIABLE).any(axis=0)
+
+
+def _items(panel: Panel, own: xr.Dataset, name: str, look: tuple[str, str, bool]) -> None:
+    colour, mark, hollow = look
+    prior, likelihood = own["prior"].to_numpy(), own["likelihood"].to_numpy()
+    hover = [
+        f"{item}\nprior {p:.3f}\nannotations {q:.3f}"
+        for item, p, q in zip(names_of(own, "item"), prior, likelihood, strict=True)
+    ]
+    alpha = 0.55 if len(prior) > 200 and not hollow else 0.85
+    panel.points(
+        likelihood,
+        prior,
+        colour=colour,
+        mark=mark,
+        area=22,
+        alpha=alpha,
+        hollow=hollow,
+        label=name,
+        hover=hover,
+    )
+
+
+def _name_the_most(panel: Panel, dataset: xr.Dataset, threshold: float) -> None:
+    """Write the names of the items that follow their prior most."""
+    prior, likelihood = dataset["prior"].to_numpy(), dataset["likelihood"].to_numpy()
+    most = [k for k in np.argsort(-prior, kind="stable")[:MOST_NAMED] if prior[k] > threshold]
+    names = shortened(np.array(names_of(dataset, "item"))[most], 24)
+    panel.write(
+        likelihood[most],
+        prior[most],
+        [f" {n}" for n in names],
+        colour=INK,
+        align=("left", "bottom"),
+    )

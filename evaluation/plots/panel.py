@@ -1,0 +1,246 @@
+"""One plot of a picture: what the figures draw with, whichever of ArviZ's backends holds the pen.
+
+ArviZ's backends share their primitives. What they do not share is settled here: names of marks and dashes, areas against
+diameters, legends, what the pointer reads, logarithms, many intervals at once, and matrices.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+
+from .frame import PIXELS, Axis, Frame
+from .style import INK
+
+__all__ = ["Panel"]
+
+MARKS = {
+    "o": ("circle", "circle"),
+    "s": ("square", "square"),
+    "D": ("diamond", "hex"),
+    "^": ("triangle-up", "triangle"),
+    "v": ("triangle-down", "inverted_triangle"),
+    "x": ("x-thin-open", "x"),
+    "+": ("cross-thin-open", "cross"),
+    "d": ("diamond-tall", "diamond"),
+}
+MANY = 2000  # points from which on a picture for print holds them as pixels
+READ = '<div style="white-space: pre-line">@hover</div>'
+
+
+class Panel(Frame):
+    """A plot and the backend that draws on it."""
+
+    def _named(self, label: str | None, hover: Sequence[str] | None = None) -> dict[str, Any]:
+        """Return how a backend is told the name in the legend, and what the pointer reads."""
+        if self.backend == "matplotlib":
+            return {"label": self._text(label)} if label else {}
+        if self.backend == "bokeh":
+            return {"legend_label": self._text(label)} if label else {}
+        read = [self._text(h) for h in hover] if hover is not None else None
+        named = {"name": self._text(label), "showlegend": True, "legendgroup": label}
+        return {
+            "hovertext": read,
+            "hoverinfo": "text" if read else "skip",
+            **(named if label else {}),
+        }
+
+    def _readable(self, drawn: Any, hover: Sequence[str] | None) -> None:
+        if self.backend == "bokeh" and hover is not None:
+            drawn.data_source.add([str(h) for h in hover], "hover")
+            self.target.add_tools("hover")
+            tool = self.target.tools[-1]
+            tool.renderers, tool.tooltips = [drawn], READ
+
+    def line(
+        self,
+        x: Any,
+        y: Any,
+        *,
+        colour: str,
+        width: float = 2,
+        dash: int = 0,
+        alpha: float = 1.0,
+        label: str | None = None,
+        hover: Sequence[str] | None = None,
+        **more: Any,
+    ) -> None:
+        """Draw a line; `more` is for matplotlib alone."""
+        look = {"color": colour, "width": width, "linestyle": self._dash(dash), "alpha": alpha}
+        look |= self._named(label, hover) | (more if self.backend == "matplotlib" else {})
+        x, y = np.asarray(x, float), np.asarray(y, float)
+        self._readable(self._draw("line", x, y, **look), hover)
+
+    def points(
+        self,
+        x: Any,
+        y: Any,
+        *,
+        colour: str | Sequence[str],
+        mark: str = "o",
+        area: float = 20,
+        alpha: float = 1.0,
+        width: float | None = None,
+        label: str | None = None,
+        hover: Sequence[str] | None = None,
+        hollow: bool = False,
+    ) -> None:
+        """Draw marks of an area in square points, of one colour or each of its own."""
+        x, y = np.atleast_1d(np.asarray(x, float)), np.atleast_1d(np.asarray(y, float))
+        own, colour = colour, colour if isinstance(colour, str) or self.backend != "bokeh" else INK
+        filled = mark in "osD^vd" and not hollow
+        look: dict[str, Any] = {"color": colour, "alpha": alpha} | self._marked(mark, area, hollow)
+        look["width"] = (0 if filled else 1.7) if width is None else width
+        if hollow and self.backend != "plotly":
+            look |= {"facecolor": None if self.backend == "bokeh" else "none", "edgecolor": colour}
+        if self.backend == "matplotlib":
+            look |= {"zorder": 3, "rasterized": len(x) > MANY}
+        look |= self._named(label, hover)
+        drawn = self._draw("scatter", x, y, **look)
+        if own is not colour:
+            drawn.data_source.add(list(own), "colour")
+            drawn.glyph.update(fill_color="colour", line_color="colour")
+        self._readable(drawn, hover)
+
+    def _marked(self, mark: str, area: float, hollow: bool) -> dict[str, Any]:
+        """Return a mark and its size as a backend calls them: an area, or bokeh's diameter."""
+        if self.backend == "matplotlib":
+            return {"marker": mark, "size": area}
+        name = MARKS[mark][self.backend == "bokeh"]
+        if self.backend == "plotly":
+            return {"marker": f"{name}-open" if hollow else name, "size": 2 * area}
+        return {"marker": name, "size": (area * (3.2 if mark in "x+" else 2)) ** 0.5}
+
+    def spans(
+        self,
+        ends: tuple[Any, Any],
+        place: Any,
+        *,
+        along: Axis,
+        colour: str,
+        width: float = 2,
+        alpha: float = 1.0,
+        label: str | None = None,
+    ) -> None:
+        """Draw intervals along an axis, all of them as one object."""
+        low, high, place = (np.atleast_1d(np.asarray(a, float)) for a in (*ends, place))
+        if self.backend == "matplotlib":
+            draw = self.target.hlines if along == "x" else self.target.vlines
+            look = self._named(label) | {"rasterized": len(low) > MANY}
+            draw(place, low, high, color=colour, linewidth=width, alpha=alpha, **look)
+            return
+        if not len(low):
+            return
+        gap = np.full(len(low), np.nan)
+        run, across = np.stack([low, high, gap], 1).ravel(), np.repeat(place, 3)
+        x, y = (run, across) if along == "x" else (across, run)
+        self.line(x, y, colour=colour, width=width, alpha=alpha, label=label)
+
+    def band(self, x: Any, low: Any, high: Any, *, colour: str, alpha: float = 0.18) -> None:
+        """Fill between two curves."""
+        look = {} if self.backend != "plotly" else {"hoverinfo": "skip"}
+        self._draw("fill_between_y", x, low, high, color=colour, alpha=alpha, **look)
+
+    def stairs(
+        self,
+        height: np.ndarray,
+        edges: np.ndarray,
+        *,
+        colour: str,
+        dash: int = 0,
+        fill: bool = False,
+        label: str | None = None,
+        hover: Sequence[str] | None = None,
+    ) -> None:
+        """Draw a step for each height, or with `fill` a bar."""
+        if self.backend == "matplotlib":
+            look = {"fill": True, "alpha": 0.75} if fill else {"baseline": None, "linewidth": 2}
+            dashes = self._dash(dash)
+            self.target.stairs(
+                height, edges, color=colour, linestyle=dashes, **look, **self._named(label)
+            )
+        elif fill:
+            look = {"color": colour, "alpha": 0.75, "edgecolor": "white"} | self._named(
+                label, hover
+            )
+            bars = self._draw("hist", height, edges[:-1], edges[1:], **look)
+            self._readable(bars, hover)
+        else:
+            x, y = np.repeat(edges, 2)[1:-1], np.repeat(height, 2)
+            each = None if hover is None else [h for name in hover for h in (name, name)]
+            self.line(x, y, colour=colour, dash=dash, label=label, hover=each)
+
+    def bars(
+        self,
+        height: np.ndarray,
+        middle: np.ndarray,
+        width: float,
+        *,
+        colour: str,
+        label: str | None = None,
+        hover: Sequence[str] | None = None,
+    ) -> None:
+        """Draw bars with room between them."""
+        look: dict[str, Any] = {"color": colour, "alpha": 0.8}
+        if self.backend == "matplotlib":
+            self.target.bar(middle, height, width, zorder=2, **look, **self._named(label))
+            return
+        ends = middle - width / 2, middle + width / 2
+        bars = self._draw("hist", height, *ends, **look, **self._named(label, hover))
+        self._readable(bars, hover)
+
+    def rule(
+        self, at: float, *, axis: Axis, colour: str = INK, dash: int = 1, width: float = 1.2
+    ) -> None:
+        """Draw a line across the panel where `axis` is `at`."""
+        look: dict[str, Any] = {"color": colour, "linestyle": self._dash(dash), "width": width}
+        if self.backend == "plotly":
+            look["exclude_empty_subplots"] = False
+        self._draw("vline" if axis == "x" else "hline", at, **look)
+
+    def write(
+        self,
+        x: Any,
+        y: Any,
+        text: Sequence[object],
+        *,
+        colour: str = INK,
+        size: float = 7.5,
+        align: tuple[str, str] = ("center", "middle"),
+    ) -> None:
+        """Write texts at places; `align` says on which side of a text its place is."""
+        across, up = align
+        size = size if self.backend == "matplotlib" else size * PIXELS
+        up = "center" if up == "middle" and self.backend == "matplotlib" else up
+        look = {"color": colour, "size": size, "horizontal_align": across, "vertical_align": up}
+        texts = [self._text(t) for t in text]
+        if self.backend == "matplotlib":
+            for place in zip(np.atleast_1d(x), np.atleast_1d(y), texts, strict=True):
+                self._draw("text", *place, **look)
+        elif texts:
+            look |= {"hoverinfo": "skip"} if self.backend == "plotly" else {}
+            self._draw("text", x, y, texts, **look)
+
+    def matrix(
+        self, values: np.ndarray, hover: Sequence[Sequence[str]], *, colours: str = "PuOr"
+    ) -> None:
+        """Draw a matrix of probabilities, its first row on top."""
+        n, m = values.shape
+        if self.backend == "matplotlib":
+            look = {"vmin": 0, "vmax": 1, "cmap": colours, "interpolation": "nearest"}
+            self.target.imshow(values, **look)
+        elif self.backend == "plotly":
+            scale = [[p, to_hex(colormaps[colours](p))] for p in np.linspace(0, 1, 11)]
+            read = [[self._text(h) for h in row] for row in hover]
+            look = {"colorscale": scale, "zmin": 0, "zmax": 1, "showscale": False}
+            self.target.add_heatmap(z=values, text=read, hoverinfo="text", xgap=1, ygap=1, **look)
+            self.limits("y", n - 0.5, -0.5)
+        else:
+            row, column = (index.ravel() for index in np.indices((n, m)))
+            fill = [to_hex(colormaps[colours](p)) if p == p else "#ffffff" for p in values.ravel()]
+            cells = self.target.rect(column, row, 1, 1, fill_color=fill, line_color="white")
+            self._readable(cells, [h for line in hover for h in line])
+            self.limits("x", -0.5, m - 0.5)
+            self.limits("y", n - 0.5, -0.5)

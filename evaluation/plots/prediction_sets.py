@@ -1,0 +1,120 @@
+"""Conformal sets of one or more methods side by side: how large they are, and how often they hold the label."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from .canvas import Backend, canvas, legend
+from .checks import one_or_more
+from .panel import Panel
+from .style import COLOURS, GREY, INK, shortened
+
+__all__ = ["conformal"]
+
+PROB = 0.9
+
+
+def conformal(
+    sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend | None = None
+) -> Any:
+    """Draw the sizes of prediction sets, and what they cover.
+
+    Parameters
+    ----------
+    sets : Dataset or mapping of str to Dataset
+        As of `evaluation.conformal_sets`; of a mapping, such as calibrated on plausibilities and on votes, side by side.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or the figure of plotly or bokeh
+        Left the share of test items by the size of their set; right the coverage under the posterior with the interval between
+        its 5 % and 95 % quantiles, x the coverage of the voted labels, and dashed what was asked for.
+
+    Raises
+    ------
+    EvaluationError
+        If a Dataset is not of `evaluation.conformal_sets`, or has no test item.
+    """
+    variables = ("size", "coverage", "voted_coverage")
+    every = one_or_more(sets, variables, "conformal_sets", "")
+    methods = [pair for name, own in every.items() for pair in _by_classifier(name, own)]
+    picture = canvas((10, max(3.4, 1.3 + 0.5 * len(methods))), (1, 2), backend=backend)
+    left, right = picture.panels
+    _sizes(left, methods)
+    _coverages(right, methods)
+    legend(left, "above")
+    return picture.whole
+
+
+def _by_classifier(name: str, own: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+    """Yield the sets of every classifier under its name and that of the method."""
+    if "classifier" not in own.dims:
+        yield name, own
+        return
+    for classifier in own["classifier"].to_numpy().tolist():
+        yield ": ".join(t for t in (name, str(classifier)) if t), own.sel(classifier=classifier)
+
+
+def _sizes(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
+    """Draw bars side by side for each size."""
+    most = max(int(own["size"].max()) for _, own in methods)
+    width = 0.84 / len(methods)
+    top = 0.0
+    for k, (name, own) in enumerate(methods):
+        size = own["size"].to_numpy()
+        share = np.bincount(size, minlength=most + 1) / len(size)
+        top = max(top, float(share.max()))
+        middle = np.arange(most + 1) + width * (k - (len(methods) - 1) / 2)
+        hover = [f"{name}\n{n} labels: {s:.1%} of the items".strip() for n, s in enumerate(share)]
+        look = {"colour": COLOURS[k % len(COLOURS)], "hover": hover, "label": name or None}
+        panel.bars(share, middle, 0.92 * width, **look)
+        mean = float(size.mean())
+        panel.rule(mean, axis="x", colour=COLOURS[k % len(COLOURS)])
+    at = range(0, most + 1, max(1, most // 12))
+    panel.ticks("x", at, at)
+    panel.labels("labels in the set; dashed: mean", "share of test items")
+    panel.limits("y", 0, 1.06 * top)
+    panel.percent("y", 0.0, top)
+
+
+def _coverages(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
+    """Draw what the sets cover under the posterior and of the votes."""
+    tails = ((1 - PROB) / 2, (1 + PROB) / 2)
+    wanted = {1 - float(own.attrs["alpha"]) for _, own in methods}
+    reach = [*wanted, 1.0]
+    for row, (name, own) in enumerate(methods):
+        colour = COLOURS[row % len(COLOURS)]
+        draws = own["coverage"].to_numpy().ravel()
+        voted = float(own["voted_coverage"])
+        if np.isnan(draws).all():
+            panel.write(
+                [1 - float(own.attrs["alpha"])],
+                [row],
+                ["no test item is in the posterior"],
+                colour=GREY,
+            )
+        else:
+            mean, (low, high) = float(draws.mean()), np.quantile(draws, tails)
+            panel.spans(([low], [high]), [row], along="x", colour=colour, width=5, alpha=0.5)
+            reach.append(low)
+            text = f"{mean:.1%} ({low:.1%} to {high:.1%})"
+            hover = [f"{name}\ncoverage under the posterior {text}".strip()]
+            panel.points([mean], [row], colour=colour, area=34, hover=hover)
+            panel.write([mean], [row - 0.16], [text], align=("center", "bottom"))
+        if np.isfinite(voted):
+            reach.append(voted)
+            hover = [f"{name}\nvoted labels {voted:.1%}".strip()]
+            panel.points([voted], [row], colour=INK, mark="x", area=40, hover=hover)
+    for coverage in wanted:
+        panel.rule(coverage, axis="x")
+    room = max(1 - min(reach), 0.05)  # of the text above the lowest interval
+    low, high = min(reach) - 0.2 * room, 1 + 0.03 * room
+    panel.limits("x", low, high)
+    panel.ticks("y", range(len(methods)), shortened([name for name, _ in methods]))
+    panel.limits("y", len(methods) - 0.4, -0.7)
+    panel.labels("coverage; × of the voted labels; dashed: asked for")
+    panel.percent("x", low, high)

@@ -1,0 +1,247 @@
+"""The pictures of metrics, comparisons, sets and sensitivities draw what evaluation computed."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from raterzoo import evaluation
+from raterzoo.evaluation import EvaluationError, plots
+from raterzoo.evaluation.plots.duels import _percent
+
+BACKENDS = ["matplotlib", "plotly", "bokeh"]
+CATEGORIES = ["x", "y", "z"]
+ITEMS = [f"item {i}" for i in range(30)]
+QUIET = {"random_seed": 1, "progressbar": False, "resamples": 50}
+
+
+def truth(seed=0):
+    values = np.random.default_rng(seed).dirichlet([3.0, 2.0, 1.0], size=(2, 40, 30))
+    coords = {"item": ITEMS, "category": CATEGORIES}
+    return xr.DataArray(values, coords, ("chain", "draw", "item", "category"), name="plausibility")
+
+
+def predicted(n=3):
+    values = np.random.default_rng(7).dirichlet([1.0, 1.0, 1.0], size=(n, 30))
+    names = [f"<b>classifier</b> ${i}$" for i in range(n)]
+    coords = {"classifier": names, "item": ITEMS, "category": CATEGORIES}
+    return xr.DataArray(values, coords, ("classifier", "item", "category"))
+
+
+METRIC = evaluation.top_k_accuracy(1)
+SUMMARY = evaluation.metric_intervals(METRIC, truth(), predicted(), **QUIET)
+GROUPS = {"x": "low", "y": "high", "z": "high"}
+BY = evaluation.metric_intervals(METRIC, truth(), predicted(), by=GROUPS, **QUIET)
+VOTE = truth().mean(("chain", "draw"))
+COMPARED = evaluation.compare(METRIC, truth(), predicted(), points={"vote": VOTE}, **QUIET)
+SWEPT = evaluation.compare(
+    METRIC, {1: truth(), 5.0: truth(1)}, predicted(), points={"vote": VOTE}, **QUIET
+)
+MANY = evaluation.compare(METRIC, truth(), predicted(20), **QUIET)
+ONE = predicted().isel(classifier=0, drop=True)
+SETS = evaluation.conformal_sets(truth(), ONE, ITEMS[:15], random_seed=1)
+VOTED = evaluation.conformal_sets(truth(), ONE, ITEMS[:15], truth="voted", random_seed=1)
+LEANING = xr.Dataset(
+    {
+        "prior": ("item", [0.01, 0.2, 0.3]),
+        "likelihood": ("item", [0.1, 0.01, 0.4]),
+        "diagnosis": (
+            "item",
+            ["✓", "potential strong prior / weak likelihood", "potential prior-data conflict"],
+        ),
+        "pareto_k": (("component", "item"), [[0.1, 0.2, 0.9], [0.1, 0.1, 0.1]]),
+    },
+    {"item": ["a", "$b$", "c"]},
+    {"quantity": "annotation_certainty", "distance": "mean", "threshold": 0.05},
+)
+
+FIGURES = {
+    "metric": lambda b: plots.metric_intervals(SUMMARY, backend=b),
+    "metrics": lambda b: plots.metric_intervals({"<one>": SUMMARY, "two": SUMMARY}, backend=b),
+    "groups of metrics": lambda b: plots.metric_intervals(BY, backend=b),
+    "alone": lambda b: plots.metric_intervals(SUMMARY.isel(classifier=0), backend=b),
+    "subgroups": lambda b: plots.subgroups(BY, backend=b),
+    "comparison": lambda b: plots.comparison(COMPARED, backend=b),
+    "twenty": lambda b: plots.comparison(MANY, source="raters", backend=b),
+    "over reliability": lambda b: plots.comparison(SWEPT, backend=b),
+    "conformal": lambda b: plots.conformal(SETS, backend=b),
+    "two methods": lambda b: plots.conformal({"plausible": SETS, "voted": VOTED}, backend=b),
+    "sensitivity": lambda b: plots.sensitivity(LEANING, backend=b),
+}
+
+
+def texts(labels):
+    return [label.get_text() for label in labels]
+
+
+def ends(collection):
+    return np.array([path.vertices[:, 0] for path in collection.get_paths()])
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("figure", FIGURES)
+def test_every_backend_draws(figure, name):
+    pytest.importorskip(name)
+    picture = FIGURES[figure](name)
+    if name == "matplotlib":
+        picture.figure.canvas.draw()
+    elif name == "plotly":
+        assert "<b>classifier" not in picture.to_json()
+        named = [t.name for t in picture.data if t.showlegend]
+        assert len(named) == len(set(named))
+    else:
+        from bokeh.embed import file_html
+        from bokeh.resources import INLINE
+
+        file_html(picture, INLINE)
+
+
+def test_forest_tells_the_sources_apart():
+    ax = plots.metric_intervals(SUMMARY, label="accuracy").axes[0]
+    bars = [c for c in ax.collections if len(c.get_paths()) == 3 and len(c.get_offsets()) < 3]
+    colours = {tuple(bar.get_color()[0][:3]) for bar in bars}
+    widths = [bar.get_linewidth()[0] for bar in bars]
+    assert len(bars) == len(colours) == 3 and widths[0] > widths[1]
+    for bar, source in zip(bars, ("both", "raters", "items"), strict=True):
+        np.testing.assert_allclose(ends(bar), SUMMARY["interval"].sel(source=source))
+    own = SUMMARY.sel(source="both").isel(classifier=1)
+    low, high = own["interval"].to_numpy()
+    assert texts(ax.texts)[1] == f"{float(own['mean']):.2f} ({low:.2f} to {high:.2f})"
+    assert ax.get_xlabel() == "accuracy: mean, 90% interval"
+    assert texts(ax.get_yticklabels())[0] == r"<b>classifier</b> \$0\$"
+    bottom, top = ax.get_ylim()
+    assert bottom > top
+
+
+def test_plotly_reads_the_names_of_classifiers():
+    pytest.importorskip("plotly")
+    figure = plots.metric_intervals(SUMMARY, backend="plotly")
+    points = [t for t in figure.data if t.mode == "markers"]
+    np.testing.assert_allclose(points[0].x, SUMMARY["mean"].sel(source="both"))
+    assert points[0].hovertext[2].startswith("&lt;b&gt;classifier&lt;/b&gt; &#36;2&#36;<br>")
+
+
+def test_group_without_members_says_so():
+    nobody = BY.copy(deep=True)
+    for name in ("mean", "interval"):
+        nobody[name] = nobody[name].where(nobody["group"] != "low")
+    left, right = plots.subgroups(nobody).axes
+    assert texts(left.texts).count("no members") == 1
+    assert texts(left.get_yticklabels()) == ["low", "high"]
+    share = BY["share"].isel(classifier=0)
+    np.testing.assert_allclose(right.collections[0].get_paths()[1].vertices[:, 0], [0, share[1]])
+    np.testing.assert_allclose(ends(right.collections[1]), BY["share_interval"][0])
+    every = nobody.where(False)
+    assert texts(plots.subgroups(every.assign(share=BY["share"], share_interval=BY["share_interval"])
+                                 .assign_attrs(BY.attrs)).axes[0].texts) == ["no members"] * 2  # fmt: skip
+
+
+def test_shares_of_each_classifier_where_they_differ():
+    moved = BY.copy(deep=True)
+    moved["share"][0] = [0.4, 0.6]
+    _, right = plots.subgroups(moved).axes
+    bars = right.collections[::3]
+    drawn = np.stack([ends(bar)[:, 1] for bar in bars])
+    np.testing.assert_allclose(drawn, moved["share"])
+
+
+def test_matrix_has_the_best_on_top():
+    figure = plots.comparison(COMPARED)
+    matrix, differences, points = figure.axes
+    own = COMPARED.sel(source="both")
+    order = np.argsort(own["mean_rank"].to_numpy(), kind="stable")
+    better = own["probability_better"].to_numpy()[np.ix_(order, order)]
+    drawn = matrix.images[0].get_array()
+    assert np.ma.getmaskarray(drawn).diagonal().all() or np.isnan(drawn.data).diagonal().all()
+    np.testing.assert_allclose(drawn.data[~np.eye(3, dtype=bool)], better[~np.eye(3, dtype=bool)])
+    assert len(matrix.texts) == 6
+    expected = [
+        own["difference"].to_numpy()[order[i], order[j]] for i, j in ((0, 1), (0, 2), (1, 2))
+    ]
+    offsets = [c.get_offsets() for c in differences.collections if len(c.get_offsets()) == 3]
+    np.testing.assert_allclose(offsets[0][:, 0], expected)
+    marks = [c.get_offsets() for c in points.collections if len(c.get_offsets()) == 3]
+    np.testing.assert_allclose(marks[1][:, 0], own["point"].isel(estimate=0)[order])
+
+
+def test_many_classifiers_are_compared_with_the_best():
+    pytest.importorskip("plotly")
+    _, differences = plots.comparison(MANY).axes
+    assert len(differences.get_yticks()) == 19
+    figure = plots.comparison(MANY, backend="plotly")
+    assert figure.data[0].z.shape == (20, 20)
+    names = figure.layout.yaxis.ticktext
+    assert len(set(names)) == 20
+
+
+def test_percentages_are_not_rounded_to_certainty():
+    assert [_percent(p) for p in (0, 0.001, 0.5, 0.999, 1)] == ["0", "<1", "50", ">99", "100"]
+
+
+def test_order_over_reliability():
+    metric, best, rank = plots.comparison(SWEPT).axes
+    own = SWEPT.sel(source="both")
+    for k in range(3):
+        np.testing.assert_allclose(best.lines[k].get_ydata(), own["probability_best"][:, k])
+        np.testing.assert_allclose(rank.lines[k].get_ydata(), own["mean_rank"][:, k])
+        np.testing.assert_allclose(metric.lines[2 * k].get_ydata(), own["mean"][:, k])
+        mark = metric.lines[2 * k + 1]
+        assert mark.get_marker() == "x"
+        assert np.isclose(
+            mark.get_ydata()[0], own["point"].isel(reliability=-1, classifier=k, estimate=0)
+        )
+
+
+def test_sets_show_sizes_and_coverage():
+    left, right = plots.conformal({"plausible": SETS, "voted": VOTED}).axes
+    for k, sets in enumerate((SETS, VOTED)):
+        share = np.bincount(sets["size"], minlength=4) / sets.sizes["item"]
+        drawn = [bar.get_height() for bar in left.containers[k]]
+        np.testing.assert_allclose(drawn, share[: len(drawn)])
+        low, high = np.quantile(sets["coverage"], [0.05, 0.95])
+        spans = [c for c in right.collections if len(c.get_offsets()) < 2 and len(ends(c)[0]) == 2]
+        np.testing.assert_allclose(ends(spans[k])[0], [low, high])
+    assert any(np.allclose(line.get_xdata(), 0.9) for line in right.lines)
+
+
+def test_sensitive_items_are_named():
+    ax = plots.sensitivity(LEANING)
+    assert texts(ax.texts) == [" c", r" \$b\$"]
+    legend = texts(ax.get_legend().get_texts())
+    assert legend[0] == "neither (1)" and "Pareto k above 0.7 (1)" in legend[2]
+    drawn = np.concatenate([c.get_offsets() for c in ax.collections])
+    np.testing.assert_allclose(drawn, np.c_[LEANING["likelihood"], LEANING["prior"]])
+    assert next(line.get_xdata()[0] for line in ax.lines) == 0.05
+
+
+def test_what_cannot_be_drawn_is_said():
+    with pytest.raises(EvaluationError, match=r"no variable 'mean' among .*metric_intervals"):
+        plots.metric_intervals(LEANING)
+    with pytest.raises(EvaluationError, match="a DataArray cannot be drawn"):
+        plots.metric_intervals(SUMMARY["mean"])
+    with pytest.raises(EvaluationError, match="no Dataset"):
+        plots.metric_intervals({})
+    with pytest.raises(EvaluationError, match="is empty"):
+        plots.metric_intervals(SUMMARY.isel(classifier=[]))
+    with pytest.raises(EvaluationError, match="'two' has other classifiers"):
+        plots.metric_intervals({"one": SUMMARY, "two": SUMMARY.isel(classifier=[0])})
+    with pytest.raises(EvaluationError, match=r"'share'.*by="):
+        plots.subgroups(SUMMARY)
+    with pytest.raises(EvaluationError, match="'difference' among"):
+        plots.comparison(SUMMARY)
+    with pytest.raises(EvaluationError, match="source='draws'"):
+        plots.comparison(COMPARED, source="draws")
+    with pytest.raises(EvaluationError, match="pick one by"):
+        plots.comparison(evaluation.compare(METRIC, truth(), predicted(), by=GROUPS, **QUIET))
+    with pytest.raises(EvaluationError, match="'size' among"):
+        plots.conformal({"one": SUMMARY})
+    with pytest.raises(EvaluationError, match="is empty"):
+        plots.sensitivity(LEANING.isel(item=[]))
+
+
+def test_other_words_of_a_diagnosis_are_kept():
+    words = LEANING.assign(diagnosis=("item", ["✓", "something new", "✓"]))
+    legend = plots.sensitivity(words).get_legend()
+    assert texts(legend.get_texts()) == [
+        "neither (1)",
+        "neither, Pareto k above 0.7 (1)",
+        "something new (1)",
+    ]
