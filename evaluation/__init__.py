@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from .bounds import bayesian_cramer_rao_bound as bayesian_cramer_rao_bound
     from .certainty import annotation_certainty as annotation_certainty
     from .certainty import plausible_labels as plausible_labels
+    from .classification import balanced_accuracy as balanced_accuracy
+    from .classification import cohen_kappa as cohen_kappa
+    from .classification import f1 as f1
+    from .classification import matthews_correlation as matthews_correlation
+    from .classification import precision as precision
+    from .classification import recall as recall
     from .comparison import compare as compare
     from .concordance import label_agreement as label_agreement
     from .concordance import ratings_of as ratings_of
@@ -26,10 +32,18 @@ if TYPE_CHECKING:
     from .overlaps import overlap as overlap
     from .overlaps import partial_average_overlap as partial_average_overlap
     from .predictions import predictions_from_table as predictions_from_table
+    from .probability_scores import brier_score as brier_score
+    from .probability_scores import calibration_error as calibration_error
+    from .probability_scores import cross_entropy as cross_entropy
+    from .probability_scores import roc_auc as roc_auc
     from .quality_errors import epsilon_quality as epsilon_quality
     from .quality_errors import error_rate as error_rate
     from .quality_errors import mean_squared_error as mean_squared_error
     from .quality_errors import quality_concordance as quality_concordance
+    from .rank_distances import kendall_tau as kendall_tau
+    from .rank_distances import ndcg as ndcg
+    from .rank_distances import rank_biased_overlap as rank_biased_overlap
+    from .rank_distances import spearman_footrule as spearman_footrule
     from .ranks import preference_probability as preference_probability
     from .ranks import rank_distribution as rank_distribution
     from .ranks import rank_intervals as rank_intervals
@@ -52,34 +66,48 @@ __all__ = [
     "annotation_certainty",
     "annotator_agreement",
     "average_overlap",
+    "balanced_accuracy",
     "bayesian_cramer_rao_bound",
+    "brier_score",
+    "calibration_error",
     "certainty_and_agreement",
     "coarsen",
+    "cohen_kappa",
     "compare",
     "conformal_sets",
     "confusion_intervals",
+    "cross_entropy",
     "epsilon_quality",
     "error_rate",
     "expected_value",
+    "f1",
+    "kendall_tau",
     "label_agreement",
+    "matthews_correlation",
     "mean_squared_error",
     "metric_draws",
     "metric_intervals",
+    "ndcg",
     "overlap",
     "partial_average_overlap",
     "plausible_labels",
     "plots",
+    "precision",
     "predictions_from_table",
     "preference_probability",
     "prior_sensitivity",
     "quality_concordance",
+    "rank_biased_overlap",
     "rank_distribution",
     "rank_intervals",
     "rater_quality",
     "ratings_of",
+    "recall",
     "reliability_sweep",
     "reweight",
+    "roc_auc",
     "set_accuracy",
+    "spearman_footrule",
     "tied_groups",
     "top_k_accuracy",
     "truth_certainty",
@@ -96,34 +124,48 @@ __getattr__, __dir__ = lazy_exports(
         "annotation_certainty": ".certainty",
         "annotator_agreement": ".agreement",
         "average_overlap": ".overlaps",
+        "balanced_accuracy": ".classification",
         "bayesian_cramer_rao_bound": ".bounds",
+        "brier_score": ".probability_scores",
+        "calibration_error": ".probability_scores",
         "certainty_and_agreement": ".agreement",
         "coarsen": ".risk",
+        "cohen_kappa": ".classification",
         "compare": ".comparison",
         "conformal_sets": ".conformal",
         "confusion_intervals": ".raters",
+        "cross_entropy": ".probability_scores",
         "epsilon_quality": ".quality_errors",
         "error_rate": ".quality_errors",
         "expected_value": ".risk",
+        "f1": ".classification",
+        "kendall_tau": ".rank_distances",
         "label_agreement": ".concordance",
+        "matthews_correlation": ".classification",
         "mean_squared_error": ".quality_errors",
         "metric_draws": ".intervals",
         "metric_intervals": ".intervals",
+        "ndcg": ".rank_distances",
         "overlap": ".overlaps",
         "partial_average_overlap": ".overlaps",
         "plausible_labels": ".certainty",
         "plots": ".plots",
+        "precision": ".classification",
         "predictions_from_table": ".predictions",
         "preference_probability": ".ranks",
         "prior_sensitivity": ".sensitivity",
         "quality_concordance": ".quality_errors",
+        "rank_biased_overlap": ".rank_distances",
         "rank_distribution": ".ranks",
         "rank_intervals": ".ranks",
         "rater_quality": ".raters",
         "ratings_of": ".concordance",
+        "recall": ".classification",
         "reliability_sweep": ".reliability",
         "reweight": ".reweighting",
+        "roc_auc": ".probability_scores",
         "set_accuracy": ".accuracies",
+        "spearman_footrule": ".rank_distances",
         "tied_groups": ".ranks",
         "top_k_accuracy": ".accuracies",
         "truth_certainty": ".true_category",

@@ -12,7 +12,7 @@ from .members import insert
 from .plausibility import OTHER, Plausibility
 from .top_labels import OtherAs
 
-__all__ = ["NO_PREDICTION", "Aligned", "align", "align_items"]
+__all__ = ["NO_PREDICTION", "Aligned", "align", "align_categories", "align_items"]
 
 NO_PREDICTION = -2  # not -1: the absence of a prediction is not the absence of a true label
 FORMS = "(item, position) of labels or (item, category) of scores or of bool, and classifier"
@@ -103,6 +103,41 @@ def align_items(
     return array, array["classifier"]
 
 
+def align_categories(
+    view: Plausibility, scores: xr.DataArray, other: OtherAs
+) -> tuple[Plausibility, np.ndarray, np.ndarray]:
+    """Match the categories of scores with a posterior.
+
+    Parameters
+    ----------
+    view : Plausibility
+        Posterior.
+    scores : DataArray, shape (classifier, item, category)
+        Scores, -inf = not predicted, or bool.
+    other : {"split", "exclude"}
+        How OTHER is treated.
+
+    Returns
+    -------
+    view : Plausibility
+        Extended by the categories that have a score.
+    values : ndarray, shape (classifier, item, category)
+        Scores as floats; 0 and -inf for bool.
+    codes : ndarray of int, shape (category,)
+        Code of each category, -2 for those without a score.
+    """
+    names = _names(view, scores["category"])
+    check_distinct(names, "category")
+    values = _checked_scores(scores).astype(float)
+    places = np.where(values > -np.inf, np.arange(len(names)), NO_PREDICTION)
+    _check_known(view, names, places, other)
+    used = np.unique(places[places >= 0])
+    view = view.with_categories(names[used].tolist())
+    codes = np.full(len(names), NO_PREDICTION)
+    codes[used] = _codes(view, names, used)
+    return view, values, codes
+
+
 def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:
     """Return labels as text, checked to be of the kind of the posterior's."""
     values = labels.to_numpy()
@@ -139,29 +174,36 @@ def _of_other_kind(view: Plausibility, names: np.ndarray, integers: bool) -> obj
 
 def _best_places(array: xr.DataArray, top: int, ordered: bool) -> np.ndarray:
     """Return places along category of the best scores, or of the members of a set."""
-    scores = array.to_numpy()
-    if scores.dtype.kind == "b":
-        size = int(scores.sum(axis=0).max(initial=0))
+    if array.dtype.kind == "b":
+        size = int(array.to_numpy().sum(axis=0).max(initial=0))
         if size > (1 if ordered else top):
             raise EvaluationError(
                 f"predictions: a set of {size} labels has no order to take the first "
                 f"{top} by; pass (item, position) or scores, or ask for {size} or more of a metric of sets"
             )
-        scores = np.where(scores, 0.0, -np.inf)
-    if scores.dtype.kind not in "iuf":
-        raise EvaluationError(f"predictions: scores have dtype {scores.dtype}: expected numbers")
-    bad = np.argwhere(np.isnan(scores))
-    if len(bad):
-        category, _, item = bad[0]
-        raise EvaluationError(
-            f"predictions: score of item {array['item'].to_numpy()[item]!s}, category "
-            f"{array['category'].to_numpy()[category]!s} is NaN; -inf means not predicted"
-        )
+    scores = _checked_scores(array)
     shape = (min(top, len(scores)), *scores.shape[1:])
     best, places = np.full(shape, -np.inf), np.full(shape, NO_PREDICTION, np.int32)
     for place, score in enumerate(scores):
         insert(best, score, places, place)
     return np.moveaxis(places, 0, -1)
+
+
+def _checked_scores(array: xr.DataArray) -> np.ndarray:
+    """Return scores as numbers; of a set 0, and -inf for what is not in it."""
+    scores = array.to_numpy()
+    if scores.dtype.kind == "b":
+        return np.where(scores, 0.0, -np.inf)
+    if scores.dtype.kind not in "iuf":
+        raise EvaluationError(f"predictions: scores have dtype {scores.dtype}: expected numbers")
+    bad = np.argwhere(np.isnan(scores))
+    if len(bad):
+        place = dict(zip(array.dims, bad[0], strict=True))
+        raise EvaluationError(
+            f"predictions: score of item {array['item'].to_numpy()[place['item']]!s}, category "
+            f"{array['category'].to_numpy()[place['category']]!s} is NaN; -inf means not predicted"
+        )
+    return scores
 
 
 def _check_positions(view: Plausibility, names: np.ndarray, places: np.ndarray) -> None:

@@ -6,6 +6,7 @@ caller; the default is one true and one predicted label of every item.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import signature
 
 import numpy as np
@@ -19,7 +20,7 @@ ByDraw = Callable[..., object]
 PROBABILITIES = {"log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score"}
 SCORES = {"roc_auc_score", "average_precision_score", "top_k_accuracy_score", "hinge_loss"}
 GRADES = {"ndcg_score", "dcg_score"}
-OF_TWO = {"roc_auc_score", "average_precision_score"}  # want one column if there are two categories
+OF_TWO = SCORES  # want one column if there are two categories
 IN_ORDER = ("set", "ranking")
 
 
@@ -53,6 +54,8 @@ class PerDraw:
         """Return the same for these labels, told to the function if it asks for them."""
         self._check_positive(names)
         arguments = dict(self.arguments)
+        if self._is_blind_to_names():
+            names = np.arange(len(names))  # scikit-learn is much slower on text
         if self._takes("labels") and "labels" not in arguments and self.truth != "plausibility":
             arguments["labels"] = names
         return replace(self, arguments=arguments, names=np.append(names, _nothing(names)))
@@ -92,19 +95,39 @@ class PerDraw:
     def _predicted(self, predictions: np.ndarray, n_labels: int) -> np.ndarray:
         if self.response != "labels":
             two = n_labels == 2 and _of_scikit_learn(self.function) in OF_TWO
-            return predictions[:, 1] if two and self.truth != "plausibility" else predictions
+            return (
+                self._positive(predictions) if two and self.truth != "plausibility" else predictions
+            )
         named = self.names[predictions]
         return named if self.truth in IN_ORDER else named[:, 0]
+
+    def _positive(self, predictions: np.ndarray) -> np.ndarray:
+        """Return the scores of the positive one of two labels, by default the second."""
+        names = self.names.tolist()[:2]
+        positive = self.arguments.get("pos_label")
+        return predictions[:, names.index(positive) if positive in names else 1]
+
+    def _is_blind_to_names(self) -> bool:
+        """Return whether scikit-learn needs of the labels no more than their order."""
+        named = {"labels", "pos_label"} & set(self.arguments)
+        positive = self._takes("pos_label") and self._average() in (None, "binary")
+        of_labels = self.truth in ("label", "sampled")
+        return bool(_of_scikit_learn(self.function)) and of_labels and not named and not positive
+
+    def _average(self) -> object:
+        parameter = signature(self.function).parameters.get("average")
+        return self.arguments.get("average", parameter.default if parameter else None)
 
     def _takes(self, argument: str) -> bool:
         return argument in signature(self.function).parameters
 
     def _check_positive(self, names: np.ndarray) -> None:
         """Raise if scikit-learn would look for the label 1 in vain."""
-        parameters = signature(self.function).parameters
-        binary = "average" in parameters and parameters["average"].default == "binary"
-        average = self.arguments.get("average", "binary" if binary else None)
-        if average == "binary" and "pos_label" not in self.arguments and 1 not in names.tolist():
+        if (
+            self._average() == "binary"
+            and "pos_label" not in self.arguments
+            and 1 not in names.tolist()
+        ):
             raise EvaluationError(
                 f'{name_of(self.function)}: say average="macro", "micro" or "weighted", or which of the labels, such as '
                 f"{names.tolist()[0]!r}, is pos_label="
@@ -137,6 +160,8 @@ def metric_of(
         raise EvaluationError(
             f"metric={function!r}: expected a Metric, or a function of true and predicted labels"
         )
+    if isinstance(function, partial) and not function.args:
+        function, arguments = function.func, {**function.keywords, **arguments}
     known = _of_scikit_learn(function)
     if truth is None:
         truth = "plausibility" if known in GRADES else "label"
@@ -152,6 +177,8 @@ def metric_of(
 
 def name_of(function: ByDraw) -> str:
     """Return the name of a function or of what acts as one."""
+    if isinstance(function, partial):
+        return name_of(function.func)
     return getattr(function, "__name__", type(function).__name__)
 
 

@@ -9,7 +9,7 @@ from .members import category_of_member
 from .plausibility import Block, Plausibility
 from .top_labels import NO_LABEL, TopLabels
 
-__all__ = ["dense_plausibility", "sampled_label"]
+__all__ = ["dense_plausibility", "item_cells", "sampled_label"]
 
 
 def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> np.ndarray:
@@ -21,7 +21,7 @@ def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> 
     codes = np.full(
         (block.items.stop - block.items.start, block.draws.shape[1]), NO_LABEL, np.int32
     )
-    for i, cells in _cells(view, block):
+    for i, cells in item_cells(view, block):
         code = view.code[block.cells][cells]
         draws = block.draws[cells].astype(float)
         if labels.other == "exclude" and code[-1] < 0:
@@ -51,7 +51,7 @@ def dense_plausibility(labels: TopLabels, block: Block) -> np.ndarray:
     view = labels.view
     n_items = block.items.stop - block.items.start
     dense = np.zeros((n_items, len(view.categories), block.draws.shape[1]), block.draws.dtype)
-    for i, cells in _cells(view, block):
+    for i, cells in item_cells(view, block):
         code = view.code[block.cells][cells]
         if code[-1] >= 0 or labels.other == "exclude":
             named = code >= 0
@@ -63,7 +63,7 @@ def dense_plausibility(labels: TopLabels, block: Block) -> np.ndarray:
     return dense
 
 
-def _cells(view: Plausibility, block: Block) -> Iterator[tuple[int, slice]]:
+def item_cells(view: Plausibility, block: Block) -> Iterator[tuple[int, slice]]:
     """Yield each item of a block and its rows there."""
     edges = view.start[block.items.start : block.items.stop + 1] - block.cells.start
     for i, (first, last) in enumerate(pairwise(edges)):

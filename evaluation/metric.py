@@ -8,10 +8,10 @@ import numpy as np
 
 from .errors import EvaluationError
 
-__all__ = ["Metric", "Response", "Truth"]
+__all__ = ["Certain", "Metric", "Response", "Truth"]
 
 Truth = Literal["label", "set", "ranking", "plausibility", "sampled"]
-Response = Literal["labels", "scores", "probabilities"]
+Response = Literal["labels", "scores", "probabilities", "ranks"]
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,19 @@ class Metric:
     score : callable
         Over ``"item"``: ``score(truth, predictions) -> (..., item)``. Labels: truth (..., item),
         predictions (item, position) best first. Sets and rankings: truth (..., item, position).
-        Plausibility: truth (..., item, category), predictions (item, category).
+        Plausibility: truth (..., item, category), predictions (item, category); a method
+        ``of_labels``, if there is one, takes labels where these are the truth, and ``of_graded``
+        `Graded` truths of one item, as with ranks.
+        Ranks: ``score(truth, ranks) -> (classifier, ...)`` of one item, where truth is `Graded`.
         Over ``"items"``: ``score(truth, predictions, weights, n_labels) -> (...)``, where weights
         (..., item) say how much each item counts, and codes of labels are below n_labels: those
         that are true or predicted in some draw or, with scores, all categories.
     top : int
         How many labels of a prediction count, and of the truth if it is a set or a ranking.
-    response : {"labels", "scores", "probabilities"}
+    response : {"labels", "scores", "probabilities", "ranks"}
         What it needs of a prediction; by default probabilities to compare with plausibilities,
-        else labels. Probabilities of an item sum to one.
+        else labels. Probabilities of an item sum to one. Ranks (classifier, category) are of all
+        categories, 1 = best, ties share their mean, and what is not predicted is tied last.
     over : {"item", "items"}
         Whether each item has a score, of which the mean is taken, or only all of them together.
     larger_is_better : bool
@@ -67,6 +71,16 @@ class Metric:
                 f"{self.name}: response={self.response!r} and over={self.over!r}; expected one of "
                 f'{get_args(Response)}, and "item" or "items"'
             )
+        if self.response == "ranks" and (self.over == "items" or self.truth in ("set", "ranking")):
+            raise EvaluationError(
+                f'{self.name}: response="ranks" compares single items with plausibilities or labels; '
+                f"found over={self.over!r} and truth={self.truth!r}"
+            )
+
+    @property
+    def grader(self) -> Callable[..., np.ndarray] | None:
+        """The score of one item against `Graded` plausibilities, if it has one."""
+        return self.score if self.response == "ranks" else getattr(self.score, "of_graded", None)
 
     def against(self, truth: Truth) -> "Metric":
         """Return the same metric against another kind of truth.
@@ -86,17 +100,19 @@ class Metric:
                 f"truth={truth!r}: {self.name} compares with truth={self.truth!r}"
                 + ("" if self.truth in ("set", "ranking") else ', or with "label" or "sampled"')
             )
-        if self.truth != "plausibility":
+        if self.truth != "plausibility" or self.response == "ranks":
             return replace(self, truth=truth)
-        return replace(self, truth=truth, score=_Certain(self.score))
+        score = getattr(self.score, "of_labels", None) or Certain(self.score)
+        return replace(self, truth=truth, score=score)
 
 
 @dataclass(frozen=True)
-class _Certain:
+class Certain:
     """A score of plausibilities that takes codes of labels: each is the certain one."""
 
     score: Callable[..., np.ndarray]
 
     def __call__(self, truth: np.ndarray, predictions: np.ndarray, *further: object) -> np.ndarray:
+        """Return the score of one-hot plausibilities."""
         categories = np.arange(predictions.shape[-1])
         return self.score((truth[..., None] == categories).astype(float), predictions, *further)

@@ -16,7 +16,7 @@ from .accuracies import hits
 from .errors import EvaluationError
 from .metric import Metric
 
-__all__ = ["average_overlap", "overlap", "partial_average_overlap"]
+__all__ = ["average_overlap", "overlap", "partial_average_overlap", "weighted_overlap"]
 
 
 def overlap(k: int) -> Metric:
@@ -116,8 +116,14 @@ def _overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarr
 
 
 def _average_overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarray:
+    return weighted_overlap(truth, predictions, np.full(depth, 1 / depth))
+
+
+def weighted_overlap(truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the sum over d = 1, 2, ... of weights[d - 1] times the overlap of the first d labels."""
     # a label at places p of one and q of the other is shared from d = max(p, q) + 1 on
-    from_place = np.cumsum(1 / np.arange(depth, 0, -1))[::-1].astype(np.float32) / depth
+    each = weights / np.arange(1, len(weights) + 1)
+    from_place = np.cumsum(each[::-1])[::-1].astype(np.float32)
     total = np.zeros(truth.shape[:-1], np.float32, order="F")
     for p in range(truth.shape[-1]):
         for q in range(predictions.shape[1]):

@@ -106,7 +106,8 @@ class Plausibility:
         """
         array = plausibility_of(tree)
         flat = "candidate" in array.dims
-        array = array.transpose(..., *(("candidate",) if flat else ("item", "category")))
+        last = ("candidate",) if flat else ("item", "category")
+        array = array.transpose(..., *last, missing_dims="ignore")  # cells are checked next
         cells = flat_cells(array) if flat else dense_cells(array)
         view = cls(
             array,

@@ -3,18 +3,21 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from rich.console import Console
 from rich.progress import Progress
 
-from .alignment import Aligned, align
+from .alignment import NO_PREDICTION, Aligned, align
+from .alignment_ranks import align_ranks
 from .alignment_scores import align_scores
 from .callables import ByDraw, FailedDrawError, PerDraw, metric_of
 from .drawn_truth import dense_plausibility, sampled_label
 from .errors import EvaluationError
-from .metric import Metric, Response, Truth
+from .graded import graded_labels, graded_plausibility
+from .metric import Certain, Metric, Response, Truth
 from .plausibility import BLOCK_SIZE, OTHER, Block, Plausibility
 from .top_labels import OtherAs, TopLabels, treatment_of_other
 
@@ -71,7 +74,13 @@ class Scorer:
             metric = metric.against(truth)
         elif metric.truth == "plausibility" and view.is_of_category and metric.response != "scores":
             metric = metric.against("label")
-        if metric.response != "labels":
+        if metric.truth == "plausibility" and other == "label":
+            raise EvaluationError(
+                f'other="label": {metric.name} compares categories; {OTHER} is none'
+            )
+        if metric.response == "ranks":
+            aligned = align_ranks(metric, view, predictions, other)
+        elif metric.response != "labels":
             aligned = align_scores(metric, view, predictions, other)
         else:
             aligned = align(view, predictions, metric.top, other, ordered=metric.truth == "ranking")
@@ -80,20 +89,24 @@ class Scorer:
     @property
     def width(self) -> int:
         """Numbers by item and draw that a score may need, if more than the cells of the item."""
-        dense = self.metric.response != "labels" and self.metric.over == "item"
-        return (
-            self.aligned.predicted.shape[-1] if dense or self.metric.truth == "plausibility" else 0
-        )
+        metric = self.metric
+        if metric.truth in ("set", "ranking"):
+            return metric.top
+        dense = metric.response != "labels" and metric.over == "item"
+        dense = dense or metric.truth == "plausibility" or isinstance(metric.score, Certain)
+        return self.aligned.predicted.shape[-1] if dense and not metric.grader else 0
 
     @property
     def called(self) -> PerDraw | None:
         """The function, if the metric is one."""
         return self.metric.score if isinstance(self.metric.score, PerDraw) else None
 
-    def truth(self, block: Block, rng: np.random.Generator) -> np.ndarray:
-        """Return the truth of a block: (sample, item), or (sample, item, position or category)."""
+    def truth(self, block: Block, rng: np.random.Generator) -> Any:
+        """Return the truth of a block: (sample, item), or (sample, item, position or category); to grade, the block."""
         metric, labels = self.metric, self.labels
         if metric.truth == "plausibility":
+            if metric.grader:
+                return block
             return dense_plausibility(labels, block).transpose(2, 0, 1)
         if metric.truth == "sampled":
             return sampled_label(labels, block, rng).T
@@ -101,15 +114,27 @@ class Scorer:
             return labels.draw(block, 1, rng)[0].T
         return labels.draw(block, metric.top, rng).transpose(2, 1, 0)
 
-    def by_item(self, truth: np.ndarray, items: slice) -> list[np.ndarray]:
+    def by_item(self, truth: Any, items: slice) -> list[np.ndarray]:
         """Return the scores (item, sample) of some items, for each classifier."""
         metric, predicted = self.metric, self.aligned.predicted
+        if isinstance(truth, Block) or metric.response == "ranks":
+            return self._by_grades(truth, predicted[:, items])
         found = [np.asarray(metric.score(truth, one[items])).T for one in predicted]
         if found[0].T.shape != truth.shape[:2]:
             raise EvaluationError(
                 f"{metric.name}: score returned shape {found[0].T.shape}, expected (..., item) = {truth.shape[:2]}"
             )
         return found
+
+    def _by_grades(self, truth: np.ndarray | Block, predicted: np.ndarray) -> list[np.ndarray]:
+        n, score = predicted.shape[-1], self.metric.grader
+        assert score is not None
+        if isinstance(truth, Block):
+            graded = graded_plausibility(self.labels, truth, n)
+        else:
+            graded = graded_labels(truth, n)
+        scores = [score(one, predicted[:, i]) for i, one in enumerate(graded)]
+        return list(np.stack(scores, axis=1))
 
     def over_items(
         self, truth: np.ndarray, weights: np.ndarray | None, samples: np.ndarray
@@ -164,17 +189,21 @@ class Scorer:
         n_names = len(view.categories)
         unnamed = self.labels.n_codes + 1 - n_names
         text = np.array([*view.categories.tolist(), *[OTHER] * unnamed])
-        if self.metric.response != "labels":
+        of_all = self.metric.truth == "plausibility"
+        if self.metric.response != "labels" or of_all:
             used = np.arange(n_names)
         else:
-            drawn = view.map_draws(lambda b, s, rng: self._occurring(b, rng), seed)
+            # in the same blocks as the scores, so that the same labels are drawn
+            drawn = self.map_draws(lambda b, s, rng: self._occurring(b, rng), seed, False)
             used = np.unique([*chain.from_iterable(drawn), *np.unique(predicted).tolist()])
-            self._check_labels(predicted)
             used = used[used >= 0]
+        if self.metric.response == "labels":
+            self._check_labels(predicted)
         names = text[used]
         if view.integer_labels and OTHER not in names:
             names = names.astype(np.int64)
-        ordered, place = np.unique(names, return_inverse=True)
+        # plausibilities stay in the order of the posterior
+        ordered, place = (names, used) if of_all else np.unique(names, return_inverse=True)
         renumbered = np.full(len(text) + 2, NONE)  # -1 and -2, no label, find the last two
         renumbered[used] = place
         metric = self.metric
@@ -189,7 +218,7 @@ class Scorer:
         codes = self.truth(block, rng)
         first = codes if codes.ndim == 2 else codes[..., 0]
         self._check_labels(first[..., None], "plausible")
-        return np.unique(codes).tolist()
+        return (np.flatnonzero(np.bincount(codes.ravel() - NO_PREDICTION)) + NO_PREDICTION).tolist()
 
     def _check_labels(self, codes: np.ndarray, what: str = "predicted") -> None:
         empty = (codes[..., 0] < 0).any(axis=0)

@@ -1,0 +1,226 @@
+"""How far are two rankings of all categories apart? Kendall's tau, Spearman's footrule, rank-biased overlap, NDCG.
+
+The truth ranks the categories by their plausibility. Ties count as ties, in the truth and in the predictions: equal
+scores, all categories without a prediction, and all members of an OTHER that is split, which share its mass evenly. So
+a draw costs as many comparisons as its item has named labels, not as there are categories.
+
+With k both rankings are cut: all but the k best are tied last. A tie that reaches over the cut is among the last.
+
+References
+----------
+Kendall (1945), The treatment of ties in ranking problems, Biometrika 33, doi:10.1093/biomet/33.3.239 (tau-b). Fagin,
+Kumar, Mahdian, Sivakumar and Vee (2006), Comparing partial rankings, SIAM Journal on Discrete Mathematics 20,
+doi:10.1137/05063088X. Webber, Moffat and Zobel (2010), A similarity measure for indefinite rankings, ACM TOIS 28,
+doi:10.1145/1852102.1852106. Järvelin and Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques, ACM
+TOIS 20, doi:10.1145/582415.582418.
+"""
+
+from functools import cache, partial
+
+import numpy as np
+
+from .errors import EvaluationError
+from .graded import Graded
+from .metric import Metric
+from .overlaps import weighted_overlap
+
+__all__ = ["kendall_tau", "ndcg", "rank_biased_overlap", "spearman_footrule"]
+
+
+def kendall_tau(k: int | None = None) -> Metric:
+    """Return the metric: Kendall's tau-b of the predictions with the plausibilities.
+
+    Concordant minus discordant pairs of categories, divided by the geometric mean of the numbers of pairs
+    that are not tied in the one and in the other. In [-1, 1]; 0 where either ranking ties all. The cost
+    grows with the square of the labels that an item names.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cut of both rankings.
+
+    References
+    ----------
+    Kendall (1945), doi:10.1093/biomet/33.3.239.
+    """
+    return _of_ranks("kendall_tau", _kendall_tau, k)
+
+
+def spearman_footrule(k: int | None = None) -> Metric:
+    """Return the metric: how far apart the categories stand in the two rankings, 0 = equal, 1 = as far as can be.
+
+    The sum over categories of the distance of their positions, where all of a tie stand at its mean position,
+    divided by that of a strict ranking, cut at k, and its reverse. Smaller is better; 0 if there is one category.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cut of both rankings.
+
+    References
+    ----------
+    Fagin et al. (2006), doi:10.1137/05063088X, F_prof.
+    """
+    return _of_ranks("spearman_footrule", _footrule, k, larger_is_better=False)
+
+
+def ndcg(k: int | None = None) -> Metric:
+    """Return the metric: discounted gain of the predictions over that of the best, with plausibilities as gains.
+
+    A gain at position d is divided by log2(1 + d); those of tied predictions are averaged. In [0, 1]; 0
+    where no category has a gain.
+
+    Parameters
+    ----------
+    k : int, optional
+        Positions that count; ties are averaged over those beyond, too.
+
+    References
+    ----------
+    Järvelin and Kekäläinen (2002), doi:10.1145/582415.582418.
+    """
+    return _of_ranks("ndcg", _ndcg, k)
+
+
+def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
+    """Return the metric: overlap of the d best with the top-d set of the draw, averaged over all d, weighted by p**d.
+
+    Extrapolated: beyond `depth` the overlap stays what it is there. A place that a shorter list leaves empty
+    shares nothing.
+
+    Parameters
+    ----------
+    p : float
+        Persistence, in (0, 1): the larger, the less the head alone counts.
+    depth : int
+        Labels of either list that are looked at.
+
+    References
+    ----------
+    Webber et al. (2010), doi:10.1145/1852102.1852106, RBO_EXT.
+    """
+    if not 0 < p < 1:
+        raise EvaluationError(f"p={p!r}: expected a persistence between 0 and 1")
+    name = f"rank_biased_overlap_{depth}"
+    return Metric(name, "ranking", partial(_rank_biased_overlap, p=p, depth=depth), depth)
+
+
+def _of_ranks(name: str, score: object, k: int | None, *, larger_is_better: bool = True) -> Metric:
+    return Metric(
+        name if k is None else f"{name}_{k}",
+        "plausibility",
+        partial(score, k=k),  # pyright: ignore[reportArgumentType]
+        1 if k is None else k,
+        "ranks",
+        larger_is_better=larger_is_better,
+    )
+
+
+def _kendall_tau(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
+    grade, n = _cut(truth.grade, truth.size, k), ranks.shape[1]
+    predicted = _cut_ranks(ranks, k)
+    named = predicted[:, truth.code]
+    above = np.sign(named[:, None, :] - named[:, :, None])  # 1 where the first is predicted above
+    # predicted below a label minus above it: of all categories, and of those that are not named
+    others = n + 1 - 2 * named - above.sum(axis=-1)
+    weight = np.append(above, others[..., None], axis=-1).astype(grade.dtype)
+    concordance = np.zeros((len(ranks), grade.shape[1]))
+    tied = np.full(grade.shape[1], _pairs(truth.size[-1]))
+    for a in range(len(truth.code)):
+        order = np.sign(grade[a] - grade[a + 1 :])
+        concordance += weight[:, a, a + 1 :] @ order
+        tied += truth.size[a + 1 :].astype(grade.dtype) @ (order == 0).astype(grade.dtype)
+    tied_ranks = [_pairs(np.unique(row, return_counts=True)[1]).sum() for row in predicted]
+    untied = np.multiply.outer(_pairs(n) - np.array(tied_ranks), _pairs(n) - tied)
+    return _ratio(concordance, np.sqrt(untied))
+
+
+def _footrule(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
+    place = _positions(_cut(truth.grade, truth.size, k), truth.size)
+    predicted = _cut_ranks(ranks, k)
+    distance = np.zeros((len(ranks), place.shape[1]))
+    for own, one in zip(predicted[:, truth.code].T, place, strict=False):
+        distance += np.abs(own[:, None] - one)
+    if truth.size[-1]:
+        # the others stand at few places, whatever the draw
+        at, which = np.unique(place[-1], return_inverse=True)
+        others = np.delete(predicted, truth.code, axis=1)
+        distance += np.abs(others[:, None] - at[:, None]).sum(axis=-1)[:, which]
+    return _ratio(distance, np.array(_largest_footrule(ranks.shape[1], k)))
+
+
+def _ndcg(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
+    discount = 1 / np.log2(np.arange(2, ranks.shape[1] + 2))
+    discount[len(discount) if k is None else k :] = 0
+    reached = np.append(0, discount.cumsum())
+    gain = np.stack([_mean_discount(row, reached) for row in ranks])
+    named = gain[:, truth.code]
+    others = np.delete(gain, truth.code, axis=1).sum(axis=1)
+    weight = np.column_stack([named, others]).astype(truth.grade.dtype)
+    order = np.argsort(-truth.grade, axis=0)
+    size = truth.size[order]
+    last = size.cumsum(axis=0)
+    best = np.take_along_axis(truth.grade, order, axis=0) * (reached[last] - reached[last - size])
+    return _ratio(weight @ truth.grade, best.sum(axis=0))
+
+
+def _rank_biased_overlap(
+    truth: np.ndarray, predictions: np.ndarray, p: float, depth: int
+) -> np.ndarray:
+    weights = (1 - p) * p ** np.arange(depth)
+    weights[-1] += p**depth
+    return weighted_overlap(truth, predictions, weights)
+
+
+def _cut(grade: np.ndarray, size: np.ndarray, k: int | None) -> np.ndarray:
+    """Give all grades (grade, sample) but the k largest the largest of the others; size = how many have the grade."""
+    if k is None or k >= size.sum():
+        return grade
+    each = np.repeat(grade, np.minimum(size, k + 1), axis=0)
+    edge = np.partition(each, len(each) - k - 1, axis=0)[-k - 1]
+    return np.maximum(grade, edge)
+
+
+def _cut_ranks(ranks: np.ndarray, k: int | None) -> np.ndarray:
+    if k is None:
+        return ranks
+    one = np.ones(ranks.shape[1], np.int64)
+    return _positions(_cut(-ranks.T, one, k), one).T
+
+
+def _positions(grade: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return the mean position of each grade (grade, sample), 1 = the largest; size = how many have the grade."""
+    order = np.argsort(-grade, axis=0)
+    ranked, count = np.take_along_axis(grade, order, axis=0), size[order]
+    last = count.cumsum(axis=0)
+    opens = np.append(np.ones_like(last[:1], bool), ranked[1:] != ranked[:-1], axis=0)
+    closes = np.append(opens[1:], opens[:1], axis=0)
+    before = np.maximum.accumulate(np.where(opens, last - count, 0), axis=0)
+    until = np.minimum.accumulate(np.where(closes, last, size.sum())[::-1], axis=0)[::-1]
+    position = np.empty(grade.shape, np.float32)
+    np.put_along_axis(position, order, ((before + until + 1) / 2).astype(np.float32), axis=0)
+    return position
+
+
+@cache
+def _largest_footrule(n: int, k: int | None) -> float:
+    ends = _cut_ranks(np.arange(1.0, n + 1)[None], k)[0]
+    return float(np.abs(ends - ends[::-1]).sum())
+
+
+def _mean_discount(ranks: np.ndarray, reached: np.ndarray) -> np.ndarray:
+    """Return the discount of every category, averaged over its tie."""
+    ordered = np.sort(ranks)
+    before, until = (np.searchsorted(ordered, ranks, side) for side in ("left", "right"))
+    return (reached[until] - reached[before]) / (until - before)
+
+
+def _pairs(n: np.ndarray | int) -> np.ndarray:
+    return np.asarray(n) * (np.asarray(n) - 1) / 2
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Divide, zero where the whole is zero."""
+    return np.divide(
+        part, whole, out=np.zeros(part.shape), where=np.broadcast_to(whole > 0, part.shape)
+    )
