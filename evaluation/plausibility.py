@@ -30,6 +30,7 @@ __all__ = ["OTHER", "REMEDY", "Block", "Plausibility", "plausibility_of"]
 
 BLOCK_SIZE = 5_000_000  # plausibilities in one block: few calls of numpy, bounded memory
 MOST_THREADS = 4
+SLAB = 64  # samples
 
 
 @dataclass(frozen=True)
@@ -277,4 +278,9 @@ class Plausibility:
 
 
 def _by_cell(part: xr.DataArray, n_samples: int) -> np.ndarray:
-    return np.ascontiguousarray(part.to_numpy().reshape(n_samples, -1).T)
+    """Return draws (cell, sample): turned slab by slab, which stays in the cache."""
+    rows = part.to_numpy().reshape(n_samples, -1)
+    draws = np.empty(rows.shape[::-1], rows.dtype)
+    for first in range(0, n_samples, SLAB):
+        draws[:, first : first + SLAB] = rows[first : first + SLAB].T
+    return draws

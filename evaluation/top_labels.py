@@ -18,6 +18,7 @@ __all__ = ["NO_LABEL", "OtherAs", "TopLabels", "treatment_of_other"]
 
 OtherAs = Literal["split", "exclude", "label"]
 NO_LABEL = -1
+IN_CACHE = 50_000  # values by place
 
 
 def treatment_of_other(view: Plausibility, other: OtherAs | None) -> OtherAs:
@@ -136,13 +137,14 @@ class TopLabels:
         count = view.named_count()[block.items]
         # items with equally many labels are one array
         for n in np.unique(count).tolist():
-            items = np.flatnonzero(count == n)
-            of_items = np.zeros((top, len(items), shape[2]), best.dtype)
-            codes_of_items = np.full(of_items.shape, NO_LABEL, self.dtype)
-            for cell in (start[items, None] + np.arange(n)).T:
-                value = block.draws[cell - block.cells.start]
-                insert(of_items, value, codes_of_items, view.code[cell, None])
-            best[:, items], codes[:, items] = of_items, codes_of_items
+            of_count = np.flatnonzero(count == n)
+            for items in np.array_split(of_count, len(of_count) * shape[2] // IN_CACHE + 1):
+                of_items = np.zeros((top, len(items), shape[2]), best.dtype)
+                codes_of_items = np.full(of_items.shape, NO_LABEL, self.dtype)
+                for cell in (start[items, None] + np.arange(n)).T:
+                    value = block.draws[cell - block.cells.start]
+                    insert(of_items, value, codes_of_items, view.code[cell, None])
+                best[:, items], codes[:, items] = of_items, codes_of_items
         return best, codes
 
     def _split(
