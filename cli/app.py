@@ -72,7 +72,19 @@ def report(
         str | None,
         typer.Option(help="One or more, with commas, the first reported in full; 3 for rankings."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-report"),
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table: category, group[, value], such as the risk of each; adds certainty and metrics by risk."
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="As of evaluate; classifiers are compared by the first."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder of report.html, report.json, the tables and the posterior.")
+    ] = Path("raterzoo-report"),
     column: Columns = None,
     categories: Categories = None,
     concentration: Concentration = None,
@@ -89,7 +101,7 @@ def report(
     seed: Seed = 1,
 ) -> None:
     """Fit, diagnose, evaluate, and write it all up as one HTML page."""
-    from .reporting import make_report
+    from .reporting import Sources, make_report
     from .settings import Settings
 
     options = {
@@ -108,7 +120,8 @@ def report(
     settings = Settings.of(
         kind, model, options, draws=draws, chains=chains, seed=seed, layout=layout
     )
-    make_report(annotations, predictions, column or [], settings, out)
+    sources = Sources(predictions, groups, metric or ())
+    make_report(annotations, sources, column or [], settings, out)
 
 
 @app.command()
@@ -211,16 +224,31 @@ def evaluate(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="top-3-accuracy, set-accuracy@2, overlap@3, average-overlap@3; of comparisons concordance"
+            help="top-3-accuracy, set-accuracy@2, overlap@3, average-overlap@3, accuracy, balanced-accuracy, precision, recall, "
+            "f1 (f1-weighted, f1-micro), kappa, mcc, log-loss, brier, auc, calibration-error, kendall-tau, footrule, rbo, "
+            "ndcg@3; of comparisons concordance. Repeat it for several."
         ),
+    ] = None,
+    by: Annotated[
+        Path | None,
+        typer.Option(
+            help="Groups, each scored for itself. Table: category, group; or item, group."
+        ),
+    ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Which classifier is better, and how surely.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="File for all figures: metrics.csv or metrics.json.")
     ] = None,
     column: Columns = None,
     seed: Seed = 1,
 ) -> None:
     """Score predictions against a posterior; every figure with its interval."""
-    from .scoring import score_file
+    from .scoring import Asked, score_file
 
-    score_file(posterior, predictions, metric or [], column or [], seed)
+    asked = Asked(metric or (), by, compare, out)
+    score_file(posterior, predictions, asked, column or [], seed)
 
 
 @app.command()

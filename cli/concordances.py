@@ -1,18 +1,22 @@
 """Orders of the items that others propose, such as an AI model's scores, against the order that the votes leave open."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from arviz_stats.base.array import array_stats
 
 from .. import evaluation
+from .metric_names import CONCORDANCE
 from .reading import read_scores
 
-__all__ = ["concordances", "read_orders"]
+__all__ = ["concordances", "order_pairs", "read_orders"]
 
 BEST_GUESS = "(posterior mean)"
+ENDS = (0.05, 0.95)
 MOST_DRAWS = 1000  # with more, intervals hardly change, and every draw is an order of its own
 
 
@@ -70,27 +74,86 @@ def concordances(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]
     Returns
     -------
     list of dict
-        Metric, classifier, mean and 95 % interval of Kendall's tau-b; last what the best guess of the votes themselves reaches.
+        Metric, classifier, mean and 90 % interval of Kendall's tau-b, its standard deviation and Monte-Carlo error; last
+        what the best guess of the votes themselves reaches.
     """
-    quality = tree["posterior"].to_dataset()["quality"]
-    guess = quality.mean(("chain", "draw")).expand_dims(classifier=[BEST_GUESS])
-    step = -(-quality.sizes["chain"] * quality.sizes["draw"] // MOST_DRAWS)
-    some = quality.isel(draw=slice(None, None, step))
+    some = _some_draws(tree)
+    guess = some.mean(("chain", "draw")).expand_dims(classifier=[BEST_GUESS])
     rows = []
-    for classifier, own in (*orders.groupby("classifier"), *guess.groupby("classifier")):
-        order = own.squeeze("classifier", drop=True)
-        found = evaluation.quality_concordance(some, order).to_numpy().ravel()
-        lower, upper = np.quantile(found, [0.025, 0.975])
+    for classifier, found in {**_by_order(some, orders), **_by_order(some, guess)}.items():
+        lower, upper = np.quantile(found, ENDS).tolist()
         rows.append(
             {
-                "metric": "concordance",
-                "classifier": str(classifier),
+                "metric": CONCORDANCE,
+                "classifier": classifier,
                 "mean": float(found.mean()),
-                "2.5 %": float(lower),
-                "97.5 %": float(upper),
+                "lower": lower,
+                "upper": upper,
+                "sd": float(found.std()),
+                "mcse": _mcse(found),
             }
         )
     return rows
+
+
+def order_pairs(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]]:
+    """Compare orders with each other, on the same draws.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior of a model of comparisons.
+    orders : DataArray, dims (classifier, item)
+        Scores, larger = better.
+
+    Returns
+    -------
+    list of dict
+        A row for each pair, the one with the better mean first: difference, its 90 % interval, probability to be better.
+    """
+    found = _by_order(_some_draws(tree), orders)
+    names = sorted(found, key=lambda name: -found[name].mean())
+    rows = []
+    for better, worse in combinations(names, 2):
+        apart = found[better] - found[worse]
+        lower, upper = np.quantile(apart, ENDS).tolist()
+        ahead = float((apart > 0).mean() + 0.5 * (apart == 0).mean())
+        rows.append(
+            {
+                "metric": CONCORDANCE,
+                "classifier": better,
+                "other": worse,
+                "difference": float(apart.mean()),
+                "lower": lower,
+                "upper": upper,
+                "probability_better": ahead,
+                "mcse": _mcse(apart),
+            }
+        )
+    return rows
+
+
+def _some_draws(tree: xr.DataTree) -> xr.DataArray:
+    """Return qualities, thinned evenly."""
+    quality = tree["posterior"].to_dataset()["quality"]
+    step = -(-quality.sizes["chain"] * quality.sizes["draw"] // MOST_DRAWS)
+    return quality.isel(draw=slice(None, None, step))
+
+
+def _by_order(quality: xr.DataArray, orders: xr.DataArray) -> dict[str, np.ndarray]:
+    """Return the concordance of each order with each draw (chain, draw)."""
+    return {
+        str(name): evaluation.quality_concordance(quality, orders.isel(classifier=i, drop=True))
+        .transpose("chain", "draw")
+        .to_numpy()
+        for i, name in enumerate(orders["classifier"].to_numpy())
+    }
+
+
+def _mcse(values: np.ndarray) -> float:
+    """Return the Monte-Carlo error of the mean of draws (chain, draw); 0 where all are equal."""
+    error: Any = array_stats.mcse(values) if np.ptp(values) > 0 else 0.0
+    return float(error)
 
 
 def _more(items: Sequence[object]) -> str:

@@ -9,8 +9,9 @@ import xarray as xr
 
 from .. import evaluation, inference, models
 from ..reports import Section, write_report
+from .certain import certainty_section, strips_section
+from .fitted import citation_section, convergence_section, versions_of
 from .fitting import write_posterior
-from .reporting import certainty_section, citation_section, convergence_section, strips_section
 from .screen import say, show
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ def demonstrate(out: Path, seed: int) -> None:
         f"{PRINTED_DRAWS} printed draws if they were independent (they were not, which makes |z| larger), and the rounding."
     )
     sections = [
-        Section("The paper's figures", text, rows=rows, file="published_accuracies"),
-        Section("Data", cases.report()),
+        Section("The paper's figures", text, rows=rows, file="published_accuracies", key="paper"),
+        Section("Data", cases.report(), key="data"),
         convergence_section(tree),
         *certainty_section(tree, cases),
         strips_section(tree, cases),
@@ -65,7 +66,8 @@ def demonstrate(out: Path, seed: int) -> None:
     ]
     write_posterior(tree, out / "posterior.nc")
     summary = "Plackett-Luce with ties, reliability 3, the default prior; but the paper's figures with the paper's settings."
-    page = write_report(out, "Seven differential diagnoses", summary, sections)
+    facts = {"kind": "rankings", "versions": versions_of(tree)}
+    page = write_report(out, "Seven differential diagnoses", summary, sections, facts=facts)
     say(f"wrote {page}")
 
 

@@ -1,101 +1,178 @@
-"""The parts of a report on predictions: metrics against every draw, and how they change with the trust in the raters."""
+"""The parts of a report on predictions: metrics, comparison, and whether the answers hang on reliability or prior."""
+
+import warnings
 
 import xarray as xr
 from matplotlib.figure import Figure
 
-from .. import evaluation, inference, models
+from .. import evaluation
 from ..evaluation import plots
+from ..evaluation.reweighting import GREATEST_K, MODELS, ReweightingWarning
 from ..reports import Section
-from .reading import Container
-from .scoring import metric_named, scores
+from ..reports.classifiers import comparison_sections, order_of
+from ..reports.metrics import metrics_section
+from ..reports.sensitivity import Step, prior_section, reliability_section
+from .certain import best_guess_scores
+from .metric_names import metric_named
+from .scoring import scored
+from .study import Study, point_estimates
 
-__all__ = ["metric_section", "sweep_section"]
+__all__ = ["found_metrics", "metric_sections", "sensitivity_sections"]
 
-METRICS = ("top-1-accuracy", "top-3-accuracy", "set-accuracy@2", "overlap@3", "average-overlap@3")
-FEW_CATEGORIES = 4
-
-
-def metric_section(tree: xr.DataTree, predicted: xr.DataArray, seed: int) -> Section:
-    """Return the uncertainty-adjusted metrics of the predictions.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    predicted : DataArray
-        Predictions.
-    seed : int
-        For the members of OTHER.
-
-    Returns
-    -------
-    Section
-        Table with intervals.
-    """
-    text = (
-        "Each metric is computed against the truth of every posterior draw: the mean and the 95 % interval show what the raters "
-        "left open."
-    )
-    rows = scores(tree, predicted, _metrics(tree), seed)
-    return Section("Predictions", text, rows=rows, file="metrics")
+DRAWN = 2  # metrics that fit beside each other
+STEP = 1.5  # factor to the neighbouring reliabilities
 
 
-def _metrics(tree: xr.DataTree) -> tuple[str, ...]:
-    """Return the metrics that mean something: of labels one is right, and of few a list is soon complete."""
-    if "truth" not in tree["posterior"]["plausibility"].attrs:  # of rankings
-        return METRICS
-    several = tree["posterior"].sizes["category"] > FEW_CATEGORIES
-    return METRICS[:2] if several else METRICS[:1]
-
-
-def sweep_section(
-    trees: dict[float, xr.DataTree], predicted: xr.DataArray, data: Container, seed: int
-) -> Section:
-    """Return how an accuracy changes with the trust in the raters.
+def found_metrics(study: Study) -> dict[str, xr.Dataset]:
+    """Score the predictions by every metric.
 
     Parameters
     ----------
-    trees : dict of float to DataTree
-        Posteriors by reliability.
-    predicted : DataArray
-        Predictions.
-    data : PartialRankings or Labels
-        The annotations, for the point estimate.
-    seed : int
-        For the members of OTHER.
+    study : Study
+        Posterior and predictions.
 
     Returns
     -------
-    Section
-        Picture and table.
+    dict of str to Dataset
+        As `scored` returns; empty without predictions.
     """
-    name = _metrics(next(iter(trees.values())))[:2][-1]
-    metric = name.rsplit("-", 1)[0] + " accuracy"
-    sweep = evaluation.reliability_sweep(trees, metric_named(name), predicted, random_seed=seed)
-    figure = Figure(figsize=(6, 3.6), layout="constrained")
-    estimate, point = _against_point(metric_named(name), predicted, data)
-    plots.reliability_sweep(sweep, point=point, metric=metric, ax=figure.add_subplot())
-    table = (
-        sweep["mean"]
-        .to_dataframe()
-        .join(sweep["interval"].to_dataset("bound").to_dataframe())
-        .reset_index()
+    if study.predicted is None:
+        return {}
+    points = point_estimates(study.data) if study.predicted.sizes.get("classifier", 1) > 1 else {}
+    return scored(study.tree, study.predicted, study.metrics, study.seed, points=points)
+
+
+def metric_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Section]:
+    """Return the metrics and, of several classifiers, who is better.
+
+    Parameters
+    ----------
+    study : Study
+        Posterior and predictions.
+    found : dict of str to Dataset
+        As of `found_metrics`.
+    """
+    directions = {name: metric_named(name).larger_is_better for name in found}
+    drawn = dict(list(found.items())[:DRAWN])
+    forest = plots.metric_intervals(drawn, backend="matplotlib")
+    sections = [metrics_section(found, directions, forest)]
+    if study.predicted is not None and study.predicted.sizes.get("classifier", 1) > 1:
+        name = study.metrics[0]
+        duels = plots.comparison(found[name], label=name, backend="matplotlib")
+        sections += comparison_sections(found, name, duels)
+    return sections
+
+
+def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Section]:
+    """Return whether the answers hang on the trust in the raters, and on the prior.
+
+    Parameters
+    ----------
+    study : Study
+        Posteriors and predictions.
+    found : dict of str to Dataset
+        Metrics of the posterior that is reported in full.
+    """
+    text = "Would another trust in the raters, or another prior, change the answers?"
+    if study.is_of_category:
+        text += (
+            " This model has no reliability to vary: it learns what each rater is worth. Its items share the matrices of the "
+            "raters, so that no prior can be scaled item by item: fit again with another model or prior, and compare."
+        )
+        return [Section("Sensitivity", text, key="sensitivity")]
+    sections = [Section("Sensitivity", text, key="sensitivity")]
+    steps = _steps(study, found)
+    if len(steps) > 1:
+        name = study.metrics[0] if study.metrics else "certainty"
+        sections.append(reliability_section(steps, name, [_sweep(steps, name)]))
+    return [*sections, _prior_part(study, found)]
+
+
+def _steps(study: Study, found: dict[str, xr.Dataset]) -> dict[float, Step]:
+    """Return certainty and scores at every reliability that was fitted, or at the neighbours of the only one."""
+    first = study.settings.reliabilities[0]
+    steps = {
+        r: Step(best_guess_scores(tree, study.seed), _headline(study, tree, found, r == first))
+        for r, tree in study.trees.items()
+    }
+    if len(steps) > 1 or study.settings.model not in MODELS:
+        return steps
+    for r in (first / STEP, first * STEP):
+        steps[round(r, 3)] = _reweighted(study, round(r, 3))
+    return steps
+
+
+def _sweep(steps: dict[float, Step], name: str) -> Figure:
+    """Draw the metric, or without predictions the certainty, over the reliability."""
+    known = sorted(steps)
+    each = [steps[r].certainty if (own := steps[r].scores) is None else own for r in known]
+    both = [own[["mean", "interval"]].sel(source="both", drop=True) for own in each]
+    reliability = xr.DataArray([float(r) for r in known], dims="reliability", name="reliability")
+    figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+    sweep = xr.concat(both, reliability, combine_attrs="override")
+    plots.reliability_sweep(sweep, metric=name, ax=figure.add_subplot())
+    return figure
+
+
+def _reweighted(study: Study, reliability: float) -> Step:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReweightingWarning)  # the section names the items
+        tree = evaluation.reweight(study.tree, reliability, random_seed=study.seed)
+    k = tree["sample_stats"].to_dataset()["pareto_k"]
+    bad = [str(item) for item in k["item"].to_numpy()[k.to_numpy() > GREATEST_K]]
+    scores = _headline(study, tree, {}, same=False)
+    return Step(best_guess_scores(tree, study.seed), scores, reweighted=True, unreliable=bad)
+
+
+def _headline(
+    study: Study, tree: xr.DataTree, found: dict[str, xr.Dataset], same: bool
+) -> xr.Dataset | None:
+    """Return the first metric of the predictions against a posterior."""
+    if study.predicted is None:
+        return None
+    name = study.metrics[0]
+    return found[name] if same else scored(tree, study.predicted, [name], study.seed)[name]
+
+
+def _prior_part(study: Study, found: dict[str, xr.Dataset]) -> Section:
+    """Return which items lean on the prior."""
+    tree, seed = study.tree, study.seed
+    try:
+        certainty = evaluation.prior_sensitivity(tree, random_seed=seed)
+        totals = {
+            name: evaluation.prior_sensitivity(tree, quantity, distance="mean", random_seed=seed)
+            for name, quantity in _conclusions(study, found).items()
+        }
+    except evaluation.EvaluationError as missing:
+        return Section("Prior", f"Not computed: {missing}.", key="sensitivity.prior", part=True)
+    figure = Figure(figsize=(8.6, 4.2), layout="constrained")
+    plots.sensitivity(certainty, ax=figure.add_subplot())
+    return prior_section(certainty, totals, [figure])
+
+
+def _conclusions(study: Study, found: dict[str, xr.Dataset]) -> dict[str, xr.DataArray]:
+    """Return by item: the first metric of the best classifier, and how far it is ahead of the next."""
+    if study.predicted is None:
+        return {}
+    name = study.metrics[0]
+    metric = metric_named(name)
+    if metric.over != "item":
+        return {}
+
+    def scores(predicted: xr.DataArray) -> xr.DataArray:
+        return evaluation.uncertainty_adjusted(
+            metric, study.tree, predicted, reduce=None, random_seed=study.seed
+        )
+
+    if "classifier" not in study.predicted.dims:
+        return {name: scores(study.predicted)}
+    ids = {str(c): c for c in study.predicted["classifier"].to_numpy()}
+    order = order_of(found[name])[:2]
+    first, *second = (
+        scores(study.predicted.sel(classifier=ids[c])).drop_vars("classifier", errors="ignore")
+        for c in order
     )
-    table["reliability"] = [f"{r:g}" for r in table["reliability"]]
-    rows = [{str(k): v for k, v in row.items()} for row in table.to_dict("records")]
-    text = f"Does the answer depend on how much the raters are trusted? x marks the accuracy against the {estimate}."
-    return Section("Reliability", text, [figure], rows, "reliability")
-
-
-def _against_point(
-    metric: evaluation.Metric, predicted: xr.DataArray, data: Container
-) -> tuple[str, dict[str, float]]:
-    """Return a metric against a point estimate of the truth, by classifier."""
-    if isinstance(data, models.PartialRankings):
-        name, truth = "inverse rank normalisation (IRN)", inference.irn(data)
-    else:
-        name, truth = "vote", inference.majority_vote(data)["plausibility"].fillna(0)
-    found = evaluation.uncertainty_adjusted(metric, truth, predicted)
-    if "classifier" not in found.dims:
-        return name, {"": float(found)}
-    return name, {str(c): float(found.sel(classifier=c)) for c in found["classifier"].to_numpy()}
+    result = {f"{name} of {order[0]}": first}
+    if second:
+        result[f"difference of {order[0]} and {order[1]}"] = first.astype(float) - second[0]
+    return result

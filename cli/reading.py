@@ -14,6 +14,7 @@ from .settings import Settings
 
 __all__ = [
     "Container",
+    "as_numbers",
     "labels_of",
     "read_annotations",
     "read_columns",
@@ -193,12 +194,27 @@ def _prediction_columns(
         raise ValueError(f"{path}: predictions have a column 'rank' and a column 'score'; drop one")
     table = {name: np.asarray(frame[name]) for name in names}
     for name in order:
-        table[name] = _as_numbers(path, name, table[name])
+        table[name] = as_numbers(path, name, table[name])
     return table, order
 
 
-def _as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
-    """Read a column of text as numbers."""
+def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
+    """Read a column of text as numbers.
+
+    Parameters
+    ----------
+    path : Path
+        File, for the message.
+    column : str
+        Its name.
+    texts : ndarray
+        Cells.
+
+    Returns
+    -------
+    ndarray of float
+        The numbers.
+    """
     numbers = np.empty(len(texts))
     for row, text in enumerate(texts):
         try:

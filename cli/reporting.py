@@ -1,43 +1,58 @@
 """A report: fit, diagnose, evaluate, and hand the parts to the page."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import xarray as xr
-from matplotlib.figure import Figure
 
-from .. import __version__, evaluation, inference, models
-from ..evaluation import plots
+from .. import models
+from ..evaluation.matching import match_items
 from ..reports import Section, write_report
-from .concordances import read_orders
+from ..reports.words import few
+from .asking import item_questions, pair_questions
+from .certain import agreement_section, certainty_section, strips_section
+from .concordances import order_pairs, read_orders
+from .fitted import citation_section, convergence_section, model_section, versions_of
 from .fitting import draw, write_posterior
-from .predicted import metric_section, sweep_section
+from .grouping import Groups, read_groups
+from .headlines import headlines
+from .metric_names import check_predictions, metric_named, natural_metrics
+from .predicted import found_metrics, metric_sections, sensitivity_sections
 from .reading import Container, labels_of, read_annotations, read_container, read_predictions
-from .screen import say
+from .risks import risk_parts
+from .screen import say, working
 from .settings import Settings
+from .study import Study
 from .truth import truth_sections
 from .vote_check import vote_check_section
-from .voted import concordance_section, model_in_words, vote_sections
+from .voted import comparison_section, concordance_section, model_in_words, vote_sections
 from .votes import build_votes, draw_votes, read_votes
 
-__all__ = [
-    "certainty_section",
-    "convergence_section",
-    "make_report",
-    "strips_section",
-]
+__all__ = ["Sources", "make_report"]
 
-MOST_STRIPS = 6
+MOST_NAMED = 10  # categories that only predictions name
+
+
+class Sources(NamedTuple):
+    """What a report is made from, besides the annotations.
+
+    Attributes
+    ----------
+    predictions, groups : Path or None
+        Tables of predictions, and of the groups of the categories, such as their risk.
+    metrics : sequence of str
+        Names; those of the kind by default.
+    """
+
+    predictions: Path | None = None
+    groups: Path | None = None
+    metrics: Sequence[str] = ()
 
 
 def make_report(
-    annotations: Path,
-    predictions: Path | None,
-    columns: Sequence[str],
-    settings: Settings,
-    out: Path,
+    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings, out: Path
 ) -> None:
     """Write the report of a table of annotations.
 
@@ -45,8 +60,8 @@ def make_report(
     ----------
     annotations : Path
         Table.
-    predictions : Path or None
-        Table of predictions to evaluate.
+    sources : Sources
+        Predictions to evaluate, and groups.
     columns : sequence of str
         Renamings in the annotations.
     settings : Settings
@@ -55,11 +70,17 @@ def make_report(
         Folder of the report.
     """
     of_kind = _vote_parts if settings.kind == "comparisons" else _truth_parts
-    parts = of_kind(annotations, predictions, columns, settings)
+    parts = of_kind(annotations, sources, columns, settings)
     sections = [*parts.sections, citation_section(settings.model)]
-    write_posterior(parts.tree, out / "posterior.nc")
-    say(inference.diagnose(parts.tree).attrs["verdict"])
-    say(f"wrote {write_report(out, parts.title, parts.summary, sections)}")
+    with working("Writing"):
+        write_posterior(parts.tree, out / "posterior.nc")
+        facts = {"kind": settings.kind, "versions": versions_of(parts.tree)}
+        box = headlines(sections)
+        page = write_report(out, parts.title, parts.summary, sections, box=box, facts=facts)
+    for sentence in box:
+        say(sentence)
+    say(next(part.text for part in sections if part.key == "convergence"))
+    say(f"wrote {page}")
 
 
 class Parts(NamedTuple):
@@ -82,57 +103,125 @@ class Parts(NamedTuple):
 
 
 def _vote_parts(
-    annotations: Path, predictions: Path | None, columns: Sequence[str], settings: Settings
+    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
 ) -> Parts:
     """Fit votes, and lay out what they say of the items and the raters."""
+    if sources.groups is not None:
+        raise ValueError("--groups: groups are of the categories of rankings and labels")
+    if sources.metrics and set(sources.metrics) != {"concordance"}:
+        raise ValueError(f"--metric {sources.metrics[0]}: of comparisons there is concordance")
     votes = read_votes(annotations, columns, settings)
-    orders = None if predictions is None else read_orders(predictions, [], votes.items)
+    orders = None
+    if sources.predictions is not None:
+        orders = read_orders(sources.predictions, [], votes.items)
     model = build_votes(votes, settings)
     tree = draw_votes(model, settings)
     kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
+    counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
+    boards = vote_sections(tree, votes)
     sections = [
-        Section("Data", votes.report() + kept),
-        _model_section(settings, tree, model_in_words(tree)),
+        Section("Data", votes.report() + kept, key="data", facts=counts),
+        model_section(settings, tree, model_in_words(tree)),
         convergence_section(tree),
-        *vote_sections(tree, votes),
+        *boards,
         vote_check_section(model, tree, settings.seed),
     ]
     if orders is not None:
         sections.append(concordance_section(tree, orders))
+        if pairs := order_pairs(tree, orders):
+            sections.append(comparison_section(pairs))
+    sections.append(pair_questions(tree, [str(row["item"]) for row in boards[0].rows]))
     raters = "raters who are not told apart" if votes.anonymous else f"{len(votes.raters):,} raters"
     summary = f"{len(votes.items):,} items, {raters}, {len(votes):,} votes."
     return Parts("Who is best, and how sure the votes make us", summary, tree, sections)
 
 
 def _truth_parts(
-    annotations: Path, predictions: Path | None, columns: Sequence[str], settings: Settings
+    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
 ) -> Parts:
     """Fit rankings or labels, and lay out what they say of the truth."""
-    predicted = read_predictions(predictions, []) if predictions else None
+    predicted = read_predictions(sources.predictions, []) if sources.predictions else None
+    _check_metrics(sources, predicted)
+    groups = read_groups(sources.groups) if sources.groups else None
+    data, unheard = _with_predicted(annotations, columns, settings, predicted)
+    groups = groups and groups.of(data.categories.tolist())
+    if predicted is not None:
+        match_items(data.items, predicted["item"].to_numpy())
+    study = _study(data, settings, predicted, groups, sources.metrics)
+    tree = study.tree
+    counts = {
+        "items": len(data.items),
+        "raters": len(data.raters),
+        "annotations": len(data),
+        "categories": len(data.categories),
+        "only_predicted": unheard,
+    }
+    sections = [
+        Section("Data", data.report() + _only_predicted(unheard), key="data", facts=counts),
+        model_section(settings, tree),
+        convergence_section(tree),
+        *_evaluated(study),
+    ]
+    summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
+    return Parts("What the raters said, and how sure that makes us", summary, tree, sections)
+
+
+def _evaluated(study: Study) -> list[Section]:
+    """Return what the posterior means: certainty, metrics, comparison, sensitivity, risk, what to ask."""
+    with working("Evaluating"):
+        found = found_metrics(study)
+        agreement = agreement_section(study.tree, study.data, study.seed)
+        sections = [*_certainty_sections(study), strips_section(study.tree, study.data)]
+        if agreement:
+            sections.insert(1, agreement)
+        if found:
+            sections += metric_sections(study, found)
+        sections += sensitivity_sections(study, found)
+        return [*sections, *risk_parts(study), item_questions(study)]
+
+
+def _check_metrics(sources: Sources, predicted: xr.DataArray | None) -> None:
+    """Raise before anything is fitted if a metric is unknown, or has nothing to work on."""
+    if sources.metrics and predicted is None:
+        raise ValueError("--metric: there are no predictions to score; name their table")
+    for name in sources.metrics:
+        metric = metric_named(name)
+        if predicted is not None:
+            check_predictions(name, metric, predicted)
+
+
+def _with_predicted(
+    annotations: Path,
+    columns: Sequence[str],
+    settings: Settings,
+    predicted: xr.DataArray | None,
+) -> tuple[Container, list[str]]:
+    """Read the annotations; categories that are only predicted belong to the closed set too, unless it was declared."""
     data = read_annotations(annotations, settings, columns)
-    unheard: list[str] = []
-    if predicted is not None and settings.categories is None:
-        unheard = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
+    if predicted is None or settings.categories is not None:
+        return data, []
+    unheard = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
     if unheard:
         everything = [*data.categories.tolist(), *unheard]
         data = read_container(
             annotations, settings.kind, columns, everything, layout=settings.layout
         )
+    return data, unheard
+
+
+def _study(
+    data: Container,
+    settings: Settings,
+    predicted: xr.DataArray | None,
+    groups: Groups | None,
+    metrics: Sequence[str],
+) -> Study:
+    """Fit, and choose the metrics."""
     trees = draw(data, settings)
-    tree = trees[settings.reliabilities[0]]
-    sections = [
-        Section("Data", data.report() + _only_predicted(unheard)),
-        _model_section(settings, tree),
-        convergence_section(tree),
-        *_certainty_sections(tree, data),
-        strips_section(tree, data),
-    ]
-    if predicted is not None:
-        sections.append(metric_section(tree, predicted, settings.seed))
-        if len(trees) > 1:
-            sections.append(sweep_section(trees, predicted, data, settings.seed))
-    summary = f"{len(data.items)} items, {len(data.raters)} raters, {len(data)} annotations."
-    return Parts("What the raters said, and how sure that makes us", summary, tree, sections)
+    study = Study(data, settings, trees, predicted, tuple(metrics), groups)
+    if predicted is None or metrics:
+        return study
+    return replace(study, metrics=natural_metrics(study.tree, predicted))
 
 
 def _only_predicted(unheard: Sequence[str]) -> str:
@@ -141,151 +230,12 @@ def _only_predicted(unheard: Sequence[str]) -> str:
         return ""
     return (
         "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
-        f"{', '.join(unheard)}."
+        f"{few(unheard, MOST_NAMED)}."
     )
 
 
-def _certainty_sections(tree: xr.DataTree, data: Container) -> list[Section]:
+def _certainty_sections(study: Study) -> list[Section]:
     """Return how certain the truth is: one category, or the plausibilities themselves."""
-    if isinstance(data, models.Labels) and "prevalence" in tree["posterior"]:
-        return truth_sections(tree, data)
-    return certainty_section(tree, data)
-
-
-def _model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> Section:
-    """Say what was believed and how it was drawn."""
-    entry = models.catalog[settings.model]
-    trust = f"Reliability {settings.reliabilities[0]:g}. " if settings.has_reliability else ""
-    others = ", ".join(
-        f"{name} = {value}" for name, value in settings.priors.items() if value is not True
-    )
-    text = (
-        f"{entry.summary}. {further}{trust}{others if others else 'Default priors'}; drawn by "
-        f"{tree.attrs['method']} in {tree.attrs['seconds']:.1f} seconds, seed {tree.attrs['seed']}."
-    )
-    return Section("Model", text)
-
-
-def convergence_section(tree: xr.DataTree) -> Section:
-    """Return the verdict on the draws, and the items that mix worst.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-
-    Returns
-    -------
-    Section
-        With a table of all items.
-    """
-    diagnosis = inference.diagnose(tree)
-    names = diagnosis["quantity"].to_numpy()
-    r_hat, bulk, tail = (diagnosis[name].to_numpy() for name in ("r_hat", "ess_bulk", "ess_tail"))
-    smallest = np.fmin(bulk, tail)  # (quantity, item)
-    worst = np.where(np.isnan(smallest), np.inf, smallest).argmin(axis=0)
-    rows = [
-        {
-            "item": str(diagnosis["item"].to_numpy()[i]),
-            "worst quantity": str(names[worst[i]]),
-            "R-hat": float(r_hat[worst[i], i]),
-            "bulk ESS": float(bulk[worst[i], i]),
-            "tail ESS": float(tail[worst[i], i]),
-        }
-        for i in np.argsort(smallest[worst, np.arange(len(worst))], kind="stable")
-    ]
-    return Section("Convergence", diagnosis.attrs["verdict"], rows=rows, file="convergence")
-
-
-def certainty_section(tree: xr.DataTree, data: Container) -> list[Section]:
-    """Return how sure the annotations make us of the truth, over all items and item by item.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    data : PartialRankings or Labels
-        The annotations.
-
-    Returns
-    -------
-    list of Section
-        One section with the picture and the table.
-    """
-    tops = {
-        f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)
-    }
-    labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
-    annotations = np.bincount(data.annotation_item, minlength=len(data.items))
-    if isinstance(data, models.Labels):
-        annotations = data.counts.sum(axis=1)
-    first = tops["top 1"].to_numpy()
-    rows = [
-        {
-            "item": str(data.items[i]),
-            "annotations": int(annotations[i]),
-            "most plausible": str(labels["label"].to_numpy()[i, 0, 0]),
-            **{f"certainty {name}": float(values.to_numpy()[i]) for name, values in tops.items()},
-        }
-        for i in np.argsort(first, kind="stable")
-    ]
-    text = (
-        f"Annotation certainty is the posterior probability of the most probable set of best labels. It is below .99 for "
-        f"{(first < 0.99).mean():.0%} of the items; {first.mean():.3f} on average. The least certain items come first."
-    )
-    figure = Figure(figsize=(6, 3.6), layout="constrained")
-    plots.sorted_certainty(tops, ax=figure.add_subplot())
-    return [Section("Certainty", text, [figure], rows, "certainty")]
-
-
-def strips_section(tree: xr.DataTree, data: Container) -> Section:
-    """Return pictures of the least certain items.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    data : PartialRankings or Labels
-        The annotations, for the point estimates.
-
-    Returns
-    -------
-    Section
-        Strips.
-    """
-    certainty = evaluation.annotation_certainty(tree, random_seed=1)
-    items = certainty["item"].to_numpy()[
-        np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]
-    ]
-    if isinstance(data, models.PartialRankings):
-        nobody = " OTHER is what nobody ranked."
-        point = {
-            "IRN": inference.irn(data),
-            "maximum likelihood": inference.plackett_luce_mle(data)["plausibility"],
-        }
-    else:
-        nobody, point = "", {"vote": inference.majority_vote(data)["plausibility"].fillna(0)}
-    figure = plots.plausibility_strips(tree, items.tolist(), point=point)
-    text = (
-        "The least certain items: median, 50 % and 90 % intervals of the plausibilities, with "
-        f"{' and '.join(point)} as point estimates.{nobody}"
-    )
-    return Section("Plausibilities", text, [figure])
-
-
-def citation_section(model: str) -> Section:
-    """Return what to cite.
-
-    Parameters
-    ----------
-    model : str
-        Name of the model.
-
-    Returns
-    -------
-    Section
-        One sentence.
-    """
-    return Section(
-        "How to cite", f"Cite {models.catalog[model].reference}, and raterzoo {__version__}."
-    )
+    if isinstance(study.data, models.Labels) and "prevalence" in study.tree["posterior"]:
+        return truth_sections(study.tree, study.data, study.seed)
+    return certainty_section(study.tree, study.data, study.seed)

@@ -1,103 +1,95 @@
-"""Metrics by name, and their figures with intervals."""
+"""Predictions against a posterior, from files: metrics with intervals, in groups, classifiers compared."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
-import numpy as np
 import xarray as xr
 
 from .. import evaluation
-from .concordances import concordances, read_orders
+from ..reports import machine, page
+from ..reports.classifiers import best_rows, pair_rows
+from ..reports.metrics import metric_rows
+from ..reports.words import interval, percent
+from .concordances import concordances, order_pairs, read_orders
+from .grouping import Groups, read_item_groups
+from .metric_names import CONCORDANCE, check_predictions, metric_named
 from .reading import read_posterior, read_predictions
-from .screen import show
+from .screen import say, show
 
-__all__ = ["METRICS", "metric_named", "score_file", "scores"]
+__all__ = ["Asked", "score_file", "scored"]
 
-CONCORDANCE = "concordance"
 DEFAULT_METRICS = ("top-1-accuracy", "top-3-accuracy")
-METRICS = {
-    "accuracy": evaluation.top_k_accuracy,
-    "set-accuracy": evaluation.set_accuracy,
-    "overlap": evaluation.overlap,
-    "average-overlap": evaluation.average_overlap,
-}
+WHOLE = ("mean", "90 % interval", "raters", "items", "MCSE", "by", "P")
 
 
-def metric_named(name: str) -> evaluation.Metric:
-    """Return a metric by its name on the command line.
+class Asked(NamedTuple):
+    """What is to be said of predictions.
 
-    Parameters
+    Attributes
     ----------
-    name : str
-        ``top-3-accuracy``, ``set-accuracy@2``, ``overlap@3`` or ``average-overlap@3``.
-
-    Returns
-    -------
-    Metric
-        The metric.
-
-    Raises
-    ------
-    ValueError
-        If there is no such metric.
+    metrics : sequence of str
+        Names; those of the kind by default.
+    by : Path or None
+        File of groups.
+    compare : bool
+        Whether classifiers are compared with each other.
+    out : Path or None
+        ``.csv`` or ``.json``.
     """
-    if top := re.fullmatch(r"top-([1-9]\d*)-accuracy", name):
-        return evaluation.top_k_accuracy(int(top[1]))
-    if other := re.fullmatch(r"(set-accuracy|overlap|average-overlap)@([1-9]\d*)", name):
-        return METRICS[other[1]](int(other[2]))
-    raise ValueError(
-        f"--metric {name}: the metrics are top-3-accuracy, set-accuracy@2, overlap@3 and average-overlap@3, any number, "
-        "and concordance"
-    )
+
+    metrics: Sequence[str] = ()
+    by: Path | None = None
+    compare: bool = False
+    out: Path | None = None
 
 
-def scores(
-    tree: xr.DataTree, predictions: xr.DataArray, metrics: Sequence[str], seed: int
-) -> list[dict[str, object]]:
-    """Score every classifier by every metric.
+def scored(
+    tree: xr.DataTree,
+    predicted: xr.DataArray,
+    metrics: Sequence[str],
+    seed: int,
+    *,
+    points: Mapping[str, xr.DataArray] | None = None,
+    by: Mapping[object, object] | xr.DataArray | None = None,
+) -> dict[str, xr.Dataset]:
+    """Score every classifier by every metric; several classifiers are compared.
 
     Parameters
     ----------
     tree : DataTree
         Posterior.
-    predictions : DataArray
+    predicted : DataArray
         Predictions, perhaps of several classifiers.
     metrics : sequence of str
         Names.
     seed : int
-        For the members of OTHER.
+        For the weights of the items and the members of OTHER.
+    points : mapping of str to DataArray, optional
+        Point estimates of the plausibilities, for metrics of labels.
+    by : mapping or DataArray, optional
+        Groups, in which classifiers are not compared.
 
     Returns
     -------
-    list of dict
-        Metric, classifier, mean and 95 % interval over the draws, a row each.
+    dict of str to Dataset
+        As `evaluation.compare` returns or, of one classifier or with groups, `evaluation.metric_intervals`.
     """
-    rows = []
+    found = {}
     for name in metrics:
-        drawn = evaluation.uncertainty_adjusted(
-            metric_named(name), tree, predictions, random_seed=seed
-        )
-        by_classifier = (
-            drawn if "classifier" in drawn.dims else drawn.expand_dims(classifier=["predictions"])
-        )
-        for classifier, own in by_classifier.groupby("classifier"):
-            values = own.to_numpy().ravel()
-            lower, upper = np.quantile(values, [0.025, 0.975])
-            rows.append(
-                {
-                    "metric": name,
-                    "classifier": str(classifier),
-                    "mean": float(values.mean()),
-                    "2.5 %": float(lower),
-                    "97.5 %": float(upper),
-                }
-            )
-    return rows
+        metric = metric_named(name)
+        check_predictions(name, metric, predicted)
+        options: dict[str, Any] = {"random_seed": seed, "progressbar": False}
+        if predicted.sizes.get("classifier", 1) < 2 or by is not None:
+            found[name] = evaluation.metric_intervals(metric, tree, predicted, by=by, **options)
+            continue
+        of_labels = points if metric.response == "labels" else None
+        found[name] = evaluation.compare(metric, tree, predicted, points=of_labels, **options)
+    return found
 
 
 def score_file(
-    posterior: Path, predictions: Path, metrics: Sequence[str], columns: Sequence[str], seed: int
+    posterior: Path, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
 ) -> None:
     """Score a file of predictions against a file of draws.
 
@@ -105,24 +97,135 @@ def score_file(
     ----------
     posterior, predictions : Path
         Files.
-    metrics : sequence of str
-        Names; those of the kind by default.
+    asked : Asked
+        Metrics, groups, comparison and file.
     columns : sequence of str
         Renamings in the predictions.
     seed : int
-        For the members of OTHER.
+        For all that is drawn.
     """
-    for name in metrics:
+    for name in asked.metrics:
         if name != CONCORDANCE:
             metric_named(name)
+    if asked.out is not None and asked.out.suffix.lower() not in (".csv", ".json"):
+        raise ValueError(f"--out {asked.out}: name a .csv or a .json file")
     tree = read_posterior(posterior)
     of_votes = "quality" in tree["posterior"]
-    if wrong := [name for name in metrics if (name == CONCORDANCE) != of_votes]:
+    if wrong := [name for name in asked.metrics if (name == CONCORDANCE) != of_votes]:
         kind = "comparisons" if of_votes else "rankings or labels"
         raise ValueError(f"--metric {wrong[0]} is not a metric of {kind}, of which {posterior} is")
-    if of_votes:
-        items = tree["posterior"]["item"].to_numpy()
-        show(concordances(tree, read_orders(predictions, columns, items)))
-        return
+    score = _score_orders if of_votes else _score_predictions
+    rows, pairs, best = score(tree, predictions, asked, columns, seed)
+    show([_narrow(row) for row in rows], _heading(rows), whole=WHOLE)
+    if pairs:
+        say("")
+        show([_narrow_pair(row) for row in pairs], "the better classifier first", whole=WHOLE)
+    if asked.out is not None:
+        _write(asked.out, rows, pairs, best)
+
+
+Found = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
+
+
+def _score_orders(
+    tree: xr.DataTree, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
+) -> Found:
+    """Score orders of the items of votes."""
+    del seed
+    if asked.by is not None:
+        raise ValueError("--by: groups are of rankings and labels, not of comparisons")
+    orders = read_orders(predictions, columns, tree["posterior"]["item"].to_numpy())
+    if asked.compare:
+        _check_several(orders, predictions)
+    return concordances(tree, orders), order_pairs(tree, orders) if asked.compare else [], []
+
+
+def _score_predictions(
+    tree: xr.DataTree, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
+) -> Found:
+    """Score predictions of rankings or labels."""
     predicted = read_predictions(predictions, columns)
-    show(scores(tree, predicted, metrics or DEFAULT_METRICS, seed))
+    metrics = asked.metrics or DEFAULT_METRICS
+    if asked.compare:
+        _check_several(predicted, predictions)
+    by = None
+    if asked.by is not None:
+        groups = read_item_groups(asked.by)
+        by = groups.of(_categories(tree)).group if isinstance(groups, Groups) else groups
+    found = scored(tree, predicted, metrics, seed, by=by)
+    if not asked.compare:
+        return metric_rows(found), [], []
+    compared = found if by is None else scored(tree, predicted, metrics, seed)
+    return metric_rows(found), pair_rows(compared), best_rows(compared)
+
+
+def _check_several(predicted: xr.DataArray, path: Path) -> None:
+    if predicted.sizes.get("classifier", 1) < 2:
+        raise ValueError(
+            f"--compare: {path} has predictions of one classifier; name several in a column 'classifier'"
+        )
+
+
+def _categories(tree: xr.DataTree) -> list[str]:
+    """Return the declared categories of a posterior."""
+    constant = tree["constant_data"].to_dataset() if "constant_data" in tree.children else {}
+    plausibility = tree["posterior"].to_dataset()["plausibility"]
+    if "category_name" in constant and "candidate" in plausibility.dims:
+        return constant["category_name"].to_numpy().astype(str).tolist()
+    names = dict.fromkeys(plausibility["category"].to_numpy().astype(str).tolist())
+    return [name for name in names if name != "OTHER"]
+
+
+def _heading(rows: Sequence[Mapping[str, Any]]) -> str:
+    return "90 % intervals" + (
+        " of raters and items together; sd from either alone"
+        if "sd_items" in rows[0]
+        else " of what the votes left open"
+    )
+
+
+def _narrow(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the screen has room for."""
+    narrow = {name: row[name] for name in ("metric", "classifier", "group") if name in row}
+    narrow |= {"mean": row["mean"], "90 % interval": interval(row["lower"], row["upper"])}
+    if "sd_items" in row:
+        narrow |= {"raters": row["sd_raters"], "items": row["sd_items"]}
+    return narrow | {"MCSE": f"{row['mcse']:.1g}"}
+
+
+def _narrow_pair(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "metric": row["metric"],
+        "better": row["classifier"],
+        "than": row["other"],
+        "by": row["difference"],
+        "90 % interval": interval(row["lower"], row["upper"]),
+        "P": percent(row["probability_better"]),
+    }
+
+
+def _write(
+    out: Path,
+    rows: list[dict[str, Any]],
+    pairs: list[dict[str, Any]],
+    best: list[dict[str, Any]],
+) -> None:
+    """Write the figures; of CSV the comparison is a file of its own."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.suffix.lower() == ".json":
+        machine.write_json(
+            out,
+            {
+                "schema": machine.SCHEMA,
+                "metrics": rows,
+                "comparison": {"rows": pairs, "best": {"rows": best}},
+            },
+        )
+        say(f"wrote {out}")
+        return
+    page.write_table(out, rows)
+    say(f"wrote {out}")
+    if pairs:
+        other = out.with_name(f"{out.stem}-comparison{out.suffix}")
+        page.write_table(other, pairs)
+        say(f"wrote {other}")

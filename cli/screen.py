@@ -40,7 +40,11 @@ def working(text: str) -> AbstractContextManager[object]:
 
 
 def show(
-    rows: Sequence[Mapping[str, object]], title: str = "", *, folds: str | None = None
+    rows: Sequence[Mapping[str, object]],
+    title: str = "",
+    *,
+    folds: str | None = None,
+    whole: Sequence[str] = (),
 ) -> None:
     """Show a table.
 
@@ -52,6 +56,8 @@ def show(
         Heading.
     folds : str, optional
         The one column of text that may be folded, the others hold figures; by default every column but the first may be.
+    whole : sequence of str
+        Further columns that are not folded.
     """
     table = Table(
         title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False
@@ -64,7 +70,7 @@ def show(
             name,
             justify="right" if number else "left",
             overflow="fold",
-            no_wrap=name == next(iter(rows[0])) if folds is None else number,
+            no_wrap=name in whole or (name == next(iter(rows[0])) if folds is None else number),
         )
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))

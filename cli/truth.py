@@ -10,6 +10,7 @@ from .. import evaluation
 from ..evaluation import plots
 from ..models import Labels
 from ..reports import Section
+from .certain import certainty_in_words
 
 __all__ = ["truth_sections"]
 
@@ -17,7 +18,7 @@ FEW_RATERS = 8  # whose matrices and pairs fit on a page
 RESAMPLES = 200
 
 
-def truth_sections(tree: xr.DataTree, data: Labels) -> list[Section]:
+def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1) -> list[Section]:
     """Return the certainty of the true categories, and the raters, best first.
 
     Parameters
@@ -26,6 +27,8 @@ def truth_sections(tree: xr.DataTree, data: Labels) -> list[Section]:
         Posterior of a model of labels.
     data : Labels
         The annotations.
+    seed : int
+        For the weights of the items.
 
     Returns
     -------
@@ -44,16 +47,22 @@ def truth_sections(tree: xr.DataTree, data: Labels) -> list[Section]:
         }
         for i in np.argsort(certainty, kind="stable")
     ]
+    words, facts = certainty_in_words(tree, certainty, seed)
     text = (
-        f"The certainty of an item is the posterior probability of its most probable true category. It is below .99 for "
-        f"{(certainty < 0.99).mean():.0%} of the items; {certainty.mean():.3f} on average. The least certain items come first."
+        "The certainty of an item is the posterior probability of its most probable true category. "
+        f"{words} The least certain items come first."
     )
     figure = Figure(figsize=(10, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     plots.sorted_certainty(truth["certainty"], ax=left)
     left.set_ylabel("certainty")
     plots.certainty_histogram(truth["certainty"], ax=right)
-    sections = [Section("Certainty", text, [figure], rows, "certainty"), _prevalence_section(tree)]
+    sections = [
+        Section(
+            "Certainty", text, [figure], rows, "certainty", key="certainty", facts=facts, most=10
+        ),
+        _prevalence_section(tree),
+    ]
     if "rater" in tree["posterior"]["confusion"].dims:
         sections.append(_raters_section(tree))
         if 1 < len(data.raters) <= FEW_RATERS and data.identified:
@@ -71,7 +80,7 @@ def _prevalence_section(tree: xr.DataTree) -> Section:
         for name, m, a, b in zip(prevalence["category"].to_numpy(), mean, low, high, strict=True)
     ]
     text = "How frequent each true category is among the items from which these are a sample."
-    return Section("Prevalence", text, rows=rows, file="prevalence")
+    return Section("Prevalence", text, rows=rows, file="prevalence", key="prevalence")
 
 
 def _raters_section(tree: xr.DataTree) -> Section:
@@ -103,7 +112,7 @@ def _raters_section(tree: xr.DataTree) -> Section:
         text += " Of the confusion matrices the mean is shown, and the 90 % interval."
         matrices = evaluation.confusion_intervals(tree)
         figures.append(plots.confusion_matrices(matrices, matrices["rater"].to_numpy().tolist()))
-    return Section("Raters", text, figures, rows, "raters")
+    return Section("Raters", text, figures, rows, "raters", key="raters")
 
 
 def _agreement_section(tree: xr.DataTree) -> Section:
@@ -131,4 +140,4 @@ def _agreement_section(tree: xr.DataTree) -> Section:
         "How much more the raters agree than chance would, of the most frequent answer of each to an item. It says nothing of "
         "who is right; the section above does."
     )
-    return Section("Agreement", text, rows=rows, file="agreement")
+    return Section("Agreement", text, rows=rows, file="agreement", key="agreement")

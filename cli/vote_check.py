@@ -65,7 +65,7 @@ def vote_check_section(model: pm.Model, tree: xr.DataTree, seed: int) -> Section
         text += (
             " The model takes all raters to tie as readily as each other, and these raters do not."
         )
-    return Section("Does the model fit?", text, rows=rows, file="checks")
+    return Section("Does the model fit?", text, rows=rows, file="checks", key="checks")
 
 
 def _simulated(model: pm.Model, tree: xr.DataTree, seed: int) -> np.ndarray:

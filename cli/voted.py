@@ -10,6 +10,8 @@ from .. import evaluation
 from ..evaluation import plots
 from ..models import Comparisons
 from ..reports import Section
+from ..reports.classifiers import shown_pairs, verdict
+from ..reports.words import interval
 from .concordances import concordances
 from .standings import (
     equals_in_words,
@@ -20,7 +22,7 @@ from .standings import (
     tie_certainty,
 )
 
-__all__ = ["concordance_section", "model_in_words", "vote_sections"]
+__all__ = ["comparison_section", "concordance_section", "model_in_words", "vote_sections"]
 
 PROB = 0.9
 MOST_DRAWN = 60  # items of the leaderboard that are drawn
@@ -82,6 +84,7 @@ def vote_sections(tree: xr.DataTree, votes: Comparisons) -> list[Section]:
             [plots.leaderboard(intervals, groups, most=MOST_DRAWN)],
             board,
             "leaderboard",
+            key="leaderboard",
         ),
         Section(
             "Quality",
@@ -112,7 +115,7 @@ def _raters_section(tree: xr.DataTree, votes: Comparisons, raters: list[dict[str
         reliability = tree["posterior"].to_dataset()["reliability"]
         plots.rater_reliability(reliability, kind, probability=PROB, ax=figure.add_subplot())
         figures.append(figure)
-    return Section("Raters", text, figures, raters, "raters")
+    return Section("Raters", text, figures, raters, "raters", key="raters")
 
 
 def _wins_section(tree: xr.DataTree, items: list[str], whole: str) -> Section:
@@ -141,7 +144,7 @@ def _wins_section(tree: xr.DataTree, items: list[str], whole: str) -> Section:
         "and P(better) is the probability that the quality of the item is above that of the other."
     )
     figure = plots.win_matrix(expected["points"], items, label=label)
-    return Section("Who beats whom", text, [figure], rows, "wins")
+    return Section("Who beats whom", text, [figure], rows, "wins", key="wins")
 
 
 def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
@@ -161,6 +164,49 @@ def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
     """
     text = (
         "Kendall's tau-b of each order with the qualities of every posterior draw: 1 is the same order, 0 no relation, -1 the "
-        "reverse. The last row is the order of the posterior means: about as close as the votes let anybody come."
+        "reverse. The last row is the order of the posterior means: about as close as the votes let anybody come. The "
+        "intervals hold 90 % and count what the votes leave open."
     )
-    return Section("Predictions", text, rows=concordances(tree, orders), file="metrics")
+    rows = concordances(tree, orders)
+    shown = [
+        {
+            "classifier": row["classifier"],
+            "mean": row["mean"],
+            "90 % interval": interval(row["lower"], row["upper"]),
+        }
+        for row in rows
+    ]
+    return Section(
+        "Predictions",
+        text,
+        rows=rows,
+        file="metrics",
+        key="metrics",
+        facts={"probability": PROB},
+        shown=shown,
+    )
+
+
+def comparison_section(pairs: list[dict[str, Any]]) -> Section:
+    """Return which of several orders by others is closer to the votes.
+
+    Parameters
+    ----------
+    pairs : list of dict
+        As of `order_pairs`.
+
+    Returns
+    -------
+    Section
+        Table with intervals.
+    """
+    text = f"By concordance. {verdict(pairs[0])} All orders meet the same draws of the qualities."
+    return Section(
+        "Comparison",
+        text,
+        rows=pairs,
+        file="comparison",
+        key="comparison",
+        facts={"headline": "concordance"},
+        shown=shown_pairs(pairs),
+    )

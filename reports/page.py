@@ -1,4 +1,4 @@
-"""One self-contained HTML page, its pictures inside, and the tables behind it as CSV."""
+"""One self-contained HTML page, its pictures inside; the tables behind it as CSV; and all it says as JSON."""
 
 import csv
 import io
@@ -6,15 +6,20 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-__all__ = ["Section", "write_report"]
+from .machine import document, write_json
+
+__all__ = ["Section", "write_report", "write_table"]
 
 ROWS_SHOWN = 30
+
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -32,18 +37,49 @@ class Section:
     rows : sequence of mappings of str to cell
         Table, a mapping for each row with the same keys; numbers, text or None.
     file : str
-        Name of the CSV file with all rows, without suffix; the page shows the first thirty.
+        Name of the CSV file with all rows, without suffix.
+    key : str
+        Its place in ``report.json``; a dot leads into another section. Not there if empty.
+    facts : mapping
+        Numbers of the text, for ``report.json``.
+    shown : sequence of mappings of str to cell
+        The table as the page shows it, where that is not `rows`.
+    part : bool
+        Whether it belongs to the section before it.
+    alarm : bool
+        Whether the text is a warning not to be overlooked.
+    most : int
+        How many rows of the table the page shows; the file has all.
     """
 
     title: str
     text: str = ""
     figures: Sequence[Figure] = ()
-    rows: Sequence[Mapping[str, object]] = field(default=())
+    rows: Sequence[Row] = field(default=())
     file: str = ""
+    key: str = ""
+    facts: Mapping[str, object] = field(default_factory=dict)
+    shown: Sequence[Row] = field(default=())
+    part: bool = False
+    alarm: bool = False
+    most: int = ROWS_SHOWN
+
+    @property
+    def table(self) -> Sequence[Row]:
+        """The rows of the page."""
+        return self.shown or self.rows
 
 
-def write_report(folder: Path, title: str, summary: str, sections: Sequence[Section]) -> Path:
-    """Write ``report.html`` and the tables.
+def write_report(
+    folder: Path,
+    title: str,
+    summary: str,
+    sections: Sequence[Section],
+    *,
+    box: Sequence[str] = (),
+    facts: Mapping[str, object] | None = None,
+) -> Path:
+    """Write ``report.html``, ``report.json`` and the tables.
 
     Parameters
     ----------
@@ -53,6 +89,10 @@ def write_report(folder: Path, title: str, summary: str, sections: Sequence[Sect
         Heading and the sentence below it, plain text.
     sections : sequence of Section
         In reading order.
+    box : sequence of str
+        The few sentences that matter, on top.
+    facts : mapping, optional
+        What ``report.json`` has besides the sections.
 
     Returns
     -------
@@ -62,16 +102,39 @@ def write_report(folder: Path, title: str, summary: str, sections: Sequence[Sect
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
         if section.file:
-            _write_csv(folder / f"{section.file}.csv", section.rows)
+            write_table(folder / f"{section.file}.csv", section.rows)
     loader = PackageLoader(__package__ or "raterzoo.reports", "")
     environment = Environment(loader=loader, autoescape=select_autoescape(), trim_blocks=True)
     environment.filters |= {"svg": _svg, "cell": _cell}
+    alarm = next((section.text for section in sections if section.alarm), "")
     page = environment.get_template("page.html").render(
-        title=title, summary=summary, sections=sections, rows_shown=ROWS_SHOWN
+        title=title,
+        summary=summary,
+        sections=sections,
+        box=box,
+        alarm=alarm,
     )
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
+    heading = {"title": title, "summary": [summary, *box]}
+    write_json(folder / "report.json", document({**heading, **(facts or {})}, sections))
     return path
+
+
+def write_table(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows as CSV; an empty table has no columns.
+
+    Parameters
+    ----------
+    path : Path
+        Where to.
+    rows : sequence of mappings
+        With the same keys.
+    """
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def _svg(figure: Figure) -> Markup:
@@ -90,12 +153,4 @@ def _cell(value: object) -> str:
         return ""
     if not isinstance(value, float):
         return str(value)
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
-
-
-def _write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write a table; an empty one has no columns."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
-        writer.writeheader()
-        writer.writerows(rows)
+    return f"{value:z.3f}" if abs(value) < 10 else f"{value:,.1f}"

@@ -1,5 +1,6 @@
 """Votes on the command line: from a table to a leaderboard, a posterior and a report."""
 
+import json
 import os
 import subprocess
 import sys
@@ -107,18 +108,26 @@ def test_report_is_one_page_with_its_tables(votes, tmp_path):
         "Who beats whom",
         "Does the model fit?",
         "Predictions",
+        "Comparison",
+        "What to ask next",
         "How to cite",
     ):
         assert f"<h2>{heading}</h2>" in page
     assert page.count("<svg") == 4
     assert "<script" not in page and "&lt;script&gt;" in page
     assert {p.name for p in out.iterdir()} == {
-        "report.html", "posterior.nc", "convergence.csv", "leaderboard.csv", "raters.csv", "wins.csv", "checks.csv",
-        "metrics.csv",
+        "report.html", "report.json", "posterior.nc", "convergence.csv", "leaderboard.csv", "raters.csv", "wins.csv",
+        "checks.csv", "metrics.csv", "comparison.csv", "ask_next.csv",
     }  # fmt: skip
     found = {row["classifier"]: float(row["mean"]) for row in read(out / "metrics.csv")}
     assert found["up"] == pytest.approx(-found["down"], abs=1e-12)
     assert found["(posterior mean)"] > abs(found["up"])
+    machine = json.loads((out / "report.json").read_text())
+    assert {"leaderboard", "raters", "wins", "checks", "metrics", "comparison"} < set(machine)
+    (pair,) = machine["comparison"]["rows"]
+    assert pair["difference"] == pytest.approx(abs(found["up"] - found["down"]), abs=1e-12)
+    asked = machine["ask_next"]["rows"]
+    assert len(asked) == 28 and asked[0]["bits"] == max(row["bits"] for row in asked)
     wins = read(out / "wins.csv")
     assert len(wins) == 28
     for row in wins:
@@ -154,7 +163,7 @@ def test_evaluate_compares_an_order_with_the_votes(votes, tree, tmp_path):
     ordered = {"item": best_first, "rank": np.arange(1, 9)}
     result = run("evaluate", posterior, write(tmp_path / "o.csv", ordered))
     assert result.exit_code == 0, result.output
-    ours, best = (line.split()[-3:] for line in result.output.splitlines()[1:3])
+    ours, best = (line.split()[-5:] for line in result.output.splitlines()[2:4])
     assert ours == best
     partial = {name: column[1:] for name, column in ordered.items()}
     missing = run("evaluate", posterior, write(tmp_path / "p.csv", partial))

@@ -1,0 +1,127 @@
+"""The part of a report that says what to annotate once more, or which two items to compare."""
+
+import math
+
+import numpy as np
+import xarray as xr
+
+from .. import evaluation
+from ..inference.design import next_to_ask
+from ..models import Labels
+from ..reports import Section
+from ..reports.questions import question_section
+from .study import Study
+
+__all__ = ["item_questions", "pair_questions"]
+
+BITS = 1 / math.log(2)  # in a nat
+FIRST = 20  # items for which raters are told apart
+NEIGHBOURS = 10  # in rank: items farther apart are settled
+MOST_ITEMS = 60  # of which all pairs are asked about
+
+
+def item_questions(study: Study) -> Section:
+    """Return the items of which one more annotation is expected to tell most.
+
+    Parameters
+    ----------
+    study : Study
+        Posterior of rankings or labels.
+    """
+    tree, data = study.tree, study.data
+    found = next_to_ask(tree, raters="anyone", random_seed=study.seed)
+    items = [str(item) for item in found["item"].to_numpy()]
+    certainty = evaluation.annotation_certainty(tree, random_seed=study.seed)
+    labels = evaluation.plausible_labels(tree, random_seed=study.seed)
+    counts = (
+        data.counts.sum(axis=1)
+        if isinstance(data, Labels)
+        else np.bincount(data.annotation_item, minlength=len(data.items))
+    )
+    number = {str(item): int(n) for item, n in zip(data.items, counts, strict=True)}
+    place = {str(item): i for i, item in enumerate(labels["item"].to_numpy())}
+    sure = {
+        str(item): float(c) for item, c in zip(certainty["item"].values, certainty, strict=True)
+    }
+    whom = _best_raters(tree, items[:FIRST], study.seed)
+    rows = []
+    for item, gain in zip(items, found["gain"].to_numpy().tolist(), strict=True):
+        row = {"item": item, "bits": gain * BITS, "annotations": number[item]}
+        row |= {"certainty": sure[item], **_doubt(labels, place[item])}
+        rows.append(row | ({"whom": whom.get(item)} if whom else {}))
+    return question_section(rows, items, _whom_in_words(whom))
+
+
+def _doubt(labels: xr.Dataset, place: int) -> dict[str, object]:
+    """Return the most plausible label of an item, and the next with its probability."""
+    names = labels["label"].to_numpy()[place, :2, 0].tolist()
+    probability = labels["probability"].to_numpy()[place, :2].tolist()
+    second = len(names) > 1 and probability[1] > 0
+    return {
+        "most plausible": names[0],
+        "or": names[1] if second else None,
+        "with probability": probability[1] if second else None,
+    }
+
+
+def _best_raters(tree: xr.DataTree, items: list[str], seed: int) -> dict[str, str]:
+    """Return whose answer tells most about each item; empty where raters are alike."""
+    posterior = tree["posterior"].to_dataset()
+    if "confusion" not in posterior or "rater" not in posterior["confusion"].dims:
+        return {}
+    found = next_to_ask(tree, items=items, random_seed=seed)
+    best: dict[str, str] = {}
+    for item, rater in zip(found["item"].to_numpy(), found["rater"].to_numpy(), strict=True):
+        best.setdefault(str(item), str(rater))
+    return best
+
+
+def _whom_in_words(whom: dict[str, str]) -> str:
+    if not whom:
+        return ""
+    names, times = np.unique(list(whom.values()), return_counts=True)
+    most = names[times.argmax()]
+    return (
+        f"The answer of rater {most} is expected to tell most of {times.max()} of the first {len(whom)}; the column whom names "
+        "the rater to ask."
+    )
+
+
+def pair_questions(tree: xr.DataTree, best_first: list[str]) -> Section:
+    """Return the pairs of items of which one more vote is expected to tell most about which is the better one.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior of a model of comparisons.
+    best_first : list of str
+        Its items by rank.
+    """
+    n = len(best_first)
+    reach = n if n <= MOST_ITEMS else NEIGHBOURS
+    pairs = [
+        (best_first[i], best_first[j])
+        for i in range(n)
+        for j in range(i + 1, min(i + reach + 1, n))
+    ]
+    rater = _typical_rater(tree)
+    found = next_to_ask(tree, pairs, None if rater is None else [rater], about="ranks")
+    sides = (found[name].to_numpy().tolist() for name in ("left", "right"))
+    rows = [
+        {"left": str(a), "right": str(b), "bits": gain * BITS}
+        for a, b, gain in zip(*sides, found["gain"].to_numpy().tolist(), strict=True)
+    ]
+    whom = (
+        "" if rater is None else f"The rater is taken to be of middling reliability, like {rater}."
+    )
+    names = [f"{row['left']} with {row['right']}" for row in rows]
+    return question_section(rows, names, whom, asked="to compare")
+
+
+def _typical_rater(tree: xr.DataTree) -> str | None:
+    """Return the rater whose reliability is the median."""
+    posterior = tree["posterior"].to_dataset()
+    if "reliability" not in posterior:
+        return None
+    mean = posterior["reliability"].mean(("chain", "draw"))
+    return mean["rater"].to_numpy()[np.argsort(mean.to_numpy())[mean.size // 2]].item()

@@ -1,0 +1,88 @@
+"""Everything that a report on rankings or labels is made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from .. import evaluation, inference, models
+from .grouping import Groups
+from .reading import Container
+from .settings import Settings
+
+__all__ = ["Study", "best_guess", "point_estimates"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Annotations, their posteriors, and what is to be judged by them.
+
+    Attributes
+    ----------
+    data : PartialRankings or Labels
+        The annotations.
+    settings : Settings
+        Model, sampler and seed.
+    trees : dict of float to DataTree
+        Posteriors by reliability.
+    predicted : DataArray or None
+        Predictions.
+    metrics : tuple of str
+        Their metrics; classifiers are compared by the first.
+    groups : Groups or None
+        Of the categories, such as their risk.
+    """
+
+    data: Container
+    settings: Settings
+    trees: Mapping[float, xr.DataTree]
+    predicted: xr.DataArray | None = None
+    metrics: tuple[str, ...] = ()
+    groups: Groups | None = None
+
+    @property
+    def tree(self) -> xr.DataTree:
+        """The posterior that is reported in full."""
+        return self.trees[self.settings.reliabilities[0]]
+
+    @property
+    def seed(self) -> int:
+        """Random seed."""
+        return self.settings.seed
+
+    @property
+    def is_of_category(self) -> bool:
+        """Whether the truth is one category, as in Dawid-Skene."""
+        return self.tree["posterior"]["plausibility"].attrs.get("truth") == "category"
+
+
+def best_guess(tree: xr.DataTree, seed: int) -> xr.DataArray:
+    """Return the most plausible label of every item that somebody named, as predictions (item, position).
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior.
+    seed : int
+        For the members of OTHER.
+    """
+    found = evaluation.plausible_labels(tree, top=1, random_seed=seed)
+    label = found["label"].isel(position=0).to_numpy()
+    first = (label != "OTHER").argmax(axis=1)  # alternatives are in order, the first best
+    best = np.take_along_axis(label, first[:, None], axis=1)
+    return xr.DataArray(best, {"item": found["item"]}, ("item", "position"))
+
+
+def point_estimates(data: Container) -> dict[str, xr.DataArray]:
+    """Return what takes the truth for certain: of rankings IRN and maximum likelihood, of labels the vote.
+
+    Parameters
+    ----------
+    data : PartialRankings or Labels
+        The annotations.
+    """
+    if isinstance(data, models.PartialRankings):
+        likeliest = inference.plackett_luce_mle(data)["plausibility"]
+        return {"IRN": inference.irn(data), "maximum likelihood": likeliest}
+    return {"vote": inference.majority_vote(data)["plausibility"].fillna(0)}

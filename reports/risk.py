@@ -1,0 +1,142 @@
+"""What is at stake: how sure the risk of each item is, and metrics within groups of risk."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from .metrics import metric_rows, shown_metrics
+from .page import Section
+from .words import share_interval, share_with_interval, with_interval
+
+__all__ = ["risk_sections"]
+
+NEARLY = 0.99
+ITEMS_SHOWN = 10
+
+
+def risk_sections(
+    certainty: xr.DataArray,
+    masses: xr.DataArray,
+    expected: xr.DataArray | None,
+    within: Mapping[str, xr.Dataset],
+    figures: Sequence[Figure],
+) -> list[Section]:
+    """Return the risk of the items and, if there are predictions, metrics by risk.
+
+    Parameters
+    ----------
+    certainty : DataArray, dims (item,)
+        Of the group of the top-1 label.
+    masses : DataArray, dims (chain, draw, item, category)
+        Plausibilities summed over the groups.
+    expected : DataArray, dims (chain, draw, item), or None
+        Expected value of every draw.
+    within : mapping of str to Dataset
+        Metrics by group.
+    figures : sequence of two matplotlib.figure.Figure
+        Of the risk and of the metrics; fewer if there are none.
+
+    Returns
+    -------
+    list of Section
+        Risk, and metrics within groups.
+    """
+    rows = _item_rows(certainty, masses, expected)
+    sure = certainty.to_numpy()
+    below = int((sure < NEARLY).sum())
+    lower, upper = share_interval(below, len(sure))
+    facts: dict[str, Any] = {
+        "groups": [str(group) for group in masses["category"].to_numpy()],
+        "below_99": below / len(sure),
+        "below_99_lower": lower,
+        "below_99_upper": upper,
+    }
+    text = (
+        f"The certainty of the risk is the posterior probability of the most probable group of an item's top-1 label. It is "
+        f"below .99 for {share_with_interval(below, len(sure))} of the items. "
+    )
+    if expected is not None:
+        facts["expected"] = own = _mean_expected(expected)
+        mean = with_interval(own["mean"], own["lower"], own["upper"])
+        text += (
+            f"The expected value, which weighs all labels, is {mean} on average over these items. "
+        )
+    text += "The least certain items come first."
+    shown = [_shown(row) for row in rows]
+    given = {"key": "risk", "facts": facts, "shown": shown, "most": ITEMS_SHOWN}
+    sections = [Section("Risk", text, figures[:1], rows, "risk", **given)]
+    if within:
+        sections.append(_within_section(within, figures[1:]))
+    return sections
+
+
+def _mean_expected(expected: xr.DataArray) -> dict[str, float]:
+    """Return the expected value averaged over the items, and its 90 % interval."""
+    draws = expected.mean("item").to_numpy()
+    lower, upper = np.quantile(draws, [0.05, 0.95]).tolist()
+    return {"mean": float(draws.mean()), "lower": lower, "upper": upper}
+
+
+def _item_rows(
+    certainty: xr.DataArray, masses: xr.DataArray, expected: xr.DataArray | None
+) -> list[dict[str, Any]]:
+    """Return a row for each item, the least certain first."""
+    mean = masses.transpose("item", "category", ...).to_numpy()
+    mean = mean.reshape(*mean.shape[:2], -1).mean(axis=2)
+    names = [str(group) for group in masses["category"].to_numpy()]
+    ends = None
+    if expected is not None:
+        draws = expected.transpose(..., "item").to_numpy().reshape(-1, expected.sizes["item"])
+        ends = [draws.mean(axis=0), *np.quantile(draws, [0.05, 0.95], axis=0)]
+    rows = []
+    for i in np.argsort(certainty.to_numpy(), kind="stable"):
+        row: dict[str, Any] = {
+            "item": str(certainty["item"].to_numpy()[i]),
+            "group": names[int(mean[i].argmax())],
+            "certainty": float(certainty.to_numpy()[i]),
+        }
+        row |= {f"plausibility_{name}": float(p) for name, p in zip(names, mean[i], strict=True)}
+        if ends is not None:
+            row |= {
+                name: float(end[i])
+                for name, end in zip(("expected", "lower", "upper"), ends, strict=True)
+            }
+        rows.append(row)
+    return rows
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {
+        "item": row["item"],
+        "most plausible": row["group"],
+        "certainty": row["certainty"],
+        **{n.removeprefix("plausibility_"): v for n, v in row.items() if n.startswith("plausi")},
+    }
+    if "expected" in row:
+        shown["expected value (90 %)"] = with_interval(
+            row["expected"], row["lower"], row["upper"], 2
+        )
+    return shown
+
+
+def _within_section(within: Mapping[str, xr.Dataset], figures: Sequence[Figure]) -> Section:
+    """Return metrics within groups whose members are uncertain."""
+    rows = metric_rows(within)
+    headline = next(iter(within))
+    text = (
+        f"By {headline}; the other metrics are in the table. Who belongs to a group is uncertain too: each posterior draw "
+        "has members of its own, and the intervals count that."
+    )
+    return Section(
+        "Metrics within groups",
+        text,
+        figures,
+        rows,
+        "metrics_within_groups",
+        key="risk.metrics",
+        shown=shown_metrics([row for row in rows if row["metric"] == headline]),
+        part=True,
+    )

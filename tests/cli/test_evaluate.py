@@ -1,0 +1,172 @@
+"""`raterzoo evaluate`: every metric by its name, both uncertainties, groups, comparison, files, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from command_line import read, run, said, write
+from raterzoo import evaluation
+from raterzoo.cli.metric_names import AT, AVERAGED, AVERAGES, NAMES, PLAIN, metric_named
+
+OF_LISTS = ["top-2-accuracy", "accuracy", "balanced-accuracy", "precision", "recall", "f1"]
+OF_LISTS += ["f1-weighted", "f1-micro", "kappa", "mcc", "kendall-tau", "footrule", "rbo", "ndcg@3"]
+OF_PROBABILITIES = ["log-loss", "cross-entropy", "brier", "auc", "calibration-error"]
+LABELS = ["1", "2", "3"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(6)
+    item, rater = np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20)
+    truth = rng.integers(0, 3, 20)
+    label = np.where(rng.random(80) < 0.7, truth[item], rng.integers(0, 3, 80))
+    votes = {"item": [f"i{i}" for i in item], "rater": [f"r{r}" for r in rater]}
+    votes["label"] = [LABELS[code] for code in label]
+    votes = write(folder / "votes.csv", votes)
+    scores = {"item": [], "classifier": [], "category": [], "score": []}
+    for name, sharpness in (("net", 3.0), ("coin", 0.0)):
+        for i in range(20):
+            p = np.exp(sharpness * (np.arange(3) == truth[i]) + rng.random(3))
+            for code, q in enumerate(p / p.sum()):
+                cells = (f"i{i}", name, LABELS[code], repr(float(q)))
+                for column, cell in zip(scores.values(), cells, strict=True):
+                    column.append(cell)
+    ranks = {k: v for k, v in scores.items() if k != "score"} | {"rank": [1, 2, 3] * 40}
+    half = {"item": [f"i{i}" for i in range(20)], "group": ["a", "b"] * 10}
+    posterior = folder / "posterior.nc"
+    quick = ("--kind", "labels", "--model", "dirichlet", "--draws", 200, "--seed", 2)
+    assert run("fit", votes, "-o", posterior, *quick).exit_code == 0
+    return {
+        "posterior": posterior,
+        "scores": write(folder / "scores.csv", scores),
+        "ranks": write(folder / "ranks.csv", ranks),
+        "halves": write(folder / "halves.csv", half),
+        "votes": votes,
+    }
+
+
+def test_every_name_is_a_metric():
+    for name in (*PLAIN, *(f"{name}@2" for name in AT), "top-12-accuracy"):
+        assert isinstance(metric_named(name), evaluation.Metric), name
+    for name in AVERAGED:
+        found = {metric_named(f"{name}-{average}").name for average in AVERAGES}
+        assert found and metric_named(name).score is not None
+    assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("f2", "f1"), ("kapa", "kappa"), ("top3-accuracy", "top-3-accuracy"), ("logloss", "log-loss")],
+)
+def test_an_unknown_name_is_told_the_nearest(name, meant):
+    with pytest.raises(ValueError, match=f"did you mean {meant}\\?"):
+        metric_named(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["overlap@0", "ndcg@x", "accuracy@3", "kappa-macro", "top-0-accuracy", "", "@", "f1-"]
+)
+def test_names_that_are_nearly_metrics_are_none(name):
+    with pytest.raises(ValueError, match="there is no such metric"):
+        metric_named(name)
+
+
+def test_every_metric_is_scored_with_both_uncertainties(files, tmp_path):
+    out = tmp_path / "metrics.csv"
+    for names, predictions in ((OF_LISTS, "ranks"), (OF_LISTS + OF_PROBABILITIES, "scores")):
+        options = [word for name in names for word in ("--metric", name)]
+        result = run("evaluate", files["posterior"], files[predictions], *options, "--out", out)
+        assert result.exit_code == 0, result.output
+        assert "90 % interval" in result.output and "MCSE" in result.output
+        rows = read(out)
+        assert [row["metric"] for row in rows] == [name for name in names for _ in range(2)]
+        for row in rows:
+            numbers = {
+                k: float(v) for k, v in row.items() if k not in ("metric", "classifier") and v
+            }
+            assert numbers["lower"] <= numbers["upper"] and numbers["mcse"] >= 0
+            between = numbers["raters_lower"] - 1e-12, numbers["raters_upper"] + 1e-12
+            assert between[0] <= numbers["mean"] <= between[1], row
+            if row["classifier"] == "net" and predictions == "scores":
+                assert numbers["sd_items"] > 0 and numbers["sd_raters"] > 0, row
+
+
+def test_log_loss_and_cross_entropy_are_one(files, tmp_path):
+    out = tmp_path / "m.csv"
+    metrics = ("--metric", "log-loss", "--metric", "cross-entropy")
+    run("evaluate", files["posterior"], files["scores"], *metrics, "--out", out)
+    means = [row["mean"] for row in read(out)]
+    assert means[:2] == means[2:]
+
+
+def test_groups_of_categories_and_of_items(files, tmp_path):
+    by = write(tmp_path / "by.csv", {"category": LABELS, "group": ["low", "low", "high"]})
+    for table, groups in ((by, {"low", "high"}), (files["halves"], {"a", "b"})):
+        out = tmp_path / "m.json"
+        result = run("evaluate", files["posterior"], files["ranks"], "--by", table, "--out", out)
+        assert result.exit_code == 0, result.output
+        rows = json.loads(out.read_text())["metrics"]
+        assert {row["group"] for row in rows} == groups
+    halves = [row["share"] for row in rows]
+    assert halves == [0.5] * len(rows)
+
+
+def test_compare_says_who_is_better(files, tmp_path):
+    options = ("--metric", "accuracy", "--metric", "auc", "--compare")
+    for suffix in ("csv", "json"):
+        out = tmp_path / f"m.{suffix}"
+        result = run("evaluate", files["posterior"], files["scores"], *options, "--out", out)
+        assert result.exit_code == 0 and "the better classifier first" in result.output
+    pairs = json.loads((tmp_path / "m.json").read_text())["comparison"]["rows"]
+    assert [(row["metric"], row["classifier"]) for row in pairs] == [
+        ("accuracy", "net"),
+        ("auc", "net"),
+    ]
+    for text, row in zip(read(tmp_path / "m-comparison.csv"), pairs, strict=True):
+        assert float(text["probability_better"]) == row["probability_better"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{ranks}", "--metric", "log-loss"], "--metric log-loss needs probabilities"),
+        (["{ranks}", "--metric", "auc"], "--metric auc needs scores"),
+        (["{ranks}", "--metric", "concordance"], "is not a metric of rankings or labels"),
+        (["{ranks}", "--out", "m.txt"], "name a .csv or a .json file"),
+        (["{ranks}", "--by", "{votes}"], "there is no column 'group'"),
+        (["{ranks}", "--by", "no.csv"], "no.csv"),
+        (["{posterior}"], "names no format"),
+        (["{votes}"], "no column 'category'"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_two(files, arguments, message):
+    result = run("evaluate", files["posterior"], *(a.format(**files) for a in arguments))
+    assert result.exit_code == 2 and message in said(result), result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: p * 1.5, "sum to 1.5"),
+        (lambda p: -p, "is -0."),
+        (lambda p: p * float("nan"), "no finite number"),
+    ],
+)
+def test_scores_that_are_no_probabilities(files, tmp_path, change, message):
+    rows = read(files["scores"])
+    table = {name: [row[name] for row in rows] for name in rows[0]}
+    table["score"] = [repr(change(float(score))) for score in table["score"]]
+    wrong = write(tmp_path / "wrong.csv", table)
+    result = run("evaluate", files["posterior"], wrong, "--metric", "brier")
+    assert result.exit_code == 2 and message in said(result), result.output
+
+
+def test_one_classifier_is_compared_with_nobody(files, tmp_path):
+    one = write(
+        tmp_path / "one.csv", {"item": [f"i{i}" for i in range(20)], "category": ["1"] * 20}
+    )
+    assert run("evaluate", files["posterior"], one).exit_code == 0
+    result = run("evaluate", files["posterior"], one, "--compare")
+    assert result.exit_code == 2 and "predictions of one classifier" in said(result)

@@ -1,0 +1,92 @@
+"""Labels on the command line: from a table of answers to a posterior and a report."""
+
+import json
+
+import numpy as np
+import pytest
+from command_line import run, write
+
+
+@pytest.fixture
+def votes(tmp_path):
+    rng = np.random.default_rng(5)
+    truth, item = rng.integers(0, 2, 30), np.repeat(np.arange(30), 4)
+    label = np.where(rng.random(120) < 0.8, truth[item], 1 - truth[item])
+    table = {
+        "item": [f"item {i}" for i in item],
+        "rater": [f"rater {r}" for r in np.tile(np.arange(4), 30)],
+        "label": np.array(["no", "yes"])[label],
+        "gold": np.where(item < 3, np.array(["no", "yes"])[truth[item]], ""),
+    }
+    return write(tmp_path / "votes.csv", table)
+
+
+def test_labels_from_table_to_report(votes, tmp_path):
+    result = run("check", votes, "--kind", "labels")
+    assert result.exit_code == 0 and "3 with a known truth" in result.output
+    items = {"item": [f"item {i}" for i in range(30)], "category": ["no"] * 30, "rank": [1] * 30}
+    predictions = write(tmp_path / "predictions.csv", items)
+    posterior = tmp_path / "posterior.nc"
+    result = run("fit", votes, "--kind", "labels", "-o", posterior)
+    assert result.exit_code == 0 and "converged" in result.output, result.output
+    result = run("evaluate", posterior, predictions, "--metric", "top-1-accuracy")
+    assert result.exit_code == 0 and "90 % interval" in result.output, result.output
+    for model, files in (
+        ("dawid_skene", {"raters.csv", "agreement.csv", "prevalence.csv"}),
+        ("multinomial", {"prevalence.csv"}),
+        ("dirichlet", {"reliability.csv", "prior.csv"}),
+    ):
+        out = tmp_path / model
+        result = run(
+            "report", votes, predictions, "--kind", "labels", "--model", model, "--out", out
+        )
+        assert result.exit_code == 0, result.output
+        found = {p.name for p in out.iterdir()}
+        assert (
+            found
+            == {
+                "report.html",
+                "report.json",
+                "posterior.nc",
+                "certainty.csv",
+                "certainty_and_agreement.csv",
+                "convergence.csv",
+                "metrics.csv",
+                "ask_next.csv",
+            }
+            | files
+        )
+        page = (out / "report.html").read_text()
+        assert ("<h2>Raters</h2>" in page) == ("raters.csv" in files)
+        found = json.loads((out / "report.json").read_text())
+        assert {f"{key}.csv" for key in ("prevalence", "raters", "agreement") if key in found} == (
+            files - {"reliability.csv", "prior.csv"}
+        )
+        assert ("whom" in found["ask_next"]["rows"][0]) == (model == "dawid_skene")
+        assert len(found["ask_next"]["rows"]) == len(found["certainty"]["rows"]) == 30
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "plackett_luce"], "plackett_luce is a model of rankings, not of labels"),
+        (["--reliability", "2"], "--reliability is not an option of the model dawid_skene"),
+        (["--concentration", "2"], "--concentration is not an option of the model dawid_skene"),
+        (["--column", "label=nothing"], "there is no column 'nothing' to rename"),
+    ],
+)
+def test_wrong_options_for_labels(votes, tmp_path, options, message):
+    result = run("fit", votes, *options, "--kind", "labels", "-o", tmp_path / "p.nc")
+    assert result.exit_code == 2 and message in " ".join(result.output.split()), result.output
+
+
+def test_predictions_of_one_label_need_no_rank(tmp_path):
+    table = {"item": list("aabb"), "rater": list("rsrs"), "label": list("xxyx")}
+    votes = write(tmp_path / "votes.csv", table)
+    hard = write(tmp_path / "hard.csv", {"item": ["a", "b"], "category": ["x", "y"]})
+    posterior = tmp_path / "posterior.nc"
+    assert run("fit", votes, "--kind", "labels", "-o", posterior).exit_code == 0
+    assert run("evaluate", posterior, hard, "--metric", "top-1-accuracy").exit_code == 0
+    both = {"item": ["a", "a"], "category": ["x", "y"]}
+    twice = run("evaluate", posterior, write(tmp_path / "twice.csv", both))
+    assert twice.exit_code == 2 and "is duplicated" in twice.output

@@ -1,0 +1,44 @@
+"""Figures in words."""
+
+import numpy as np
+import pytest
+from raterzoo.reports.words import few, interval, percent, share_interval, with_interval
+from scipy.stats import beta
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [
+        (0.5, "50.0%"),
+        (0.0, "< 0.1%"),
+        (1.0, "> 99.9%"),
+        (0.9991, "> 99.9%"),
+        (np.nan, "not defined"),
+    ],
+)
+def test_what_is_nearly_sure_is_not_said_to_be(probability, words):
+    assert percent(probability) == words
+
+
+def test_every_figure_has_its_interval():
+    assert with_interval(0.1234, 0.1, 0.2) == "0.123 (0.100 to 0.200)"
+    assert with_interval(np.nan, np.nan, np.nan) == "not defined"
+    assert with_interval(np.inf, 1.0, np.inf) == "infinite"
+    assert interval(-0.0001, 0.5) == "0.000 to 0.500"  # no negative zero
+
+
+@pytest.mark.parametrize(("count", "total"), [(3, 10), (50, 60), (700, 1947)])
+def test_interval_of_a_share_is_that_of_jeffreys(count, total):
+    exact = beta.ppf([0.05, 0.95], count + 0.5, total - count + 0.5)
+    sd = beta.std(count + 0.5, total - count + 0.5)
+    # 100,000 draws: a quantile at 5 % has a standard error of .0067 of the deviation
+    assert np.abs(np.array(share_interval(count, total)) - exact).max() < 5 * 0.0067 * sd
+
+
+def test_none_or_all_reach_the_end():
+    assert share_interval(0, 10)[0] == 0 and share_interval(10, 10)[1] == 1
+    assert share_interval(0, 10)[1] > 0.1
+
+
+def test_names_are_cut_short():
+    assert few("abc", 5) == "a, b, c" and few("abcdef", 2) == "a, b and 4 more"
