@@ -115,8 +115,8 @@ def metric_intervals(
 ) -> xr.Dataset:
     """Return a metric with intervals for what the raters left open, for the sample of items, and for both.
 
-    Both together are more than their sum of squares: the weights meet truths that are uncertain one by one. That is right where the
-    model learns the population of the items from them, and cautious where it does not (see `resampling`).
+    Both together are more than their sum of squares: the weights meet truths that are uncertain one by one. That is right where
+    the model learns the population of the items from them, and cautious where it does not (see `resampling`).
 
     Parameters
     ----------
