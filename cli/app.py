@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from .equivalences import equivalence
 from .failing import plainly
 from .options import (
     Annotations,
@@ -249,6 +250,9 @@ def evaluate(
 
     asked = Asked(metric or (), by, compare, out)
     score_file(posterior, predictions, asked, column or [], seed)
+
+
+app.command()(plainly(equivalence))
 
 
 @app.command()

@@ -224,7 +224,7 @@ def strips_section(tree: xr.DataTree, data: Container) -> Section:
     ]
     point = point_estimates(data)
     nobody = " OTHER is what nobody ranked." if isinstance(data, models.PartialRankings) else ""
-    figure = plots.plausibility_strips(tree, items.tolist(), point=point)
+    figure = plots.plausibility_strips(tree, items.tolist(), point=point, backend="matplotlib")
     text = (
         "The least certain items: median, 50 % and 90 % intervals of the plausibilities, with "
         f"{' and '.join(point)} as point estimates.{nobody}"

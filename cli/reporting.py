@@ -14,6 +14,7 @@ from ..reports.words import few
 from .asking import item_questions, pair_questions
 from .certain import agreement_section, certainty_section, strips_section
 from .concordances import order_pairs, read_orders
+from .equivalences import equivalence_part
 from .fitted import citation_section, convergence_section, model_section, versions_of
 from .fitting import draw, write_posterior
 from .grouping import Groups, read_groups
@@ -175,7 +176,7 @@ def _evaluated(study: Study) -> list[Section]:
         if agreement:
             sections.insert(1, agreement)
         if found:
-            sections += metric_sections(study, found)
+            sections += [*metric_sections(study, found), *equivalence_part(study)]
         sections += sensitivity_sections(study, found)
         return [*sections, *risk_parts(study), item_questions(study)]
 

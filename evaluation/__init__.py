@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from .concordance import label_agreement as label_agreement
     from .concordance import ratings_of as ratings_of
     from .conformal import conformal_sets as conformal_sets
+    from .curve_summaries import survey_summary as survey_summary
+    from .equivalence import equivalence_summary as equivalence_summary
+    from .equivalence import survey_equivalence as survey_equivalence
+    from .equivalence import survey_power_curve as survey_power_curve
+    from .equivalence_posterior import posterior_power_curve as posterior_power_curve
+    from .equivalence_posterior import posterior_survey_equivalence as posterior_survey_equivalence
     from .errors import EvaluationError as EvaluationError
     from .expected_votes import win_probability as win_probability
     from .intervals import metric_draws as metric_draws
@@ -56,6 +62,8 @@ if TYPE_CHECKING:
     from .risk import coarsen as coarsen
     from .risk import expected_value as expected_value
     from .sensitivity import prior_sensitivity as prior_sensitivity
+    from .surveys.groups import rater_equivalence as rater_equivalence
+    from .surveys.isotonic import calibrated as calibrated
     from .true_category import truth_certainty as truth_certainty
     from .uncertainty import uncertainty_adjusted as uncertainty_adjusted
 
@@ -69,6 +77,7 @@ __all__ = [
     "balanced_accuracy",
     "bayesian_cramer_rao_bound",
     "brier_score",
+    "calibrated",
     "calibration_error",
     "certainty_and_agreement",
     "coarsen",
@@ -78,6 +87,7 @@ __all__ = [
     "confusion_intervals",
     "cross_entropy",
     "epsilon_quality",
+    "equivalence_summary",
     "error_rate",
     "expected_value",
     "f1",
@@ -92,6 +102,8 @@ __all__ = [
     "partial_average_overlap",
     "plausible_labels",
     "plots",
+    "posterior_power_curve",
+    "posterior_survey_equivalence",
     "precision",
     "predictions_from_table",
     "preference_probability",
@@ -100,6 +112,7 @@ __all__ = [
     "rank_biased_overlap",
     "rank_distribution",
     "rank_intervals",
+    "rater_equivalence",
     "rater_quality",
     "ratings_of",
     "recall",
@@ -108,6 +121,9 @@ __all__ = [
     "roc_auc",
     "set_accuracy",
     "spearman_footrule",
+    "survey_equivalence",
+    "survey_power_curve",
+    "survey_summary",
     "tied_groups",
     "top_k_accuracy",
     "truth_certainty",
@@ -127,6 +143,7 @@ __getattr__, __dir__ = lazy_exports(
         "balanced_accuracy": ".classification",
         "bayesian_cramer_rao_bound": ".bounds",
         "brier_score": ".probability_scores",
+        "calibrated": ".surveys.isotonic",
         "calibration_error": ".probability_scores",
         "certainty_and_agreement": ".agreement",
         "coarsen": ".risk",
@@ -136,6 +153,7 @@ __getattr__, __dir__ = lazy_exports(
         "confusion_intervals": ".raters",
         "cross_entropy": ".probability_scores",
         "epsilon_quality": ".quality_errors",
+        "equivalence_summary": ".equivalence",
         "error_rate": ".quality_errors",
         "expected_value": ".risk",
         "f1": ".classification",
@@ -150,6 +168,8 @@ __getattr__, __dir__ = lazy_exports(
         "partial_average_overlap": ".overlaps",
         "plausible_labels": ".certainty",
         "plots": ".plots",
+        "posterior_power_curve": ".equivalence_posterior",
+        "posterior_survey_equivalence": ".equivalence_posterior",
         "precision": ".classification",
         "predictions_from_table": ".predictions",
         "preference_probability": ".ranks",
@@ -158,6 +178,7 @@ __getattr__, __dir__ = lazy_exports(
         "rank_biased_overlap": ".rank_distances",
         "rank_distribution": ".ranks",
         "rank_intervals": ".ranks",
+        "rater_equivalence": ".surveys.groups",
         "rater_quality": ".raters",
         "ratings_of": ".concordance",
         "recall": ".classification",
@@ -166,6 +187,9 @@ __getattr__, __dir__ = lazy_exports(
         "roc_auc": ".probability_scores",
         "set_accuracy": ".accuracies",
         "spearman_footrule": ".rank_distances",
+        "survey_equivalence": ".equivalence",
+        "survey_power_curve": ".equivalence",
+        "survey_summary": ".curve_summaries",
         "tied_groups": ".ranks",
         "top_k_accuracy": ".accuracies",
         "truth_certainty": ".true_category",

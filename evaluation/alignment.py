@@ -63,7 +63,7 @@ def align(
     """
     array, classifier = align_items(view, predictions)
     if "category" in array.dims:
-        array = array.transpose("category", "classifier", "item")
+        array = _in_order(view, array).transpose("category", "classifier", "item")
         names = _names(view, array["category"])
         check_distinct(names, "category")
         places = _best_places(array, top, ordered)
@@ -136,6 +136,16 @@ def align_categories(
     codes = np.full(len(names), NO_PREDICTION)
     codes[used] = _codes(view, names, used)
     return view, values, codes
+
+
+def _in_order(view: Plausibility, array: xr.DataArray) -> xr.DataArray:
+    """Return scores with the categories in the order in which they were declared, by which ties go."""
+    known = view.categories if view.declared is None else view.declared
+    place = {name: i for i, name in enumerate(known.tolist())}
+    names = array["category"].to_numpy().astype(str).tolist()
+    return array.isel(
+        category=sorted(range(len(names)), key=lambda i: place.get(names[i], len(place)))
+    )
 
 
 def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:

@@ -14,14 +14,16 @@ import numpy as np
 from .errors import EvaluationError
 from .metric import Metric, Response, Truth
 
-__all__ = ["FailedDrawError", "PerDraw", "metric_of"]
+__all__ = ["FailedDrawError", "PerDraw", "metric_of", "name_of", "says_what_is_better"]
 
 ByDraw = Callable[..., object]
 PROBABILITIES = {"log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score"}
 SCORES = {"roc_auc_score", "average_precision_score", "top_k_accuracy_score", "hinge_loss"}
 GRADES = {"ndcg_score", "dcg_score"}
+OF_LABELS = {"sklearn.metrics._classification", "sklearn.metrics._ranking"}  # not of numbers
 OF_TWO = SCORES  # want one column if there are two categories
 IN_ORDER = ("set", "ranking")
+LOSSES = ("_loss", "_error", "_deviance")
 
 
 class FailedDrawError(Exception):
@@ -76,9 +78,7 @@ class PerDraw:
                 arguments["sample_weight"] = np.broadcast_to(weights, truth.shape[:2])[i]
             try:
                 values[i] = _number(self.function(self._true(true), predicted, **arguments))
-            except (
-                Exception
-            ) as error:  # whatever it raises: the draw is what the user needs to know
+            except Exception as error:  # whatever it is: the user needs to know at which draw
                 raise FailedDrawError(i, error) from error
         return values
 
@@ -112,7 +112,8 @@ class PerDraw:
         named = {"labels", "pos_label"} & set(self.arguments)
         positive = self._takes("pos_label") and self._average() in (None, "binary")
         of_labels = self.truth in ("label", "sampled")
-        return bool(_of_scikit_learn(self.function)) and of_labels and not named and not positive
+        module = getattr(self.function, "__module__", "")
+        return module in OF_LABELS and of_labels and not named and not positive
 
     def _average(self) -> object:
         parameter = signature(self.function).parameters.get("average")
@@ -140,6 +141,7 @@ def metric_of(
     truth: Truth | None = None,
     response: Response | None = None,
     top: int = 1,
+    larger_is_better: bool | None = None,
 ) -> Metric:
     """Return a function as a metric.
 
@@ -155,11 +157,19 @@ def metric_of(
         By default as scikit-learn's metric needs it, else labels.
     top : int
         Labels of a set or a ranking.
+    larger_is_better : bool, optional
+        By default as the name says: not where it ends in loss, error or deviance.
     """
     if not callable(function):
         raise EvaluationError(
             f"metric={function!r}: expected a Metric, or a function of true and predicted labels"
         )
+    try:
+        signature(function)
+    except (TypeError, ValueError):
+        raise EvaluationError(
+            f"metric={name_of(function)}: a built-in that does not tell its arguments; wrap it: lambda y_true, y_pred: ..."
+        ) from None
     if isinstance(function, partial) and not function.args:
         function, arguments = function.func, {**function.keywords, **arguments}
     known = _of_scikit_learn(function)
@@ -171,8 +181,14 @@ def metric_of(
         response = "probabilities" if known in PROBABILITIES else natural
     name = name_of(function)
     score = PerDraw(function, arguments, truth, response, np.empty(0))
-    larger = not name.endswith(("_loss", "_error", "_deviance"))
-    return Metric(name, truth, score, top, response, "items", larger)
+    if larger_is_better is None:
+        larger_is_better = not name.endswith(LOSSES)
+    return Metric(name, truth, score, top, response, "items", larger_is_better)
+
+
+def says_what_is_better(function: ByDraw) -> bool:
+    """Return whether the name of a function tells if more is better."""
+    return bool(_of_scikit_learn(function)) or name_of(function).endswith(LOSSES)
 
 
 def name_of(function: ByDraw) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from .callables import ByDraw
+from .callables import ByDraw, name_of, says_what_is_better
 from .errors import EvaluationError
 from .intervals import SOURCES, metric_draws, summary_of_draws
 from .metric import Metric
@@ -20,7 +20,7 @@ from .uncertainty import uncertainty_adjusted
 __all__ = ["compare"]
 
 Trees = xr.DataTree | xr.DataArray | Mapping[float, xr.DataTree]
-OF_DRAWS = ("by", "items", "resamples")
+OF_DRAWS = ("by", "items", "resamples", "larger_is_better")
 
 
 def compare(
@@ -71,6 +71,13 @@ def compare(
         raise EvaluationError(
             f"compare needs predictions of two classifiers along the dim classifier; found dims {predictions.dims}"
         )
+    if points is not None and not isinstance(points, Mapping):
+        raise EvaluationError(f"points={type(points).__name__}: expected {{name: plausibilities}}")
+    told = options.get("larger_is_better") is not None
+    if not isinstance(metric, Metric) and not told and not says_what_is_better(metric):
+        raise EvaluationError(
+            f"{name_of(metric)} does not say whether more is better: pass larger_is_better=True or False"
+        )
     if isinstance(trees, xr.DataTree) or not isinstance(trees, Mapping):  # a DataTree is a Mapping
         return _compare(metric, trees, predictions, points, probability, options)
     if not trees:
@@ -104,14 +111,33 @@ def _compare(
     order = xr.concat(orders, result["source"])
     result = result.merge(order)
     if points:
-        kept = {k: v for k, v in options.items() if k not in OF_DRAWS}
-        found = [uncertainty_adjusted(metric, p, predictions, **kept) for p in points.values()]
-        estimate = xr.DataArray(list(points), dims="estimate", name="estimate")
-        result["point"] = xr.concat(found, estimate).rename("point")
-        result["optimism"] = sign * (
-            result["point"] - result["mean"].sel(source="raters", drop=True)
-        )
+        result["point"] = _points(metric, points, predictions, options)
+        flattery = result["point"] - result["mean"].sel(source="raters", drop=True)
+        result["optimism"] = sign * flattery
     return result
+
+
+def _points(
+    metric: Metric | ByDraw,
+    points: Mapping[str, xr.DataArray],
+    predictions: xr.DataArray,
+    options: Mapping[str, Any],
+) -> xr.DataArray:
+    """Return the metric against point estimates, in the same groups."""
+    found = []
+    for name, point in points.items():
+        if not isinstance(point, xr.DataArray) or {"chain", "draw"} & set(point.dims):
+            raise EvaluationError(
+                f"points={name!r}: expected a DataArray of plausibilities without draws, such as inference.irn returns"
+            )
+        if options.get("by") is not None:
+            drawn = metric_draws(metric, point, predictions, **{**options, "resamples": 1})
+            found.append(drawn["raters"])
+        else:
+            kept = {k: v for k, v in options.items() if k not in OF_DRAWS}
+            found.append(uncertainty_adjusted(metric, point, predictions, **kept))
+    estimate = xr.DataArray(list(points), dims="estimate", name="estimate")
+    return xr.concat(found, estimate).rename("point")
 
 
 def _order(score: xr.DataArray) -> xr.Dataset:

@@ -1,7 +1,8 @@
 """How sure is a metric? Its draws over what the raters left open, over the sample of items, and over both; and their summary."""
 
 import warnings
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -12,7 +13,8 @@ from .errors import EvaluationError
 from .membership import By, members_of
 from .metric import Metric, Response, Truth
 from .resampling import ItemWeights, Resampling, resampled_scores
-from .scoring import Scorer, fixed_seed
+from .scoring import Scorer
+from .seeds import fixed_seed
 from .top_labels import OtherAs
 
 __all__ = ["metric_draws", "metric_intervals", "summarised", "summary_of_draws"]
@@ -37,6 +39,7 @@ def metric_draws(
     top: int = 1,
     other: OtherAs | None = None,
     random_seed: int | np.random.Generator | None = None,
+    larger_is_better: bool | None = None,
     progressbar: bool = True,
     **arguments: Any,
 ) -> xr.Dataset:
@@ -57,6 +60,8 @@ def metric_draws(
         Weights of the items: of the Bayesian bootstrap, or counts of items drawn with replacement.
     resamples : int, optional
         How many weights for the items alone; by default 1,000, or 200 if the metric is computed from all items at once.
+    larger_is_better : bool, optional
+        Of a callable whose name does not tell, as a loss's or scikit-learn's does.
     truth, response, top, other, random_seed, progressbar, **arguments
         As in `uncertainty_adjusted`.
 
@@ -79,6 +84,9 @@ def metric_draws(
     scorer = Scorer.of(
         metric, tree, predictions, arguments, truth=truth, response=response, top=top, other=other
     )
+    if larger_is_better is not None:
+        better = replace(scorer.metric, larger_is_better=larger_is_better)
+        scorer = replace(scorer, metric=better)
     scorer, members = members_of(scorer, by)
     many = MANY if scorer.metric.over == "item" else FEW
     how = Resampling(
@@ -145,8 +153,8 @@ def metric_intervals(
 
 def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
     """Return mean, sd, interval and Monte-Carlo errors of draws, as of `metric_draws`, for every source."""
-    if not 0 < probability < 1:
-        raise EvaluationError(f"probability={probability}: expected a number between 0 and 1")
+    if not isinstance(probability, int | float) or not 0 < probability < 1:
+        raise EvaluationError(f"probability={probability!r}: expected a number between 0 and 1")
     sources = [summarised(drawn[name], probability) for name in SOURCES]
     result = xr.concat(sources, xr.DataArray(list(SOURCES), dims="source", name="source"))
     if "share" in drawn:
@@ -162,7 +170,8 @@ def summarised(draws: xr.DataArray, probability: float) -> xr.Dataset:
     samples = [d for d in draws.dims if d not in kept]
     shape = [draws.sizes[d] for d in kept]
     values = draws.transpose(*kept, *samples).to_numpy()
-    chains = values.reshape(*shape, *([1, -1] if len(samples) < 2 else values.shape[len(kept) :]))
+    draws_of_chain = values.shape[-1] if samples else 1
+    chains = values.reshape(*shape, -1, draws_of_chain)
     flat = values.reshape(*shape, -1)
     tails = ((1 - probability) / 2, (1 + probability) / 2)
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
@@ -174,10 +183,10 @@ def summarised(draws: xr.DataArray, probability: float) -> xr.Dataset:
                 (*kept, "bound"),
                 np.moveaxis(np.nanquantile(flat, tails, axis=-1), 0, -1),
             ),
-            "mcse": (kept, array_stats.mcse(chains)),
+            "mcse": (kept, _mcse(chains)),
             "interval_mcse": (
                 (*kept, "bound"),
-                np.stack([_mcse_of_quantile(chains, p) for p in tails], axis=-1),
+                np.stack([_mcse(chains, p) for p in tails], axis=-1),
             ),
             "undefined": (kept, np.isnan(flat).mean(axis=-1)),
         }
@@ -185,5 +194,13 @@ def summarised(draws: xr.DataArray, probability: float) -> xr.Dataset:
     return xr.Dataset(summary, {**coords, "bound": ["lower", "upper"]})
 
 
-def _mcse_of_quantile(chains: np.ndarray, probability: float) -> np.ndarray:
-    return np.asarray(array_stats.mcse(chains, method="quantile", prob=probability))
+def _mcse(chains: np.ndarray, probability: float | None = None) -> np.ndarray:
+    """Return the Monte-Carlo error of the mean, or of a quantile, of the defined draws (..., chain, draw)."""
+    how = {} if probability is None else {"method": "quantile", "prob": probability}
+    if np.isfinite(chains).all():
+        return cast(np.ndarray, array_stats.mcse(chains, **how))
+    error = np.full(chains.shape[:-2], np.nan)
+    for place in np.ndindex(error.shape):
+        defined = chains[place][~np.isnan(chains[place])]
+        error[place] = array_stats.mcse(defined[None], **how) if len(defined) else np.nan
+    return error

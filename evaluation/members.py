@@ -78,10 +78,13 @@ def distinct_members(top: int, size: np.ndarray, rng: np.random.Generator) -> It
     earlier: list[np.ndarray] = []
     for i in range(top):
         member = rng.integers(0, np.maximum(size - i, 1))
-        for taken in np.sort(earlier, axis=0):
+        for taken in earlier:
             member += member >= taken
-        earlier.append(member)
         yield member
+        # put it where it belongs among the earlier ones, ascending
+        for place, taken in enumerate(earlier):
+            earlier[place], member = np.minimum(taken, member), np.maximum(taken, member)
+        earlier.append(member)
 
 
 def category_of_member(member: np.ndarray, named: np.ndarray) -> np.ndarray:

@@ -102,8 +102,7 @@ def _by_truth(scorer: Scorer, by: Mapping[object, object]) -> tuple[Scorer, Memb
 
 def _by_array(scorer: Scorer, by: xr.DataArray) -> Members:
     """Return groups or weights that the caller computed."""
-    view = scorer.aligned.view
-    array = _ordered(view, by)
+    array = _ordered(scorer, by)
     samples = slice(None) if array.shape[2] > 1 else slice(0, 1)
 
     def part(drawn: Drawn) -> np.ndarray:
@@ -116,8 +115,9 @@ def _by_array(scorer: Scorer, by: xr.DataArray) -> Members:
     return Members(names, lambda drawn: part(drawn) == names[:, None, None])
 
 
-def _ordered(view: Plausibility, by: xr.DataArray) -> np.ndarray:
+def _ordered(scorer: Scorer, by: xr.DataArray) -> np.ndarray:
     """Return the array as (classifier, group, sample, item), each but the items perhaps 1."""
+    view, weights = scorer.aligned.view, "group" in by.dims
     known = {"classifier", "group", "item", *view.sample_dims}
     drawn = [d for d in view.sample_dims if d in by.dims]
     if (
@@ -130,16 +130,48 @@ def _ordered(view: Plausibility, by: xr.DataArray) -> np.ndarray:
         raise EvaluationError("by: dim item has no coordinate to match items by")
     by = by.isel(item=match_items(view.items, by["item"].to_numpy(), "group"))
     for dim in drawn:
-        if by.sizes[dim] != view.array.sizes[dim]:
-            raise EvaluationError(
-                f"by has {by.sizes[dim]} values of {dim}, the posterior {view.array.sizes[dim]}"
-            )
+        _check_draws(view, by, dim)
+    if "classifier" in by.dims:
+        by = by.isel(classifier=_places_of_classifiers(scorer, by))
     for dim in ("classifier", "group"):
         by = by if dim in by.dims else by.expand_dims(dim)
     by = by.transpose("classifier", "group", *drawn, "item")
     array = by.to_numpy().reshape(by.sizes["classifier"], by.sizes["group"], -1, len(view.items))
+    if weights and not (
+        array.dtype.kind in "biuf" and np.all(array >= 0) and np.all(array < np.inf)
+    ):
+        raise EvaluationError("by: weights along group must be finite numbers from 0 on, or bool")
     if array.dtype.kind in "fO" and np.any(array != array):
         raise EvaluationError(
             "by: a group or weight is NaN; leave the item out of all groups by weights of zero"
         )
     return array
+
+
+def _check_draws(view: Plausibility, by: xr.DataArray, dim: str) -> None:
+    """Raise unless groups are of the same draws, in the same order."""
+    if by.sizes[dim] != view.array.sizes[dim]:
+        raise EvaluationError(
+            f"by has {by.sizes[dim]} values of {dim}, the posterior {view.array.sizes[dim]}"
+        )
+    if dim in by.coords and dim in view.array.coords:
+        own, others = by[dim].to_numpy(), view.array[dim].to_numpy()
+        if (own != others).any():
+            raise EvaluationError(
+                f"by has {dim} {own[own != others][0]!s} where the posterior has {others[own != others][0]!s}: order them alike"
+            )
+
+
+def _places_of_classifiers(scorer: Scorer, by: xr.DataArray) -> np.ndarray:
+    """Return where each classifier of the predictions is in the groups."""
+    names = scorer.aligned.classifier
+    if names is None or "classifier" not in by.coords:
+        raise EvaluationError(
+            "by has the dim classifier: it and the predictions need one with the names of the same classifiers"
+        )
+    own, given = names.to_numpy().tolist(), by["classifier"].to_numpy().tolist()
+    if sorted(map(str, own)) != sorted(map(str, given)):
+        raise EvaluationError(
+            f"by has the classifiers {given}, the predictions {own}: it needs those, each once"
+        )
+    return np.array([given.index(name) for name in own])

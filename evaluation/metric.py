@@ -37,7 +37,9 @@ class Metric:
         Ranks: ``score(truth, ranks) -> (classifier, ...)`` of one item, where truth is `Graded`.
         Over ``"items"``: ``score(truth, predictions, weights, n_labels) -> (...)``, where weights
         (..., item) say how much each item counts, and codes of labels are below n_labels: those
-        that are true or predicted in some draw or, with scores, all categories.
+        that are true or predicted in some draw or, with scores, all categories. Of plausibilities,
+        a method ``of_predicted(right, predictions, weights)``, if there is one, takes instead those
+        (..., item) of the category that is predicted with the largest score.
     top : int
         How many labels of a prediction count, and of the truth if it is a set or a ranking.
     response : {"labels", "scores", "probabilities", "ranks"}

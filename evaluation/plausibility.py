@@ -25,6 +25,7 @@ from .layouts import (
     law_of_other,
     plausibility_of,
 )
+from .seeds import generator_of
 
 __all__ = ["OTHER", "REMEDY", "Block", "Plausibility", "plausibility_of"]
 
@@ -94,7 +95,7 @@ class Plausibility:
     @property
     def is_of_category(self) -> bool:
         """Whether the truth is one category, of which the plausibility is the probability given a draw, as in Dawid-Skene."""
-        return self.array.attrs.get("truth") == "category"
+        return bool(self.sample_dims) and self.array.attrs.get("truth") == "category"
 
     @classmethod
     def of(cls, tree: xr.DataTree | xr.DataArray) -> "Plausibility":
@@ -108,7 +109,12 @@ class Plausibility:
         array = plausibility_of(tree)
         flat = "candidate" in array.dims
         last = ("candidate",) if flat else ("item", "category")
-        array = array.transpose(..., *last, missing_dims="ignore")  # cells are checked next
+        # chains before their draws, whatever the order in memory; the dims of the cells are checked next
+        array = array.transpose("chain", "draw", ..., *last, missing_dims="ignore")
+        if array.dtype.kind not in "iuf":
+            raise EvaluationError(f"plausibility has dtype {array.dtype}: expected real numbers")
+        if not array.size:
+            raise EvaluationError(f"plausibility is empty: its sizes are {dict(array.sizes)}")
         cells = flat_cells(array) if flat else dense_cells(array)
         view = cls(
             array,
@@ -182,7 +188,7 @@ class Plausibility:
         cells = np.maximum(np.diff(self.start), width)
         number = np.cumsum(cells) * self.n_samples // BLOCK_SIZE
         edges = np.flatnonzero(np.diff(number, prepend=-1, append=number[-1] + 1)).tolist()
-        generators = np.random.default_rng(random_seed).spawn(len(edges) - 1)
+        generators = generator_of(random_seed).spawn(len(edges) - 1)
 
         def apply(items: tuple[int, int], rng: np.random.Generator) -> Result:
             return function(self._block(*items), rng)
@@ -220,7 +226,7 @@ class Plausibility:
             for chain in np.ndindex(*leading)
             for first in range(0, last, step)
         ]
-        generators = np.random.default_rng(random_seed).spawn(len(edges))
+        generators = generator_of(random_seed).spawn(len(edges))
 
         def apply(edge: tuple[tuple[int, ...], int, int], rng: np.random.Generator) -> Result:
             chain, first, end = edge
@@ -259,12 +265,17 @@ class Plausibility:
 
     def _checked(self, block: Block) -> Block:
         draws, cells = block.draws, block.cells
-        bad = np.isnan(draws).any(axis=1)
-        if bad.any():
-            cell = cells.start + int(np.argmax(bad))
-            item = self.items[np.searchsorted(self.start, cell, "right") - 1]
+        if not (draws.min() >= 0 and draws.max() < np.inf):
+            cell = np.argmax(~((draws >= 0) & (draws < np.inf)).all(axis=1))
+            item = self.items[np.searchsorted(self.start, cells.start + cell, "right") - 1]
+            wrong = draws[cell][~((draws[cell] >= 0) & (draws[cell] < np.inf))][0]
             raise EvaluationError(
-                f"plausibility of item {item!s} is NaN: a draw failed; sample again"
+                f"plausibility of item {item!s} is {'NaN' if np.isnan(wrong) else wrong}: "
+                + (
+                    "a draw failed; sample again"
+                    if np.isnan(wrong)
+                    else "probabilities are needed, from 0 on"
+                )
             )
         return block
 

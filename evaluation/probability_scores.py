@@ -159,6 +159,11 @@ class _CalibrationError:
         right = truth[:, np.arange(len(label)), label] / _total(truth)
         return self._error(right, predictions, weights)
 
+    def of_predicted(
+        self, right: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None
+    ) -> np.ndarray:
+        return self._error(right, predictions, weights)
+
     def of_labels(
         self, truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None, n_labels: int
     ) -> np.ndarray:

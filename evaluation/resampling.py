@@ -4,8 +4,9 @@ A draw of the posterior settles the truth of every item; then the metric over th
 come from has the posterior of the Bayesian bootstrap: items count by weights Dirichlet(1, ..., 1), that is by
 exponentials divided by their sum. One draw of the truth with one of the weights is a draw of both: multiple
 imputation, exact where the model of the truth learns the population of the items, and too wide where it knows
-more than they tell (a prior fixed for each item). The items alone: the same weights, the metric averaged over draws
-of the truth that stay the same.
+more than they tell (a prior fixed for each item). The items alone: the same weights, the metric averaged over the
+draws of the truth; over a few that stay the same, and so leave a little of the raters in it, where all would be too
+many: metrics of all items, and groups whose members change.
 
 References
 ----------
@@ -28,10 +29,8 @@ from .scoring import Scorer
 __all__ = ["ItemWeights", "Resampled", "Resampling", "resampled_scores"]
 
 ItemWeights = Literal["bayesian", "counts"]
-FEW_TRUTHS, FEWEST = (
-    20,
-    5,
-)  # draws that the items alone are averaged over; of a callable, which is slow
+# draws that the items alone are averaged over; of a callable, which is slow
+FEW_TRUTHS, FEWEST = 20, 10
 
 
 class Resampling(NamedTuple):
@@ -74,9 +73,10 @@ def resampled_scores(scorer: Scorer, members: Members, how: Resampling) -> Resam
     how : Resampling
         Weights and seed.
     """
-    if how.items not in get_args(ItemWeights) or how.resamples < 1:
+    whole = isinstance(how.resamples, int | np.integer) and how.resamples >= 1
+    if how.items not in get_args(ItemWeights) or not whole:
         raise EvaluationError(
-            f"items={how.items!r}, resamples={how.resamples}: expected one of {get_args(ItemWeights)}, and a number from 1"
+            f"items={how.items!r}, resamples={how.resamples}: expected one of {get_args(ItemWeights)}, and a whole number from 1"
         )
     with np.errstate(invalid="ignore", divide="ignore"):
         return (_by_item if scorer.metric.over == "item" else _over_items)(scorer, members, how)
@@ -95,12 +95,15 @@ def _by_item(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
         weight = weighing(every, block.items, rng)
         shape = (len(scores), member.shape[1], len(weight))
         totals = np.zeros((4, *shape))
-        few = np.zeros((2, *shape[:2], len(kept), weight.shape[1]))
+        # where nobody changes groups the mean is linear in the truth: its mean over all draws will do
+        fixed = member.shape[2] == 1
+        few = np.zeros((2, *shape[:2], 1 if fixed else len(kept), weight.shape[1]))
         for c, g in np.ndindex(shape[:2]):
-            own = np.broadcast_to(member[min(c, len(member) - 1), g], weight.shape)
+            own = np.broadcast_to(member[c if len(member) > 1 else 0, g], weight.shape)
             value = own * scores[c].T
             totals[:, c, g] = value.sum(-1), own.sum(-1), _dot(value, weight), _dot(own, weight)
-            few[:, c, g] = value[kept], own[kept]
+            few[0, c, g] = value.mean(0) if fixed else value[kept]
+            few[1, c, g] = own[0] if fixed else own[kept]
         return totals, few
 
     totals, few = zip(*view.map_blocks(sums, how.seed, scorer.width), strict=True)

@@ -1,7 +1,8 @@
 """One metric, one posterior, one table of predictions: the truth of some draws, and the scores against it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -16,14 +17,16 @@ from .alignment_scores import align_scores
 from .callables import ByDraw, FailedDrawError, PerDraw, metric_of
 from .drawn_truth import dense_plausibility, sampled_label
 from .errors import EvaluationError
-from .graded import graded_labels, graded_plausibility
+from .graded import graded_labels, graded_plausibility, names_all, predicted_plausibility
+from .kept_labels import DrawnBlock, map_kept
 from .metric import Certain, Metric, Response, Truth
-from .plausibility import BLOCK_SIZE, OTHER, Block, Plausibility
+from .plausibility import BLOCK_SIZE, MOST_THREADS, OTHER, Block, Plausibility
 from .top_labels import OtherAs, TopLabels, treatment_of_other
 
-__all__ = ["Scorer", "fixed_seed"]
+__all__ = ["Scorer"]
 
 FEW_DRAWS = 50  # of a callable at once: so often the progress bar moves
+MOST_KEPT = 50_000_000  # labels of draws, rather than drawing them once more
 NONE = -1
 
 
@@ -41,12 +44,15 @@ class Scorer:
         Labels of the draws.
     renumbered : ndarray or None
         New code of every code, -1 where it does not occur, for metrics over all items; None until `closed`.
+    drawn : list of DrawnBlock or None
+        The labels of all draws, if they are kept.
     """
 
     metric: Metric
     aligned: Aligned
     labels: TopLabels
     renumbered: np.ndarray | None = None
+    drawn: list[DrawnBlock] | None = None
 
     @classmethod
     def of(
@@ -64,6 +70,10 @@ class Scorer:
         """Match predictions with a posterior, as the metric needs them."""
         view = Plausibility.of(tree)
         other = treatment_of_other(view, other)
+        if isinstance(metric, Metric) and top != 1:
+            raise EvaluationError(
+                f"top={top}: {metric.name} has its own number of labels, {metric.top}"
+            )
         if not isinstance(metric, Metric):
             metric = metric_of(metric, arguments, truth, response, top)
         elif arguments or response:
@@ -92,6 +102,8 @@ class Scorer:
         metric = self.metric
         if metric.truth in ("set", "ranking"):
             return metric.top
+        if self._of_predicted:
+            return len(self.aligned.predicted)
         dense = metric.response != "labels" and metric.over == "item"
         dense = dense or metric.truth == "plausibility" or isinstance(metric.score, Certain)
         return self.aligned.predicted.shape[-1] if dense and not metric.grader else 0
@@ -101,10 +113,29 @@ class Scorer:
         """The function, if the metric is one."""
         return self.metric.score if isinstance(self.metric.score, PerDraw) else None
 
+    @property
+    def _of_predicted(self) -> Callable[..., np.ndarray] | None:
+        """The score by the plausibilities of predicted labels alone, if it has one."""
+        found = getattr(self.metric.score, "of_predicted", None)
+        return found if self.metric.truth == "plausibility" else None
+
+    @cached_property
+    def _is_full(self) -> bool:
+        return names_all(self.aligned.view, self.aligned.predicted.shape[-1])
+
     def truth(self, block: Block, rng: np.random.Generator) -> Any:
-        """Return the truth of a block: (sample, item), or (sample, item, position or category); to grade, the block."""
+        """Return the truth of a block: (sample, item[, position, category or classifier]); to grade, the block."""
         metric, labels = self.metric, self.labels
+        if isinstance(block, DrawnBlock):
+            return block.truth
         if metric.truth == "plausibility":
+            if self._of_predicted:
+                predicted = self.aligned.predicted.argmax(axis=-1)
+                return predicted_plausibility(labels, block, predicted)
+            if self._is_full and metric.response != "ranks":
+                n_items = block.items.stop - block.items.start
+                each = block.draws.reshape(n_items, -1, block.draws.shape[1])
+                return each.transpose(2, 0, 1)
             if metric.grader:
                 return block
             return dense_plausibility(labels, block).transpose(2, 0, 1)
@@ -148,9 +179,13 @@ class Scorer:
         if self.metric.response == "labels":
             predicted = new[predicted]
         found = np.empty((len(predicted), len(truth)))
+        score, of_predicted = self.metric.score, self._of_predicted
         for c, one in enumerate(predicted):
             try:
-                found[c] = self.metric.score(truth, one, weights, n_labels)
+                if of_predicted:
+                    found[c] = of_predicted(truth[..., c], one, weights)
+                    continue
+                found[c] = score(truth, one, weights, n_labels)
             except FailedDrawError as failed:
                 i, error = failed.args
                 where = self._draw_in_words(int(samples[i]))
@@ -164,10 +199,10 @@ class Scorer:
         progressbar: bool,
     ) -> list[Result]:
         """Apply a function to blocks of draws; of a callable draw by draw, with a progress bar."""
-        view, items = self.aligned.view, len(self.aligned.view.items)
+        view = self.aligned.view
         if self.called is None:
-            return list(view.map_draws(function, seed, items * self.width))
-        blocks = view.map_draws(function, seed, BLOCK_SIZE // FEW_DRAWS, most_threads=1)
+            return list(self._map_blocks(function, seed, MOST_THREADS))
+        blocks = self._map_blocks(function, seed, 1)
         console = Console(stderr=True)
         with Progress(transient=True, console=console, disable=not progressbar) as progress:
             task = progress.add_task(self.metric.name, total=view.n_samples)
@@ -176,6 +211,19 @@ class Scorer:
                 results.append(block)
                 progress.advance(task, FEW_DRAWS)
         return results
+
+    def _map_blocks[Result](
+        self,
+        function: Callable[[Block, slice, np.random.Generator], Result],
+        seed: int,
+        most_threads: int,
+    ) -> Iterator[Result]:
+        """Apply a function to blocks that are kept or else drawn; the blocks are the same, however many threads."""
+        view = self.aligned.view
+        if self.drawn is not None:
+            return map_kept(function, self.drawn, most_threads)
+        width = BLOCK_SIZE // FEW_DRAWS if self.called else len(view.items) * self.width
+        return view.map_draws(function, seed, width, most_threads=most_threads)
 
     def closed(self, seed: int) -> "Scorer":
         """Return the scorer with codes only for labels that occur, in the order of their names.
@@ -189,14 +237,17 @@ class Scorer:
         n_names = len(view.categories)
         unnamed = self.labels.n_codes + 1 - n_names
         text = np.array([*view.categories.tolist(), *[OTHER] * unnamed])
-        of_all = self.metric.truth == "plausibility"
+        of_all, drawn = self.metric.truth == "plausibility", None
         if self.metric.response != "labels" or of_all:
             used = np.arange(n_names)
         else:
-            # in the same blocks as the scores, so that the same labels are drawn
-            drawn = self.map_draws(lambda b, s, rng: self._occurring(b, rng), seed, False)
-            used = np.unique([*chain.from_iterable(drawn), *np.unique(predicted).tolist()])
+            # in the same blocks as the scores, so that the same labels are drawn if they are not kept
+            found = list(self._map_blocks(self._occurring, seed, MOST_THREADS))
+            used = np.unique(
+                [*chain(*(codes for codes, _ in found)), *np.unique(predicted).tolist()]
+            )
             used = used[used >= 0]
+            drawn = [block for _, block in found if block is not None] or None
         if self.metric.response == "labels":
             self._check_labels(predicted)
         names = text[used]
@@ -212,13 +263,20 @@ class Scorer:
         aligned = self.aligned
         if metric.response != "labels" and metric.truth != "plausibility":
             aligned = replace(aligned, predicted=predicted[..., np.argsort(place)])
-        return replace(self, metric=metric, aligned=aligned, renumbered=renumbered)
+        return replace(self, metric=metric, aligned=aligned, renumbered=renumbered, drawn=drawn)
 
-    def _occurring(self, block: Block, rng: np.random.Generator) -> list[int]:
-        codes = self.truth(block, rng)
+    def _occurring(
+        self, block: Block, samples: slice, rng: np.random.Generator
+    ) -> tuple[list[int], DrawnBlock | None]:
+        """Return the codes that are true in some draw, and all labels of the block if they are few enough to keep."""
+        codes, view = self.truth(block, rng), self.aligned.view
         first = codes if codes.ndim == 2 else codes[..., 0]
         self._check_labels(first[..., None], "plausible")
-        return (np.flatnonzero(np.bincount(codes.ravel() - NO_PREDICTION)) + NO_PREDICTION).tolist()
+        often = np.bincount(codes.ravel(order="K") - NO_PREDICTION)
+        used = (np.flatnonzero(often) + NO_PREDICTION).tolist()
+        if view.n_samples * len(view.items) * self.metric.top > MOST_KEPT:
+            return used, None
+        return used, DrawnBlock.of(block, codes, samples, rng)
 
     def _check_labels(self, codes: np.ndarray, what: str = "predicted") -> None:
         empty = (codes[..., 0] < 0).any(axis=0)
@@ -236,10 +294,3 @@ class Scorer:
             f"{' at' if d == dims[0] else ','} {d} {array[d].to_numpy()[i] if d in array.coords else i}"
             for d, i in zip(dims, place, strict=True)
         )
-
-
-def fixed_seed(random_seed: int | np.random.Generator | None) -> int:
-    """Return a number from which the same draws can be made twice."""
-    if isinstance(random_seed, int | np.integer):
-        return int(random_seed)
-    return int(np.random.default_rng(random_seed).integers(np.iinfo(np.int64).max))

@@ -4,14 +4,13 @@ Labels are codes 0, 1, ... of one numbering of the categories for all items. OTH
 is split into its members, left out, or kept as one label; a member is the category it stands for.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
 from .errors import EvaluationError
-from .members import category_of_member, distinct_members, insert, largest_members
+from .members import distinct_members, insert, largest_members
 from .plausibility import OTHER, REMEDY, Block, Plausibility
 
 __all__ = ["NO_LABEL", "OtherAs", "TopLabels", "treatment_of_other"]
@@ -110,12 +109,15 @@ class TopLabels:
         with_other = np.flatnonzero(self.view.has_other[block.items])
         if len(with_other) and self.other != "exclude":
             last = self.view.start[1:][block.items][with_other] - 1 - block.cells.start
-            of_items = best.take(with_other, axis=1), codes.take(with_other, axis=1)
-            if self.other == "label":
-                insert(of_items[0], block.draws[last], of_items[1], self.n_codes)
-            else:
-                self._split(*of_items, block.draws[last], block.items.start + with_other, rng)
-            codes[:, with_other] = of_items[1]
+            n_pieces = len(last) * block.draws.shape[1] // IN_CACHE + 1
+            for piece in np.array_split(np.arange(len(last)), n_pieces):
+                items, mass = with_other[piece], block.draws[last[piece]]
+                of_items = best.take(items, axis=1), codes.take(items, axis=1)
+                if self.other == "label":
+                    insert(of_items[0], mass, of_items[1], self.n_codes)
+                else:
+                    self._split(*of_items, mass, block.items.start + items, rng)
+                codes[:, items] = of_items[1]
         return codes
 
     def _true_category(self, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
@@ -139,12 +141,33 @@ class TopLabels:
         for n in np.unique(count).tolist():
             of_count = np.flatnonzero(count == n)
             for items in np.array_split(of_count, len(of_count) * shape[2] // IN_CACHE + 1):
+                cells = start[items] + np.arange(n)[:, None]
+                values = [block.draws[_evenly(cell - block.cells.start)] for cell in cells]
+                if top == 1 and n:
+                    best[0, items], codes[0, items] = self._first(values, start[items])
+                    continue
                 of_items = np.zeros((top, len(items), shape[2]), best.dtype)
                 codes_of_items = np.full(of_items.shape, NO_LABEL, self.dtype)
-                for cell in (start[items, None] + np.arange(n)).T:
-                    value = block.draws[cell - block.cells.start]
+                for cell, value in zip(cells, values, strict=True):
                     insert(of_items, value, codes_of_items, view.code[cell, None])
                 best[:, items], codes[:, items] = of_items, codes_of_items
+        return best, codes
+
+    def _first(self, values: list[np.ndarray], start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest of values (item, sample), and its code: without branches, faster than to insert them."""
+        best = values[0].copy()
+        for value in values[1:]:
+            np.maximum(best, value, out=best)
+        # the largest stands after as many as come before it: ties by the order of the categories
+        place = np.zeros(best.shape, np.min_scalar_type(len(values)))
+        before, differs = np.ones(best.shape, bool), np.empty(best.shape, bool)
+        for value in values[:-1]:
+            np.not_equal(value, best, out=differs)
+            np.logical_and(before, differs, out=before)
+            np.add(place, before.view(np.uint8), out=place)
+        codes = self.view.code.astype(self.dtype).take(start[:, None] + place)
+        if not best.all():
+            codes[best == 0] = NO_LABEL
         return best, codes
 
     def _split(
@@ -166,26 +189,31 @@ class TopLabels:
         enters = np.flatnonzero(value[0] > floor)
         where, value = where.take(enters), value.take(enters, axis=1)
         columns, labels = best.take(where, axis=1), codes.take(where, axis=1)
-        members = self._labels(items.take(where // n_samples), size.take(enters), top, rng)
-        for one, label in zip(value, members, strict=True):
+        member_codes, first = self._unnamed_codes(items)
+        first, size = first.take(where // n_samples), size.take(enters)
+        members = distinct_members(top, size, rng) if self.identify else [None] * top
+        for one, member in zip(value, members, strict=True):
+            # past the last member any code will do: no positive plausibility goes with it
+            label = (
+                self.n_codes if member is None else member_codes.take(first + member, mode="clip")
+            )
             insert(columns, one, labels, label)
         for code, label in zip(codes, labels, strict=True):
             code[where] = label
 
-    def _labels(
-        self, items: np.ndarray, size: np.ndarray, top: int, rng: np.random.Generator
-    ) -> Iterator[np.ndarray | int]:
-        """Yield the labels of the largest members, one vector by place."""
-        if not self.identify:
-            yield from [self.n_codes] * top
-            return
-        named = self._named_codes()[:, items]
-        for member in distinct_members(top, size, rng):
-            yield category_of_member(member, named).astype(self.dtype)
+    def _unnamed_codes(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the categories that items do not name, ascending, one item after the other; and where each begins."""
+        start, unnamed = self.view.start, np.ones((len(items), self.n_codes), bool)
+        for row, item in zip(unnamed, items.tolist(), strict=True):
+            code = self.view.code[start[item] : start[item + 1]]
+            row[code[code >= 0]] = False
+        count = unnamed.sum(axis=1)
+        return np.nonzero(unnamed)[1].astype(self.dtype), count.cumsum() - count
 
-    def _named_codes(self) -> np.ndarray:
-        """Return the named categories of every item, ascending, then n_codes: (place, item)."""
-        count, named = self.view.named_count(), self.view.code >= 0
-        table = np.full((len(count), int(count.max())), self.n_codes, np.int32)
-        table[np.arange(table.shape[1]) < count[:, None]] = self.view.code[named]
-        return np.sort(table, axis=1).T
+
+def _evenly(rows: np.ndarray) -> np.ndarray | slice:
+    """Return evenly spaced rows as a slice, which copies nothing."""
+    step = np.diff(rows)
+    if len(step) and (step == step[0]).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1, int(step[0]))
+    return rows

@@ -15,7 +15,8 @@ from .callables import ByDraw
 from .errors import EvaluationError
 from .metric import Metric, Response, Truth
 from .plausibility import Block
-from .scoring import Scorer, fixed_seed
+from .scoring import Scorer
+from .seeds import fixed_seed
 from .top_labels import OtherAs
 
 __all__ = ["uncertainty_adjusted"]
@@ -62,7 +63,8 @@ def uncertainty_adjusted(
     other : {"split", "exclude", "label"}, optional
         How OTHER is treated; default as the tree says.
     random_seed : int or numpy.random.Generator, optional
-        Draws the members of OTHER, if it is split, and sampled labels.
+        Draws the members of OTHER, if it is split, and sampled labels. One seed gives all classifiers the
+        same truth, but metrics of different kinds may meet different draws of it.
     progressbar : bool
         Whether to show how far a callable is.
     **arguments

@@ -12,6 +12,7 @@ from rich.progress import Progress
 
 from ..models.distributions.counted_labels import CountedLabelsRV
 from ..models.distributions.marginal_labels import MarginalLabelsRV
+from ..models.distributions.mixed_counts import MixedCountsRV
 from ..models.distributions.paired_comparisons import PairedComparisonsRV
 from ..models.distributions.partial_ranking import PartialRankingRV
 from .comparison_routes import draw_with_hmc
@@ -22,6 +23,7 @@ from .kernels.confusion import COIN, COINS
 from .kernels.posterior import worth_posterior
 from .label_routes import draw_counted_labels, draw_labels_with_gibbs
 from .plan import Draws
+from .state_chains import draw_states_with_gibbs, in_order
 from .steps.comparison_reading import read_comparisons
 from .steps.label_reading import constant_prior, read_counted_labels, read_labels
 from .steps.reading import (
@@ -32,6 +34,7 @@ from .steps.reading import (
     number,
     read_rankings,
 )
+from .steps.state_reading import read_item_states
 from .worth_chains import (
     ChainPlan,
     draw_log_worths,
@@ -77,6 +80,8 @@ def route_of(model: pm.Model) -> Route:
         return _route_of_labels(model)
     if any(isinstance(rv.owner.op, CountedLabelsRV) for rv in model.observed_RVs):
         return _route_of_counts(model)
+    if any(isinstance(rv.owner.op, MixedCountsRV) for rv in model.observed_RVs):
+        return _route_of_states(model)
     if any(isinstance(rv.owner.op, PairedComparisonsRV) for rv in model.observed_RVs):
         return _route_of_comparisons(model)
     try:
@@ -123,6 +128,17 @@ def _route_of_counts(model: pm.Model) -> Route:
         )
     reason = "counts of labels and a Dirichlet prior are conjugate"
     return Route("dirichlet", "exact", reason, draw_counted_labels)
+
+
+def _route_of_states(model: pm.Model) -> Route:
+    try:
+        read_item_states(model)
+    except NotConjugate as refusal:
+        return Route(
+            "item_states", "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
+        )
+    reason = "given the states of the items, their weights and probabilities are conjugate"
+    return Route("item_states", "gibbs", reason, draw_states_with_gibbs)
 
 
 def _route_of_comparisons(model: pm.Model) -> Route:
@@ -256,6 +272,8 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
     power = _likelihood_power(model)
     if "log_likelihood" in groups and power is not None:
         groups["log_likelihood"] = groups["log_likelihood"] / power
+    if any(isinstance(rv.owner.op, MixedCountsRV) for rv in model.observed_RVs):
+        groups = in_order(groups)
     return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
 
 

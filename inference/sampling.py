@@ -7,6 +7,7 @@ Gamma worths, nothing observed    exact     independent draws
 Gamma worths, partial rankings    gibbs     the compiled loop of the worth sampler
 Dirichlet, counted labels         exact     independent draws
 Dirichlet or Beta, labels         gibbs     the compiled loop of the label sampler
+Dirichlet, counts of item states  gibbs     the compiled loop of the item-state sampler
 zero-sum or uniform, comparisons  hmc       the compiled loop of the Laplace-split sampler
 any other pm.Model                nuts      pm.sample
 ================================  ========  =====================================
@@ -27,6 +28,7 @@ from .groups import CodeNames, constant_groups, with_deterministics
 from .labelling import label
 from .plan import Draws
 from .routes import Route, draw_with_nuts, route_of
+from .state_plausibility import with_items_drawn
 
 __all__ = ["Method", "sample"]
 
@@ -128,6 +130,7 @@ def sample(
             raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
         groups = route.draw(model, plan)
         groups["posterior"] = with_deterministics(model, groups["posterior"])
+    groups["posterior"] = with_items_drawn(model, groups["posterior"], plan)
     tree = xr.DataTree.from_dict(groups | constant_groups(model))
     if names := CodeNames.of(model):
         tree = label(tree, names)

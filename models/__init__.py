@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .labels.hierarchical_dawid_skene import (
         hierarchical_dawid_skene as hierarchical_dawid_skene,
     )
+    from .labels.item_states import item_states as item_states
     from .labels.multinomial import multinomial as multinomial
     from .labels.one_coin import one_coin as one_coin
     from .rankings.plackett_luce import plackett_luce as plackett_luce
@@ -41,6 +42,7 @@ __all__ = [
     "dawid_skene",
     "dirichlet",
     "hierarchical_dawid_skene",
+    "item_states",
     "multinomial",
     "one_coin",
     "plackett_luce",
@@ -67,6 +69,7 @@ __getattr__, __dir__ = lazy_exports(
         "dawid_skene": ".labels.dawid_skene",
         "dirichlet": ".labels.dirichlet",
         "hierarchical_dawid_skene": ".labels.hierarchical_dawid_skene",
+        "item_states": ".labels.item_states",
         "multinomial": ".labels.multinomial",
         "one_coin": ".labels.one_coin",
         "plackett_luce": ".rankings.plackett_luce",

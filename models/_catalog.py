@@ -74,6 +74,13 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
             ),
             CatalogEntry(
+                name="item_states",
+                summary="Items in one of a few states with label probabilities of their own: the law behind a survey power curve",
+                data="labels",
+                methods=("gibbs", "nuts"),
+                reference="Resnick et al. 2021, arXiv:2106.01254, sections 4 and 7",
+            ),
+            CatalogEntry(
                 name="multinomial",
                 summary="One confusion matrix that all raters share, the true category summed out",
                 data="labels",

@@ -14,6 +14,10 @@ certainty             mean with its interval; rows: a row for each item; agreeme
 metrics               rows: mean, lower, upper (90 %, raters and items together), the same of either alone
                       (raters_lower ...), sd_raters, sd_items, mcse
 comparison            rows: difference, lower, upper and probability_better of every pair; best, optimism
+equivalence           of labels: how they were combined and scored; baseline, the score of no labels; rows: score, gain,
+                      equivalence (in raters) with intervals, censored ("below", "above" or ""), words; curve: a row for
+                      each number of raters, probability_above_... that a classifier is better; differences of every pair;
+                      of the command with --posterior also posterior: asymptote, performance_ratio, check_p, converged
 sensitivity           reliability and prior
 risk                  rows: certainty and expected value of each item; metrics: within risk groups
 ask_next              rows: what to annotate once more, the most informative first

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .histogram import certainty_histogram as certainty_histogram
     from .leanings import sensitivity as sensitivity
     from .panels import risk as risk
+    from .power_curves import power_curve as power_curve
     from .prediction_sets import conformal as conformal
     from .raters import confusion_matrices as confusion_matrices
     from .raters import rater_forest as rater_forest
@@ -42,6 +43,7 @@ __all__ = [
     "leaderboard",
     "metric_intervals",
     "plausibility_strips",
+    "power_curve",
     "quality_forest",
     "ranking_error",
     "rater_forest",
@@ -70,6 +72,7 @@ __getattr__, __dir__ = lazy_exports(
         "leaderboard": ".standings",
         "metric_intervals": ".forests",
         "plausibility_strips": ".strips",
+        "power_curve": ".power_curves",
         "quality_forest": ".standings",
         "ranking_error": ".error_curves",
         "rater_forest": ".raters",

@@ -12,6 +12,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..errors import EvaluationError
 from .panel import Panel
+from .shown import Picture
 from .style import GREY, INK, tidy
 
 __all__ = ["Backend", "Canvas", "canvas", "legend", "look_of"]
@@ -20,6 +21,7 @@ Backend = Literal["matplotlib", "plotly", "bokeh"]
 Where = Literal["inside", "right", "above"]
 DOTS = 100  # of a screen, for each inch of print
 FAINT = "#e6e6e6"
+NARROW = 500  # dots of a panel, beside which a legend needs room of its own
 COLOURS_THEN_MARKS = "osD^"
 
 
@@ -104,7 +106,7 @@ def legend(panel: Panel, where: Where = "inside", *, place: str = "best", title:
                 box.location = "bottom_right"
                 return
             target.add_layout(box, "right")  # above, it would push the rows of one panel down
-            if where == "above":
+            if where == "above" or target.width < NARROW:
                 longest = max(len(str(item.label.value)) for item in box.items)
                 target.width += 40 + 7 * longest
     else:
@@ -148,7 +150,7 @@ def _backend(backend: Backend | None, ax: Axes | None) -> str:
 
 def _print(size: tuple[float, float], shape: tuple[int, int], ratios: Sequence[float]) -> Canvas:
     """Make matplotlib's figure, which pyplot does not know of."""
-    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.1))
+    figure = Picture(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.1))
     rows, columns = shape
     share: dict[str, Any] = {"height_ratios": ratios} if columns == 1 else {"width_ratios": ratios}
     axes = figure.subplots(rows, columns, squeeze=False, **share).ravel()

@@ -170,12 +170,23 @@ def draw_band(
         panel.points(at, mean, colour=colour, mark=mark, area=24, hover=hover)
 
 
-def mark_at_end(panel: Panel, at: np.ndarray, height: float, colour: str, name: str) -> None:
-    """Mark a height at the right end, beyond the data."""
+def mark_at_end(
+    panel: Panel,
+    at: np.ndarray,
+    height: float,
+    colour: str,
+    name: str,
+    *,
+    mark: str = "x",
+    place: int = 0,
+) -> None:
+    """Mark a height at the right end, beyond the data; each `place` farther than the one before."""
     if panel.backend == "matplotlib":
         beyond = {"transform": panel.target.get_yaxis_transform(), "clip_on": False}
-        panel.target.plot(1.02, height, "x", color=colour, **beyond)
+        size = {"markersize": 6 if mark == "x" else 4.5}
+        panel.target.plot(1.02 + 0.045 * place, height, mark, color=colour, **size, **beyond)
         return
-    end = at.max() * (at.max() / at.min()) ** 0.04 if len(at) > 1 else at[0] * 1.04
+    share = 0.04 * (1 + place)
+    end = at.max() * (at.max() / at.min()) ** share if len(at) > 1 else at[0] * (1 + share)
     hover = [f"{name}\nagainst the point estimate {height:.3f}".strip()]
-    panel.points([end], [height], colour=colour, mark="x", area=36, hover=hover)
+    panel.points([end], [height], colour=colour, mark=mark, area=36, hover=hover)

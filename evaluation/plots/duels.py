@@ -12,13 +12,17 @@ from .checks import needs
 from .curves import draw_band, mark_at_end
 from .forests import draw_interval, fit_rows, one_source
 from .panel import Panel
+from .rooms import letters_wide
 from .style import COLOURS, INK, shortened
+from .wording import in_words
 
 __all__ = ["comparison"]
 
 FEW = 4  # classifiers of which every pair is drawn
 MARKS = "xD^s"
-ROW, HEAD = 0.46, 1.3
+ROW, HEAD, WIDTH = 0.46, 1.3, 3.2  # inches of a row, above and below all, and of a panel
+BELOW = 0.17  # rows from an interval to a mark, and from mark to mark
+ONE_LINE = 26  # letters of a pair of names
 SOURCES = {
     "both": "raters and items",
     "raters": "what the raters left open",
@@ -68,7 +72,7 @@ def comparison(
         raise EvaluationError("result has groups: pick one by result.sel(group=...)")
     if source not in SOURCES:
         raise EvaluationError(f"source={source!r}: expected one of {', '.join(SOURCES)}")
-    metric = label or str(result.attrs["metric"]).replace("_", " ")
+    metric = label or in_words(result.attrs["metric"])
     own = one_source(result, source)
     if "reliability" in own.dims:
         return _over_reliability(own, metric, backend)
@@ -81,9 +85,14 @@ def _at_once(own: xr.Dataset, metric: str, source: str, backend: Backend | None)
     points = "point" in own
     names = shortened(own["classifier"].to_numpy(), 24)
     pairs = list(combinations(range(n), 2)) if n <= FEW else [(0, k) for k in range(1, n)]
-    side = max(2.6, 0.42 * n + 1.6)
-    ratios = [side, 4.2, 4.0][: 2 + points]
-    size = (sum(ratios), max(side + 0.4, HEAD + ROW * max(len(pairs), n)))
+    side, room = max(1.7, 0.42 * n), letters_wide(names)
+    ratios = [side, WIDTH, WIDTH][: 2 + points]
+    lines = [line for row in _named_pairs(names, pairs) for line in row.split("\n")]
+    beside = [room, letters_wide(lines), room + 1.9]
+    size = (
+        sum(ratios) + sum(beside[: len(ratios)]) + 0.5,
+        max(side + room + 1.0, HEAD + ROW * max(len(pairs), n)),
+    )
     picture = canvas(size, (1, len(ratios)), backend=backend, ratios=ratios)
     _matrix(picture.panels[0], own["probability_better"].to_numpy(), names)
     _differences(picture.panels[1], own, pairs, names, metric)
@@ -126,6 +135,15 @@ def _percent(probability: float) -> str:
     return f"{100 * probability:.0f}"
 
 
+def _named_pairs(names: list[str], pairs: list[tuple[int, int]]) -> list[str]:
+    """Return "A − B" for each pair, over two lines if long; the second alone if the first is always the same."""
+    if len(names) > FEW:
+        return [f"− {names[j]}" for _, j in pairs]
+    long = max(len(names[i]) + len(names[j]) for i, j in pairs) > ONE_LINE
+    gap = "\n" if long else " "
+    return [f"{names[i]}{gap}− {names[j]}" for i, j in pairs]
+
+
 def _differences(
     panel: Panel, own: xr.Dataset, pairs: list[tuple[int, int]], names: list[str], metric: str
 ) -> None:
@@ -136,18 +154,15 @@ def _differences(
             "interval": own["difference_interval"].isel(classifier=first, other=second),
         }
     ).drop_vars(["classifier", "other"])
-    every = len(pairs) > len(names) - 1 or len(names) == 2
-    rows = [f"{names[i]} − {names[j]}" for i, j in pairs]
     panel.rule(0, axis="x")
     look = ("difference", COLOURS[0], 4.5, 0.0)
-    table = table.assign_coords(row=rows)
+    table = table.assign_coords(row=[f"{names[i]} − {names[j]}" for i, j in pairs])
     draw_interval(panel, table, look, lift=0.15, show=False)
     fit_rows(panel, table["interval"], table["mean"])
-    shown = [f"{names[i]}\n− {names[j]}" if every else f"− {names[j]}" for i, j in pairs]
-    panel.ticks("y", range(len(rows)), shown, size=7.5)
-    panel.limits("y", len(rows) - 0.5, -0.7)
+    panel.ticks("y", range(len(pairs)), _named_pairs(names, pairs), size=7.5)
+    panel.limits("y", len(pairs) - 0.5, -0.7)
     larger = "larger" if own.attrs.get("larger_is_better", 1) else "smaller"
-    panel.title("differences" if every else f"{names[0]} minus")
+    panel.title("differences" if len(names) <= FEW else f"{names[0]} minus")
     panel.labels(f"difference in {metric}\n({larger} is better)")
 
 
@@ -164,8 +179,9 @@ def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> Non
             for name, p, o in zip(names, point[k], optimism[k], strict=True)
         ]
         colour, mark = COLOURS[1 + k % (len(COLOURS) - 1)], MARKS[k % len(MARKS)]
-        look = {"colour": colour, "mark": mark, "area": 40, "width": 2}
-        panel.points(point[k], np.arange(len(names)), label=str(estimate), hover=hover, **look)
+        look = {"colour": colour, "mark": mark, "area": 26, "width": 1.7 if mark == "x" else 0}
+        below = np.arange(len(names)) + BELOW * (k + 1)  # so that no mark hides another
+        panel.points(point[k], below, label=str(estimate), hover=hover, **look)
     ends = [np.ravel(table["interval"]), np.ravel(point)]
     fit_rows(panel, xr.DataArray(np.concatenate(ends)), table["mean"])
     panel.ticks("y", range(len(names)), names)
@@ -180,6 +196,7 @@ def _over_reliability(own: xr.Dataset, metric: str, backend: Backend | None) -> 
     at = own["reliability"].to_numpy().astype(float)
     names = own["classifier"].to_numpy().tolist()
     legible = shortened(names, 24)
+    estimates = own["estimate"].to_numpy().tolist() if "point" in own else []
     several = len(at) > 1
     picture = canvas((11, 3.8), (1, 3), backend=backend, log_x=several)
     left, middle, right = picture.panels
@@ -190,11 +207,14 @@ def _over_reliability(own: xr.Dataset, metric: str, backend: Backend | None) -> 
         draw_band(left, at, one["mean"].to_numpy(), ends, name=text, look=look, show=False)
         _curve(middle, at, one["probability_best"].to_numpy(), name=text, look=look)
         _curve(right, at, one["mean_rank"].to_numpy(), name=text, look=look, show=True)
-        for estimate in own["estimate"].to_numpy().tolist() if "point" in own else []:
+        for k, estimate in enumerate(estimates):
             value = float(one["point"].isel(reliability=-1).sel(estimate=estimate))
-            mark_at_end(left, at, value, look[0], f"{text}, {estimate}")
-    marks = ", × point estimate" if "point" in own else ""
-    titles = (f"{metric}{marks}", "probability to be the best", "mean rank, 1 is the best")
+            mark = MARKS[k % len(MARKS)]
+            mark_at_end(left, at, value, look[0], f"{text}, {estimate}", mark=mark, place=k)
+    for k, estimate in enumerate(estimates):
+        mark = MARKS[k % len(MARKS)]
+        right.points([np.nan], [np.nan], colour=INK, mark=mark, label=f"point estimate: {estimate}")
+    titles = (metric, "probability to be the best", "mean rank, 1 is the best")
     for panel, title in zip(picture.panels, titles, strict=True):
         panel.title(title)
         if several:

@@ -10,7 +10,9 @@ from ..errors import EvaluationError
 from .canvas import Backend, canvas, legend
 from .checks import needs, one_or_more
 from .panel import Panel
+from .rooms import limits_with_texts
 from .style import COLOURS, GREY, INK, LONGEST, shortened
+from .wording import in_words
 
 __all__ = ["draw_interval", "fit_rows", "metric_intervals", "one_source", "subgroups"]
 
@@ -23,6 +25,8 @@ LOOKS = {
 ROW, HEAD = 0.52, 1.25  # inches of a row, and of what is above and below all rows
 LIFT = 0.07  # inches from an interval to its numbers
 NOBODY = "no members"
+BESIDE_NAMES = 3.2  # inches of a panel
+LEFT, RIGHT = 3.9, 2.5  # inches of the panels of subgroups
 
 
 def metric_intervals(
@@ -75,13 +79,15 @@ def metric_intervals(
         fit_rows(panel, table["interval"], table["mean"].sel(source="both"))
         panel.ticks("y", range(len(names)), [""] * len(names) if place else shortened(names))
         panel.limits("y", len(names) - 0.4, -0.6)
-        panel.labels(f"{name}: mean, {every[name].attrs['probability']:.0%} interval")
+        known = name.replace(" ", "_") == every[name].attrs.get("metric")
+        words = in_words(every[name].attrs["metric"]) if known else name
+        panel.labels(f"{words}: mean, {every[name].attrs['probability']:.0%} interval")
     legend(last, "above")
     return picture.whole
 
 
 def _metric(summary: object) -> str:
-    return str(getattr(summary, "attrs", {}).get("metric", "metric")).replace("_", " ")
+    return in_words(getattr(summary, "attrs", {}).get("metric", "metric"))
 
 
 def _rows_of(summary: xr.Dataset) -> xr.Dataset:
@@ -127,17 +133,29 @@ def draw_interval(
             f"{head}{m:.2f} ({a:.2f} to {b:.2f})" for m, a, b in zip(mean, low, high, strict=True)
         ]
         shown = [t for t, k in zip(text, known, strict=True) if k]
-        panel.write(mean[known], at[known] - lift, shown, align=("center", "bottom"))
+        above = at[known] - lift
+        panel.write(mean[known], above, shown, align=("center", "bottom"), over_lines=True)
 
 
-def fit_rows(panel: Panel, drawn: xr.DataArray, mean: xr.DataArray, room: float = 0.17) -> None:
+def fit_rows(
+    panel: Panel,
+    drawn: xr.DataArray,
+    mean: xr.DataArray,
+    *,
+    width: float = BESIDE_NAMES,
+    head: int = 0,
+) -> None:
     """Widen the axis so that what is written above the intervals fits, and say which rows have none."""
     low, high = (0.0, 1.0)
     if bool(drawn.notnull().any()):
         low, high = float(drawn.min()), float(drawn.max())
-    room *= (high - low) or 0.1
-    panel.limits("x", low - room, high + room)
-    without = np.flatnonzero(mean.isnull().to_numpy())
+    known = mean.to_numpy().ravel()
+    known = known[np.isfinite(known)]
+    longest = max(len(f"{value:.2f}") for value in (low, high))
+    letters = head + 3 * longest + len(" ( to )")
+    panel.limits("x", *limits_with_texts((low, high), known, letters, width))
+    of_rows = mean.max("classifier") if "classifier" in mean.dims else mean
+    without = np.flatnonzero(of_rows.isnull().to_numpy())
     middle = np.full(len(without), (low + high) / 2)
     panel.write(middle, without, [NOBODY] * len(without), colour=GREY)
 
@@ -178,8 +196,8 @@ def subgroups(
         own = own.expand_dims(classifier=[""])
     names, groups = own["classifier"].to_numpy().tolist(), own["group"].to_numpy()
     room = max(ROW, 0.42 * len(names) + 0.1)
-    size = (9.0, HEAD + room * len(groups))
-    picture = canvas(size, (1, 2), backend=backend, ratios=(1.8, 1))
+    size = (9.4, HEAD + room * len(groups))
+    picture = canvas(size, (1, 2), backend=backend, ratios=(LEFT, RIGHT))
     left, right = picture.panels
     step = 0.86 / len(names)
     several = len(names) > len(COLOURS)  # more than the colours tell apart
@@ -191,8 +209,9 @@ def subgroups(
         draw_interval(
             left, table, look, lift=LIFT / room, show=bool(name) and not several, named=several
         )
-    fit_rows(left, own["interval"], own["mean"].max("classifier"), 0.25 if several else 0.17)
-    _shares(right, own, step)
+    head = max(map(len, legible)) + 2 if several else 0
+    fit_rows(left, own["interval"], own["mean"], width=LEFT, head=head)
+    _shares(right, own, step, LIFT / room)
     for panel in picture.panels:
         panel.ticks(
             "y", range(len(groups)), shortened(groups) if panel is left else [""] * len(groups)
@@ -205,25 +224,26 @@ def subgroups(
     return picture.whole
 
 
-def _shares(panel: Panel, own: xr.Dataset, step: float) -> None:
-    """Draw the shares of the groups, of each classifier if they differ."""
+def _shares(panel: Panel, own: xr.Dataset, step: float, lift: float) -> None:
+    """Draw the shares of the groups, of each classifier if they differ: pale up to the mean, dark their intervals."""
     share = own["share"].transpose("classifier", "group").to_numpy()
     ends = own["share_interval"].transpose("classifier", "bound", "group").to_numpy()
     same = bool((share == share[:1]).all())
     groups = own["group"].to_numpy()
+    top = min(1.0, 1.08 * float(np.nanmax(ends)))
     for place in range(1 if same else len(share)):
         colour = GREY if same else COLOURS[place % len(COLOURS)]
         at = np.arange(len(groups)) + (0 if same else step * (place - (len(share) - 1) / 2))
-        width = 9 if same else 4
-        panel.spans(
-            (0 * share[place], share[place]), at, along="x", colour=colour, width=width, alpha=0.5
-        )
-        panel.spans(ends[place], at, along="x", colour=INK, width=1.4)
-        hover = [
-            f"{g}\n{m:.1%} of the items ({a:.1%} to {b:.1%})"
-            for g, m, a, b in zip(groups, share[place], *ends[place], strict=True)
+        width = 9 if same else 5
+        whole = (0 * share[place], share[place])
+        panel.spans(whole, at, along="x", colour=colour, width=width, alpha=0.35)
+        panel.spans(ends[place], at, along="x", colour=INK, width=width, alpha=0.8)
+        text = [
+            f"{m:.1%} ({a:.1%} to {b:.1%})"
+            for m, a, b in zip(share[place], *ends[place], strict=True)
         ]
-        panel.points(share[place], at, colour=INK, area=14, hover=hover)
-    top = min(1.0, 1.08 * float(np.nanmax(ends)))
+        hover = [f"{g}\n{t} of the items" for g, t in zip(groups, text, strict=True)]
+        panel.points(share[place], at, colour="white", area=3, hover=hover)
+        panel.write(np.full(len(at), 0.015 * top), at - 1.4 * lift, text, align=("left", "bottom"))
     panel.limits("x", 0, top)
     panel.percent("x", 0, top)

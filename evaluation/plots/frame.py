@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator, PercentFormatter, ScalarFormatter
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from .style import plain
 
@@ -65,13 +65,13 @@ class Frame:
 
     def percent(self, axis: Axis, low: float = 0.0, high: float = 1.0) -> None:
         """Write shares as percentages."""
-        if self.backend == "matplotlib":
-            getattr(self.target, f"{axis}axis").set_major_formatter(PercentFormatter(1))
-        elif self.backend == "plotly":
-            getattr(self.target, f"update_{axis}axes")(tickformat=".0%")
+        if self.backend == "bokeh" or high > 1:  # room beyond all of them has no ticks
+            at = [t for t in MaxNLocator(6).tick_values(low, high) if low <= t <= min(high, 1)]
+            self.ticks(axis, at, [_percentage(t) for t in at])
+        elif self.backend == "matplotlib":
+            getattr(self.target, f"{axis}axis").set_major_formatter(_percentage)
         else:
-            at = [t for t in MaxNLocator(6).tick_values(low, high) if low <= t <= high]
-            self.ticks(axis, at, [f"{t:.0%}" for t in at])
+            getattr(self.target, f"update_{axis}axes")(tickformat="~%")
 
     def logarithmic(self, ticks: np.ndarray) -> None:
         """Make the x axis logarithmic, with these ticks; bokeh's is made with the panel."""
@@ -113,3 +113,8 @@ class Frame:
             self.target.update_yaxes(showgrid=False, showline=False)
         else:
             self.target.grid.visible = False
+
+
+def _percentage(share: float, _: object = None) -> str:
+    """Return a share in percent, with as few digits as it has."""
+    return f"{round(100 * share, 6):g}%"

@@ -11,6 +11,7 @@ from .checks import needs
 from .curves import names_of
 from .panel import Panel
 from .style import COLOURS, GREY, INK, shortened
+from .wording import in_words
 
 __all__ = ["sensitivity"]
 
@@ -18,9 +19,9 @@ UNRELIABLE = 0.7  # Pareto k above which importance weights say little
 MOST_NAMED = 5
 # first letters of ArviZ's words -> what the legend says, colour, mark
 WORDS = {
-    "✓": ("neither", GREY, "o"),
-    "potential strong prior": ("the prior leads: strong prior or few annotations", COLOURS[1], "^"),
-    "potential prior-data": ("prior and annotations disagree", COLOURS[3], "D"),
+    "✓": ("the prior hardly moves it", GREY, "o"),
+    "potential strong prior": ("prior moves it more than annotations", COLOURS[1], "^"),
+    "potential prior-data": ("both prior and annotations move it", COLOURS[3], "D"),
 }
 
 
@@ -76,7 +77,7 @@ def sensitivity(
     panel.limits("y", -0.04 * top, 1.08 * top)
     panel.labels("sensitivity to the annotations", "sensitivity to the prior")
     unit = "change of the mean" if dataset.attrs.get("distance") == "mean" else "CJS distance"
-    quantity = str(dataset.attrs.get("quantity", "quantity")).replace("_", " ")
+    quantity = in_words(dataset.attrs.get("quantity", "quantity"))
     legend(panel, "right", title=f"{quantity}, {unit} by doubling")
     return picture.only
 

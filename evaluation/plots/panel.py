@@ -209,14 +209,17 @@ class Panel(Frame):
         colour: str = INK,
         size: float = 7.5,
         align: tuple[str, str] = ("center", "middle"),
+        over_lines: bool = False,
     ) -> None:
-        """Write texts at places; `align` says on which side of a text its place is."""
+        """Write texts at places; `align` says on which side of a text its place is, `over_lines` keeps print legible."""
         across, up = align
         size = size if self.backend == "matplotlib" else size * PIXELS
         up = "center" if up == "middle" and self.backend == "matplotlib" else up
         look = {"color": colour, "size": size, "horizontal_align": across, "vertical_align": up}
         texts = [self._text(t) for t in text]
         if self.backend == "matplotlib":
+            if over_lines:
+                look["bbox"] = {"facecolor": "white", "alpha": 0.9, "linewidth": 0, "pad": 0.5}
             for place in zip(np.atleast_1d(x), np.atleast_1d(y), texts, strict=True):
                 self._draw("text", *place, **look)
         elif texts:

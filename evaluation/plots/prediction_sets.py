@@ -9,11 +9,14 @@ import xarray as xr
 from .canvas import Backend, canvas, legend
 from .checks import one_or_more
 from .panel import Panel
+from .rooms import letters_wide, limits_with_texts
 from .style import COLOURS, GREY, INK, shortened
 
 __all__ = ["conformal"]
 
 PROB = 0.9
+NOTHING = "no test item is in the posterior"
+WIDTH = 3.6  # inches of a panel
 
 
 def conformal(
@@ -42,10 +45,13 @@ def conformal(
     variables = ("size", "coverage", "voted_coverage")
     every = one_or_more(sets, variables, "conformal_sets", "")
     methods = [pair for name, own in every.items() for pair in _by_classifier(name, own)]
-    picture = canvas((10, max(3.4, 1.3 + 0.5 * len(methods))), (1, 2), backend=backend)
+    names = shortened([name for name, _ in methods])
+    size = (1.6 + 2 * WIDTH + letters_wide(names), max(3.4, 1.3 + 0.5 * len(methods)))
+    picture = canvas(size, (1, 2), backend=backend)
     left, right = picture.panels
     _sizes(left, methods)
     _coverages(right, methods)
+    right.ticks("y", range(len(names)), names)
     legend(left, "above")
     return picture.whole
 
@@ -85,36 +91,34 @@ def _coverages(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
     """Draw what the sets cover under the posterior and of the votes."""
     tails = ((1 - PROB) / 2, (1 + PROB) / 2)
     wanted = {1 - float(own.attrs["alpha"]) for _, own in methods}
-    reach = [*wanted, 1.0]
+    reach, middles, longest = [*wanted], [], 0
     for row, (name, own) in enumerate(methods):
         colour = COLOURS[row % len(COLOURS)]
         draws = own["coverage"].to_numpy().ravel()
         voted = float(own["voted_coverage"])
         if np.isnan(draws).all():
-            panel.write(
-                [1 - float(own.attrs["alpha"])],
-                [row],
-                ["no test item is in the posterior"],
-                colour=GREY,
-            )
+            middles.append(1 - float(own.attrs["alpha"]))
+            longest = max(longest, len(NOTHING))
+            panel.write([middles[-1]], [row], [NOTHING], colour=GREY, over_lines=True)
         else:
             mean, (low, high) = float(draws.mean()), np.quantile(draws, tails)
             panel.spans(([low], [high]), [row], along="x", colour=colour, width=5, alpha=0.5)
-            reach.append(low)
+            reach += [low, high]
+            middles.append(mean)
             text = f"{mean:.1%} ({low:.1%} to {high:.1%})"
             hover = [f"{name}\ncoverage under the posterior {text}".strip()]
             panel.points([mean], [row], colour=colour, area=34, hover=hover)
-            panel.write([mean], [row - 0.16], [text], align=("center", "bottom"))
+            longest = max(longest, len(text))
+            panel.write([mean], [row - 0.1], [text], align=("center", "bottom"), over_lines=True)
         if np.isfinite(voted):
             reach.append(voted)
             hover = [f"{name}\nvoted labels {voted:.1%}".strip()]
             panel.points([voted], [row], colour=INK, mark="x", area=40, hover=hover)
     for coverage in wanted:
         panel.rule(coverage, axis="x")
-    room = max(1 - min(reach), 0.05)  # of the text above the lowest interval
-    low, high = min(reach) - 0.2 * room, 1 + 0.03 * room
+    drawn = (min(reach), max(*reach, min(reach) + 0.05))
+    low, high = limits_with_texts(drawn, np.array(middles), longest, WIDTH)
     panel.limits("x", low, high)
-    panel.ticks("y", range(len(methods)), shortened([name for name, _ in methods]))
     panel.limits("y", len(methods) - 0.4, -0.7)
     panel.labels("coverage; × of the voted labels; dashed: asked for")
     panel.percent("x", low, high)

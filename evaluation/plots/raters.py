@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from .shown import Picture
 from .style import COLOURS, INK, plain, tidy
 
 __all__ = ["confusion_matrices", "rater_forest"]
@@ -37,7 +38,7 @@ def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
         draws[:, order], [0.05, 0.25, 0.5, 0.75, 0.95], axis=0
     )
     rows = np.arange(len(order))
-    figure = Figure(figsize=(6, 0.9 + 0.22 * len(order)), layout="constrained")
+    figure = Picture(figsize=(6, 0.9 + 0.22 * len(order)), layout="constrained")
     ax = figure.add_subplot()
     ax.hlines(rows, low, high, color=COLOURS[0], linewidth=1.2)
     ax.hlines(rows, first, third, color=COLOURS[0], linewidth=5, alpha=0.6)
@@ -68,7 +69,7 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
     columns = min(len(shown), max(1, WIDEST // (1 + n)))
     rows = -(-len(shown) // columns)
     size = ((0.9 + 0.75 * n) * columns, (1.0 + 0.6 * n) * rows)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Picture(figsize=size, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in axes[len(shown) :]:
         ax.remove()

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from .shown import Picture
 from .style import COLOURS, INK, plain, shortened, tidy
 
 __all__ = ["leaderboard", "quality_forest"]
@@ -97,7 +98,7 @@ def quality_forest(
 def _rows(items: np.ndarray) -> tuple[Figure, Axes]:
     """Return axes with a row for each item, the first on top."""
     n = len(items)
-    figure = Figure(figsize=(7.2, 0.9 + 0.19 * n), layout="constrained")
+    figure = Picture(figsize=(7.2, 0.9 + 0.19 * n), layout="constrained")
     ax = tidy(figure.add_subplot())
     ax.set_yticks(np.arange(n), [plain(name) for name in shortened(items, LONGEST)], fontsize=7.5)
     ax.set_ylim(n - 0.4, -0.6)

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from html import escape
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+
+from .shown import Picture
 
 __all__ = ["COLOURS", "GREY", "INK", "LONGEST", "new_axes", "plain", "shortened", "tidy"]
 
@@ -15,8 +16,8 @@ APART = "\N{ZERO WIDTH SPACE}"
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Return `ax`, or the axes of a new figure that no window manager knows of."""
-    return Figure(figsize=size, layout="constrained").add_subplot() if ax is None else ax
+    """Return `ax`, or the axes of a new figure that no window manager knows of, and that notebooks show."""
+    return Picture(figsize=size, layout="constrained").add_subplot() if ax is None else ax
 
 
 def plain(label: object, backend: str = "matplotlib") -> str:

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from .shown import Picture
 from .style import INK, plain, shortened
 
 __all__ = ["win_matrix"]
@@ -41,7 +42,7 @@ def win_matrix(
     shown = values.sel(item=order, other=order).to_numpy()
     n = len(order)
     side = 2.6 + (0.36 if n <= MOST_NUMBERS else 0.17) * n
-    figure = Figure(figsize=(side + 0.9, side), layout="constrained")
+    figure = Picture(figsize=(side + 0.9, side), layout="constrained")
     ax = figure.add_subplot()
     image = ax.imshow(shown, vmin=0, vmax=1, cmap="PuOr", interpolation="nearest")
     names = [plain(item) for item in shortened(order)]

@@ -206,7 +206,9 @@ def _dataset(
     data = {name: (dims, values[0]) for name, (dims, values) in variables.items()}
     data |= {f"optimum_{k}": (("optimum", *dims), v) for k, (dims, v) in variables.items()}
     data["trace"] = (("iteration",), optima[0].trace)
-    coords = {"item": labels.items, "rater": labels.raters, "category": names, "label": names}
+    kind = {"kind": "integer" if np.issubdtype(labels.categories.dtype, np.integer) else "text"}
+    coords = {"item": labels.items, "rater": labels.raters}
+    coords |= {dim: xr.DataArray(names, dims=dim, attrs=kind) for dim in ("category", "label")}
     attrs = {
         "log_likelihood": float(optima[0].log_likelihood),
         "converged": int(optima[0].converged),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .rater_labels import labels as labels
     from .simulated import Simulated as Simulated
     from .three_classes import three_class_toy as three_class_toy
+    from .urns import urn_items as urn_items
 
 __all__ = [
     "Simulated",
@@ -21,6 +22,7 @@ __all__ = [
     "labels",
     "rankings",
     "three_class_toy",
+    "urn_items",
 ]
 
 __getattr__, __dir__ = lazy_exports(
@@ -33,5 +35,6 @@ __getattr__, __dir__ = lazy_exports(
         "labels": ".rater_labels",
         "rankings": ".plackett_luce_rankings",
         "three_class_toy": ".three_classes",
+        "urn_items": ".urns",
     },
 )

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from evaluation_trees import as_dense, as_flat, random_case
 from raterzoo import evaluation
-from raterzoo.evaluation import classification
+from raterzoo.evaluation import classification, scoring
 from sklearn import metrics
 
 AVERAGED = [
@@ -157,3 +157,18 @@ def test_groups_and_resamples_weigh_the_counts(case, scores, by):
 def test_unknown_averages_are_refused(function):
     with pytest.raises(evaluation.EvaluationError, match=r"average='binary'.*'macro', 'micro'"):
         function("binary")
+
+
+@pytest.mark.parametrize("truth", ["label", "sampled"])
+def test_labels_drawn_twice_or_kept_are_the_same(case, scores, truth, monkeypatch):
+    def results():
+        options = {"truth": truth, "random_seed": 5}
+        plain = evaluation.uncertainty_adjusted(evaluation.f1(), as_flat(case), scores, **options)
+        both = evaluation.metric_draws(
+            evaluation.f1(), as_flat(case), scores, resamples=5, **options
+        )
+        return both.assign(plain=plain)
+
+    kept = results()
+    monkeypatch.setattr(scoring, "MOST_KEPT", 0)
+    xr.testing.assert_identical(results(), kept)

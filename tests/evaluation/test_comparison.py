@@ -92,18 +92,21 @@ def test_several_posteriors_show_how_the_order_depends_on_them(case, scores):
 
 def test_groups_are_compared_too(case, scores):
     by = dict(zip(case.categories, ["a", "a", "b", "b"], strict=True))
-    found = evaluation.compare(METRIC, as_dense(case), scores, by=by, **OPTIONS)
-    assert set(found["difference"].dims) == {"source", "classifier", "other", "group"}
-    assert (
-        float(
-            abs(
-                found["probability_better"]
-                + found["probability_better"].rename(classifier="other", other="classifier")
-                - 1
-            ).max()
-        )
-        < 1e-12
+    point = as_dense(case)["posterior"]["plausibility"].mean(("chain", "draw"))
+    found = evaluation.compare(
+        METRIC, as_dense(case), scores, by=by, points={"mean": point}, **OPTIONS
     )
+    assert set(found["difference"].dims) == {"source", "classifier", "other", "group"}
+    drawn = evaluation.metric_draws(METRIC, as_dense(case), scores, by=by, **OPTIONS)["raters"]
+    one, other = drawn.sel(classifier="A", group="b"), drawn.sel(classifier="C", group="b")
+    better = ((one > other) + 0.5 * (one == other)).where(one.notnull() & other.notnull()).mean()
+    own = found["probability_better"].sel(source="raters", classifier="A", other="C", group="b")
+    np.testing.assert_allclose(own, better)
+    truth = point.argmax("category").to_numpy()
+    hit = scores.argmax("category").to_numpy() == truth
+    for g, name in enumerate("ab"):
+        expected = hit[:, truth // 2 == g].mean(axis=1)
+        np.testing.assert_allclose(found["point"].sel(estimate="mean", group=name), expected)
 
 
 def test_one_classifier_has_none_to_be_compared_with(case, scores):

@@ -231,7 +231,7 @@ def test_wrong_groups_are_named(case, scores, by, message):
     ("options", "message"),
     [
         ({"items": "some"}, "items='some'"),
-        ({"resamples": 0}, "a number from 1"),
+        ({"resamples": 0}, "a whole number from 1"),
         ({"probability": 1.0}, "between 0 and 1"),
     ],
 )

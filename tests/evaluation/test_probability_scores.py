@@ -6,6 +6,7 @@ import xarray as xr
 from evaluation_trees import as_dense, as_flat, random_case, tree_of
 from monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
 from raterzoo import evaluation
+from raterzoo.evaluation import scoring
 from raterzoo.evaluation.metric import Certain
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
@@ -259,6 +260,40 @@ def test_calibration_error_is_that_of_a_loop(bins, norm):
                 for r, w in zip(right, weight, strict=True)
             ]
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("other", ["split", "exclude"])
+@pytest.mark.parametrize("norm", ["l1", "l2", "max"])
+def test_calibration_needs_the_predicted_label_alone(case, probabilities, other, norm):
+    metric = evaluation.calibration_error(4, norm)
+    dense = shared_out(case) if other == "split" else as_dense(case)["posterior"]["plausibility"]
+    truth, q = dense.to_numpy().reshape(50, 8, 5), probabilities.to_numpy()
+    found = evaluation.uncertainty_adjusted(metric, as_flat(case), probabilities, other=other)
+    expected = np.stack([metric.score(truth, one, None, 5) for one in q], axis=-1)
+    np.testing.assert_allclose(found.to_numpy().reshape(50, 2), expected, rtol=1e-12)
+    group = xr.DataArray(list("aabbabba"), {"item": case.items}, ("item",))
+    drawn = evaluation.metric_draws(
+        metric, as_flat(case), probabilities, by=group, other=other, resamples=3, random_seed=1
+    )
+    for name in "ab":
+        own = (group == name).to_numpy()
+        expected = np.stack([metric.score(truth[:, own], one[own], None, 5) for one in q], axis=-1)
+        raters = drawn["raters"].sel(group=name).to_numpy().reshape(50, 2)
+        np.testing.assert_allclose(raters, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [evaluation.cross_entropy(), evaluation.brier_score(), evaluation.calibration_error()],
+)
+def test_the_cost_is_that_of_the_named_labels(case, probabilities, metric, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("made dense")
+
+    monkeypatch.setattr(scoring, "dense_plausibility", refuse)
+    on_flat = evaluation.uncertainty_adjusted(metric, as_flat(case), probabilities)
+    on_dense = evaluation.uncertainty_adjusted(metric, shared_out(case), probabilities)
+    np.testing.assert_allclose(on_flat, on_dense, rtol=1e-12)
 
 
 def test_probabilities_equal_to_the_plausibilities_are_calibrated(case):

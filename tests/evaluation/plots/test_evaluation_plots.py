@@ -206,7 +206,11 @@ def test_sensitive_items_are_named():
     ax = plots.sensitivity(LEANING)
     assert texts(ax.texts) == [" c", r" \$b\$"]
     legend = texts(ax.get_legend().get_texts())
-    assert legend[0] == "neither (1)" and "Pareto k above 0.7 (1)" in legend[2]
+    assert legend == [
+        "the prior hardly moves it (1)",
+        "prior moves it more than annotations (1)",
+        "both prior and annotations move it, Pareto k above 0.7 (1)",
+    ]
     drawn = np.concatenate([c.get_offsets() for c in ax.collections])
     np.testing.assert_allclose(drawn, np.c_[LEANING["likelihood"], LEANING["prior"]])
     assert next(line.get_xdata()[0] for line in ax.lines) == 0.05
@@ -241,7 +245,7 @@ def test_other_words_of_a_diagnosis_are_kept():
     words = LEANING.assign(diagnosis=("item", ["✓", "something new", "✓"]))
     legend = plots.sensitivity(words).get_legend()
     assert texts(legend.get_texts()) == [
-        "neither (1)",
-        "neither, Pareto k above 0.7 (1)",
+        "the prior hardly moves it (1)",
+        "the prior hardly moves it, Pareto k above 0.7 (1)",
         "something new (1)",
     ]

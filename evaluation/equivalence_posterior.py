@@ -1,0 +1,261 @@
+"""Survey equivalence with a posterior: the power curve of any number of raters, its asymptote, and the room for improvement.
+
+A tree of `models.item_states` says in each draw what the items of the population are like, and with that what k raters know of
+the next one's label: for any k, also beyond the raters there were, and for all raters there could be. A classifier is compared
+with the curve of the same draw.
+
+    information gain of k     c_k - c_0
+    equivalence               the smallest interpolated k whose c_k is above the classifier's score
+    performance ratio         (score - c_0) / (asymptote - c_0)
+
+All is averaged over the law of the items. States are exchangeable, and nothing here depends on their order: R-hat and effective
+size of these quantities are those that count.
+
+References
+----------
+Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier accuracy against human
+labels, arXiv:2106.01254, sections 4 and 7.
+"""
+
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+from .state_checks import checked_ks, observed_curve, replicated_curves
+from .state_classifiers import classifier_scores
+from .state_curves import ItemStates, asymptote, curve_at, drawn_curve_at, n_count_vectors
+from .state_scores import Score
+from .surveys.classifiers import Classifiers
+from .surveys.crossings import crossing
+from .surveys.label_counts import LabelCounts
+from .surveys.scores import clipped
+
+__all__ = ["posterior_power_curve", "posterior_survey_equivalence"]
+
+Combiner = Literal["abc", "plurality"]
+ScorerName = Literal["cross_entropy", "brier", "agreement"]
+MOST_VECTORS = 500  # count vectors that are summed over; of more, as many are drawn
+LONGEST = 50  # default end of the curve
+
+
+def posterior_power_curve(
+    tree: xr.DataTree,
+    *,
+    combiner: Combiner = "abc",
+    scorer: ScorerName = "cross_entropy",
+    longest: int = LONGEST,
+    base: float = 2,
+    replicates: int = 400,
+    random_seed: int | None = 1,
+) -> xr.Dataset:
+    """Draw the survey power curve from the posterior of the item states.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Draws of `models.item_states`.
+    combiner : {"abc", "plurality"}
+        How the labels of k raters are combined: the anonymous Bayesian combiner that knows the item states of the draw, or the
+        most frequent label, ties averaged, which takes scorer="agreement".
+    scorer : {"cross_entropy", "brier", "agreement"}
+        Score of the combination against a further label; higher is better.
+    longest : int, default 50
+        Largest number of raters.
+    base : float, default 2
+        Of the logarithm in the cross-entropy.
+    replicates : int, default 400
+        How many replicates of the labels the check is made of; 0 for none.
+    random_seed : int, optional
+        Of the replicates, and of what is drawn instead of summed.
+
+    Returns
+    -------
+    Dataset
+        Draws of ``power_curve`` and ``information_gain`` (chain, draw, k), ``baseline`` and ``asymptote`` (chain, draw), and
+        ``monte_carlo_error`` (k): of a single draw's point, 0 where all count vectors are summed over. The check, over
+        ``checked_k`` up to one less than the labels there are: ``observed_curve``, the exact curve of the data, combiner learned
+        in sample; ``replicated_curve`` (replicate, checked_k), the same of labels drawn anew from the posterior; ``check_p``, the
+        share of replicates below the observed, ties half, as a two-sided p-value; the attribute ``check_p`` is that of the
+        largest deviation over all k. Small values say that these states are not the law of the items.
+
+    Raises
+    ------
+    EvaluationError
+        If the tree has no item states, or an argument is out of range.
+    """
+    score = _checked(combiner, scorer, longest, base, replicates)
+    states, sample = _states_of(tree)
+    rng = np.random.default_rng(random_seed)
+    curve, error = _curve(states, longest, (score, combiner), rng)
+    dims, shape = ("chain", "draw"), [sample.sizes[d] for d in ("chain", "draw")]
+    limit = asymptote(states, score, rng).reshape(shape)
+    curve = curve.reshape(*shape, -1)
+    drawn = xr.Dataset(
+        {
+            "power_curve": ((*dims, "k"), curve),
+            "information_gain": ((*dims, "k"), curve - curve[..., :1]),
+            "baseline": (dims, curve[..., 0]),
+            "asymptote": (dims, limit),
+            "monte_carlo_error": ("k", error),
+        },
+        {"k": np.arange(longest + 1)} | {d: sample[d] for d in dims if d in sample.coords},
+        {"combiner": combiner, "scorer": scorer, "base": base},
+    )
+    return _check(drawn, states, _labels_of(tree), (replicates, rng)) if replicates else drawn
+
+
+def posterior_survey_equivalence(
+    tree: xr.DataTree,
+    predictions: xr.DataArray,
+    *,
+    clip: float = 0.02,
+    combiner: Combiner = "abc",
+    scorer: ScorerName = "cross_entropy",
+    longest: int = LONGEST,
+    base: float = 2,
+    replicates: int = 400,
+    random_seed: int | None = 1,
+) -> xr.Dataset:
+    """Draw the survey equivalence of classifiers from the posterior of the item states.
+
+    Parameters
+    ----------
+    tree, combiner, scorer, longest, base, replicates, random_seed
+        As in `posterior_power_curve`.
+    predictions : DataArray (item, category), optionally classifier
+        Probabilities; of a hard classifier 1 for its label.
+    clip : float, default .02
+        Predictions are brought between clip and 1 - clip, and divided by their sum. The combiner's never are.
+
+    Returns
+    -------
+    Dataset
+        What `posterior_power_curve` returns and, over (chain, draw, classifier): ``score``; ``equivalence``, the number of
+        raters, -inf where no label at all does as well and inf where ``longest`` do not; ``performance_ratio``, the share of the
+        omniscient rater's information gain that the classifier attains. The scores share their errors with the curve:
+        `state_classifiers` says how.
+
+    Raises
+    ------
+    EvaluationError
+        If predictions do not match, or an argument is out of range.
+    """
+    drawn = posterior_power_curve(
+        tree, combiner=combiner, scorer=scorer, longest=longest, base=base, replicates=replicates, random_seed=random_seed
+    )  # fmt: skip
+    if not 0 <= clip < 0.5:
+        raise EvaluationError(f"clip={clip!r}: expected a number from 0 to below .5")
+    classifiers, labels = Classifiers.matched(predictions, _labels_of(tree))
+    states, sample = _states_of(tree)
+    heard = labels.size > 0
+    probability = classifiers.probability[:, heard]
+    if scorer != "agreement":
+        flat = probability.reshape(-1, probability.shape[-1])
+        probability = clipped(flat, clip).reshape(probability.shape)
+    by_label = Score(scorer, base).by_label(probability)
+    _refuse_infinite(by_label, labels.counts[heard], classifiers.names)
+    rng = np.random.default_rng(np.random.SeedSequence(random_seed, spawn_key=(1,)))
+    found = classifier_scores(states, labels.counts[heard], by_label, rng)
+    shape = [sample.sizes[d] for d in ("chain", "draw")]
+    dims = ("chain", "draw", "classifier")
+    drawn["score"] = (dims, found.reshape(*shape, -1))
+    curve = drawn["power_curve"].to_numpy()[..., None, :]
+    drawn["equivalence"] = (dims, crossing(curve, drawn["score"].to_numpy()[..., None]))
+    room = drawn["asymptote"] - drawn["baseline"]
+    drawn["performance_ratio"] = (drawn["score"] - drawn["baseline"]) / room
+    if classifiers.named:
+        return drawn.assign_coords(classifier=classifiers.names)
+    return drawn.isel(classifier=0)
+
+
+def _checked(combiner: str, scorer: str, longest: int, base: float, replicates: int) -> Score:
+    """Return the scorer, or raise if an argument is out of range."""
+    if combiner not in ("abc", "plurality"):
+        raise EvaluationError(
+            f"combiner={combiner!r}: of a posterior of item states expected 'abc' or 'plurality'; for the others pass the counts"
+        )
+    if combiner == "plurality" and scorer != "agreement":
+        raise EvaluationError(
+            f"combiner='plurality' predicts a label, and scorer={scorer!r} scores probabilities; take scorer='agreement'"
+        )
+    for name, number, least in (("longest", longest, 1), ("replicates", replicates, 0)):
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
+            raise EvaluationError(f"{name}={number!r}: expected a whole number from {least}")
+    return Score(scorer, base)
+
+
+def _states_of(tree: xr.DataTree) -> tuple[ItemStates, xr.Dataset]:
+    if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
+        raise EvaluationError(
+            f"a {type(tree).__name__} is no DataTree with a posterior; sample models.item_states"
+        )
+    posterior = tree["posterior"].to_dataset()
+    return ItemStates.of(posterior), posterior
+
+
+def _labels_of(tree: xr.DataTree) -> LabelCounts:
+    """Return the counts that the states were fitted to."""
+    try:
+        observed = tree["observed_data"]["observed_label"]
+    except KeyError:
+        raise EvaluationError(
+            "the tree lacks observed_data with 'observed_label'; keep the groups that inference.sample returned"
+        ) from None
+    return LabelCounts.of(observed, "observed_label")
+
+
+def _curve(
+    states: ItemStates, longest: int, how: tuple[Score, str], rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the curve (sample, k), and the Monte-Carlo error of a point (k,)."""
+    curve = np.empty((len(states.weight), longest + 1))
+    error = np.zeros(longest + 1)
+    for k in range(longest + 1):
+        if n_count_vectors(k, states.probability.shape[2]) <= MOST_VECTORS:
+            curve[:, k] = curve_at(states, k, *how)
+        else:
+            curve[:, k], own = drawn_curve_at(states, k, *how, MOST_VECTORS, rng)
+            error[k] = np.sqrt((own**2).mean())
+    return curve, error
+
+
+def _check(
+    drawn: xr.Dataset,
+    states: ItemStates,
+    labels: LabelCounts,
+    how: tuple[int, np.random.Generator],
+) -> xr.Dataset:
+    """Add the posterior predictive check of the curve."""
+    replicates, rng = how
+    counts = labels.counts[labels.size > 0]
+    ks = checked_ks(counts, MOST_VECTORS)
+    score = Score(drawn.attrs["scorer"], drawn.attrs["base"])
+    combiner = drawn.attrs["combiner"]
+    which = np.linspace(0, len(states.weight) - 1, replicates).round().astype(int)
+    observed = observed_curve(counts, ks, score, combiner)
+    replicated = replicated_curves(states.taken(which), counts, ks, (score, combiner), rng)
+    below = (replicated < observed).mean(axis=0) + (replicated == observed).mean(axis=0) / 2
+    everything = np.vstack([observed, replicated])
+    centred = everything - replicated.mean(axis=0)
+    spread = replicated.std(axis=0)
+    # a point at which all curves are equal, such as agreement by chance, says nothing
+    deviation = np.abs(centred / np.where(spread > 1e-12, spread, np.inf)).max(axis=1)
+    worse = int((deviation[1:] >= deviation[0]).sum())
+    drawn = drawn.assign_coords(checked_k=ks)
+    drawn["observed_curve"] = ("checked_k", observed)
+    drawn["replicated_curve"] = (("replicate", "checked_k"), replicated)
+    drawn["check_p"] = ("checked_k", 2 * np.minimum(below, 1 - below))
+    return drawn.assign_attrs(check_p=(worse + 1) / (replicates + 1))
+
+
+def _refuse_infinite(by_label: np.ndarray, counts: np.ndarray, names: np.ndarray) -> None:
+    """Raise if a classifier gives no chance to a label that a rater gave."""
+    wrong = np.argwhere(np.isinf(by_label) & (counts > 0))
+    if len(wrong):
+        classifier = names[wrong[0][0]] or "the classifier"
+        raise EvaluationError(
+            f"clip=0: {classifier} gives probability 0 to a label that a rater gave, and its cross-entropy is -inf; "
+            "clip at .02, or score by 'brier'"
+        )

@@ -1,0 +1,283 @@
+"""The survey power curve: what k raters know of a further one, and which k each classifier is as good as."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from ..curve_summaries import survey_summary
+from ..errors import EvaluationError
+from ..surveys.crossings import in_words as worth_in_words
+from .canvas import Backend, canvas, legend, look_of
+from .checks import one_or_more
+from .panel import Panel
+from .rooms import letters_wide
+from .style import COLOURS, INK, shortened
+from .wording import in_words
+
+__all__ = ["power_curve"]
+
+FEW = 12  # raters, each of whom has a tick
+WIDTH, HEIGHT = 5.2, 3.8  # inches, without the legend
+FAR = 0.4  # heights of the curves below which a score is shown at the edge
+BAR = 0.03  # of the height, from one interval of an equivalence to the next
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A classifier's way to the curve: along its score, and down to its equivalence."""
+
+    label: str
+    x: np.ndarray
+    y: np.ndarray
+    worth: float
+    ends: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve with its band, what lies on it, and its limit."""
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    ends: np.ndarray | None
+    drops: tuple[Drop, ...] = ()
+    limit: tuple[float, np.ndarray | None] | None = None
+    observed: tuple[np.ndarray, np.ndarray] | None = None
+
+
+def power_curve(
+    result: xr.Dataset | Mapping[str, xr.Dataset],
+    *,
+    centred: bool = False,
+    most: int | None = None,
+    ax: Axes | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw how well k raters predict a further one, and how many raters classifiers are worth.
+
+    Parameters
+    ----------
+    result : Dataset or mapping of str to Dataset
+        Of `evaluation.survey_power_curve`, `evaluation.survey_equivalence` or `evaluation.rater_equivalence`, or several by name.
+        Draws of a posterior are summed up by `evaluation.survey_summary`; its result does as well.
+    centred : bool
+        Whether the vertical axis starts from the score of no labels: the information gain.
+    most : int, optional
+        Raters up to whom the curves are shown; by default all.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        A curve with its band. From each classifier's score a line to the curve and down to its equivalence, with the interval at
+        the foot. One that is better than the longest curve ends in a triangle at the right, one that is worse than no labels in a
+        triangle at the left. Of a posterior the asymptote is dashed, and circles are the curve of the data. Amateurs have a curve
+        of their own.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no power curve, or `most` is not a whole number from 1.
+    """
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+        raise EvaluationError(f"most={most!r}: expected a whole number of raters from 1")
+    given = one_or_more(result, ("power_curve", "information_gain"), "survey_power_curve", "")
+    summed = {name: _summed(own) for name, own in given.items()}
+    curves = [c for name, own in summed.items() for c in _curves(own, name, centred)]
+    labels = [d.label for c in curves for d in c.drops] + [c.name for c in curves]
+    named = any(labels) or any(c.limit for c in curves)
+    picture = canvas(
+        (WIDTH + (letters_wide(labels) + 0.4 if named else 0), HEIGHT), ax=ax, backend=backend
+    )
+    panel = picture.panels[0]
+    last = max(c.x[-1] for c in curves)
+    last = last if most is None else min(last, most)
+    low, high = _limits(panel, curves, last)
+    _draw_all(panel, curves, (low, BAR * (high - low)), last)
+    _name_axes(panel, next(iter(summed.values())), centred)
+    if named:
+        legend(panel, "right")
+    return picture.only
+
+
+def _draw_all(panel: Panel, curves: list[Curve], foot: tuple[float, float], last: float) -> None:
+    """Draw curves, and the classifiers on them, each interval in a row of its own."""
+    low, row = foot
+    place = 0
+    for curve in curves:
+        own = (INK, 0) if len(curves) == 1 else look_of(place, COLOURS)[:2]
+        place += len(curves) > 1
+        _draw_curve(panel, curve, own)
+    rows = (drop for curve in curves for drop in curve.drops)
+    for k, drop in enumerate(rows):
+        colour, dash, _ = look_of(place + k, COLOURS)
+        _draw_drop(panel, drop, (colour, dash), (low, low + (k + 1) * row, last))
+
+
+def _summed(own: xr.Dataset) -> xr.Dataset:
+    """Return one number for each k, and intervals."""
+    if "draw" in own["power_curve"].dims:
+        return survey_summary(own)
+    if own["power_curve"].dims != ("k",):
+        raise EvaluationError(
+            f"power_curve has dims {own['power_curve'].dims}, expected ('k',): pick one curve by result.sel(...)"
+        )
+    return own
+
+
+def _curves(own: xr.Dataset, name: str, centred: bool) -> list[Curve]:
+    """Return the curve of a Dataset; with amateurs theirs too."""
+    shown = "information_gain" if centred else "power_curve"
+    at, height, ends = own["k"].to_numpy(), own[shown].to_numpy(), _ends(own, shown)
+    zero = float(own["baseline"]) if centred else 0.0
+    drops = _drops(own, name, zero, (height, ends)) if "score" in own else []
+    limit, observed = None, None
+    if "asymptote" in own:
+        band = _ends(own, "asymptote_gain" if centred else "asymptote")
+        limit = float(own["asymptote"]) - zero, band
+    if "observed_curve" in own:
+        seen = own["observed_curve"].to_numpy()
+        observed = own["checked_k"].to_numpy(), seen - (seen[0] if centred else 0.0)
+    if "amateurs" not in own.dims:
+        return [Curve(name, at, height, ends, tuple(drops), limit, observed)]
+    score = "classifier_gain" if centred else "score"
+    amateurs = own["amateurs"].to_numpy(), own[score].to_numpy(), _ends(own, score)
+    of = f"{name}: " if name else ""
+    return [
+        Curve(f"{of}experts", at, height, ends),
+        Curve(f"{of}amateurs", *amateurs, _from_the_most(drops, own)),
+    ]
+
+
+def _from_the_most(drops: list[Drop], own: xr.Dataset) -> tuple[Drop, ...]:
+    """Return the drop of the most amateurs, who stand at their number."""
+    last, most = drops[-1], float(own["amateurs"][-1])
+    words = str(own["words"].to_numpy()[-1]).replace("rater", "expert")
+    label = f"{most:g} amateurs: {words}"
+    x = np.array([most, last.worth]) if np.isfinite(last.worth) else np.array([most])
+    return (Drop(label, x, np.repeat(last.y[-1], len(x)), last.worth, last.ends),)
+
+
+def _ends(own: xr.Dataset, name: str) -> np.ndarray | None:
+    """Return the bounds (bound, ...) of a variable, if it has any."""
+    found = own.get(f"{name}_interval")
+    return None if found is None else found.transpose("bound", ...).to_numpy()
+
+
+def _drops(
+    own: xr.Dataset, title: str, zero: float, curve: tuple[np.ndarray, np.ndarray | None]
+) -> list[Drop]:
+    """Return the ways of all classifiers; a score far from the curve is put at the edge, and said."""
+    dim = "amateurs" if "amateurs" in own.dims else "classifier"
+    several = own if dim in own["score"].dims else own.expand_dims({dim: ["classifier"]})
+    names = shortened(several[dim].to_numpy())
+    of = f"{title}: " if title else ""
+    inked = np.concatenate([np.ravel(part) for part in curve if part is not None])
+    low, high = inked[np.isfinite(inked)].min(), inked[np.isfinite(inked)].max()
+    room = FAR * ((high - low) or 1.0)
+    at, drops = own["k"].to_numpy(), []
+    for place, name in enumerate(names):
+        one = several.isel({dim: place})
+        worth, ends = _worth(one)
+        score = one.get("score_of_same_items", one["score"]).to_numpy()
+        height = np.broadcast_to(score, at.shape) - zero
+        label = f"{of}{name}: {_said(one, worth, ends, at[-1])}"
+        if not low - room <= height[0] <= high + room:
+            label += f" (score {float(one['score']):.3g})"
+        height = np.clip(height, low - room, high + room)
+        to = at[-1] if np.isnan(worth) else np.clip(worth, at[0], at[-1])
+        x = np.append(at[at < to], to)
+        drops.append(Drop(label, x, np.interp(x, at, height), worth, ends))
+    return drops
+
+
+def _worth(one: xr.Dataset) -> tuple[float, tuple[float, float] | None]:
+    """Return the equivalence, infinite where it is censored, and its bounds."""
+    beyond = {"below": -np.inf, "above": np.inf}.get(str(one["censored"].item()))
+    ends = _ends(one, "equivalence")
+    bounds = None if ends is None or np.isnan(ends).any() else (float(ends[0]), float(ends[1]))
+    return float(one["equivalence"]) if beyond is None else beyond, bounds
+
+
+def _said(one: xr.Dataset, worth: float, ends: tuple[float, float] | None, largest: float) -> str:
+    if "words" in one:
+        return str(one["words"].item())
+    return worth_in_words(worth, int(largest), None if ends is None else np.array(ends))
+
+
+def _limits(panel: Panel, curves: list[Curve], last: float) -> tuple[float, float]:
+    """Fit the axes to the curves, with room for the intervals at the foot; return those of the height."""
+    inked = [np.ravel(part) for c in curves for part in (c.y, c.ends) if part is not None]
+    inked += [drop.y for c in curves for drop in c.drops]
+    for c in curves:
+        inked += [np.ravel(part) for part in c.limit or () if part is not None]
+        inked += [c.observed[1]] if c.observed is not None else []
+    every = np.concatenate(inked)
+    every = every[np.isfinite(every)]
+    low, high = every.min(), every.max()
+    span = (high - low) or 0.1
+    rows = sum(len(c.drops) for c in curves)
+    low, high = low - span * (0.05 + BAR * (rows + 1)), high + 0.05 * span
+    panel.limits("y", low, high)
+    panel.limits("x", -0.02 * last, 1.02 * last)
+    if last <= FEW:
+        panel.ticks("x", range(int(last) + 1), range(int(last) + 1))
+    return float(low), float(high)
+
+
+def _draw_curve(panel: Panel, curve: Curve, look: tuple[str, int]) -> None:
+    """Draw a curve with its band, its limit, and the curve of the data that it should follow."""
+    colour, dash = look
+    seen = np.isfinite(curve.y)
+    x, y = curve.x[seen], curve.y[seen]
+    if curve.ends is not None:
+        panel.band(x, *curve.ends[:, seen], colour=colour)
+    of = f"{curve.name}: " if curve.name else ""
+    if curve.limit is not None:
+        height, ends = curve.limit
+        edges = np.array([curve.x[0], curve.x[-1]], float)
+        if ends is not None:
+            panel.band(edges, *np.repeat(ends[:, None], 2, axis=1), colour=colour, alpha=0.1)
+        panel.line(edges, [height] * 2, colour=colour, dash=1, width=1.2, label=f"{of}asymptote")
+    panel.line(x, y, colour=colour, dash=dash, label=curve.name or None)
+    hover = [f"{of}{k:g} raters\n{h:.3f}" for k, h in zip(x, y, strict=True)]
+    panel.points(x, y, colour=colour, area=9, hover=hover)
+    if curve.observed is not None:
+        panel.points(*curve.observed, colour=colour, area=40, hollow=True, label=f"{of}the data")
+
+
+def _draw_drop(
+    panel: Panel, drop: Drop, look: tuple[str, int], foot: tuple[float, float, float]
+) -> None:
+    """Draw the way to the curve and down to the foot, and above that the interval."""
+    (colour, dash), (low, row, last) = look, foot
+    inside = np.isfinite(drop.worth)
+    x, y = (np.append(drop.x, drop.x[-1]), np.append(drop.y, low)) if inside else (drop.x, drop.y)
+    line = len(x) > 1
+    if line:
+        panel.line(x, y, colour=colour, dash=dash, width=1.4, label=drop.label)
+    if not np.isnan(drop.worth):
+        mark = "v" if drop.worth < 0 else "o" if drop.worth <= last else "^"
+        end = min(drop.x[-1], last)
+        height = np.interp(end, drop.x, drop.y)
+        label = None if line else drop.label
+        panel.points([end], [height], colour=colour, mark=mark, area=36, label=label)
+    if drop.ends is not None and drop.ends[0] < drop.ends[1]:
+        first, end = np.clip(drop.ends, 0, last)
+        panel.spans(([first], [end]), [row], along="x", colour=colour, width=3.5, alpha=0.6)
+
+
+def _name_axes(panel: Panel, own: xr.Dataset, centred: bool) -> None:
+    """Say what is combined and how it is scored."""
+    scorer = str(own.attrs.get("scorer", "score"))
+    unit = " in bits" if scorer == "cross_entropy" and own.attrs.get("base") == 2 else ""
+    what = "information gain" if centred else "score against one more rater"
+    panel.labels("raters who are combined", f"{what}\n({in_words(scorer)}{unit})")

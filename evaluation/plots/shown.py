@@ -1,0 +1,34 @@
+"""Figures that notebooks show, though no window manager knows of them."""
+
+from io import BytesIO
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+__all__ = ["Picture", "Plot"]
+
+DPI = 110
+
+
+class Picture(Figure):
+    """A figure that shows itself where it is the last line of a notebook's cell."""
+
+    def _repr_png_(self) -> bytes:
+        page = BytesIO()
+        self.savefig(page, format="png", dpi=DPI, bbox_inches="tight")
+        return page.getvalue()
+
+    def add_subplot(self, *args: Any, **kwargs: Any) -> Any:
+        """Add axes that show the whole picture."""
+        if "projection" not in kwargs and "polar" not in kwargs:
+            kwargs.setdefault("axes_class", Plot)
+        return super().add_subplot(*args, **kwargs)
+
+
+class Plot(Axes):
+    """Axes that show the figure they are of."""
+
+    def _repr_png_(self) -> bytes | None:
+        figure = self.get_figure(root=True)
+        return figure._repr_png_() if isinstance(figure, Picture) else None

@@ -1,0 +1,27 @@
+"""Where random numbers of an evaluation come from: an integer, a Generator, or chance."""
+
+import numpy as np
+
+from .errors import EvaluationError
+
+__all__ = ["fixed_seed", "generator_of"]
+
+
+def generator_of(random_seed: int | np.random.Generator | None) -> np.random.Generator:
+    """Return a generator, or raise if the seed is none."""
+    if isinstance(random_seed, bool) or not isinstance(random_seed, int | np.integer):
+        if not (random_seed is None or isinstance(random_seed, np.random.Generator)):
+            raise EvaluationError(
+                f"random_seed={random_seed!r}: expected an integer, a Generator or None"
+            )
+    elif random_seed < 0:
+        raise EvaluationError(f"random_seed={random_seed}: expected an integer from 0 on")
+    return np.random.default_rng(random_seed)
+
+
+def fixed_seed(random_seed: int | np.random.Generator | None) -> int:
+    """Return a number from which the same draws can be made twice."""
+    rng = generator_of(random_seed)
+    if isinstance(random_seed, int | np.integer):
+        return int(random_seed)
+    return int(rng.integers(np.iinfo(np.int64).max))

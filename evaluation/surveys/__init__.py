@@ -1,0 +1,1 @@
+"""The parts of survey equivalence: labels, patterns of counts, combiners, scores, curves, crossings."""

@@ -1,0 +1,117 @@
+"""Probabilities that classifiers give the labels of each item."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from ..conformal_scores import places_of
+from ..errors import EvaluationError
+from .label_counts import LabelCounts, coordinate_of
+
+__all__ = ["Classifiers"]
+
+TOLERANCE = 1e-6  # by which probabilities may miss a sum of one, as of single precision
+
+
+@dataclass(frozen=True)
+class Classifiers:
+    """Predictions of classifiers for the items of a survey.
+
+    Attributes
+    ----------
+    names : ndarray of str
+        Of the classifiers; one empty name where there is one classifier without.
+    probability : ndarray, shape (classifier, item, category)
+        Sums to one over the categories.
+    named : bool
+        Whether the predictions had a dim ``classifier``.
+    """
+
+    names: np.ndarray
+    probability: np.ndarray
+    named: bool
+
+    @classmethod
+    def of(cls, predictions: xr.DataArray) -> tuple["Classifiers", np.ndarray, np.ndarray]:
+        """Check predictions; return them with their items and categories.
+
+        Raises
+        ------
+        EvaluationError
+            If dims, ids or probabilities are not those of predictions.
+        """
+        _check_shape(predictions)
+        items, names = (
+            coordinate_of(predictions, dim, "predictions") for dim in ("item", "category")
+        )
+        named = "classifier" in predictions.dims
+        several = predictions if named else predictions.expand_dims("classifier")
+        values = several.transpose("classifier", "item", "category").to_numpy().astype(float)
+        wrong = np.argwhere(np.isnan(values))
+        if len(wrong):
+            _, i, j = wrong[0]
+            raise EvaluationError(
+                f"predictions: item {items[i]!s}, category {names[j]!s} is NaN; give a probability, or leave the item out of both"
+            )
+        wrong = np.argwhere((values < -TOLERANCE) | (values > 1 + TOLERANCE))
+        if len(wrong):
+            c, i, j = wrong[0]
+            raise EvaluationError(
+                f"predictions: item {items[i]!s}, category {names[j]!s}: {values[c, i, j]:g} is no probability; of a hard "
+                "classifier, pass 1 for its label and 0 for the others"
+            )
+        total = values.sum(axis=2)
+        wrong = np.argwhere(np.abs(total - 1) > TOLERANCE)
+        if len(wrong):
+            c, i = wrong[0]
+            raise EvaluationError(
+                f"predictions: the probabilities of item {items[i]!s} sum to {total[c, i]:g}, expected 1; divide by the sum, "
+                "or add the categories that are missing"
+            )
+        values = np.clip(values, 0, 1) / np.clip(values, 0, 1).sum(axis=2, keepdims=True)
+        labels = (
+            coordinate_of(predictions, "classifier", "predictions") if named else np.array([""])
+        )
+        return cls(labels.astype(str), values, named), items, names.astype(str)
+
+    @classmethod
+    def matched(
+        cls, predictions: xr.DataArray, labels: LabelCounts
+    ) -> tuple["Classifiers", LabelCounts]:
+        """Return predictions for the items of the labels, and the labels with the categories of both.
+
+        Labels read from raters know only the categories that somebody gave; those of the predictions are added.
+        """
+        given, items, categories = cls.of(predictions)
+        known = labels.categories.tolist()
+        more = [name for name in categories.tolist() if name not in known]
+        if more and labels.labels is None:
+            raise EvaluationError(
+                f"predictions: category {more[0]!r} is not in counts, which have {', '.join(known)}; add it to the counts, "
+                "with 0 where nobody gave it, or correct the spelling"
+            )
+        labels = labels.over(np.array([*known, *more]), "counts")
+        lost = [name for name in known if name not in categories.tolist()]
+        if lost:
+            raise EvaluationError(
+                f"predictions have no category {lost[0]!r}, which raters can give; add it, with 0 where it is never meant"
+            )
+        column = [categories.tolist().index(name) for name in labels.categories.tolist()]
+        place = places_of(labels.items, items, ("counts", "predictions"))
+        return cls(given.names, given.probability[:, place][..., column], given.named), labels
+
+
+def _check_shape(predictions: object) -> None:
+    if not isinstance(predictions, xr.DataArray):
+        raise EvaluationError(
+            f"predictions: expected a DataArray (item, category) of probabilities, found {type(predictions).__name__}"
+        )
+    if {*predictions.dims} - {"classifier"} != {"item", "category"}:
+        raise EvaluationError(
+            f"predictions: expected dims (item, category), and classifier where there are several; found {predictions.dims}"
+        )
+    if predictions.dtype.kind not in "biuf" or not predictions.size:
+        raise EvaluationError(
+            f"predictions: {predictions.size} of dtype {predictions.dtype}; expected probabilities, at least one"
+        )

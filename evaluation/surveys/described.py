@@ -1,0 +1,178 @@
+"""The results of a survey as a Dataset: the curve, the classifiers on it, what they differ by, and how sure all of that is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from .crossings import crossing, in_words, interval_of
+from .resamples import SurveyScores
+from .survey import Survey
+
+__all__ = ["Described"]
+
+BOUNDS = ["lower", "upper"]
+
+
+@dataclass(frozen=True)
+class Described:
+    """Lays out scores.
+
+    Attributes
+    ----------
+    survey : Survey
+        What was scored.
+    scores : SurveyScores
+        What came of it.
+    probability : float
+        Of the intervals.
+    draws : bool
+        Whether to keep the resamples.
+    """
+
+    survey: Survey
+    scores: SurveyScores
+    probability: float
+    draws: bool
+
+    @property
+    def resampled(self) -> bool:
+        """Whether there are intervals."""
+        return self.scores.curve_draws.shape[-1] > 0
+
+    def curve(self) -> xr.Dataset:
+        """Return the curve."""
+        scores, survey = self.scores, self.survey
+        gain = _above(scores.curve, scores.curve[0])
+        gain_draws = _above(scores.curve_draws, scores.curve_draws[:1])
+        found = xr.Dataset(
+            {
+                "power_curve": ("k", scores.curve),
+                "baseline": ((), scores.curve[0]),
+                "information_gain": ("k", gain),
+                "items": ("k", survey.eligible.sum(axis=1)),
+                "monte_carlo_error": ("k", scores.curve_error),
+            },
+            {"k": np.arange(survey.largest + 1)},
+            self._attributes(),
+        )
+        drawn = {
+            "power_curve": (("k",), scores.curve_draws),
+            "information_gain": (("k",), gain_draws),
+        }
+        return self._with_intervals(found, drawn)
+
+    def classifiers(self, names: np.ndarray, dim: str = "classifier") -> xr.Dataset:
+        """Return the curve with classifiers on it."""
+        scores = self.scores
+        found = self.curve().assign_coords({dim: names})
+        equivalence = crossing(scores.curve, scores.classifier)
+        curves, classifiers = (
+            np.moveaxis(draws, -2, -1) for draws in (scores.curve_draws, scores.classifier_draws)
+        )
+        drawn = crossing(curves, classifiers)
+        score, score_draws = scores.classifier[:, 0], scores.classifier_draws[:, 0]
+        found = found.assign(
+            {
+                "score": (dim, score),
+                "score_of_same_items": ((dim, "k"), scores.classifier),
+                "classifier_gain": (dim, _above(score, scores.curve[0])),
+                "score_monte_carlo_error": (dim, scores.classifier_error[:, 0]),
+            }
+        )
+        found = found.assign(self._equivalences(equivalence, drawn, dim))
+        if self.resampled:
+            above = (scores.classifier_draws > scores.curve_draws).mean(axis=-1)
+            found["probability_above"] = ((dim, "k"), above)
+        gain = _above(score_draws, scores.curve_draws[0])
+        by_name = {"score": score_draws, "classifier_gain": gain, "equivalence": drawn}
+        found = self._with_intervals(found, {name: ((dim,), d) for name, d in by_name.items()})
+        return self._differences(found, equivalence, drawn, dim) if len(names) > 1 else found
+
+    def _equivalences(
+        self, equivalence: np.ndarray, drawn: np.ndarray, dim: str
+    ) -> dict[str, tuple[str, np.ndarray]]:
+        """Return equivalences, NaN where they are censored, and what to say of them."""
+        inside = np.where(np.isinf(equivalence), np.nan, equivalence)
+        below, above = np.isneginf(equivalence), np.isposinf(equivalence)
+        intervals = interval_of(drawn, self.probability) if self.resampled else None
+        words = [
+            in_words(value, self.survey.largest, None if intervals is None else intervals[c])
+            for c, value in enumerate(equivalence.tolist())
+        ]
+        return {
+            "equivalence": (dim, inside),
+            "integer_equivalence": (dim, np.ceil(inside)),
+            "censored": (dim, np.where(below, "below", np.where(above, "above", ""))),
+            "words": (dim, np.array(words)),
+        }
+
+    def _differences(
+        self, found: xr.Dataset, equivalence: np.ndarray, drawn: np.ndarray, dim: str
+    ) -> xr.Dataset:
+        """Add what each classifier has more than each other."""
+        names = found[dim].to_numpy()
+        found = found.assign_coords(versus=names)
+        dims = (dim, "versus")
+        score, score_draws = self.scores.classifier[:, 0], self.scores.classifier_draws[:, 0]
+        # of two that are censored on one side it is not known
+        more = _above(equivalence[:, None], equivalence)
+        more_draws = _above(drawn[:, None], drawn)
+        found["score_difference"] = (dims, _above(score[:, None], score))
+        found["equivalence_difference"] = (dims, np.where(np.isfinite(more), more, np.nan))
+        difference = _above(score_draws[:, None], score_draws)
+        if self.resampled:
+            better = (difference > 0).mean(axis=-1) + (difference == 0).mean(axis=-1) / 2
+            found["probability_better"] = (dims, better)
+            unknown = np.isnan(more_draws).any(axis=-1)
+            more_draws = np.where(unknown[..., None], np.nan, more_draws)
+        pairs = {"score_difference": difference, "equivalence_difference": more_draws}
+        return self._with_intervals(found, {name: (dims, d) for name, d in pairs.items()})
+
+    def _with_intervals(
+        self, found: xr.Dataset, drawn: dict[str, tuple[tuple[str, ...], np.ndarray]]
+    ) -> xr.Dataset:
+        """Add intervals of draws, and the draws where they are asked for."""
+        if not self.resampled:
+            return found
+        found = found.assign_coords(bound=BOUNDS)
+        for name, (dims, draws) in drawn.items():
+            found[f"{name}_interval"] = ((*dims, "bound"), interval_of(draws, self.probability))
+            if self.draws:
+                found[f"{name}_draw"] = ((*dims, "resample"), draws)
+        return found
+
+    def _attributes(self) -> dict[str, object]:
+        rules, survey = self.survey.rules, self.survey
+        sizes = survey.left_out.size
+        unanimous = bool((survey.labels.counts.max(axis=1) == survey.labels.size).all())
+        note = [
+            "all labels of every item are the same, so that from k = 1 on more raters add nothing to the curve"
+        ] * unanimous
+        return {
+            "combiner": _name(rules.combiner),
+            "scorer": _name(rules.scorer),
+            "clip": rules.clip,
+            "item_rule": rules.items,
+            "estimand": rules.estimand,
+            "learn": rules.learn,
+            "base": rules.base,
+            "reference": rules.reference,
+            "probability": self.probability,
+            "left_out": len(sizes),
+            "left_out_without_label": int((sizes == 0).sum()),
+            "left_out_with_one_label": int((sizes == 1).sum()),
+            "note": "; ".join(note),
+        }
+
+
+def _above(value: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the difference; NaN between two scores that are both infinite."""
+    with np.errstate(invalid="ignore"):
+        return value - other
+
+
+def _name(value: object) -> str:
+    return (
+        value if isinstance(value, str) else str(getattr(value, "__name__", type(value).__name__))
+    )

@@ -1,0 +1,100 @@
+"""A soft classifier's probabilities made to mean what they say, before it is compared with raters.
+
+References
+----------
+Zadrozny and Elkan (2002), Transforming classifier scores into accurate multiclass probability estimates,
+doi:10.1145/775047.775151 (isotonic regression; of several categories each against the rest, then divided by their sum). Resnick,
+Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 5.
+"""
+
+import numpy as np
+import xarray as xr
+
+from ..agreement import Labels
+from ..errors import EvaluationError
+from .classifiers import Classifiers
+from .label_counts import LabelCounts
+
+__all__ = ["calibrated"]
+
+
+def calibrated(
+    predictions: xr.DataArray,
+    counts: xr.DataArray | xr.DataTree | Labels,
+    *,
+    folds: int = 10,
+    random_seed: int = 1,
+) -> xr.DataArray:
+    """Return predictions as they are, and calibrated by isotonic regression on the labels of other items.
+
+    Parameters
+    ----------
+    predictions : DataArray (item, category) or (classifier, item, category)
+        Probabilities.
+    counts : DataArray, Labels or DataTree
+        Labels, as in `survey_power_curve`. Items without labels are left out.
+    folds : int
+        The items of each fold are calibrated by those of the others.
+    random_seed : int
+        Draws the folds.
+
+    Returns
+    -------
+    DataArray (classifier, item, category)
+        The given predictions, of one classifier under the name "classifier", then the calibrated ones, whose names end in
+        ", calibrated". `survey_equivalence` shows the scores of both.
+
+    Raises
+    ------
+    EvaluationError
+        If predictions do not match the labels, there are fewer items than folds, or scikit-learn is not installed.
+    """
+    given, labels = Classifiers.matched(predictions, LabelCounts.of(counts))
+    heard = labels.size > 0
+    labels, before = labels.taken(heard), given.probability[:, heard]
+    if (
+        isinstance(folds, bool)
+        or not isinstance(folds, int | np.integer)
+        or not 2 <= folds <= len(labels.items)
+    ):
+        raise EvaluationError(
+            f"folds={folds!r}: expected a whole number from 2 to the {len(labels.items)} items with labels"
+        )
+    fold = np.random.default_rng([random_seed, 5]).permutation(len(labels.items)) % folds
+    after = np.array([_calibrated(law, labels, fold) for law in before])
+    names = given.names if given.named else np.array(["classifier"])
+    return xr.DataArray(
+        np.concatenate([before, after]),
+        {
+            "classifier": [*names.tolist(), *(f"{name}, calibrated" for name in names.tolist())],
+            "item": labels.items,
+            "category": labels.categories,
+        },
+        ("classifier", "item", "category"),
+    )
+
+
+def _calibrated(law: np.ndarray, labels: LabelCounts, fold: np.ndarray) -> np.ndarray:
+    """Return probabilities (item, category), each fold calibrated by the others."""
+    try:
+        from sklearn.isotonic import IsotonicRegression
+    except ImportError as error:
+        raise EvaluationError(
+            "calibration needs scikit-learn: pip install raterzoo[agreement]"
+        ) from error
+    size, found = labels.size, np.empty(law.shape)
+    # of two categories one regression says both
+    first = 1 if law.shape[1] == 2 else 0
+    for own in np.unique(fold):
+        here, others = fold == own, fold != own
+        for category in range(first, law.shape[1]):
+            share = labels.counts[others, category] / size[others]
+            curve = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+            curve.fit(law[others, category], share, sample_weight=size[others])
+            found[here, category] = curve.predict(law[here, category])
+        if first:
+            found[here, 0] = 1 - found[here, 1]
+        shares = labels.counts[others].sum(axis=0) / size[others].sum()
+        total = found[here].sum(axis=1, keepdims=True)
+        found[here] = np.where(total > 0, found[here] / np.where(total > 0, total, 1), shares)
+    return found

@@ -1,0 +1,185 @@
+"""How often each label was given to each item: counts as they are, of a tree, or of raters who are known by name."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+
+from ..agreement import Labels
+from ..conformal_scores import places_of
+from ..errors import EvaluationError
+
+__all__ = ["BLANK", "LabelCounts", "coordinate_of"]
+
+BLANK = -1
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """Counts of labels, and which rater gave which where that is known.
+
+    Attributes
+    ----------
+    items, categories : ndarray
+        Ids, text or integers; categories always text.
+    counts : ndarray of int64, shape (item, category)
+        How often a label was given.
+    labels : ndarray of int, shape (item, rater), or None
+        Codes of the labels by rater, -1 for a blank; None where raters are anonymous.
+    """
+
+    items: np.ndarray
+    categories: np.ndarray
+    counts: np.ndarray
+    labels: np.ndarray | None = None
+
+    @property
+    def size(self) -> np.ndarray:
+        """Number of labels of each item."""
+        return self.counts.sum(axis=1)
+
+    @classmethod
+    def of(cls, given: object, what: str = "counts") -> "LabelCounts":
+        """Read counts, a tree, labels or a table of items and raters.
+
+        Raises
+        ------
+        EvaluationError
+            If there are no labels to be read, or counts are negative, fractional, NaN or of an item twice.
+        """
+        if isinstance(given, xr.DataTree):
+            return _of_tree(given)
+        if isinstance(given, Labels):
+            named = (np.asarray(given.items), np.asarray(given.categories).astype(str))
+            codes = (np.asarray(given.annotation_item), np.asarray(given.label_code))
+            return cls(
+                *named, _counted(codes, np.asarray(given.count), (len(named[0]), len(named[1])))
+            )
+        if isinstance(given, xr.DataArray) and {*given.dims} == {"item", "category"}:
+            return _of_counts(given, what)
+        if isinstance(given, xr.DataArray) and {*given.dims} == {"item", "rater"}:
+            return _of_raters(given, what)
+        found = given.dims if isinstance(given, xr.DataArray) else type(given).__name__
+        raise EvaluationError(
+            f"{what}: expected a DataArray (item, category) of counts or (item, rater) of labels, Labels, or the tree of a model "
+            f"of labels; found {found}"
+        )
+
+    def taken(self, which: np.ndarray) -> "LabelCounts":
+        """Return some of the items, by place or by a mask."""
+        labels = None if self.labels is None else self.labels[which]
+        return replace(self, items=self.items[which], counts=self.counts[which], labels=labels)
+
+    def over(self, categories: np.ndarray, what: str) -> "LabelCounts":
+        """Return the same with these categories, in their order; raise if a label that was given is not among them."""
+        place = {name: i for i, name in enumerate(categories.tolist())}
+        lost = [name for name in self.categories.tolist() if name not in place]
+        if lost:
+            raise EvaluationError(
+                f"{what}: no category {lost[0]!r}, which raters can give; add it, with 0 where it is never meant"
+            )
+        to = np.array([place[name] for name in self.categories.tolist()])
+        counts = np.zeros((len(self.items), len(categories)), np.int64)
+        counts[:, to] = self.counts
+        labels = self.labels
+        if labels is not None:
+            labels = np.where(labels == BLANK, BLANK, to[labels])
+        return replace(self, categories=categories, counts=counts, labels=labels)
+
+    def matched(self, items: np.ndarray, what: tuple[str, str]) -> "LabelCounts":
+        """Return the given items, each of which must be here."""
+        return self.taken(places_of(items, self.items, what))
+
+
+def _of_counts(given: xr.DataArray, what: str) -> LabelCounts:
+    items, categories = coordinate_of(given, "item", what), coordinate_of(given, "category", what)
+    table = given.transpose("item", "category").to_numpy()
+    if table.dtype.kind not in "iufb":
+        raise EvaluationError(f"{what}: dtype {table.dtype}; expected whole numbers")
+    number = table.astype(float)
+    wrong = np.argwhere(~np.isfinite(number) | (number < 0) | (number != np.floor(number)))
+    if len(wrong):
+        i, j = wrong[0]
+        raise EvaluationError(
+            f"{what}: item {items[i]!s}, category {categories[j]!s}: {number[i, j]:g}; expected a whole number from 0, "
+            "and 0 where nobody gave the label"
+        )
+    return LabelCounts(items, categories.astype(str), table.astype(np.int64))
+
+
+def _of_raters(given: xr.DataArray, what: str) -> LabelCounts:
+    items = coordinate_of(given, "item", what)
+    cells = given.transpose("item", "rater").to_numpy()
+    blank = _blank(cells)
+    said = cells[~blank]
+    if not said.size:
+        raise EvaluationError(f"{what}: every cell is blank; expected labels")
+    if said.dtype.kind == "f":
+        if (said != np.floor(said)).any():
+            found = said[said != np.floor(said)][0]
+            raise EvaluationError(f"{what}: label {found:g}; write labels as text or whole numbers")
+        said = said.astype(np.int64)
+    if said.dtype.kind == "O":
+        said = said.astype(str)
+    names, code = np.unique(said, return_inverse=True)
+    labels = np.full(cells.shape, BLANK)
+    labels[~blank] = code
+    item, rater = np.nonzero(~blank)
+    counts = _counted((item, labels[item, rater]), None, (len(items), len(names)))
+    return LabelCounts(items, names.astype(str), counts, labels)
+
+
+def _of_tree(tree: xr.DataTree) -> LabelCounts:
+    """Return the labels that a model was fitted to."""
+    try:
+        observed = tree["observed_data"]["observed_label"]
+        posterior = tree["posterior"]
+        items, categories = (posterior[dim].to_numpy() for dim in ("item", "category"))
+        if observed.ndim == 2:
+            return _of_counts(observed.assign_coords(item=items, category=categories), "counts")
+        item = tree["constant_data"]["annotation_item"].to_numpy()
+    except KeyError as missing:
+        raise EvaluationError(
+            f"counts: the tree lacks {missing}; pass the tree of a model of labels that inference.sample returned, or the counts"
+        ) from None
+    shape = (len(items), len(categories))
+    return LabelCounts(
+        items, categories.astype(str), _counted((item, observed.to_numpy()), None, shape)
+    )
+
+
+def _counted(
+    codes: tuple[np.ndarray, np.ndarray], times: np.ndarray | None, shape: tuple[int, int]
+) -> np.ndarray:
+    flat = np.ravel_multi_index(codes, shape)
+    counts = np.zeros(shape[0] * shape[1], np.int64)
+    np.add.at(counts, flat, 1 if times is None else times)
+    return counts.reshape(shape)
+
+
+def coordinate_of(given: xr.DataArray, dim: str, what: str) -> np.ndarray:
+    """Return the ids along a dim; raise if there are none, or one is there twice."""
+    if dim not in given.coords:
+        raise EvaluationError(f"{what}: dim {dim} has no coordinate; name its {dim}s")
+    values = given[dim].to_numpy()
+    values = values if values.dtype.kind in "iu" else values.astype(str)
+    if not len(values):
+        raise EvaluationError(f"{what}: no {dim}; expected one at least")
+    unique, times = np.unique(values, return_counts=True)
+    if (times > 1).any():
+        raise EvaluationError(
+            f"{what}: {dim} {unique[times > 1][0]!s} is duplicated; keep one, or add their labels"
+        )
+    return values
+
+
+def _blank(cells: np.ndarray) -> np.ndarray:
+    """Return where a rater gave no label: NaN, None or empty text."""
+    if cells.dtype.kind == "f":
+        return np.isnan(cells)
+    if cells.dtype.kind in "iub":
+        return np.zeros(cells.shape, bool)
+    if cells.dtype.kind == "O":
+        lacking = [value is None or value != value or value == "" for value in cells.ravel()]
+        return np.array(lacking).reshape(cells.shape)
+    return cells == cells.dtype.type("")

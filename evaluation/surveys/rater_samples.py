@@ -1,0 +1,50 @@
+"""Raters who are known by name: some of each item's are drawn, and a function combines who said what."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..errors import EvaluationError
+from .combiners import checked_law
+from .label_counts import BLANK, LabelCounts
+from .predicted import Predicted
+from .rules import Rules
+from .subsets import shared_top
+
+__all__ = ["rater_samples"]
+
+
+def rater_samples(
+    rules: Rules, labels: LabelCounts, against: LabelCounts | None, k: int, rng: np.random.Generator
+) -> Iterator[Predicted]:
+    """Draw k raters of every item, and others for the label that is predicted, again and again.
+
+    The combiner gets codes (item, rater) of the k labels, -1 elsewhere, of the items with labels enough.
+    """
+    codes = labels.labels
+    if codes is None or not callable(rules.combiner):
+        raise EvaluationError(
+            'raters="identified": pass a DataArray (item, rater) of labels as counts, which says who gave which'
+        )
+    r = rules.reference
+    needed = k + r if against is None else k
+    enough = labels.size >= needed
+    if against is not None:
+        enough &= against.size >= r
+    item = np.flatnonzero(enough)
+    every, codes = np.arange(len(enough)), codes[item]
+    for _ in range(rules.samples):
+        # random order of the raters of each item, blanks last
+        order = np.where(codes == BLANK, 2.0, rng.random(codes.shape)).argsort(axis=1)
+        place = order.argsort(axis=1)
+        told = np.where(place < k, codes, BLANK)
+        shape = (len(item), len(labels.categories))
+        law = checked_law(rules.combiner(told), shape, "combiner")
+        if against is None:
+            further = np.take_along_axis(codes, order[:, k : k + r], axis=1)
+            counts = (further[:, :, None] == np.arange(shape[1])).sum(axis=1)
+        else:
+            counts = np.array(
+                [rng.multivariate_hypergeometric(own, r) for own in against.counts[item]]
+            )
+        yield Predicted.of_items(item, law, shared_top(counts)).sampled(every, rng)

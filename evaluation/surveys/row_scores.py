@@ -1,0 +1,153 @@
+"""The score of predictions as a function of how often each row counts: one matrix product for all resamples of the items."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from .predicted import Predicted
+from .scores import MeanScore, RankScore, WholeFunction
+
+__all__ = ["RowScores", "Score", "row_scores"]
+
+Score = MeanScore | RankScore | WholeFunction
+# numbers that agree to so many digits are tied: those of different labels may differ by rounding
+DIGITS = 12
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """Predictions of rows, ready to be scored.
+
+    Attributes
+    ----------
+    eligible : ndarray of bool, shape (row,)
+        Rows that have predictions; others do not count.
+    fold : ndarray of int, shape (row,), or None
+        Where predictions were learned fold by fold, those of a fold are scored alone: between folds they are not comparable.
+    """
+
+    eligible: np.ndarray
+    fold: np.ndarray | None
+
+    def mean(self, weights: np.ndarray) -> np.ndarray:
+        """Return the score (resample,) of all rows, given weights (resample, row); NaN where no eligible row has weight."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if self.fold is None:
+                return self._score(weights)
+            total, score = np.zeros(len(weights)), np.zeros(len(weights))
+            for fold in np.unique(self.fold[self.eligible]):
+                own = np.where(self.fold == fold, weights, 0.0)
+                count = own @ self.eligible
+                score += np.where(count > 0, count * self._score(own), 0.0)
+                total += count
+            return score / total
+
+    def among(self, rows: np.ndarray) -> Self:
+        """Return the same where only some of the rows (row,) of bool are eligible."""
+        raise NotImplementedError
+
+    def _score(self, weights: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class MeanRowScores(RowScores):
+    """Rows by their expected statistic (row, entry)."""
+
+    statistic: np.ndarray
+    score: MeanScore
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The statistic (row, entry), then whether a row counts, and whether it has an infinite score."""
+        infinite = np.isneginf(self.statistic).any(axis=1)
+        finite = np.where(infinite[:, None], 0.0, self.statistic)
+        return np.hstack([finite, self.eligible[:, None], infinite[:, None]])
+
+    def of_totals(self, total: np.ndarray) -> np.ndarray:
+        """Return the score of sums (resample, column) of the columns."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = self.score.of_mean(total[:, :-2] / total[:, -2:-1])
+        # zero times infinity has no value: rows without weight must not count
+        return np.where(total[:, -1] > 0, -np.inf, mean)
+
+    def _score(self, weights: np.ndarray) -> np.ndarray:
+        return self.of_totals(weights @ self.columns)
+
+    def among(self, rows: np.ndarray) -> Self:
+        """Return the same where only some of the rows are eligible."""
+        statistic = np.where(rows[:, None], self.statistic, 0.0)
+        return replace(self, eligible=self.eligible & rows, statistic=statistic)
+
+
+@dataclass(frozen=True)
+class RankedRowScores(RowScores):
+    """Rows by the mass of their predictions (row, value x category), values ascending."""
+
+    mass: csr_array
+    n_categories: int
+    score: RankScore
+
+    def _score(self, weights: np.ndarray) -> np.ndarray:
+        mass = (self.mass.T @ weights.T).T
+        return self.score.of_masses(mass.reshape(len(weights), -1, self.n_categories))
+
+    def among(self, rows: np.ndarray) -> Self:
+        """Return the same where only some of the rows are eligible."""
+        return replace(self, eligible=self.eligible & rows, mass=self.mass * rows[:, None])
+
+
+@dataclass(frozen=True)
+class WholeRowScores(RowScores):
+    """Sampled predictions, one of each row, for a function of all of them together."""
+
+    predicted: Predicted
+    score: WholeFunction
+
+    def _score(self, weights: np.ndarray) -> np.ndarray:
+        p = self.predicted
+        label = p.reference.argmax(axis=1)
+        probability = p.probability[p.bin]
+        return np.array([self.score.of_items(probability, label, w[p.row]) for w in weights])
+
+    def among(self, rows: np.ndarray) -> Self:
+        """Return the same where only some of the rows are eligible."""
+        p, kept = self.predicted, rows[self.predicted.row]
+        own = Predicted(p.row[kept], p.chance[kept], p.reference[kept], p.bin[kept], p.probability)
+        return replace(self, eligible=self.eligible & rows, predicted=own)
+
+
+def row_scores(
+    score: Score, predicted: Predicted, n_rows: int, fold: np.ndarray | None = None
+) -> RowScores:
+    """Return the predictions of rows, ready to be scored."""
+    eligible = np.bincount(predicted.row, minlength=n_rows) > 0
+    if fold is not None and getattr(score, "additive", False):
+        fold = None
+    if isinstance(score, WholeFunction):
+        return WholeRowScores(eligible, fold, predicted, score)
+    if isinstance(score, RankScore):
+        mass = _masses(score, predicted, n_rows)
+        return RankedRowScores(eligible, fold, mass, predicted.reference.shape[1], score)
+    entry = score.statistic(predicted.probability[predicted.bin], predicted.reference)
+    with np.errstate(invalid="ignore"):
+        part = np.where(predicted.chance[:, None] > 0, predicted.chance[:, None] * entry, 0.0)
+    statistic = np.stack([np.bincount(predicted.row, column, n_rows) for column in part.T], axis=1)
+    return MeanRowScores(eligible, fold, statistic, score)
+
+
+def _masses(score: RankScore, predicted: Predicted, n_rows: int) -> csr_array:
+    """Return the mass (row, value x category) of the entries."""
+    n_categories = predicted.reference.shape[1]
+    value = score.value_of(predicted.probability)
+    digits = DIGITS - int(np.ceil(np.log10(max(np.abs(value).max(initial=0.0), 1e-300))))
+    distinct, place = np.unique(np.round(value, digits), return_inverse=True)
+    entry = np.arange(len(predicted.row)).repeat(n_categories)
+    label = np.tile(np.arange(n_categories), len(predicted.row))
+    column = place[predicted.bin][entry] * n_categories + label
+    mass = (predicted.chance[:, None] * predicted.reference).ravel()
+    shape = (n_rows, len(distinct) * n_categories)
+    return csr_array((mass, (predicted.row[entry], column)), shape=shape)

@@ -1,0 +1,185 @@
+"""The choices of a survey: who is combined how, scored how, and against whom."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ..errors import EvaluationError
+from .combiners import AnonymousBayesian, Combiner, Frequency, Function, Learn, Plurality
+from .joint_scores import F1, Determinant, Matthews, Precision, Recall
+from .patterns import Patterns
+from .row_scores import Score
+from .scores import Agreement, Brier, CrossEntropy, WholeFunction
+from .scores import Function as ScoreFunction
+from .value_scores import AreaUnderCurve, Pearson, Spearman
+
+__all__ = ["CombinerName", "Items", "Rules", "ScorerName"]
+
+CombinerName = Literal["plurality", "mean", "frequency", "abc"]
+ScorerName = Literal[
+    "agreement", "cross_entropy", "brier", "precision", "recall", "f1", "mcc",
+    "dmi", "soft_dmi", "pearson", "spearman", "auc",
+]  # fmt: skip
+Items = Literal["available", "common"]
+OF_POSITIVE = {"precision": Precision, "recall": Recall, "f1": F1, "auc": AreaUnderCurve}
+OF_VALUES = {"pearson": Pearson, "spearman": Spearman}
+OF_NUMBERS = (*OF_VALUES, "auc")
+ALLOWED = {
+    "items": get_args(Items),
+    "estimand": ("pooled", "mean"),
+    "no_labels": ("data", "uniform"),
+    "raters": ("exchangeable", "identified"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The arguments of `survey_power_curve` that say what is scored; see there."""
+
+    combiner: CombinerName | Callable[[np.ndarray], Any] = "abc"
+    scorer: ScorerName | Callable[[np.ndarray, np.ndarray], Any] = "cross_entropy"
+    clip: float = 0.02
+    items: Items = "available"
+    estimand: Literal["pooled", "mean"] = "pooled"
+    learn: Learn = "leave-one-out"
+    base: float = 2
+    reference: int = 1
+    max_raters: int | None = None
+    no_labels: Literal["data", "uniform"] = "data"
+    positive: object = None
+    values: Mapping[Any, float] | None = None
+    raters: Literal["exchangeable", "identified"] = "exchangeable"
+    samples: int = 100
+
+    def __post_init__(self) -> None:
+        _named("combiner", self.combiner, get_args(CombinerName))
+        _named("scorer", self.scorer, get_args(ScorerName))
+        for name, allowed in ALLOWED.items():
+            if getattr(self, name) not in allowed:
+                raise EvaluationError(f"{name}={getattr(self, name)!r}: expected one of {allowed}")
+        if not self.base > 0 or self.base == 1:
+            raise EvaluationError(f"base={self.base!r}: expected a positive number other than 1")
+        _whole("reference", self.reference, 1)
+        _whole("samples", self.samples, 2)
+        if self.max_raters is not None:
+            _whole("max_raters", self.max_raters, 1)
+        if self.learn not in ("leave-one-out", "in-sample"):
+            _whole("learn", self.learn, 2, '"leave-one-out", "in-sample", or a number of folds')
+        self._check_pair()
+
+    def _check_pair(self) -> None:
+        """Raise if combiner and scorer do not go together."""
+        if self.combiner == "mean" and self.scorer not in OF_NUMBERS:
+            raise EvaluationError(
+                f'combiner="mean" gives a number, which scorer={_shown(self.scorer)} cannot take; pass combiner="frequency", '
+                f"or one of the scorers {', '.join(OF_NUMBERS)}"
+            )
+        if self.raters == "identified" and not callable(self.combiner):
+            raise EvaluationError(
+                'raters="identified": pass a function of labels (item, rater) as combiner; the others do not ask who said what'
+            )
+        leaves_out = self.combiner == "abc" and self.learn == "leave-one-out"
+        if leaves_out and not self.additive:
+            raise EvaluationError(
+                f'scorer={_shown(self.scorer)} compares predictions of items with each other, and learn="leave-one-out" shifts '
+                "each of them away from the item's own labels: of no labels, the AUC would be far below .5; pass "
+                'learn="in-sample", or a number of folds'
+            )
+
+    @property
+    def additive(self) -> bool:
+        """Whether each item has a score of its own."""
+        if callable(self.scorer):
+            return self.estimand == "pooled"
+        return self.scorer in ("agreement", "cross_entropy", "brier")
+
+    @property
+    def sampled(self) -> bool:
+        """Whether answers of raters are drawn, rather than summed over."""
+        return self.raters == "identified" or (self.estimand == "mean" and not self.additive)
+
+    @property
+    def folds(self) -> int:
+        """Number of folds of items; 1 where nothing is learned by folds."""
+        by_fold = self.combiner == "abc" and not isinstance(self.learn, str)
+        return int(self.learn) if by_fold else 1
+
+    def combiner_of(self, patterns: Patterns) -> Combiner:
+        """Return what combines the labels."""
+        if callable(self.combiner):
+            return Function(self.combiner)
+        if self.combiner == "abc":
+            return AnonymousBayesian(self.learn)
+        if self.combiner == "plurality":
+            return Plurality()
+        total = patterns.counts if patterns.against is None else patterns.against
+        return Frequency(total.astype(float) if self.no_labels == "data" else None)
+
+    def score_of(self, categories: np.ndarray) -> Score:
+        """Return what scores the predictions."""
+        names = categories.tolist()
+        if not 0 <= self.clip < 1 / len(names):
+            raise EvaluationError(
+                f"clip={self.clip!r}: expected a number from 0, below 1 / {len(names)} categories"
+            )
+        if callable(self.scorer):
+            return (ScoreFunction if self.additive else WholeFunction)(self.scorer, self.clip)
+        if self.scorer in OF_POSITIVE:
+            return OF_POSITIVE[self.scorer](self._positive(names))
+        if self.scorer in OF_VALUES:
+            return OF_VALUES[self.scorer](self._values(names))
+        return {
+            "agreement": Agreement(),
+            "cross_entropy": CrossEntropy(self.clip, self.base),
+            "brier": Brier(self.clip),
+            "mcc": Matthews(),
+            "dmi": Determinant(soft=False),
+            "soft_dmi": Determinant(soft=True),
+        }[self.scorer]
+
+    def _positive(self, names: list[str]) -> int:
+        """Return the code of the positive category."""
+        if self.positive is None and len(names) == 2:
+            return 1
+        if self.positive is None or str(self.positive) not in names:
+            raise EvaluationError(
+                f"positive={self.positive!r}: scorer={self.scorer!r} needs the label to be found; one of {', '.join(names)}"
+            )
+        return names.index(str(self.positive))
+
+    def _values(self, names: list[str]) -> np.ndarray:
+        """Return the number of each category."""
+        if self.values is not None:
+            given = {str(name): value for name, value in self.values.items()}
+            lost = [name for name in names if not np.isfinite(given.get(name, np.nan))]
+            if lost:
+                raise EvaluationError(f"values: no finite number for category {lost[0]!r}")
+            return np.array([float(given[name]) for name in names])
+        try:
+            return np.array([float(name) for name in names])
+        except ValueError:
+            if len(names) == 2:
+                return np.array([0.0, 1.0])
+        raise EvaluationError(
+            f"values: scorer={self.scorer!r} needs a number for each of {', '.join(names)}; pass values={{category: number}}"
+        )
+
+
+def _named(argument: str, value: object, names: tuple[str, ...]) -> None:
+    if not callable(value) and value not in names:
+        raise EvaluationError(
+            f"{argument}={value!r}: expected a function, or one of {', '.join(names)}"
+        )
+
+
+def _whole(argument: str, value: object, least: int, expected: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise EvaluationError(
+            f"{argument}={value!r}: expected {expected or 'a whole number'} from {least}"
+        )
+
+
+def _shown(value: object) -> str:
+    return getattr(value, "__name__", repr(value)) if callable(value) else repr(value)

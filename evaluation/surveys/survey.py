@@ -1,0 +1,161 @@
+"""A survey put together: which items enter, what k raters predict for them, and what classifiers do."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import EvaluationError
+from .label_counts import LabelCounts
+from .patterns import Patterns
+from .predicted import Predicted
+from .rater_samples import rater_samples
+from .row_scores import RowScores, Score, row_scores
+from .rules import Rules
+from .subsets import Subsets, check_number, further_label, subsets_of
+
+__all__ = ["Survey"]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Items with labels enough to be scored.
+
+    Attributes
+    ----------
+    rules : Rules
+        How.
+    labels : LabelCounts
+        Of the raters who are combined.
+    against : LabelCounts or None
+        Of the raters who are predicted, if they are others; of the same items.
+    left_out : LabelCounts
+        Items with too few labels.
+    largest : int
+        Most raters that are combined.
+    seed : int
+        Of folds and samples.
+    """
+
+    rules: Rules
+    labels: LabelCounts
+    against: LabelCounts | None
+    left_out: LabelCounts
+    largest: int
+    seed: int
+
+    @classmethod
+    def of(
+        cls, rules: Rules, labels: LabelCounts, against: LabelCounts | None, seed: int
+    ) -> "Survey":
+        """Return the survey; raise if no item has labels enough."""
+        r = rules.reference
+        if against is None:
+            room = labels.size - r
+            enough = room >= 1
+        else:
+            room = labels.size
+            enough = (room >= 1) & (against.size >= r)
+        if not enough.any():
+            needed = f"{1 + r} labels" if against is None else f"a label, and {r} to score against"
+            raise EvaluationError(f"counts: no item has {needed}; nothing can be scored")
+        largest = _largest(rules, room[enough])
+        if rules.items == "common":
+            enough &= room >= largest
+        theirs = None if against is None else against.taken(enough)
+        return cls(rules, labels.taken(enough), theirs, labels.taken(~enough), largest, seed)
+
+    @property
+    def predicted_labels(self) -> LabelCounts:
+        """Labels of the raters who are predicted."""
+        return self.labels if self.against is None else self.against
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """Unique counts."""
+        fold = None
+        if self.rules.folds > 1:
+            rng = np.random.default_rng([self.seed, 1])
+            fold = rng.permutation(len(self.labels.items)) % self.rules.folds
+        theirs = None if self.against is None else self.against.counts
+        return Patterns.of(self.labels.counts, theirs, fold)
+
+    @cached_property
+    def score(self) -> Score:
+        """What scores."""
+        return self.rules.score_of(self.labels.categories)
+
+    @cached_property
+    def eligible(self) -> np.ndarray:
+        """Which items (k, item) have labels enough for k raters."""
+        of_pattern = [
+            self.patterns.eligible(k, self.rules.reference) for k in range(self.largest + 1)
+        ]
+        return np.array(of_pattern)[:, self.patterns.of_item]
+
+    @cached_property
+    def subsets(self) -> tuple[Subsets, ...]:
+        """What k raters can say, for every k."""
+        check_number(self.patterns.counts, self.largest)
+        ks = range(self.largest + 1)
+        return tuple(subsets_of(self.patterns, k, self.rules.reference) for k in ks)
+
+    def told(self, k: int, weights: np.ndarray | None = None, copies: int = 1) -> Predicted:
+        """Return what k raters predict for each pattern, having learned from items with weights (pattern,)."""
+        patterns = self.patterns
+        weights = patterns.multiplicity if weights is None else weights
+        return self.rules.combiner_of(patterns).predicted(self.subsets[k], weights, copies)
+
+    def scored(self, told: Predicted) -> RowScores:
+        """Return the scores of patterns."""
+        return row_scores(self.score, told, len(self.patterns), self._folds(self.patterns.fold))
+
+    def scored_samples(self, k: int) -> Iterator[RowScores]:
+        """Draw answers of k raters and a further one for every item, again and again; return the scores of items."""
+        for sample in self._samples(k):
+            yield self._of_items(sample)
+
+    def classifier(self, probability: np.ndarray) -> RowScores:
+        """Return the scores of the predictions (item, category) of a classifier, by item."""
+        return self._of_items(self._predicted(probability))
+
+    def classifier_samples(self, probability: np.ndarray) -> Iterator[RowScores]:
+        """Draw a label for every item, again and again; return the scores of the predictions (item, category) by item."""
+        rng = np.random.default_rng([self.seed, 2])
+        predicted = self._predicted(probability)
+        items = np.arange(len(self.labels.items))
+        for _ in range(self.rules.samples):
+            yield self._of_items(predicted.sampled(items, rng))
+
+    def _predicted(self, probability: np.ndarray) -> Predicted:
+        law = further_label(self.predicted_labels.counts, self.rules.reference)
+        return Predicted.of_items(np.arange(len(law)), probability, law)
+
+    def _samples(self, k: int) -> Iterator[Predicted]:
+        rng = np.random.default_rng([self.seed, 3, k])
+        if self.rules.raters == "identified":
+            yield from rater_samples(self.rules, self.labels, self.against, k, rng)
+            return
+        told = self.told(k)
+        for _ in range(self.rules.samples):
+            yield told.sampled(self.patterns.of_item, rng)
+
+    def _of_items(self, predicted: Predicted) -> RowScores:
+        fold = self._folds(self.patterns.fold[self.patterns.of_item])
+        return row_scores(self.score, predicted, len(self.labels.items), fold)
+
+    def _folds(self, fold: np.ndarray) -> np.ndarray | None:
+        return fold if self.rules.folds > 1 else None
+
+
+def _largest(rules: Rules, room: np.ndarray) -> int:
+    """Return how many raters are combined at the most: as asked, or as many as half of the items have."""
+    if rules.max_raters is None:
+        return int(np.sort(room)[(len(room) - 1) // 2])
+    if rules.max_raters > room.max():
+        raise EvaluationError(
+            f"max_raters={rules.max_raters}: no item has labels for more than {room.max()} raters besides the "
+            f"{rules.reference} to score against; pass {room.max()} at the most"
+        )
+    return int(rules.max_raters)

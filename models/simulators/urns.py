@@ -1,0 +1,115 @@
+"""Items whose raters are draws from the item's own urn, and classifiers that know the urns more or less.
+
+    q_i ~ law of the items: one of a few urns, or one of a few Betas (Dirichlets)
+    y_ik ~ Categorical(q_i)                     for every rater k
+    score of a noisy classifier = softmax(sharpness log q_i + error e_i),   e ~ Normal(0, 1)
+
+The raters of an item are exchangeable, and an omniscient rater would see q_i. The running example of survey equivalence has 1,000
+items with 10 raters: 70 % of the items give a positive label with probability .8, 10 % with .5, 20 % with .1.
+
+References
+----------
+Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence, arXiv:2106.01254, section 3 (running example).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..data.labels import Labels
+from .race import normalised
+from .simulated import Simulated
+
+__all__ = ["urn_items"]
+
+
+def urn_items(
+    *,
+    items: int = 1000,
+    raters: int | Sequence[int] | np.ndarray = 10,
+    weight: Sequence[float] | np.ndarray = (0.7, 0.1, 0.2),
+    probability: Sequence[Sequence[float]] | np.ndarray = ((0.2, 0.8), (0.5, 0.5), (0.9, 0.1)),
+    spread: float | Sequence[float] | np.ndarray = 0.0,
+    sharpness: float = 1.0,
+    error: float = 0.5,
+    random_seed: int | np.random.Generator | None = None,
+) -> Simulated[Labels]:
+    """Simulate items that are urns, labels drawn from them, and a noisy classifier.
+
+    Parameters
+    ----------
+    items : int, default 1000
+        How many.
+    raters : int or sequence of int, default 10
+        Labels of every item, or of each.
+    weight : sequence of float, shape (state,)
+        Share of the urns, summing to one; by default those of the running example.
+    probability : array_like of float, shape (state, category)
+        Probability of each label; rows sum to one.
+    spread : float or sequence of float, shape (state,)
+        From 0 to below 1: with rho above zero the items of a state are not one urn, but Dirichlet((1 / rho - 1) probability): a
+        Beta if there are two categories.
+    sharpness : float, default 1
+        Of the classifier: above 1 it is too sure, below too little.
+    error : float, default .5
+        Of the classifier's log scores, standard deviation.
+    random_seed : int or numpy.random.Generator, optional
+        Source of randomness.
+
+    Returns
+    -------
+    Simulated
+        ``data``: Labels with integer ids, items and categories; ``truth``: ``state`` (item), ``plausibility`` (item, category),
+        the items' own probabilities, which are the omniscient rater's prediction; ``score`` (item, category), the classifier's.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or shapes do not fit.
+    """
+    share, mean, rho = _law(weight, probability, spread)
+    if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
+        raise ValueError(f"items={items!r} must be a whole number from 1")
+    total = (
+        np.broadcast_to(np.asarray(raters), (items,))
+        if np.ndim(raters) == 0
+        else np.asarray(raters)
+    )
+    if total.shape != (items,) or total.dtype.kind not in "iu" or (total < 1).any():
+        raise ValueError(
+            f"raters={raters!r} must be a whole number from 1, or one for each of the {items} items"
+        )
+    for name, size in (("sharpness", sharpness), ("error", error)):
+        if not 0 <= size < np.inf:
+            raise ValueError(f"{name}={size!r} must be a finite number from 0")
+    rng = np.random.default_rng(random_seed)
+    state = rng.choice(len(share), items, p=share)
+    plausibility = mean[state]
+    for i in np.flatnonzero(rho[state] > 0):
+        plausibility[i] = rng.dirichlet((1 / rho[state[i]] - 1) * plausibility[i])
+    item = np.repeat(np.arange(items), total)
+    below = plausibility.cumsum(axis=1)[item, :-1] <= rng.random((len(item), 1))
+    rater = np.arange(len(item)) - np.repeat(total.cumsum() - total, total)
+    table = {"item": item, "rater": rater, "label": below.sum(axis=1)}
+    with np.errstate(divide="ignore"):
+        log_q = np.log(plausibility)
+    noise = rng.normal(0.0, error, log_q.shape) if error else np.zeros(log_q.shape)
+    score = normalised(np.maximum(sharpness * log_q, -700.0) + noise)
+    truth = {"state": state, "plausibility": plausibility, "score": score}
+    return Simulated(Labels.from_table(table, categories=range(mean.shape[1])), truth)
+
+
+def _law(weight: object, probability: object, spread: object) -> tuple[np.ndarray, ...]:
+    """Return the law of the items as arrays, or raise if it is none."""
+    share, mean = np.asarray(weight, float), np.asarray(probability, float)
+    if share.ndim != 1 or not (share >= 0).all() or abs(share.sum() - 1) > 1e-9:
+        raise ValueError(f"weight={weight!r} must be shares that sum to one")
+    fits = mean.ndim == 2 and len(mean) == len(share) and mean.shape[1] > 1
+    if not fits or not (mean >= 0).all() or (np.abs(mean.sum(axis=1) - 1) > 1e-9).any():
+        raise ValueError(
+            f"probability={probability!r} must have {len(share)} rows that sum to one, of two categories or more"
+        )
+    rho = np.asarray(spread, float)
+    if rho.shape not in ((), share.shape) or not ((rho >= 0) & (rho < 1)).all():
+        raise ValueError(f"spread={spread!r} must be from 0 to below 1, one number or {len(share)}")
+    return share / share.sum(), mean, np.broadcast_to(rho, share.shape)

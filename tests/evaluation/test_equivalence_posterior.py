@@ -1,0 +1,289 @@
+"""The posterior of the power curve: enumeration, the running example, classifiers in the draws, the check, bad input."""
+
+import json
+import os
+from functools import cache
+from itertools import permutations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
+from raterzoo.evaluation.curve_summaries import survey_summary
+from raterzoo.evaluation.equivalence_posterior import (
+    posterior_power_curve,
+    posterior_survey_equivalence,
+)
+from raterzoo.evaluation.errors import EvaluationError
+from raterzoo.evaluation.state_checks import observed_curve
+from raterzoo.evaluation.state_classifiers import classifier_scores
+from raterzoo.evaluation.state_curves import ItemStates, asymptote, curve_at, drawn_curve_at
+from raterzoo.evaluation.state_scores import SCORERS, Score
+
+DATA = os.environ.get("RATERZOO_DATA")
+RUNNING = ([0.7, 0.1, 0.2], [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
+BITS = Score("cross_entropy")
+RNG = np.random.default_rng(0)
+
+
+def states_of(weight, probability, spread=0.0, samples=1):
+    weight, probability = np.array(weight), np.array(probability)
+    rho = np.full(weight.shape, spread)
+    return ItemStates(*(np.repeat(x[None], samples, axis=0) for x in (weight, probability, rho)))
+
+
+def by_enumeration(states, k, score, combiner):
+    """Sum over all sequences of k labels; the labels of an item of a state are a Pólya urn."""
+    w, p, rho = states.weight[0], states.probability[0], states.spread[0]
+    n, total = p.shape[1], 0.0
+    for labels in product(range(n), repeat=k):
+        joint, counts = w.copy(), np.zeros(n)
+        t = rho / (1 - rho)
+        for label in labels:
+            joint = joint * (p[:, label] + t * counts[label]) / (1 + t * counts.sum())
+            counts[label] += 1
+        q = joint @ ((p + t[:, None] * counts) / (1 + t * k)[:, None])
+        seen, q = joint.sum(), q / joint.sum()
+        f = q if combiner == "abc" else (counts == counts.max()) / (counts == counts.max()).sum()
+        if score.name == "cross_entropy":
+            value = sum(q[c] * np.log(f[c]) for c in range(n)) / np.log(score.base)
+        elif score.name == "brier":
+            value = -sum(q[c] * ((f - np.eye(n)[c]) ** 2).sum() for c in range(n))
+        else:
+            value = q[f == f.max()].mean()
+        total += seen * value
+    return total
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3])
+@pytest.mark.parametrize("categories", [2, 3, 4])
+@pytest.mark.parametrize("name", [*SCORERS, "plurality"])
+def test_curve_is_the_sum_over_all_label_sequences(name, categories, spread):
+    rng = np.random.default_rng(seed_of(f"{name} {categories}"))
+    states = states_of(rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(categories), 3), spread)
+    scorer = "agreement" if name == "plurality" else name
+    combiner = "plurality" if name == "plurality" else "abc"
+    for base in (2.0, 10.0):
+        for k in range(6):
+            score = Score(scorer, base)
+            expected = by_enumeration(states, k, score, combiner)
+            np.testing.assert_allclose(curve_at(states, k, score, combiner), expected, rtol=1e-12)
+
+
+def test_running_example_has_the_asymptote_and_gains_that_are_known():
+    states = states_of(*RUNNING)
+    curve = {k: curve_at(states, k, BITS, "abc")[0] for k in (0, 1, 4, 9)}
+    assert round(curve[0], 4) == -0.9507
+    assert [round(curve[k] - curve[0], 4) for k in (1, 4, 9)] == [0.0806, 0.1887, 0.2259]
+    assert round(asymptote(states, BITS, RNG)[0] - curve[0], 4) == 0.2515
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.4])
+@pytest.mark.parametrize("name", SCORERS)
+def test_curve_rises_to_its_asymptote(name, spread):
+    states, score = states_of(*RUNNING, spread), Score(name)
+    curve = [curve_at(states, k, score, "abc")[0] for k in (0, 1, 2, 5, 10, 100, 2000)]
+    limit = asymptote(states, score, RNG)[0]
+    assert (np.diff(curve) > -1e-12).all() and curve[-1] <= limit + 1e-12
+    assert limit - curve[-1] < 2e-3 * (limit - curve[0])
+
+
+def test_asymptote_of_spread_agreement_by_drawing_is_that_of_the_closed_form():
+    two, score = states_of([1.0], [[0.4, 0.6]], 0.5), Score("agreement")
+    never = states_of([1.0], [[0.4, 0.6, 1e-9]], 0.5, samples=200)
+    drawn = asymptote(never, score, np.random.default_rng(1))
+    z = (drawn.mean() - asymptote(two, score, RNG)[0]) / (drawn.std() / np.sqrt(200))
+    assert abs(z) < bonferroni_threshold(1)
+
+
+def check_drawn(states, k, exact):
+    value, error = drawn_curve_at(states, k, BITS, "abc", 5000, np.random.default_rng(k))
+    assert (np.abs(value - exact) / error).max() < bonferroni_threshold(len(value))
+
+
+def test_drawn_curve_is_within_its_stated_error():
+    rng = np.random.default_rng(3)
+    for spread in (0.0, 0.3):
+        states = states_of(rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), 3), spread, 20)
+        check_drawn(states, 6, curve_at(states, 6, BITS, "abc"))
+        assert_rejects_twin(check_drawn, states, 6, curve_at(states, 4, BITS, "abc"))
+
+
+def tree_of(states, counts, chains=2):
+    shape = (chains, -1)
+    coords = {"item": np.arange(len(counts)), "category": [str(c) for c in range(counts.shape[1])]}
+    arrays = {
+        "state_weight": (("chain", "draw", "state"), states.weight.reshape(*shape, states.weight.shape[1])),
+        "state_probability": (
+            ("chain", "draw", "state", "category"),
+            states.probability.reshape(*shape, *states.probability.shape[1:]),
+        ),
+    }  # fmt: skip
+    if states.spread.any():
+        arrays["state_spread"] = (("chain", "draw", "state"), states.spread.reshape(*shape, states.spread.shape[1]))  # fmt: skip
+    observed = xr.Dataset({"observed_label": (("item", "category"), counts)}, coords)
+    posterior = xr.Dataset(arrays, {"category": coords["category"]})
+    return xr.DataTree.from_dict({"posterior": posterior, "observed_data": observed})
+
+
+def urns(items, raters, rng, weight=RUNNING[0], probability=RUNNING[1]):
+    state = rng.choice(len(weight), items, p=weight)
+    return state, rng.multinomial(raters, np.array(probability)[state])
+
+
+def moving(rng, samples):
+    """Item states that differ from draw to draw, as a posterior's do."""
+    weight = rng.dirichlet(200 * np.array(RUNNING[0]), samples)
+    probability = np.stack([rng.dirichlet(100 * np.array(p), samples) for p in RUNNING[1]], axis=1)
+    return ItemStates(weight, probability, np.zeros_like(weight))
+
+
+def test_score_of_a_constant_prediction_is_that_of_the_draws_own_label_frequencies():
+    rng = np.random.default_rng(seed_of("constant"))
+    _, counts = urns(300, 10, rng)
+    states = moving(rng, 50)
+    constant = np.tile(np.array([0.4, 0.6]), (1, len(counts), 1))
+    found = classifier_scores(states, counts, BITS.by_label(constant), rng)[:, 0]
+    frequency = (states.weight[..., None] * states.probability).sum(axis=1)
+    np.testing.assert_allclose(found, frequency @ np.log2([0.4, 0.6]), rtol=1e-6)
+
+
+def test_score_has_the_mean_and_the_spread_of_the_bootstrap_where_counts_say_nothing():
+    """Predictions that are noise: the score is the mean over items, its error that of the Bayesian bootstrap."""
+    rng = np.random.default_rng(seed_of("noise"))
+    _, counts = urns(400, 10, rng)
+    p = rng.uniform(0.3, 0.7, len(counts))
+    by_label = BITS.by_label(np.stack([1 - p, p], axis=1)[None])
+    states = states_of(*RUNNING, samples=4000)
+    drawn = classifier_scores(states, counts, by_label, rng)[:, 0]
+    own = (counts / 10 * by_label[0]).sum(axis=1)
+    # the law of the labels is known here: only what counts do not tell has an error
+    x = np.stack([np.ones(len(own)), *(counts[:, 1] == y for y in range(10))], axis=1).astype(float)
+    rest = own - x @ np.linalg.lstsq(x, own, rcond=None)[0]
+    expected = rest.std() / np.sqrt(len(own) + 1)
+    assert abs(drawn.std() / expected - 1) < 4 / np.sqrt(2 * len(drawn))
+
+
+@cache
+def running():
+    table = np.genfromtxt(Path(str(DATA)) / "running_example.csv", delimiter=",", names=True)
+    yes = sum(table[f"e_{rater}"] for rater in range(1, 11)).astype(int)
+    return np.stack([10 - yes, yes], axis=1), table
+
+
+@pytest.mark.skipif(DATA is None, reason="RATERZOO_DATA is not set")
+def test_observed_curve_is_the_exact_one():
+    counts, _ = running()
+    stored = json.loads((Path(str(DATA)).parent / "expected/survey_equivalence.json").read_text())
+    stored = stored["running_example"]
+    # the other k are means over sampled raters; the stored combiner rounds, and plurality draws ties
+    for name, score, combiner, enumerated, error in (
+        ("abc_plus_cross_entropy", BITS, "abc", [0, 1, 2, 3, 7, 8, 9], 2e-8),
+        ("plurality_plus_agreement", Score("agreement"), "plurality", [1, 3, 7, 9], 1e-12),
+    ):
+        found = observed_curve(counts, enumerated, score, combiner)
+        expected = np.array(stored[name]["power_curve_actual"])[enumerated]
+        np.testing.assert_allclose(found, expected, atol=error)
+
+
+def by_raters(labels, k, n):
+    """The in-sample curve of labels (item, rater) over all ordered draws of k raters and one more."""
+    joint = {}
+    for item in labels:
+        for raters in permutations(range(len(item)), k + 1):
+            y = tuple(np.bincount(item[list(raters[:k])], minlength=n))
+            joint.setdefault(y, np.zeros(n))[item[raters[k]]] += 1
+    total = sum(own.sum() for own in joint.values())
+    return sum((own[own > 0] * np.log2(own[own > 0] / own.sum())).sum() for own in joint.values()) / total  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_observed_curve_is_that_of_all_choices_of_raters(n):
+    labels = np.random.default_rng(n).integers(n, size=(6, 5))
+    counts = np.stack([np.bincount(row, minlength=n) for row in labels])
+    found = observed_curve(counts, list(range(5)), BITS, "abc")
+    expected = [by_raters(labels, k, n) for k in range(5)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_check_passes_the_law_and_fails_another():
+    """A Beta with the mean of the urns has curves unlike theirs: 3,000 items never take one for the other."""
+    rng = np.random.default_rng(seed_of("check"))
+    least = 1 / 401  # of 400 replicates and what was observed
+    _, counts = urns(1000, 10, rng)
+    right = posterior_power_curve(tree_of(states_of(*RUNNING, samples=400), counts), longest=1)
+    assert right.attrs["check_p"] > least
+    assert right["checked_k"].to_numpy().tolist() == list(range(10))
+    one_urn = tree_of(states_of([1.0], [[0.37, 0.63]], 0.4, samples=400), urns(3000, 10, rng)[1])
+    assert posterior_power_curve(one_urn, longest=1).attrs["check_p"] == least
+    unchecked = posterior_power_curve(one_urn, longest=1, replicates=0)
+    assert "check_p" not in unchecked.attrs
+
+
+def predictions(values, names=None):
+    coords = {"item": np.arange(values.shape[-2]), "category": ["0", "1"]}
+    dims = ("item", "category")
+    if names is None:
+        return xr.DataArray(values, coords, dims)
+    return xr.DataArray(values, coords | {"classifier": names}, ("classifier", *dims))
+
+
+def test_equivalence_ratio_and_censoring():
+    rng = np.random.default_rng(seed_of("censoring"))
+    state, counts = urns(1000, 10, rng)
+    ideal = np.array(RUNNING[1])[state]
+    bad = np.tile([0.9, 0.1], (1000, 1))
+    middle = ideal**0.5 / (ideal**0.5).sum(axis=1, keepdims=True)
+    tree = tree_of(moving(rng, 400), counts)
+    given = predictions(np.stack([bad, middle, ideal]), ["bad", "middle", "ideal"])
+    drawn = posterior_survey_equivalence(tree, given, replicates=0)
+    assert (drawn["equivalence"].sel(classifier="bad") == -np.inf).all()
+    said = survey_summary(drawn)
+    assert said["censored"].to_numpy()[:2].tolist() == ["below", ""]
+    assert said["probability_below"].to_numpy()[0] == 1
+    ratio = said["performance_ratio_interval"].sel(classifier="ideal").to_numpy()
+    assert ratio[0] < 1 < ratio[1]
+    curve = drawn["power_curve"].isel(chain=0, draw=3).to_numpy()
+    score = float(drawn["score"].isel(chain=0, draw=3).sel(classifier="middle"))
+    found = float(drawn["equivalence"].isel(chain=0, draw=3).sel(classifier="middle"))
+    np.testing.assert_allclose(np.interp(found, np.arange(len(curve)), curve), score, rtol=1e-12)
+    alone = posterior_survey_equivalence(
+        tree, given.sel(classifier="middle", drop=True), replicates=0
+    )
+    same = drawn["score"].sel(classifier="middle")
+    np.testing.assert_allclose(alone["score"], same, rtol=1e-12)
+    assert "classifier" not in alone.dims
+    assert survey_summary(drawn)["power_curve_interval"].dims == ("k", "bound")
+
+
+TREE = tree_of(states_of(*RUNNING, samples=4), urns(50, 5, RNG)[1])
+GOOD = np.tile([0.4, 0.6], (50, 1))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: posterior_power_curve(TREE, scorer="auc"), "scorer='auc'"),
+        (lambda: posterior_power_curve(TREE, combiner="mean"), "combiner='mean'"),
+        (lambda: posterior_power_curve(TREE, combiner="plurality"), "take scorer='agreement'"),
+        (lambda: posterior_power_curve(TREE, longest=0), "longest=0"),
+        (lambda: posterior_power_curve(TREE, base=1), "base=1"),
+        (lambda: posterior_power_curve(TREE["posterior"].to_dataset()), "no DataTree"),
+        (lambda: posterior_power_curve(TREE.drop_nodes("observed_data")), "lacks observed_data"),
+        (lambda: posterior_power_curve(tree_without("state_weight")), "no 'state_weight'"),
+        (lambda: posterior_survey_equivalence(TREE, predictions(GOOD[:40])), "item"),
+        (lambda: posterior_survey_equivalence(TREE, predictions(GOOD + 0.1)), "sum to 1.2"),
+        (lambda: posterior_survey_equivalence(TREE, predictions(GOOD), clip=0.6), "clip=0.6"),
+        (lambda: posterior_survey_equivalence(TREE, predictions(np.eye(2)[[0] * 50]), clip=0), "probability 0"),
+        (lambda: survey_summary(posterior_power_curve(TREE, longest=1, replicates=0), probability=2), "probability=2"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(call, message):
+    with pytest.raises(EvaluationError, match=message):
+        call()
+
+
+def tree_without(name):
+    posterior = TREE["posterior"].to_dataset().drop_vars(name)
+    return xr.DataTree.from_dict({"posterior": posterior})
