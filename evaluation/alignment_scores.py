@@ -44,10 +44,11 @@ def align_scores(
             f"{metric.name} needs predictions (item, category) of {kind}, found {predictions.dims} of {array.dtype}"
         )
     names = array["category"].to_numpy().astype(str).tolist()
-    unknown = [] if view.declared is None else np.setdiff1d(names, view.declared).tolist()
+    closed = view.categories if view.declared is None else view.declared
+    unknown = [] if view.declared is None else np.setdiff1d(names, closed).tolist()
     if unknown:
         raise EvaluationError(
-            f"predictions have categories such as {unknown[0]!r}, which is none of the {len(view.declared)} of the posterior"
+            f"predictions have categories such as {unknown[0]!r}, which is none of the {len(closed)} of the posterior"
         )
     view = view.with_categories(names)
     needed = view.declared_count() or len(view.categories)

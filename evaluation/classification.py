@@ -3,6 +3,7 @@
 They are computed from counts by label, of all draws at once: how often a label is true, predicted, and both. The labels
 are all that are true in some draw or predicted by some classifier; an average over labels is over these, and one that
 is neither true nor predicted in a draw counts as 0 there, as with scikit-learn's ``labels=`` and ``zero_division=0``.
+Where there are many rare labels a macro average therefore falls as more draws bring them up: coarsen them, or weight.
 
 References
 ----------

@@ -13,6 +13,7 @@ labels, arXiv:2106.01254.
 """
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -140,7 +141,11 @@ def survey_power_curve(
     Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, algorithms 1-6.
     """
     if isinstance(counts, xr.DataTree) and _has_states(counts):
-        named = _of_states(combiner, scorer, max_raters)
+        named = _of_states(
+            combiner, scorer, max_raters,
+            against=against, items=items, estimand=estimand, learn=learn, reference=reference, no_labels=no_labels, values=values,
+            positive=positive, raters=raters, relearn=relearn,
+        )  # fmt: skip
         return posterior_power_curve(counts, **named, base=base, random_seed=random_seed)
     rules = Rules(
         combiner=combiner, scorer=scorer, clip=clip, items=items, estimand=estimand, learn=learn, base=base, reference=reference,
@@ -212,7 +217,11 @@ def survey_equivalence(
     Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254.
     """
     if isinstance(counts, xr.DataTree) and _has_states(counts):
-        named = _of_states(combiner, scorer, max_raters)
+        named = _of_states(
+            combiner, scorer, max_raters,
+            against=against, items=items, estimand=estimand, learn=learn, reference=reference, no_labels=no_labels, values=values,
+            positive=positive, raters=raters, relearn=relearn,
+        )  # fmt: skip
         return posterior_survey_equivalence(
             counts, predictions, **named, clip=clip, base=base, random_seed=random_seed
         )
@@ -274,10 +283,18 @@ def _survey(rules: Rules, labels: LabelCounts, against: Given | None, seed: int)
 
 def _has_states(tree: xr.DataTree) -> bool:
     """Return whether these are draws of item states."""
-    known = tree["posterior"].data_vars if "posterior" in tree.children else ()
-    return {"state_weight", "state_probability"} <= {*known}
+    return "posterior" in tree.children and "state_weight" in tree["posterior"].data_vars
 
 
-def _of_states(combiner: Any, scorer: Any, max_raters: int | None) -> dict[str, Any]:
-    chosen = {"combiner": combiner, "scorer": scorer}
-    return chosen if max_raters is None else chosen | {"longest": max_raters}
+def _of_states(
+    combiner: Any, scorer: Any, max_raters: int | None, **counted: Any
+) -> dict[str, Any]:
+    """Return the arguments of the posterior, or raise if one is meant for counts alone."""
+    defaults = signature(survey_equivalence).parameters
+    for name, value in counted.items():
+        if value is not (default := defaults[name].default) and value != default:
+            raise EvaluationError(
+                f"{name}={value!r} is for counts of labels; with item states go combiner, scorer, base, clip and max_raters"
+            )
+    longest = {} if max_raters is None else {"longest": max_raters}
+    return {"combiner": combiner, "scorer": scorer} | longest

@@ -22,7 +22,6 @@ import pandas as pd
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation import plots
-from raterzoo.evaluation.curve_summaries import survey_summary
 from scipy.stats import hypergeom
 
 SEED = 1
@@ -157,7 +156,7 @@ short, full = (evaluation.survey_equivalence(c, three) for c in (four, counts))
 print(f"four raters: {short['words'].values}\nten raters: {full['words'].values}")
 tree = fitted(four)
 print(inference.diagnose(tree).attrs["verdict"])
-posterior = survey_summary(evaluation.survey_equivalence(tree, three, max_raters=30))
+posterior = evaluation.survey_summary(evaluation.survey_equivalence(tree, three, max_raters=30))
 plots.power_curve({"four raters": short.drop_dims("classifier"), "posterior": posterior}, most=12)
 shown = ["equivalence", "probability_beyond", "performance_ratio"]
 ends, limits = posterior["equivalence_interval"], posterior["asymptote_interval"]

@@ -60,3 +60,11 @@ def test_votes_are_scored_by_agreement(survey):
     found = evaluation.survey_equivalence(tree, predictions, **options)
     assert found.attrs["combiner"] == "plurality" and found.attrs["scorer"] == "agreement"
     assert (found["power_curve"] <= 1).all()
+
+
+@pytest.mark.filterwarnings("ignore:NOT converged")
+@pytest.mark.parametrize("wrong", [{"reference": 3}, {"items": "common"}, {"relearn": True}])
+def test_what_is_for_counts_alone_is_refused(survey, wrong):
+    tree, predictions = survey
+    with pytest.raises(evaluation.EvaluationError, match=f"{next(iter(wrong))}="):
+        evaluation.survey_equivalence(tree, predictions, **wrong)
