@@ -35,7 +35,7 @@ def survey_summary(drawn: xr.Dataset, *, probability: float = 0.95) -> xr.Datase
     if not 0 < probability < 1:
         raise EvaluationError(f"probability={probability}: expected a number between 0 and 1")
     done = drawn[[name for name in drawn.data_vars if "draw" not in drawn[name].dims]]
-    for name in set(drawn.data_vars) - set(done.data_vars):
+    for name in [name for name in drawn.data_vars if name not in done]:
         draws = drawn[name].stack(sample=("chain", "draw"), create_index=False)
         kept = draws.dims[:-1]
         if name == "equivalence":

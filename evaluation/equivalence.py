@@ -286,13 +286,12 @@ def _has_states(tree: xr.DataTree) -> bool:
     return "posterior" in tree.children and "state_weight" in tree["posterior"].data_vars
 
 
-def _of_states(
-    combiner: Any, scorer: Any, max_raters: int | None, **counted: Any
-) -> dict[str, Any]:
+def _of_states(combiner: Any, scorer: Any, max_raters: Any, **counted: Any) -> dict[str, Any]:
     """Return the arguments of the posterior, or raise if one is meant for counts alone."""
     defaults = signature(survey_equivalence).parameters
     for name, value in counted.items():
-        if value is not (default := defaults[name].default) and value != default:
+        default = defaults[name].default
+        if value is not default and (default is None or value != default):
             raise EvaluationError(
                 f"{name}={value!r} is for counts of labels; with item states go combiner, scorer, base, clip and max_raters"
             )

@@ -23,6 +23,7 @@ import numpy as np
 import xarray as xr
 
 from .errors import EvaluationError
+from .seeds import generator_of
 from .state_checks import checked_ks, observed_curve, replicated_curves
 from .state_classifiers import classifier_scores
 from .state_curves import ItemStates, asymptote, curve_at, drawn_curve_at, n_count_vectors
@@ -87,7 +88,7 @@ def posterior_power_curve(
     """
     score = _checked(combiner, scorer, longest, base, replicates)
     states, sample = _states_of(tree)
-    rng = np.random.default_rng(random_seed)
+    rng = generator_of(random_seed)
     curve, error = _curve(states, longest, (score, combiner), rng)
     dims, shape = ("chain", "draw"), [sample.sizes[d] for d in ("chain", "draw")]
     limit = asymptote(states, score, rng).reshape(shape)

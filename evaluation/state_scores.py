@@ -42,8 +42,8 @@ class Score:
                 f"scorer={self.name!r}: of a posterior of item states expected one of {', '.join(SCORERS)}; "
                 "for the others pass the counts"
             )
-        if not (self.base > 0 and self.base != 1):
-            raise EvaluationError(f"base={self.base!r}: expected a positive number other than 1")
+        if not 1 < self.base < np.inf:
+            raise EvaluationError(f"base={self.base!r}: expected a number above 1")
 
     @property
     def log_base(self) -> float:

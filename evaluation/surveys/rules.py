@@ -59,8 +59,8 @@ class Rules:
         for name, allowed in ALLOWED.items():
             if getattr(self, name) not in allowed:
                 raise EvaluationError(f"{name}={getattr(self, name)!r}: expected one of {allowed}")
-        if not self.base > 0 or self.base == 1:
-            raise EvaluationError(f"base={self.base!r}: expected a positive number other than 1")
+        if not 1 < self.base < np.inf:
+            raise EvaluationError(f"base={self.base!r}: expected a number above 1")
         _whole("reference", self.reference, 1)
         _whole("samples", self.samples, 2)
         if self.max_raters is not None:
