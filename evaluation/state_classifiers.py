@@ -5,7 +5,8 @@ with weights w and probabilities theta, items like it are in state j with probab
 
     x_ijc = r_ij n_ic / N_i        has mean        X_jc = w_j theta_jc
 
-over the population of the draw. With B the coefficients of a linear regression of T on x, the score of the draw is
+over the population of the draw. With B the coefficients of a linear regression of T on x, first on its sums over the states
+(the label frequencies) and then on what is left, the score of the draw is
 
     sum_jc B_jc X_jc  +  sum_i u_i (T_i - sum_jc B_jc x_ijc),        u ~ Dirichlet(1, ..., 1)
 
@@ -27,7 +28,7 @@ from .state_curves import ItemStates, parts
 
 __all__ = ["classifier_scores"]
 
-CUTOFF = 1e-7  # singular values of the regression below this share of the largest carry nothing
+CUTOFF = 1e-2  # singular values of the regression below this share of the largest: patterns that hardly occur
 
 
 def classifier_scores(
@@ -78,9 +79,11 @@ def _regressed(
     state = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)
     share = counts / counts.sum(axis=1, keepdims=True)
     x = (state[..., None] * share[:, None]).reshape(len(state), len(counts), -1)
-    root = np.sqrt(items)
-    inverse = np.linalg.pinv(x * root[:, None], rcond=CUTOFF)
-    coefficient = inverse @ (mean * root[:, None])
-    expected = (states.weight[..., None] * states.probability).reshape(len(state), 1, -1)
-    known = (expected @ coefficient)[:, 0]
+    root = np.sqrt(items)[:, None]
+    of_labels = np.linalg.pinv(share * root) @ (mean * root)
+    mean = mean - share @ of_labels
+    coefficient = np.linalg.pinv(x * root, rcond=CUTOFF) @ (mean * root)
+    expected = states.weight[..., None] * states.probability
+    known = expected.sum(axis=1) @ of_labels
+    known += (expected.reshape(len(state), 1, -1) @ coefficient)[:, 0]
     return known, np.swapaxes(mean - x @ coefficient, 1, 2)

@@ -149,6 +149,19 @@ def test_score_of_a_constant_prediction_is_that_of_the_draws_own_label_frequenci
     np.testing.assert_allclose(found, frequency @ np.log2([0.4, 0.6]), rtol=1e-6)
 
 
+def test_few_items_of_many_patterns_do_not_make_a_score_impossible():
+    rng = np.random.default_rng(seed_of("few"))
+    law = rng.dirichlet(np.full(4, 0.5), 100)
+    counts = rng.multinomial(4, law)
+    states = ItemStates(
+        rng.dirichlet(np.full(10, 0.5), 300),
+        rng.dirichlet(np.full(4, 0.5), (300, 10)),
+        np.zeros((300, 10)),
+    )
+    found = classifier_scores(states, counts, BITS.by_label(law[None].clip(0.02)), rng)[:, 0]
+    assert found.max() < 0 and found.min() > np.log2(0.02)
+
+
 def test_score_has_the_mean_and_the_spread_of_the_bootstrap_where_counts_say_nothing():
     """Predictions that are noise: the score is the mean over items, its error that of the Bayesian bootstrap."""
     rng = np.random.default_rng(seed_of("noise"))
