@@ -23,10 +23,10 @@ ScorerName = Literal[
     "dmi", "soft_dmi", "pearson", "spearman", "auc",
 ]  # fmt: skip
 Items = Literal["available", "common"]
-OF_POSITIVE = {"precision": Precision, "recall": Recall, "f1": F1, "auc": AreaUnderCurve}
-OF_VALUES = {"pearson": Pearson, "spearman": Spearman}
+OF_POSITIVE: dict[str, Any] = {"precision": Precision, "recall": Recall, "f1": F1, "auc": AreaUnderCurve}
+OF_VALUES: dict[str, Any] = {"pearson": Pearson, "spearman": Spearman}
 OF_NUMBERS = (*OF_VALUES, "auc")
-ALLOWED = {
+ALLOWED: dict[str, tuple[str, ...]] = {
     "items": get_args(Items),
     "estimand": ("pooled", "mean"),
     "no_labels": ("data", "uniform"),
