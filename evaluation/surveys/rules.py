@@ -23,7 +23,12 @@ ScorerName = Literal[
     "dmi", "soft_dmi", "pearson", "spearman", "auc",
 ]  # fmt: skip
 Items = Literal["available", "common"]
-OF_POSITIVE: dict[str, Any] = {"precision": Precision, "recall": Recall, "f1": F1, "auc": AreaUnderCurve}
+OF_POSITIVE: dict[str, Any] = {
+    "precision": Precision,
+    "recall": Recall,
+    "f1": F1,
+    "auc": AreaUnderCurve,
+}
 OF_VALUES: dict[str, Any] = {"pearson": Pearson, "spearman": Spearman}
 OF_NUMBERS = (*OF_VALUES, "auc")
 ALLOWED: dict[str, tuple[str, ...]] = {
