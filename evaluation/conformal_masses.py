@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from .errors import EvaluationError
-from .plausibility import BLOCK_SIZE, OTHER, REMEDY, Plausibility
+from .plausibility import OTHER, REMEDY, Plausibility
 from .top_labels import OtherAs, treatment_of_other
 
 __all__ = ["LabelMass"]
@@ -126,15 +126,9 @@ class LabelMass:
 
         With OTHER left out, the mass of the others sums to one.
         """
-        n_cells, shape = len(self.column), self.view.array.shape[: len(self.view.sample_dims)]
-        *outer, draws = shape or (1,)
-        step = max(BLOCK_SIZE // n_cells, 1)
-        for number, chain in enumerate(np.ndindex(*outer)):
-            for first in range(0, draws, step):
-                last = min(first + step, draws)
-                part = self.view.array[(*chain, slice(first, last))] if shape else self.view.array
-                block = part.to_numpy().reshape(last - first, n_cells)
-                yield slice(number * draws + first, number * draws + last), self._kept(block)
+        for samples, part in self.view.parts():
+            block = part.to_numpy().reshape(samples.stop - samples.start, len(self.column))
+            yield samples, self._kept(block)
 
     def _kept(self, draws: np.ndarray) -> np.ndarray:
         if self.other == "split" or not self.view.has_other.any():

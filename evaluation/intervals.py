@@ -20,10 +20,8 @@ from .top_labels import OtherAs
 __all__ = ["metric_draws", "metric_intervals", "summarised", "summary_of_draws"]
 
 SOURCES = ("raters", "items", "both")
-MANY, FEW = (
-    1000,
-    200,
-)  # resamples of items: of sums over items, and of what is computed anew from all
+# resamples of items: of sums over items, and of what is computed anew from all
+MANY, FEW = 1000, 200
 
 
 def metric_draws(

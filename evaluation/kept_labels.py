@@ -1,14 +1,13 @@
 """Labels of draws that are drawn once and kept, for what has to see all of them before it scores the first."""
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 
 from .plausibility import Block
+from .threads import in_threads
 
 __all__ = ["DrawnBlock", "map_kept"]
 
@@ -50,8 +49,4 @@ def map_kept[Result](
     def apply(block: DrawnBlock) -> Result:
         return function(block, block.samples, deepcopy(block.rng))
 
-    if most_threads == 1:
-        yield from map(apply, drawn)
-        return
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, most_threads)) as threads:
-        yield from threads.map(apply, drawn)
+    return in_threads(apply, drawn, most=most_threads)

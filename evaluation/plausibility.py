@@ -5,9 +5,7 @@ categories, is the last cell of its item and has code -1. Draws are read by bloc
 so that memory is bounded and a posterior on disk is never loaded as a whole.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -26,11 +24,11 @@ from .layouts import (
     plausibility_of,
 )
 from .seeds import generator_of
+from .threads import MOST_THREADS, in_threads
 
 __all__ = ["OTHER", "REMEDY", "Block", "Plausibility", "plausibility_of"]
 
 BLOCK_SIZE = 5_000_000  # plausibilities in one block: few calls of numpy, bounded memory
-MOST_THREADS = 4
 SLAB = 64  # samples
 
 
@@ -193,8 +191,7 @@ class Plausibility:
         def apply(items: tuple[int, int], rng: np.random.Generator) -> Result:
             return function(self._block(*items), rng)
 
-        with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_THREADS)) as threads:
-            return list(threads.map(apply, pairwise(edges), generators))
+        return list(in_threads(apply, pairwise(edges), generators))
 
     def map_draws[Result](
         self,
@@ -217,29 +214,35 @@ class Plausibility:
         most_threads : int
             One if the function is not to run beside itself.
         """
-        *leading, last = (
-            (self.array.sizes[d] for d in self.sample_dims) if self.sample_dims else (1,)
-        )
-        step = max(BLOCK_SIZE // max(len(self.code), width, 1), 1)
-        edges = [
-            (chain, first, min(first + step, last))
-            for chain in np.ndindex(*leading)
-            for first in range(0, last, step)
-        ]
-        generators = generator_of(random_seed).spawn(len(edges))
+        parts = list(self.parts(width))
+        generators = generator_of(random_seed).spawn(len(parts))
 
-        def apply(edge: tuple[tuple[int, ...], int, int], rng: np.random.Generator) -> Result:
-            chain, first, end = edge
-            before = int(np.ravel_multi_index(chain, leading)) * last if leading else 0
-            return function(
-                self._draws(chain, first, end), slice(before + first, before + end), rng
-            )
+        def apply(part: tuple[slice, xr.DataArray], rng: np.random.Generator) -> Result:
+            samples, array = part
+            draws = _by_cell(array, samples.stop - samples.start)
+            every = Block(slice(0, len(self.items)), slice(0, len(draws)), draws)
+            return function(self._checked(every), samples, rng)
 
-        if most_threads == 1:
-            yield from map(apply, edges, generators)
+        yield from in_threads(apply, parts, generators, most=most_threads)
+
+    def parts(self, width: int = 0) -> Iterator[tuple[slice, xr.DataArray]]:
+        """Yield all items by blocks of consecutive samples, as they lie in memory or on disk.
+
+        Parameters
+        ----------
+        width : int
+            Numbers that are needed by draw, if more than the cells.
+        """
+        if not self.sample_dims:
+            yield slice(0, 1), self.array
             return
-        with ThreadPoolExecutor(min(os.cpu_count() or 1, most_threads)) as threads:
-            yield from threads.map(apply, edges, generators)
+        *leading, last = (self.array.sizes[d] for d in self.sample_dims)
+        step = max(BLOCK_SIZE // max(len(self.code), width, 1), 1)
+        for number, chain in enumerate(np.ndindex(*leading)):
+            for first in range(0, last, step):
+                end = min(first + step, last)
+                which = dict(zip(self.sample_dims, (*chain, slice(first, end)), strict=True))
+                yield slice(number * last + first, number * last + end), self.array.isel(which)
 
     def sample_coords(self) -> dict[str, xr.DataArray]:
         """Return the coordinates of the sample dims."""
@@ -257,11 +260,6 @@ class Plausibility:
         else:
             part = self.array.isel(item=slice(first, last))
         return self._checked(Block(slice(first, last), cells, _by_cell(part, self.n_samples)))
-
-    def _draws(self, chain: tuple[int, ...], first: int, end: int) -> Block:
-        which = dict(zip(self.sample_dims, (*chain, slice(first, end)), strict=False))
-        draws = _by_cell(self.array.isel(which), end - first)
-        return self._checked(Block(slice(0, len(self.items)), slice(0, len(draws)), draws))
 
     def _checked(self, block: Block) -> Block:
         draws, cells = block.draws, block.cells

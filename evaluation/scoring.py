@@ -20,7 +20,8 @@ from .errors import EvaluationError
 from .graded import graded_labels, graded_plausibility, names_all, predicted_plausibility
 from .kept_labels import DrawnBlock, map_kept
 from .metric import Certain, Metric, Response, Truth
-from .plausibility import BLOCK_SIZE, MOST_THREADS, OTHER, Block, Plausibility
+from .plausibility import BLOCK_SIZE, OTHER, Block, Plausibility
+from .threads import MOST_THREADS
 from .top_labels import OtherAs, TopLabels, treatment_of_other
 
 __all__ = ["Scorer"]
