@@ -7,10 +7,9 @@ import xarray as xr
 
 from .. import evaluation
 from ..inference.design import next_to_ask
-from ..models import Labels
 from ..reports import Section
 from ..reports.questions import question_section
-from .study import Study
+from .study import Study, annotations_by_item
 
 __all__ = ["item_questions", "pair_questions"]
 
@@ -33,11 +32,7 @@ def item_questions(study: Study) -> Section:
     items = [str(item) for item in found["item"].to_numpy()]
     certainty = evaluation.annotation_certainty(tree, random_seed=study.seed)
     labels = evaluation.plausible_labels(tree, random_seed=study.seed)
-    counts = (
-        data.counts.sum(axis=1)
-        if isinstance(data, Labels)
-        else np.bincount(data.annotation_item, minlength=len(data.items))
-    )
+    counts = annotations_by_item(data)
     number = {str(item): int(n) for item, n in zip(data.items, counts, strict=True)}
     place = {str(item): i for i, item in enumerate(labels["item"].to_numpy())}
     sure = {

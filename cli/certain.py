@@ -1,6 +1,7 @@
 """The parts of a report on the truth: how certain it is, and whether that goes with how far the raters agree."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
@@ -13,7 +14,7 @@ from ..reports.metrics import metric_rows
 from ..reports.words import share_interval, share_with_interval, with_interval
 from .reading import Container
 from .scoring import scored
-from .study import best_guess, point_estimates
+from .study import annotations_by_item, best_guess
 
 __all__ = [
     "agreement_section",
@@ -91,9 +92,7 @@ def certainty_section(tree: xr.DataTree, data: Container, seed: int = 1) -> list
         f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)
     }
     labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
-    annotations = np.bincount(data.annotation_item, minlength=len(data.items))
-    if isinstance(data, models.Labels):
-        annotations = data.counts.sum(axis=1)
+    annotations = annotations_by_item(data)
     first = tops["top 1"].to_numpy()
     rows = [
         {
@@ -203,7 +202,9 @@ def _correlation_interval(r: float, n: int) -> tuple[float, float]:
     return math.tanh(middle - half), math.tanh(middle + half)
 
 
-def strips_section(tree: xr.DataTree, data: Container) -> Section:
+def strips_section(
+    tree: xr.DataTree, data: Container, point: Mapping[str, xr.DataArray]
+) -> Section:
     """Return pictures of the least certain items.
 
     Parameters
@@ -211,7 +212,9 @@ def strips_section(tree: xr.DataTree, data: Container) -> Section:
     tree : DataTree
         Posterior.
     data : PartialRankings or Labels
-        The annotations, for the point estimates.
+        The annotations.
+    point : mapping of str to DataArray
+        Point estimates by name.
 
     Returns
     -------
@@ -222,7 +225,6 @@ def strips_section(tree: xr.DataTree, data: Container) -> Section:
     items = certainty["item"].to_numpy()[
         np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]
     ]
-    point = point_estimates(data)
     nobody = " OTHER is what nobody ranked." if isinstance(data, models.PartialRankings) else ""
     figure = plots.plausibility_strips(tree, items.tolist(), point=point, backend="matplotlib")
     text = (

@@ -13,6 +13,7 @@ from .certain import certainty_section, strips_section
 from .fitted import citation_section, convergence_section, versions_of
 from .fitting import write_posterior
 from .screen import say, show
+from .study import point_estimates
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -61,7 +62,7 @@ def demonstrate(out: Path, seed: int) -> None:
         Section("Data", cases.report(), key="data"),
         convergence_section(tree),
         *certainty_section(tree, cases),
-        strips_section(tree, cases),
+        strips_section(tree, cases, point_estimates(cases)),
         citation_section("plackett_luce"),
     ]
     write_posterior(tree, out / "posterior.nc")

@@ -251,7 +251,6 @@ def _beyond(
     import xarray as xr
 
     from .. import evaluation, inference, models
-    from ..evaluation.curve_summaries import survey_summary
     from ..reports.equivalence import posterior_section
 
     chosen = {name: rules[name] for name in ("combiner", "scorer", "clip", "base", "random_seed")}
@@ -265,7 +264,7 @@ def _beyond(
     drawn = evaluation.survey_equivalence(tree, law, max_raters=longest, **chosen)
     judged = drawn[["power_curve", "asymptote", "score"]]
     diagnosis = inference.diagnose(xr.DataTree.from_dict({"posterior": judged}))
-    summed = survey_summary(drawn, probability=rules["probability"])
+    summed = evaluation.survey_summary(drawn, probability=rules["probability"])
     converged = bool(diagnosis.attrs["converged"])
     return posterior_section(summed, converged, diagnosis.attrs["verdict"])
 

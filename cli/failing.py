@@ -31,9 +31,8 @@ def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
                 warnings.showwarning = _say_warning
                 command(*args, **kwargs)
         except (ValueError, OSError) as problem:
-            if (
-                type(problem).__name__ == "LinAlgError"
-            ):  # a ValueError that no door raises: a defect
+            # a ValueError that no door raises: a defect
+            if type(problem).__name__ == "LinAlgError":
                 raise
             typer.echo(f"raterzoo: {problem}", err=True)
             raise typer.Exit(2) from problem

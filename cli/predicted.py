@@ -15,7 +15,7 @@ from ..reports.sensitivity import Step, prior_section, reliability_section
 from .certain import best_guess_scores
 from .metric_names import metric_named
 from .scoring import scored
-from .study import Study, point_estimates
+from .study import Study
 
 __all__ = ["found_metrics", "metric_sections", "sensitivity_sections"]
 
@@ -38,7 +38,7 @@ def found_metrics(study: Study) -> dict[str, xr.Dataset]:
     """
     if study.predicted is None:
         return {}
-    points = point_estimates(study.data) if study.predicted.sizes.get("classifier", 1) > 1 else {}
+    points = study.points if study.predicted.sizes.get("classifier", 1) > 1 else {}
     return scored(study.tree, study.predicted, study.metrics, study.seed, points=points)
 
 

@@ -172,7 +172,10 @@ def _evaluated(study: Study) -> list[Section]:
     with working("Evaluating"):
         found = found_metrics(study)
         agreement = agreement_section(study.tree, study.data, study.seed)
-        sections = [*_certainty_sections(study), strips_section(study.tree, study.data)]
+        sections = [
+            *_certainty_sections(study),
+            strips_section(study.tree, study.data, study.points),
+        ]
         if agreement:
             sections.insert(1, agreement)
         if found:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -11,7 +12,7 @@ from .grouping import Groups
 from .reading import Container
 from .settings import Settings
 
-__all__ = ["Study", "best_guess", "point_estimates"]
+__all__ = ["Study", "annotations_by_item", "best_guess", "point_estimates"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class Study:
         """The posterior that is reported in full."""
         return self.trees[self.settings.reliabilities[0]]
 
+    @cached_property
+    def points(self) -> dict[str, xr.DataArray]:
+        """What takes the truth for certain."""
+        return point_estimates(self.data)
+
     @property
     def seed(self) -> int:
         """Random seed."""
@@ -55,6 +61,19 @@ class Study:
     def is_of_category(self) -> bool:
         """Whether the truth is one category, as in Dawid-Skene."""
         return self.tree["posterior"]["plausibility"].attrs.get("truth") == "category"
+
+
+def annotations_by_item(data: Container) -> np.ndarray:
+    """Return how many annotations every item has.
+
+    Parameters
+    ----------
+    data : PartialRankings or Labels
+        The annotations.
+    """
+    if isinstance(data, models.Labels):
+        return data.counts.sum(axis=1)
+    return np.bincount(data.annotation_item, minlength=len(data.items))
 
 
 def best_guess(tree: xr.DataTree, seed: int) -> xr.DataArray:

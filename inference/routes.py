@@ -92,14 +92,14 @@ def route_of(model: pm.Model) -> Route:
                 "the model has free variables besides the worths; use WorthGibbs as a step of pm.sample"
             )
     except NotConjugate as refusal:
-        return Route(
-            _name_of_rankings(model),
-            "nuts",
-            str(refusal),
-            lambda model, plan: draw_with_nuts(model, plan, {}),
-        )
+        return _by_nuts(_name_of_rankings(model), refusal)
     reason = "Gamma worths behind partial rankings with whole reliabilities are conjugate"
     return Route("plackett_luce", "gibbs", reason, draw_with_gibbs)
+
+
+def _by_nuts(name: str, refusal: NotConjugate) -> Route:
+    """Return the route of a model that has no sampler of its own, and why."""
+    return Route(name, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {}))
 
 
 def _route_of_labels(model: pm.Model) -> Route:
@@ -110,9 +110,7 @@ def _route_of_labels(model: pm.Model) -> Route:
     except NotConjugate as refusal:
         hierarchical = "population_mean" in model.named_vars
         name = "hierarchical_dawid_skene" if hierarchical else "pm.Model"
-        return Route(
-            name, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
-        )
+        return _by_nuts(name, refusal)
     own = "dawid_skene" if structure.skill.type.ndim == 3 else "multinomial"
     name = {COIN: "one_coin", COINS: "class_conditional"}.get(structure.kind, own)
     reason = "given the true categories, prevalence and confusion are conjugate"
@@ -123,9 +121,7 @@ def _route_of_counts(model: pm.Model) -> Route:
     try:
         read_counted_labels(model)
     except NotConjugate as refusal:
-        return Route(
-            "pm.Model", "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
-        )
+        return _by_nuts("pm.Model", refusal)
     reason = "counts of labels and a Dirichlet prior are conjugate"
     return Route("dirichlet", "exact", reason, draw_counted_labels)
 
@@ -134,9 +130,7 @@ def _route_of_states(model: pm.Model) -> Route:
     try:
         read_item_states(model)
     except NotConjugate as refusal:
-        return Route(
-            "item_states", "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
-        )
+        return _by_nuts("item_states", refusal)
     reason = "given the states of the items, their weights and probabilities are conjugate"
     return Route("item_states", "gibbs", reason, draw_states_with_gibbs)
 
@@ -147,9 +141,7 @@ def _route_of_comparisons(model: pm.Model) -> Route:
     try:
         read_comparisons(model)
     except NotConjugate as refusal:
-        return Route(
-            op.link, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {})
-        )
+        return _by_nuts(op.link, refusal)
     reason = "qualities and reliabilities of comparisons are nearly normal about their centre"
     return Route(op.link, "hmc", reason, draw_with_hmc)
 
