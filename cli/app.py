@@ -7,12 +7,12 @@ import typer
 
 from .equivalences import equivalence
 from .failing import plainly
+from .fit_commands import fit, report
 from .options import (
     Annotations,
-    Categories,
+    Bounds,
     Chains,
     Columns,
-    Concentration,
     Draws,
     Kind,
     KindOption,
@@ -20,15 +20,13 @@ from .options import (
     Layout,
     LayoutOption,
     LeftBias,
-    Model,
     Prob,
     RaterAttributes,
     Raters,
     Seed,
     Signed,
+    Thresholds,
     Ties,
-    TieWeight,
-    Unranked,
 )
 
 __all__ = ["app"]
@@ -56,73 +54,7 @@ def demo(
     demonstrate(out, seed)
 
 
-@app.command()
-@plainly
-def report(
-    annotations: Annotations,
-    predictions: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Table: item, category, rank or score[, classifier]; of comparisons without the category."
-        ),
-    ] = None,
-    kind: KindOption = Kind.rankings,
-    layout: LayoutOption = Layout.long,
-    model: Model = None,
-    reliability: Annotated[
-        str | None,
-        typer.Option(help="One or more, with commas, the first reported in full; 3 for rankings."),
-    ] = None,
-    groups: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table: category, group[, value], such as the risk of each; adds certainty and metrics by risk."
-        ),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(help="As of evaluate; classifiers are compared by the first."),
-    ] = None,
-    out: Annotated[
-        Path, typer.Option(help="Folder of report.html, report.json, the tables and the posterior.")
-    ] = Path("raterzoo-report"),
-    column: Columns = None,
-    categories: Categories = None,
-    concentration: Concentration = None,
-    unranked: Unranked = None,
-    tie_weight: TieWeight = None,
-    ties: Ties = None,
-    left_bias: LeftBias = False,
-    signed: Signed = False,
-    raters: Raters = None,
-    rater_attribute: RaterAttributes = None,
-    largest_component: LargestComponent = False,
-    draws: Draws = 1000,
-    chains: Chains = 4,
-    seed: Seed = 1,
-) -> None:
-    """Fit, diagnose, evaluate, and write it all up as one HTML page."""
-    from .reporting import Sources, make_report
-    from .settings import Settings
-
-    options = {
-        "reliability": reliability,
-        "concentration": concentration,
-        "unranked": unranked,
-        "tie_weight": tie_weight,
-        "categories": categories,
-        "ties": ties,
-        "left_bias": left_bias,
-        "signed": signed,
-        "raters": raters,
-        "rater_attribute": rater_attribute,
-        "largest_component": largest_component,
-    }
-    settings = Settings.of(
-        kind, model, options, draws=draws, chains=chains, seed=seed, layout=layout
-    )
-    sources = Sources(predictions, groups, metric or ())
-    make_report(annotations, sources, column or [], settings, out)
+app.command()(plainly(report))
 
 
 @app.command()
@@ -166,53 +98,7 @@ def rank(
     rank_votes(votes, column or [], settings, prob=prob, top=top, out=out)
 
 
-@app.command()
-@plainly
-def fit(
-    annotations: Annotations,
-    output: Annotated[Path, typer.Option("-o", "--output", help="posterior.nc or posterior.zarr")],
-    kind: KindOption = Kind.rankings,
-    layout: LayoutOption = Layout.long,
-    model: Model = None,
-    reliability: Annotated[
-        str | None, typer.Option(help="Trust in the raters; 3 for rankings.")
-    ] = None,
-    column: Columns = None,
-    categories: Categories = None,
-    concentration: Concentration = None,
-    unranked: Unranked = None,
-    tie_weight: TieWeight = None,
-    ties: Ties = None,
-    left_bias: LeftBias = False,
-    signed: Signed = False,
-    raters: Raters = None,
-    rater_attribute: RaterAttributes = None,
-    largest_component: LargestComponent = False,
-    draws: Draws = 1000,
-    chains: Chains = 4,
-    seed: Seed = 1,
-) -> None:
-    """Draw from the posterior and write it to a file."""
-    from .fitting import fit_to_file
-    from .settings import Settings
-
-    options = {
-        "reliability": reliability,
-        "concentration": concentration,
-        "unranked": unranked,
-        "tie_weight": tie_weight,
-        "categories": categories,
-        "ties": ties,
-        "left_bias": left_bias,
-        "signed": signed,
-        "raters": raters,
-        "rater_attribute": rater_attribute,
-        "largest_component": largest_component,
-    }
-    settings = Settings.of(
-        kind, model, options, draws=draws, chains=chains, seed=seed, layout=layout
-    )
-    fit_to_file(annotations, column or [], settings, output)
+app.command()(plainly(fit))
 
 
 @app.command()
@@ -220,7 +106,10 @@ def fit(
 def evaluate(
     posterior: Annotated[Path, typer.Argument(help="What `raterzoo fit` wrote.")],
     predictions: Annotated[
-        Path, typer.Argument(help="Table: item, category, rank or score[, classifier].")
+        Path,
+        typer.Argument(
+            help="Table: item, category, rank or score[, classifier]; of scores item and probability, score or label."
+        ),
     ],
     metric: Annotated[
         list[str] | None,
@@ -242,13 +131,14 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(help="File for all figures: metrics.csv or metrics.json.")
     ] = None,
+    threshold: Thresholds = None,
     column: Columns = None,
     seed: Seed = 1,
 ) -> None:
     """Score predictions against a posterior; every figure with its interval."""
     from .scoring import Asked, score_file
 
-    asked = Asked(metric or (), by, compare, out)
+    asked = Asked(metric or (), by, compare, out, threshold or ())
     score_file(posterior, predictions, asked, column or [], seed)
 
 
@@ -272,11 +162,13 @@ def check(
     layout: LayoutOption = Layout.long,
     column: Columns = None,
     rater_attribute: RaterAttributes = None,
+    bounds: Bounds = None,
 ) -> None:
     """Read a table, and say what is in it or what is wrong with it."""
     from .checking import check_table
 
-    check_table(annotations, kind, column or [], layout, rater_attribute or [])
+    known = {"rater_attributes": rater_attribute or [], "bounds": bounds}
+    check_table(annotations, kind, column or [], layout, **known)
 
 
 @data.command("list")

@@ -19,15 +19,22 @@ NEIGHBOURS = 10  # in rank: items farther apart are settled
 MOST_ITEMS = 60  # of which all pairs are asked about
 
 
-def item_questions(study: Study) -> Section:
+def item_questions(study: Study) -> list[Section]:
     """Return the items of which one more annotation is expected to tell most.
 
     Parameters
     ----------
     study : Study
         Posterior of rankings or labels.
+
+    Returns
+    -------
+    list of Section
+        None of a model of labels that does not say how the next answer goes by the truth.
     """
     tree, data = study.tree, study.data
+    if study.is_of_category and "confusion" not in tree["posterior"]:
+        return []
     found = next_to_ask(tree, raters="anyone", random_seed=study.seed)
     items = [str(item) for item in found["item"].to_numpy()]
     certainty = evaluation.annotation_certainty(tree, random_seed=study.seed)
@@ -44,7 +51,7 @@ def item_questions(study: Study) -> Section:
         row = {"item": item, "bits": gain * BITS, "annotations": number[item]}
         row |= {"certainty": sure[item], **_doubt(labels, place[item])}
         rows.append(row | ({"whom": whom.get(item)} if whom else {}))
-    return question_section(rows, items, _whom_in_words(whom))
+    return [question_section(rows, items, _whom_in_words(whom))]
 
 
 def _doubt(labels: xr.Dataset, place: int) -> dict[str, object]:

@@ -92,13 +92,14 @@ def certainty_section(tree: xr.DataTree, data: Container, seed: int = 1) -> list
         f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)
     }
     labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
+    names = labels["label"].to_numpy()[:, 0, 0]
     annotations = annotations_by_item(data)
     first = tops["top 1"].to_numpy()
     rows = [
         {
             "item": str(data.items[i]),
             "annotations": int(annotations[i]),
-            "most plausible": str(labels["label"].to_numpy()[i, 0, 0]),
+            "most plausible": str(names[i]),
             **{f"certainty {name}": float(values.to_numpy()[i]) for name, values in tops.items()},
         }
         for i in np.argsort(first, kind="stable")

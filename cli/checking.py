@@ -2,16 +2,25 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from .reading import read_container
+from .scales import read_scores_table
 from .screen import say
+from .settings import bounds_of
 from .votes import read_comparisons
 
 __all__ = ["check_table"]
 
 
 def check_table(
-    path: Path, kind: str, columns: Sequence[str], layout: str, rater_attributes: Sequence[str]
+    path: Path,
+    kind: str,
+    columns: Sequence[str],
+    layout: str,
+    *,
+    rater_attributes: Sequence[str] = (),
+    bounds: str | None = None,
 ) -> None:
     """Read a table and say what is in it.
 
@@ -24,10 +33,14 @@ def check_table(
     columns : sequence of str
         Renamings.
     layout : str
-        Of labels.
+        Of labels and scores.
     rater_attributes : sequence of str
-        Of comparisons: columns that say something of the raters.
+        Columns that say something of the raters.
+    bounds : str, optional
+        Of scores: the lowest and the highest that could be given.
     """
+    if bounds is not None and kind != "scores":
+        raise ValueError(f"--bounds is an option of scores, not of {kind}")
     if kind == "comparisons":
         if layout != "long":
             raise ValueError(
@@ -35,6 +48,10 @@ def check_table(
             )
         say(read_comparisons(path, columns, rater_attributes).report())
         return
-    if rater_attributes:
-        raise ValueError(f"--rater-attribute is an option of comparisons, not of {kind}")
-    say(read_container(path, kind, columns, layout=layout).report())
+    known: dict[str, Any] = {"layout": layout, "rater_attributes": rater_attributes}
+    if kind == "scores":
+        say(read_scores_table(path, columns, bounds=bounds_of(bounds), **known).report())
+        return
+    if rater_attributes and kind == "rankings":
+        raise ValueError("--rater-attribute is an option of labels, scores and comparisons")
+    say(read_container(path, kind, columns, **known).report())

@@ -11,7 +11,7 @@ from .. import evaluation, inference, models
 from ..reports import Section, write_report
 from .certain import certainty_section, strips_section
 from .fitted import citation_section, convergence_section, versions_of
-from .fitting import write_posterior
+from .posterior_files import write_posterior
 from .screen import say, show
 from .study import point_estimates
 

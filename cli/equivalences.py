@@ -1,28 +1,31 @@
-"""How many raters a classifier is worth, from files: the command, and the part of a report."""
+"""How many raters a classifier is worth, from files: the command."""
 
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from .options import Categories, Chains, Columns, Draws, Layout, LayoutOption, Seed
+from .raters_worth import ADDITIVE, OF_POSTERIOR, beyond, law_of, natural, picture_of, worth
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
     from ..models import Labels
     from ..reports import Section
     from .settings import Settings
-    from .study import Study
 
-__all__ = ["equivalence", "equivalence_part"]
+__all__ = ["equivalence"]
 
 COMBINERS = ("abc", "plurality", "frequency", "mean")
-ADDITIVE = ("cross-entropy", "agreement", "brier")
-SCORERS = (*ADDITIVE, "precision", "recall", "f1", "auc", "mcc", "dmi", "soft-dmi", "pearson")
-SCORERS += ("spearman",)
+ONE_LABEL = ("precision", "recall", "f1", "auc")  # scorers of one label against the others
+CORRELATIONS = ("pearson", "spearman")
+SCORERS = (*ADDITIVE, *ONE_LABEL, "mcc", "dmi", "soft-dmi", *CORRELATIONS)
 MODEL = "item_states"
-LONGEST = 50  # of the posterior's curve
+LEAST_CALIBRATED = 10  # items
+HEADING = "How many raters a classifier is worth"
 TITLES = ("scores", "k raters; P(a classifier is better)", "the better classifier first")
 NOT_CONVERGED = 1  # exit code
 
@@ -80,7 +83,10 @@ def equivalence(
     draws: Draws = 1000,
     chains: Chains = 4,
     plot: Annotated[Path | None, typer.Option(help="Picture: curve.svg or curve.png.")] = None,
-    out: Annotated[Path | None, typer.Option(help="All figures: worth.csv or worth.json.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="All figures: worth.csv, worth.json, or a folder for a page."),
+    ] = None,
     seed: Seed = 1,
 ) -> None:
     """Say how many raters each classifier is worth."""
@@ -103,57 +109,63 @@ def equivalence(
         "labels", MODEL, {"categories": categories}, draws=draws, chains=chains, seed=seed, layout=layout
     )  # fmt: skip
     data, law, hard = _read(labels, predictions, column or [], settings)
-    rules |= _natural(hard, combiner, scorer, learn)
+    rules |= natural(hard and not calibrate, combiner, scorer, learn)
+    _check_asked(rules, posterior, data)
     extras = Extras(calibrate, (draws, chains) if posterior else None, plot, out)
     _tell(data, law, rules, extras)
-
-
-def equivalence_part(study: "Study") -> "list[Section]":
-    """Return how many raters each classifier is worth, of labels with predictions and items with two labels or more.
-
-    Parameters
-    ----------
-    study : Study
-        Annotations and predictions.
-    """
-    from ..evaluation import EvaluationError
-    from ..models import Labels
-    from ..reports import Section
-    from ..reports.equivalence import TITLE, equivalence_sections
-
-    data, predicted = study.data, study.predicted
-    if predicted is None or not isinstance(data, Labels) or data.counts.sum(axis=1).max() < 2:
-        return []
-    rules = _natural("category" not in predicted.dims, None, None, None)
-    rules |= {"probability": 0.9, "random_seed": study.seed}
-    try:
-        found = _worth(data, _probabilities(predicted, data), rules)
-    except EvaluationError as problem:
-        return [Section(TITLE, f"Not computed: {problem}.", key="equivalence")]
-    return equivalence_sections(found, _picture(found))
 
 
 def _check_files(plot: Path | None, out: Path | None) -> None:
     """Raise before anything is computed if a file cannot be written in the format of its name."""
     if plot is not None and plot.suffix.lower() not in (".svg", ".png"):
         raise ValueError(f"--plot {plot}: name a .svg or a .png file")
-    if out is not None and out.suffix.lower() not in (".csv", ".json"):
-        raise ValueError(f"--out {out}: name a .csv or a .json file")
+    if out is not None and out.suffix.lower() not in (".csv", ".json", ""):
+        raise ValueError(f"--out {out}: name a .csv or a .json file, or a folder for a page")
+    for option, path in (("plot", plot), ("out", out)):
+        if path is None:
+            continue
+        if path.suffix and path.is_dir():
+            raise ValueError(f"--{option} {path}: that is a folder; name a file in it")
+        folders = [path, *path.parents] if not path.suffix else path.parents
+        if blocked := [str(folder) for folder in folders if folder.is_file()]:
+            raise ValueError(
+                f"--{option} {path}: {blocked[0]} is a file, not a folder; name another place"
+            )
 
 
-def _natural(
-    hard: bool, combiner: str | None, scorer: str | None, learn: str | None
-) -> dict[str, Any]:
-    """Return what combines, scores and learns: as asked, or what fits hard or soft predictions."""
-    by_label = hard or combiner == "plurality"
-    scorer = scorer or ("agreement" if by_label else "cross-entropy")
-    combiner = combiner or ("plurality" if scorer == "agreement" else "abc")
-    if learn is None:
-        learn = "leave-one-out" if scorer in ADDITIVE or combiner != "abc" else "in-sample"
-    if learn not in ("leave-one-out", "in-sample") and not learn.isdecimal():
-        raise ValueError(f"--learn {learn}: write leave-one-out, in-sample, or a number of folds")
-    learned = int(learn) if learn.isdecimal() else learn
-    return {"combiner": combiner, "scorer": scorer.replace("-", "_"), "learn": learned}
+def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None:
+    """Raise before anything is fitted if rules do not go with each other, or with the labels."""
+    from ..reports.words import few
+
+    combiner, scorer = rules["combiner"], rules["scorer"].replace("_", "-")
+    if rules["positive"] is not None and scorer not in ONE_LABEL:
+        raise ValueError(
+            f"--positive {rules['positive']}: scorer {scorer} is about all labels; leave it out, or take --scorer "
+            f"{', '.join(ONE_LABEL)}"
+        )
+    if posterior and (combiner not in OF_POSTERIOR or scorer not in ADDITIVE):
+        raise ValueError(
+            f"--posterior with combiner {combiner} and scorer {scorer}: the curve of a posterior of item states is of "
+            f"{' or '.join(OF_POSTERIOR)}, and {', '.join(ADDITIVE)}; take these, or leave --posterior out"
+        )
+    least = rules["max_raters"]
+    if least is not None and least < 1:
+        raise ValueError(f"--max-raters {least}: expected a whole number from 1")
+    named = data.categories.tolist()
+    numbers = scorer in CORRELATIONS or (combiner == "mean" and scorer == "auc")
+    texts = [name for name in named if not _is_number(name)]
+    if numbers and len(named) > 2 and texts:
+        raise ValueError(
+            f"--combiner {combiner} --scorer {scorer}: labels must be numbers, and {few(texts)} is none; write numbers into "
+            "both tables, or take another scorer"
+        )
+
+
+def _is_number(name: str) -> bool:
+    try:
+        return isfinite(float(name))
+    except ValueError:
+        return False
 
 
 def _read(
@@ -171,121 +183,88 @@ def _read(
             f"{predictions}: {few(unheard)}: given by no rater, who gave {few(known)}; correct the spelling, or declare the "
             "closed set by --categories"
         )
-    return data, _probabilities(predicted, data), "category" not in predicted.dims
-
-
-def _probabilities(predicted: "xr.DataArray", data: "Labels") -> "xr.DataArray":
-    """Return predictions (classifier, item, category): as they are, or 1 for the first of a ranking."""
-    import numpy as np
-
-    from ..evaluation import EvaluationError
-    from ..reports.metrics import ALONE
-
-    if "classifier" not in predicted.dims:
-        predicted = predicted.drop_vars("classifier", errors="ignore")
-        predicted = predicted.expand_dims(classifier=[ALONE])
-    predicted = predicted.isel(item=np.isin(predicted["item"], data.items))
-    if "category" in predicted.dims:
-        law = predicted.reindex(category=data.categories)
-        law = law.where(law > -np.inf, 0.0)  # no row: not predicted
-        missing = (predicted == -np.inf).all("category")
-    else:
-        first = predicted.isel(position=0)
-        law = (first.expand_dims(category=data.categories, axis=-1)) == data.categories
-        law, missing = law.astype(float), first == ""
-    if missing.any():
-        classifier, item = np.argwhere(missing.transpose("classifier", "item").to_numpy())[0]
-        names = [predicted[dim].to_numpy() for dim in ("classifier", "item")]
-        raise EvaluationError(
-            f"predictions: {names[0][classifier]} predicts nothing for item {names[1][item]}; add it, or leave the item out"
-        )
-    return law
-
-
-def _worth(data: "Labels", law: "xr.DataArray", rules: dict[str, Any]) -> "xr.Dataset":
-    """Return the equivalences, with a note if a label that nobody gave counts as possible."""
-    from ..evaluation import survey_equivalence
-    from ..reports.words import few
-
-    found = survey_equivalence(data, law, **rules)
-    if never := data.categories[data.counts.sum(axis=0) == 0].tolist():
-        note = f"no rater gave {few(never)}; that it counts as possible may lower the score of no labels"
-        found.attrs["note"] = "; ".join(part for part in (found.attrs["note"], note) if part)
-    return found
+    return data, law_of(predicted, data), "category" not in predicted.dims
 
 
 def _tell(data: "Labels", law: "xr.DataArray", rules: dict[str, Any], extras: Extras) -> None:
     """Compute, and say, draw and write what came of it."""
-    from .. import evaluation
-    from ..reports.equivalence import equivalence_sections, left_out, sentences
+    from ..reports.equivalence import (
+        equivalence_sections,
+        left_out,
+        posterior_sections,
+        scored_by,
+        sentences,
+    )
     from .screen import say, show, working
 
+    drawn, figures, converged = [], [], True
+    pictured = extras.plot is not None or (extras.out is not None and not extras.out.suffix)
     with working("Computing"):
         if extras.calibrate:
-            law = evaluation.calibrated(law, data, random_seed=rules["random_seed"])
-        found = _worth(data, law, rules | ({"max_raters": None} if extras.posterior else {}))
-        drawn = [_beyond(data, law, rules, extras.posterior)] if extras.posterior else []
-    sections = equivalence_sections(found)
+            law = _calibrated(law, data, rules["random_seed"])
+        found = worth(data, law, rules | ({"max_raters": None} if extras.posterior else {}))
+        figures += [picture_of(found)] if pictured else []
+        if extras.posterior:
+            summed, converged, verdict = beyond(data, law, rules, extras.posterior)
+            figures += [picture_of(summed)] if pictured else []
+            drawn = posterior_sections(
+                summed, (converged, verdict), *figures[1:], probability=rules["probability"]
+            )
+    sections = equivalence_sections(found, *figures[:1])
     for sentence in [*sentences(found), left_out(found)]:
         if sentence:
             say(sentence)
-    how = f"{rules['combiner']}, {rules['scorer'].replace('_', '-')}"
+    how = f"{rules['combiner']}, {scored_by(found)}"
     for section, title in zip(sections, TITLES, strict=False):
         say("")
         rows = [{name: row[name] for name in row if name != "worth"} for row in section.table]
-        whole = [name for name in rows[0] if name.endswith(("interval", "more"))]
+        whole = [name for name in rows[0] if name.endswith(("interval", "more", "than"))]
         show(rows, f"{title} ({how})", whole=whole)
-    for section in drawn:
-        say(f"\n{section.text}")
-    _write(found, sections + drawn, extras)
-    if not all(section.facts["converged"] for section in drawn):
+    for section in drawn[:1]:
+        say("\n" + section.text.replace(". ", ".\n"))
+    _write((data, sections + drawn), sentences(found), figures, extras)
+    if not converged:
         raise typer.Exit(NOT_CONVERGED)
 
 
-def _beyond(
-    data: "Labels", law: "xr.DataArray", rules: dict[str, Any], sampler: tuple[int, int]
-) -> "Section":
-    """Fit item states, and return what they say beyond the raters there were."""
-    import warnings
+def _calibrated(law: "xr.DataArray", data: "Labels", seed: int) -> "xr.DataArray":
+    """Return predictions as they are and calibrated, on ten folds of the items or as many as there are items."""
+    from ..evaluation import calibrated
 
-    import xarray as xr
-
-    from .. import evaluation, inference, models
-    from ..reports.equivalence import posterior_section
-
-    chosen = {name: rules[name] for name in ("combiner", "scorer", "clip", "base", "random_seed")}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
-        tree = inference.sample(
-            models.item_states(data, plausibility=False),
-            draws=sampler[0], chains=sampler[1], random_seed=rules["random_seed"], progressbar=False,
-        )  # fmt: skip
-    longest = rules["max_raters"] or LONGEST
-    drawn = evaluation.survey_equivalence(tree, law, max_raters=longest, **chosen)
-    judged = drawn[["power_curve", "asymptote", "score"]]
-    diagnosis = inference.diagnose(xr.DataTree.from_dict({"posterior": judged}))
-    summed = evaluation.survey_summary(drawn, probability=rules["probability"])
-    converged = bool(diagnosis.attrs["converged"])
-    return posterior_section(summed, converged, diagnosis.attrs["verdict"])
+    heard = int((data.counts.sum(axis=1) > 0).sum())
+    if heard < LEAST_CALIBRATED:
+        raise ValueError(
+            f"--calibrate: {heard} items have labels; it learns from some of them to calibrate the others, and needs "
+            f"{LEAST_CALIBRATED} at least"
+        )
+    return calibrated(law, data, random_seed=seed).assign_attrs(law.attrs)
 
 
-def _picture(found: "xr.Dataset") -> Any:
-    from ..evaluation import plots
-
-    return plots.power_curve(found, backend="matplotlib").figure
-
-
-def _write(found: "xr.Dataset", sections: "list[Section]", extras: Extras) -> None:
-    """Write picture and figures; of CSV the further tables are files of their own."""
-    from ..reports import machine, page
+def _write(
+    told: "tuple[Labels, list[Section]]",
+    box: list[str],
+    figures: "list[Figure]",
+    extras: Extras,
+) -> None:
+    """Write picture and figures: a page with its tables, or one file; of CSV the further tables are files of their own."""
+    from ..reports import machine, page, write_report
+    from .fitted import citation_section
     from .screen import say
 
+    (data, sections), out = told, extras.out
     if extras.plot is not None:
         extras.plot.parent.mkdir(parents=True, exist_ok=True)
-        _picture(found).savefig(extras.plot)
+        figures[-1].savefig(extras.plot, bbox_inches="tight")
         say(f"wrote {extras.plot}")
-    out = extras.out
     if out is None:
+        return
+    if not out.suffix:
+        raters = "anonymous raters" if data.anonymous else f"{len(data.raters):,} raters"
+        summary = f"{len(data.items):,} items, {raters}, {int(data.counts.sum()):,} labels."
+        sections = [*sections, citation_section(MODEL)]
+        say(
+            f"wrote {write_report(out, HEADING, summary, sections, box=box, facts={'kind': 'labels'})}"
+        )
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix.lower() == ".json":
@@ -293,7 +272,6 @@ def _write(found: "xr.Dataset", sections: "list[Section]", extras: Extras) -> No
         say(f"wrote {out}")
         return
     for section in sections:
-        name = section.key.removeprefix("equivalence").replace(".", "-")
-        path = out.with_name(f"{out.stem}{name}{out.suffix}")
+        path = out.with_name(f"{out.stem}{section.file.removeprefix('equivalence')}{out.suffix}")
         page.write_table(path, section.rows)
         say(f"wrote {path}")

@@ -76,14 +76,14 @@ def convergence_section(tree: xr.DataTree) -> Section:
         With a table of all items.
     """
     diagnosis = inference.diagnose(tree)
-    names = diagnosis["quantity"].to_numpy()
+    names, items = (diagnosis[name].to_numpy().tolist() for name in ("quantity", "item"))
     r_hat, bulk, tail = (diagnosis[name].to_numpy() for name in ("r_hat", "ess_bulk", "ess_tail"))
     smallest = np.fmin(bulk, tail)  # (quantity, item)
     worst = np.where(np.isnan(smallest), np.inf, smallest).argmin(axis=0)
     rows = [
         {
-            "item": str(diagnosis["item"].to_numpy()[i]),
-            "worst quantity": str(names[worst[i]]),
+            "item": str(items[i]),
+            "worst quantity": names[worst[i]],
             "R-hat": float(r_hat[worst[i], i]),
             "bulk ESS": float(bulk[worst[i], i]),
             "tail ESS": float(tail[worst[i], i]),

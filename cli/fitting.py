@@ -3,17 +3,20 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pymc as pm
 import xarray as xr
 
 from .. import inference, models
+from .posterior_files import write_posterior
 from .reading import Container, read_annotations
+from .scales import draw_scale, read_scale
 from .screen import say
 from .settings import Settings
 from .votes import build_votes, draw_votes, read_votes
 
-__all__ = ["build", "draw", "fit_to_file", "write_posterior"]
+__all__ = ["build", "draw", "fit_to_file"]
 
 
 def build(annotations: Container, settings: Settings, reliability: float) -> pm.Model:
@@ -33,8 +36,12 @@ def build(annotations: Container, settings: Settings, reliability: float) -> pm.
     pymc.Model
         The model.
     """
-    trust = {"reliability": reliability} if settings.has_reliability else {}
-    return getattr(models, settings.model)(annotations, **trust, **settings.priors)
+    further: dict[str, Any] = dict(settings.priors)
+    if settings.has_reliability:
+        further["reliability"] = reliability
+    if settings.model == "ordinal":
+        further["order"] = annotations.categories  # as they were declared
+    return getattr(models, settings.model)(annotations, **further)
 
 
 def draw(annotations: Container, settings: Settings) -> dict[float, xr.DataTree]:
@@ -86,25 +93,10 @@ def fit_to_file(
     if settings.kind == "comparisons":
         votes = read_votes(annotations, columns, settings)
         tree = draw_votes(build_votes(votes, settings), settings)
+    elif settings.kind == "scores":
+        tree = draw_scale(read_scale(annotations, columns, settings), settings)
     else:
         (tree,) = draw(read_annotations(annotations, settings, columns), settings).values()
     say(inference.diagnose(tree).attrs["verdict"])
     write_posterior(tree, output)
     say(f"wrote {output}")
-
-
-def write_posterior(tree: xr.DataTree, path: Path) -> None:
-    """Write a posterior as netCDF or zarr, by its suffix.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    path : Path
-        Where to.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".zarr":
-        tree.to_zarr(path, mode="w", consolidated=False)
-    else:
-        tree.to_netcdf(path, engine="h5netcdf")

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..reports import Section
+from ..reports.equivalence import subject_of
 from ..reports.words import percent, with_interval
 
 __all__ = ["headlines"]
@@ -22,7 +23,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
     Returns
     -------
     list of str
-        Three or four sentences.
+        A few sentences.
     """
     by_key = {section.key: section for section in sections if section.key}
     makers = {
@@ -30,6 +31,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
         "certainty": _certainty,
         "metrics": lambda own: _metric(own, by_key.get("comparison")),
         "comparison.optimism": _optimism,
+        "equivalence": _worth,
         "risk": _risk,
         "ask_next": _question,
     }
@@ -82,6 +84,13 @@ def _optimism(section: Section) -> str:
     too = "too good" if row["optimism"] > 0 else "worse than it is"
     figure = with_interval(abs(row["optimism"]), *sorted((abs(row["lower"]), abs(row["upper"]))))
     return f"Taking {estimate} for the certain truth would make {row['classifier']} look {too}: by {figure}."
+
+
+def _worth(section: Section) -> str:
+    if not section.rows:
+        return ""
+    best = max(section.rows, key=lambda row: row["score"])
+    return f"{subject_of(best['classifier'])[0]} worth {best['words']}."
 
 
 def _risk(section: Section) -> str:

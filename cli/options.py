@@ -8,11 +8,13 @@ import typer
 
 __all__ = [
     "Annotations",
+    "Bounds",
     "Categories",
     "Chains",
     "Columns",
     "Concentration",
     "Draws",
+    "Group",
     "Kind",
     "KindOption",
     "LargestComponent",
@@ -25,6 +27,7 @@ __all__ = [
     "Raters",
     "Seed",
     "Signed",
+    "Thresholds",
     "TieWeight",
     "Ties",
     "Unranked",
@@ -41,7 +44,7 @@ class Kind(StrEnum):
 
 
 class Layout(StrEnum):
-    """How a table holds labels."""
+    """How a table holds labels or scores."""
 
     long = "long"
     wide = "wide"
@@ -54,12 +57,34 @@ LayoutOption = Annotated[
     Layout,
     typer.Option(
         "--layout",
-        help="Of labels: long, a row for each answer; wide, a column for each rater; counts, a column for each category.",
+        help="Of labels and scores: long, a row for each answer; counts, a column for each category or score; of labels also "
+        "wide, a column for each rater.",
     ),
 ]
 Categories = Annotated[
-    Path | None,
-    typer.Option(help="Text file of all categories, one a line; those named by default."),
+    str | None,
+    typer.Option(
+        help="All categories: a text file, one a line, or a,b,c; those named by default. Of ordinal from lowest to highest."
+    ),
+]
+Bounds = Annotated[
+    str | None,
+    typer.Option(
+        help="Of scores: the lowest and the highest that could be given, such as 1,10; none by default."
+    ),
+]
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold",
+        help="Of scores: where to cut them in two, such as 0; several with commas, predictions are of the first.",
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        help="Of hierarchical_dawid_skene and hierarchical_scores: the column that says of which group a rater is."
+    ),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -69,7 +94,8 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="A model of `raterzoo models`; plackett_luce for rankings, dawid_skene for labels, bradley_terry for comparisons.",
+        help="A model of `raterzoo models`; plackett_luce for rankings, dawid_skene for labels, bradley_terry for comparisons, "
+        "normal_scores for scores.",
     ),
 ]
 Concentration = Annotated[
@@ -99,7 +125,7 @@ RaterAttributes = Annotated[
     list[str] | None,
     typer.Option(
         "--rater-attribute",
-        help="Of comparisons: a column that says something of the rater, such as kind.",
+        help="Of comparisons, labels and scores: a column that says something of the rater, such as kind.",
     ),
 ]
 LargestComponent = Annotated[

@@ -42,13 +42,13 @@ def found_metrics(study: Study) -> dict[str, xr.Dataset]:
     return scored(study.tree, study.predicted, study.metrics, study.seed, points=points)
 
 
-def metric_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Section]:
-    """Return the metrics and, of several classifiers, who is better.
+def metric_sections(predicted: xr.DataArray, found: dict[str, xr.Dataset]) -> list[Section]:
+    """Return the metrics and, of several classifiers, who is better by the first.
 
     Parameters
     ----------
-    study : Study
-        Posterior and predictions.
+    predicted : DataArray
+        Predictions.
     found : dict of str to Dataset
         As of `found_metrics`.
     """
@@ -56,8 +56,8 @@ def metric_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Section]
     drawn = dict(list(found.items())[:DRAWN])
     forest = plots.metric_intervals(drawn, backend="matplotlib")
     sections = [metrics_section(found, directions, forest)]
-    if study.predicted is not None and study.predicted.sizes.get("classifier", 1) > 1:
-        name = study.metrics[0]
+    if predicted.sizes.get("classifier", 1) > 1:
+        name = next(iter(found))
         duels = plots.comparison(found[name], label=name, backend="matplotlib")
         sections += comparison_sections(found, name, duels)
     return sections

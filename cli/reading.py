@@ -15,11 +15,11 @@ from .settings import Settings
 __all__ = [
     "Container",
     "as_numbers",
+    "check_attributes",
     "labels_of",
     "read_annotations",
     "read_columns",
     "read_container",
-    "read_posterior",
     "read_predictions",
     "read_scores",
 ]
@@ -36,7 +36,7 @@ def read_annotations(path: Path, settings: Settings, columns: Sequence[str]) -> 
         Table with columns item, rater, category and rank; or item, rater, label and, if there are such, count and gold; or labels
         in another layout.
     settings : Settings
-        Kind of annotation, and the file of categories.
+        Kind of annotation, the categories, and what is known of the raters.
     columns : sequence of str
         Renamings ``item=case``.
 
@@ -45,10 +45,15 @@ def read_annotations(path: Path, settings: Settings, columns: Sequence[str]) -> 
     PartialRankings or Labels
         The annotations; ids are text.
     """
-    declared = None
-    if settings.categories is not None:
-        declared = [line for line in _lines_of(settings.categories) if line]
-    return read_container(path, settings.kind, columns, declared, layout=settings.layout)
+    declared = None if settings.categories is None else _declared(settings.categories)
+    return read_container(
+        path,
+        settings.kind,
+        columns,
+        declared,
+        layout=settings.layout,
+        rater_attributes=settings.rater_attributes,
+    )
 
 
 def read_container(
@@ -58,6 +63,7 @@ def read_container(
     categories: Sequence[str] | None = None,
     *,
     layout: str = "long",
+    rater_attributes: Sequence[str] = (),
 ) -> Container:
     """Read annotations through their door.
 
@@ -66,7 +72,7 @@ def read_container(
     path : Path
         Table.
     kind : str
-        Rankings or labels; `read_votes` reads comparisons, and no other can be read yet.
+        Rankings or labels; `read_votes` reads comparisons, `read_scale` scores.
     columns : sequence of str
         Renamings.
     categories : sequence of str or None
@@ -74,44 +80,78 @@ def read_container(
     layout : str
         Of labels: "long", a row for each answer; "wide", a column for each rater beside item and count; "counts", a column for
         each category beside item.
+    rater_attributes : sequence of str
+        Of labels: columns that say something of the raters.
 
     Returns
     -------
     PartialRankings or Labels
         The annotations.
     """
-    if kind not in ("rankings", "labels"):
-        raise ValueError(
-            f"--kind {kind} cannot be read yet; this version reads rankings, labels and comparisons"
-        )
     if layout != "long" and kind == "rankings":
         raise ValueError(f"--layout {layout} is a layout of labels; rankings are long tables")
     frame, names = read_columns(path, columns)
     if kind == "rankings":
         return PartialRankings.from_table(frame, categories=categories)
-    return _read_labels(path, frame, names, categories, layout)
+    check_attributes(path, names, rater_attributes, layout)
+    if layout == "long":
+        further = {role: role for role in ("count", "gold") if role in names}
+        return Labels.from_table(
+            frame, categories=categories, rater_attributes=rater_attributes, **further
+        )
+    return _read_broad_labels(path, frame, names, categories, layout)
 
 
-def _read_labels(
+def check_attributes(
+    path: Path, names: Sequence[str], attributes: Sequence[str], layout: str
+) -> None:
+    """Raise unless a table has the columns that say something of its raters.
+
+    Parameters
+    ----------
+    path : Path
+        Table, for the message.
+    names : sequence of str
+        Its columns.
+    attributes : sequence of str
+        Those that --rater-attribute or --group named.
+    layout : str
+        Of the table: only a long one has a place for them.
+    """
+    missing = [name for name in attributes if name not in names]
+    if attributes and layout != "long":
+        raise ValueError(
+            f"--layout {layout}: the table has no place for the column {attributes[0]!r} of the raters (--rater-attribute, "
+            "--group); write a long one, with a row for each answer"
+        )
+    if missing:
+        raise ValueError(
+            f"{path}: there is no column {missing[0]!r} that says something of the raters; the columns are {', '.join(names)}"
+        )
+
+
+def _read_broad_labels(
     path: Path, frame: Any, names: list[str], categories: Sequence[str] | None, layout: str
 ) -> Labels:
-    """Read labels in one of their layouts."""
+    """Read labels with a column for each rater, or each category."""
     further = {role: role for role in ("item", "count", "gold") if role in names}
     if layout == "counts":
         return Labels.from_counts(frame, categories=categories)
-    if layout == "wide":
-        if "gold" in further:
-            raise ValueError(f"{path}: a wide table has no place for gold labels; write a long one")
-        raters = [name for name in names if name not in further]
-        return Labels.from_wide(frame, raters=raters, categories=categories, **further)
-    further.pop("item", None)
-    return Labels.from_table(frame, categories=categories, **further)
+    if "gold" in further:
+        raise ValueError(f"{path}: a wide table has no place for gold labels; write a long one")
+    raters = [name for name in names if name not in further]
+    return Labels.from_wide(frame, raters=raters, categories=categories, **further)
 
 
-def _lines_of(path: Path) -> list[str]:
-    if not path.is_file():
-        raise ValueError(f"--categories {path}: there is no such file")
-    return path.read_text("utf-8-sig").splitlines()
+def _declared(categories: str) -> list[str]:
+    """Return the categories of a text file, or of a text with commas."""
+    if (path := Path(categories)).is_file():
+        return [line for line in path.read_text("utf-8-sig").splitlines() if line]
+    if "," not in categories:
+        raise ValueError(
+            f"--categories {categories}: there is no such file; name one, or write the categories with commas: a,b,c"
+        )
+    return [name.strip() for name in categories.split(",")]
 
 
 def labels_of(predictions: xr.DataArray) -> list[str]:
@@ -224,31 +264,6 @@ def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
                 f"{path}: row {row + 1}, column {column!r}: {text!r} is not a number"
             ) from None
     return numbers
-
-
-def read_posterior(path: Path) -> xr.DataTree:
-    """Open a posterior that `raterzoo fit` wrote.
-
-    Parameters
-    ----------
-    path : Path
-        netCDF file or zarr store.
-
-    Returns
-    -------
-    DataTree
-        The posterior.
-    """
-    if not path.exists():
-        raise ValueError(f"{path}: there is no such file")
-    try:
-        if path.suffix == ".zarr":
-            return xr.open_datatree(path, engine="zarr", consolidated=False)
-        return xr.open_datatree(path, engine="h5netcdf")
-    except (OSError, ValueError, KeyError) as problem:
-        raise ValueError(
-            f"{path}: not a posterior that `raterzoo fit` wrote ({problem})"
-        ) from problem
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> tuple[Any, list[str]]:

@@ -14,42 +14,28 @@ from ..reports.words import few
 from .asking import item_questions, pair_questions
 from .certain import agreement_section, certainty_section, strips_section
 from .concordances import order_pairs, read_orders
-from .equivalences import equivalence_part
 from .fitted import citation_section, convergence_section, model_section, versions_of
-from .fitting import draw, write_posterior
+from .fitting import draw
 from .grouping import Groups, read_groups
 from .headlines import headlines
 from .metric_names import check_predictions, metric_named, natural_metrics
+from .posterior_files import write_posterior
 from .predicted import found_metrics, metric_sections, sensitivity_sections
+from .raters_worth import equivalence_part
 from .reading import Container, labels_of, read_annotations, read_container, read_predictions
 from .risks import risk_parts
+from .scored_items import score_parts
 from .screen import say, working
 from .settings import Settings
-from .study import Study
+from .study import Sources, Study
 from .truth import truth_sections
 from .vote_check import vote_check_section
 from .voted import comparison_section, concordance_section, model_in_words, vote_sections
 from .votes import build_votes, draw_votes, read_votes
 
-__all__ = ["Sources", "make_report"]
+__all__ = ["make_report"]
 
 MOST_NAMED = 10  # categories that only predictions name
-
-
-class Sources(NamedTuple):
-    """What a report is made from, besides the annotations.
-
-    Attributes
-    ----------
-    predictions, groups : Path or None
-        Tables of predictions, and of the groups of the categories, such as their risk.
-    metrics : sequence of str
-        Names; those of the kind by default.
-    """
-
-    predictions: Path | None = None
-    groups: Path | None = None
-    metrics: Sequence[str] = ()
 
 
 def make_report(
@@ -70,8 +56,8 @@ def make_report(
     out : Path
         Folder of the report.
     """
-    of_kind = _vote_parts if settings.kind == "comparisons" else _truth_parts
-    parts = of_kind(annotations, sources, columns, settings)
+    makers = {"comparisons": _vote_parts, "scores": _score_parts}
+    parts = makers.get(settings.kind, _truth_parts)(annotations, sources, columns, settings)
     sections = [*parts.sections, citation_section(settings.model)]
     with working("Writing"):
         write_posterior(parts.tree, out / "posterior.nc")
@@ -137,6 +123,14 @@ def _vote_parts(
     return Parts("Who is best, and how sure the votes make us", summary, tree, sections)
 
 
+def _score_parts(
+    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
+) -> Parts:
+    """Fit scores, and lay out what they say of the items, the raters, and what is above a threshold."""
+    title = "Where the items lie on the scale, and how sure the scores make us"
+    return Parts(title, *score_parts(annotations, sources, columns, settings))
+
+
 def _truth_parts(
     annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
 ) -> Parts:
@@ -178,10 +172,10 @@ def _evaluated(study: Study) -> list[Section]:
         ]
         if agreement:
             sections.insert(1, agreement)
-        if found:
-            sections += [*metric_sections(study, found), *equivalence_part(study)]
+        if study.predicted is not None:
+            sections += [*metric_sections(study.predicted, found), *equivalence_part(study)]
         sections += sensitivity_sections(study, found)
-        return [*sections, *risk_parts(study), item_questions(study)]
+        return [*sections, *risk_parts(study), *item_questions(study)]
 
 
 def _check_metrics(sources: Sources, predicted: xr.DataArray | None) -> None:
@@ -241,5 +235,5 @@ def _only_predicted(unheard: Sequence[str]) -> str:
 def _certainty_sections(study: Study) -> list[Section]:
     """Return how certain the truth is: one category, or the plausibilities themselves."""
     if isinstance(study.data, models.Labels) and "prevalence" in study.tree["posterior"]:
-        return truth_sections(study.tree, study.data, study.seed)
+        return truth_sections(study.tree, study.data, study.seed, study.group)
     return certainty_section(study.tree, study.data, study.seed)

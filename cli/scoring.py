@@ -14,8 +14,11 @@ from ..reports.words import interval, percent
 from .concordances import concordances, order_pairs, read_orders
 from .grouping import Groups, read_item_groups
 from .metric_names import CONCORDANCE, check_predictions, metric_named
-from .reading import read_posterior, read_predictions
+from .posterior_files import read_posterior
+from .reading import read_predictions
 from .screen import say, show
+from .settings import thresholds_of
+from .sides import check_side_metrics, metrics_of_sides, read_sides
 
 __all__ = ["Asked", "score_file", "scored"]
 
@@ -36,12 +39,15 @@ class Asked(NamedTuple):
         Whether classifiers are compared with each other.
     out : Path or None
         ``.csv`` or ``.json``.
+    thresholds : sequence of str
+        Of scores: where they are cut, one.
     """
 
     metrics: Sequence[str] = ()
     by: Path | None = None
     compare: bool = False
     out: Path | None = None
+    thresholds: Sequence[str] = ()
 
 
 def scored(
@@ -111,8 +117,10 @@ def score_file(
         raise ValueError(f"--out {asked.out}: name a .csv or a .json file")
     tree = read_posterior(posterior)
     of_votes = "quality" in tree["posterior"]
+    if asked.thresholds and (of_votes or "plausibility" in tree["posterior"]):
+        raise ValueError(f"--threshold: {posterior} is no posterior of scores; leave it out")
     if wrong := [name for name in asked.metrics if (name == CONCORDANCE) != of_votes]:
-        kind = "comparisons" if of_votes else "rankings or labels"
+        kind = "comparisons" if of_votes else "rankings, labels or scores"
         raise ValueError(f"--metric {wrong[0]} is not a metric of {kind}, of which {posterior} is")
     score = _score_orders if of_votes else _score_predictions
     rows, pairs, best = score(tree, predictions, asked, columns, seed)
@@ -143,9 +151,20 @@ def _score_orders(
 def _score_predictions(
     tree: xr.DataTree, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
 ) -> Found:
-    """Score predictions of rankings or labels."""
-    predicted = read_predictions(predictions, columns)
-    metrics = asked.metrics or DEFAULT_METRICS
+    """Score predictions of rankings or labels, or of what is above a threshold of scores."""
+    if "plausibility" in tree["posterior"]:
+        predicted = read_predictions(predictions, columns)
+        metrics = asked.metrics or DEFAULT_METRICS
+    else:
+        thresholds = thresholds_of(asked.thresholds)
+        if len(thresholds) != 1:
+            raise ValueError(
+                "--threshold: predictions of scores are of what is above one threshold; say which, such as --threshold 0"
+            )
+        tree = evaluation.thresholded(tree, thresholds[0])
+        predicted = read_sides(predictions, columns, thresholds[0])
+        check_side_metrics(asked.metrics, predicted)
+        metrics = asked.metrics or metrics_of_sides(tree, predicted)
     if asked.compare:
         _check_several(predicted, predictions)
     by = None

@@ -67,7 +67,7 @@ def show(
         if folds is not None:
             number = name != folds
         table.add_column(
-            name,
+            Text(name),
             justify="right" if number else "left",
             overflow="fold",
             no_wrap=name in whole or (name == next(iter(rows[0])) if folds is None else number),

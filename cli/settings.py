@@ -1,29 +1,36 @@
 """What a fit was asked for on the command line, checked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from math import isfinite
 from typing import Any
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "bounds_of", "thresholds_of"]
 
 
 DEFAULT_MODEL = {
     "rankings": "plackett_luce",
     "labels": "dawid_skene",
     "comparisons": "bradley_terry",
+    "scores": "normal_scores",
 }
 DEFAULT_RELIABILITY = {"plackett_luce": "3", "prirn": "3", "tempered_plackett_luce": "3"}
 OF_VOTES = {"ties", "left_bias", "signed", "raters", "rater_attribute", "largest_component"}
+OF_KIND = {
+    "rankings": {"categories"},
+    "labels": {"categories", "rater_attribute"},
+    "comparisons": OF_VOTES,
+    "scores": {"bounds", "threshold", "rater_attribute"},
+}
 OPTIONS = {
     "plackett_luce": {"reliability", "concentration", "unranked"},
     "tempered_plackett_luce": {"reliability", "concentration", "unranked"},
     "prirn": {"reliability", "tie_weight"},
     "dirichlet": {"reliability", "concentration"},
-    "bradley_terry": OF_VOTES,
-    "thurstone": OF_VOTES,
+    "hierarchical_dawid_skene": {"group"},
+    "hierarchical_scores": {"group"},
 }
-PRIORS = ("concentration", "unranked", "tie_weight", "ties", "left_bias", "signed")
+PRIORS = ("concentration", "unranked", "tie_weight", "ties", "left_bias", "signed", "group")
 TIES = {
     "bradley_terry": ("auto", "davidson", "none"),
     "thurstone": ("auto", "threshold", "none"),
@@ -43,14 +50,18 @@ class Settings:
         Trust in the raters; the first is reported in full. One, and without meaning, where the model has none.
     draws, chains, seed : int
         For the sampler.
-    categories : Path or None
-        Text file of the closed set of categories, one a line.
+    categories : str or None
+        The closed set of categories: a text file, one a line, or with commas between them.
     layout : str
-        Of labels: long, wide or counts.
+        Of labels: long, wide or counts; of scores: long or counts.
     rater_attributes : tuple of str
-        Of comparisons: columns that say something of the raters.
+        Columns that say something of the raters, the one of their group too.
     largest_component : bool
         Of comparisons: whether only the largest component is kept.
+    bounds : tuple of float, or None
+        Of scores: the lowest and the highest that could be given.
+    thresholds : tuple of float
+        Of scores: where to cut them.
     priors : dict
         Further arguments of the builder.
     """
@@ -61,10 +72,12 @@ class Settings:
     draws: int
     chains: int
     seed: int
-    categories: Path | None = None
+    categories: str | None = None
     layout: str = "long"
     rater_attributes: tuple[str, ...] = ()
     largest_component: bool = False
+    bounds: tuple[float, float] | None = None
+    thresholds: tuple[float, ...] = ()
     priors: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -86,11 +99,7 @@ class Settings:
             for name, value in options.items()
             if not (value is None or value is False or value == [])
         }
-        takes = OPTIONS.get(model, set()) | (set() if kind == "comparisons" else {"categories"})
-        if wrong := sorted(set(given) - takes):
-            raise ValueError(
-                f"--{wrong[0].replace('_', '-')} is not an option of the model {model}"
-            )
+        _refuse_others(kind, model, given)
         _refuse_words(model, given)
         for name, number in {"draws": draws, "chains": chains}.items():
             if number < 1:
@@ -98,6 +107,9 @@ class Settings:
         priors = {name: given[name] for name in PRIORS if name in given}
         if "raters" in given:
             priors["reliability"] = given["raters"].replace("-", " ")
+        attributes = dict.fromkeys(given.get("rater_attribute", ()))
+        if "group" in given:
+            attributes[given["group"]] = None
         return cls(
             kind,
             model,
@@ -107,8 +119,10 @@ class Settings:
             seed,
             categories=given.get("categories"),
             layout=layout,
-            rater_attributes=tuple(given.get("rater_attribute", ())),
+            rater_attributes=tuple(attributes),
             largest_component=given.get("largest_component", False),
+            bounds=bounds_of(given.get("bounds")),
+            thresholds=thresholds_of(given.get("threshold", ())),
             priors=priors,
         )
 
@@ -122,11 +136,6 @@ def _model_of(kind: str, model: str | None) -> str:
     """Return the model that was asked for, or the default of the kind, or raise if they do not fit."""
     from ..models import catalog
 
-    if kind not in DEFAULT_MODEL:
-        *others, last = DEFAULT_MODEL
-        raise ValueError(
-            f"--kind {kind} cannot be read yet; this version reads {', '.join(others)} and {last}"
-        )
     model = model or DEFAULT_MODEL[kind]
     if model not in catalog:
         raise ValueError(
@@ -137,6 +146,21 @@ def _model_of(kind: str, model: str | None) -> str:
     return model
 
 
+def _refuse_others(kind: str, model: str, given: Mapping[str, Any]) -> None:
+    """Raise if an option is of other models, or one that the model needs is missing."""
+    if wrong := sorted(set(given) - OPTIONS.get(model, set()) - OF_KIND[kind]):
+        takers = [name for name, own in OPTIONS.items() if wrong[0] in own]
+        takers = takers or [f"--kind {name}" for name, own in OF_KIND.items() if wrong[0] in own]
+        raise ValueError(
+            f"--{wrong[0].replace('_', '-')} is not an option of the model {model}, but of {', '.join(takers)}"
+        )
+    if model == "ordinal" and "categories" not in given:
+        raise ValueError(
+            "--model ordinal: say the order of the categories, from lowest to highest: --categories low,middle,high, or a text "
+            "file with one a line"
+        )
+
+
 def _refuse_words(model: str, given: Mapping[str, Any]) -> None:
     """Raise if an option of comparisons is a word that the model does not know."""
     for name, allowed in {"ties": TIES.get(model, ()), "raters": RATERS}.items():
@@ -144,6 +168,74 @@ def _refuse_words(model: str, given: Mapping[str, Any]) -> None:
             raise ValueError(
                 f"--{name} {given[name]}: of the model {model} it is {', '.join(allowed[:-1])} or {allowed[-1]}"
             )
+
+
+def bounds_of(text: str | None) -> tuple[float, float] | None:
+    """Read '1,10' as the lowest and the highest score that could be given.
+
+    Parameters
+    ----------
+    text : str or None
+        Of the option --bounds, if it was given.
+
+    Returns
+    -------
+    tuple of float, or None
+        The bounds.
+
+    Raises
+    ------
+    ValueError
+        If they are not two finite numbers, the lower first.
+    """
+    if text is None:
+        return None
+    ends = _floats("bounds", text, "two numbers, such as 1,10")
+    if len(ends) != 2 or ends[0] >= ends[1]:
+        raise ValueError(
+            f"--bounds {text}: write the lowest and the highest score that could be given, such as 1,10"
+        )
+    return ends[0], ends[1]
+
+
+def thresholds_of(texts: Sequence[str]) -> tuple[float, ...]:
+    """Read thresholds, given one by one or with commas.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Of the options --threshold.
+
+    Returns
+    -------
+    tuple of float
+        Finite numbers, each once.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    text = ",".join(texts)
+    values = (
+        _floats("threshold", text, "numbers with commas between them, such as 0,0.5")
+        if text
+        else ()
+    )
+    if len(set(values)) < len(values):
+        raise ValueError(f"--threshold {text}: each number once")
+    return values
+
+
+def _floats(option: str, text: str, allowed: str) -> tuple[float, ...]:
+    """Read finite numbers with commas between them."""
+    try:
+        values = tuple(float(part) + 0.0 for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"--{option} {text}: write {allowed}") from None
+    if not all(map(isfinite, values)):
+        raise ValueError(f"--{option} {text}: write {allowed}; they are finite")
+    return values
 
 
 def _numbers(text: str) -> tuple[float, ...]:

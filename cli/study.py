@@ -1,8 +1,10 @@
-"""Everything that a report on rankings or labels is made from."""
+"""Everything that a report is made from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -12,7 +14,23 @@ from .grouping import Groups
 from .reading import Container
 from .settings import Settings
 
-__all__ = ["Study", "annotations_by_item", "best_guess", "point_estimates"]
+__all__ = ["Sources", "Study", "annotations_by_item", "best_guess", "point_estimates"]
+
+
+class Sources(NamedTuple):
+    """What a report is made from, besides the annotations.
+
+    Attributes
+    ----------
+    predictions, groups : Path or None
+        Tables of predictions, and of the groups of the categories, such as their risk.
+    metrics : sequence of str
+        Names; those of the kind by default.
+    """
+
+    predictions: Path | None = None
+    groups: Path | None = None
+    metrics: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +74,12 @@ class Study:
     def seed(self) -> int:
         """Random seed."""
         return self.settings.seed
+
+    @property
+    def group(self) -> str | None:
+        """The attribute that says of which group a rater is: the one that the model goes by, or the first that was read."""
+        known = (self.settings.priors.get("group"), *self.settings.rater_attributes)
+        return next((name for name in known if name), None)
 
     @property
     def is_of_category(self) -> bool:

@@ -1,5 +1,6 @@
 """The parts of a report on labels: how certain the true categories are, and what each rater is worth."""
 
+from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
@@ -11,14 +12,21 @@ from ..evaluation import plots
 from ..models import Labels
 from ..reports import Section
 from .certain import certainty_in_words
+from .judged import worth_section
+from .located import interval_columns, scale_rows
 
 __all__ = ["truth_sections"]
 
 FEW_RATERS = 8  # whose matrices and pairs fit on a page
 RESAMPLES = 200
+SAMPLE = ("chain", "draw")
+OF_ITEMS = {"expected_difficulty": "difficulty", "expected_location": "location"}
+OF_RATERS = {"competence": "competence", "ability": "ability"}
 
 
-def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1) -> list[Section]:
+def truth_sections(
+    tree: xr.DataTree, data: Labels, seed: int = 1, group: str | None = None
+) -> list[Section]:
     """Return the certainty of the true categories, and the raters, best first.
 
     Parameters
@@ -29,6 +37,8 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1) -> list[Secti
         The annotations.
     seed : int
         For the weights of the items.
+    group : str, optional
+        Attribute that says of which group a rater is.
 
     Returns
     -------
@@ -36,14 +46,16 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1) -> list[Secti
         Certainty; raters, where the model tells them apart.
     """
     truth = evaluation.truth_certainty(tree)
-    certainty = truth["certainty"].to_numpy()
+    certainty, labels = (truth[name].to_numpy() for name in ("certainty", "label"))
     answers = data.counts.sum(axis=1)
+    further = _means(tree["posterior"].to_dataset(), OF_ITEMS, "item")
     rows = [
         {
             "item": str(data.items[i]),
             "answers": int(answers[i]),
-            "most probable": str(truth["label"].to_numpy()[i]),
+            "most probable": str(labels[i]),
             "certainty": float(certainty[i]),
+            **{name: float(values[i]) for name, values in further.items()},
         }
         for i in np.argsort(certainty, kind="stable")
     ]
@@ -63,11 +75,64 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1) -> list[Secti
         ),
         _prevalence_section(tree),
     ]
-    if "rater" in tree["posterior"]["confusion"].dims:
+    return [*sections, *_rater_sections(tree, data, group)]
+
+
+def _rater_sections(tree: xr.DataTree, data: Labels, group: str | None) -> list[Section]:
+    """Return what the model says of the raters, if it tells them apart, and of the thresholds, if labels have an order."""
+    posterior = tree["posterior"].to_dataset()
+    sections = [_thresholds_section(posterior)] if "threshold" in posterior else []
+    if "rater" not in posterior.dims:
+        return sections
+    if "confusion" not in posterior:
+        sections.append(_shifts_section(posterior, data))
+    else:
         sections.append(_raters_section(tree))
-        if 1 < len(data.raters) <= FEW_RATERS and data.identified:
-            sections.append(_agreement_section(tree))
+        if len(data.raters) > 1:
+            sections.append(worth_section(tree, group))
+    if 1 < len(data.raters) <= FEW_RATERS and data.identified:
+        sections.append(_agreement_section(tree))
     return sections
+
+
+def _means(posterior: xr.Dataset, names: Mapping[str, str], dim: str) -> dict[str, np.ndarray]:
+    """Return posterior means of those variables that there are and that have this dim alone, by what they are called."""
+    return {
+        name: posterior[variable].mean(SAMPLE).to_numpy()
+        for variable, name in names.items()
+        if variable in posterior and posterior[variable].dims == (*SAMPLE, dim)
+    }
+
+
+def _thresholds_section(posterior: xr.Dataset) -> Section:
+    """Return where on the scale of the items one label gives way to the next."""
+    threshold = posterior["threshold"]
+    columns = interval_columns(threshold, "threshold")
+    rows = [
+        {"between": str(name), **{key: float(values[i]) for key, values in columns.items()}}
+        for i, name in enumerate(threshold[threshold.dims[-1]].to_numpy())
+    ]
+    text = (
+        "Where the typical rater passes from one label to the next, on a scale on which the items have mean 0 and standard "
+        "deviation 1. Intervals hold 90 %."
+    )
+    return Section("Thresholds", text, rows=rows, file="label_thresholds", key="label_thresholds")
+
+
+def _shifts_section(posterior: xr.Dataset, data: Labels) -> Section:
+    """Return how high each rater puts the thresholds between the labels, and how widely it answers about them."""
+    given = np.bincount(data.annotation_rater, data.count, len(data.raters)).astype(int)
+    variables = {"rater_shift": "shift", "rater_scale": "scale"}
+    rows = scale_rows(posterior, variables, {"answers": given, **data.rater_attributes})
+    text = (
+        "The shift of a rater is how much higher than the others it puts all thresholds between labels, in standard deviations "
+        "of the items: with a high one it gives low labels. The scale says how far its answers scatter. Intervals hold 90 %."
+    )
+    figures = [
+        plots.rater_forest(posterior[variable], label=f"{name} of the rater")
+        for variable, name in variables.items()
+    ]
+    return Section("Raters", text, figures, rows, "raters", key="raters")
 
 
 def _prevalence_section(tree: xr.DataTree) -> Section:
@@ -91,6 +156,7 @@ def _raters_section(tree: xr.DataTree) -> Section:
         name: quality[name].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
         for name in ("information", "accuracy")
     }
+    further = _means(tree["posterior"].to_dataset(), OF_RATERS, "rater")
     rows = [
         {
             "rater": str(quality["rater"].to_numpy()[r]),
@@ -100,6 +166,7 @@ def _raters_section(tree: xr.DataTree) -> Section:
             "accuracy": float(quality["accuracy"].mean(("chain", "draw"))[r]),
             "5 % ": float(bounds["accuracy"][0, r]),
             "95 % ": float(bounds["accuracy"][1, r]),
+            **{name: float(values[r]) for name, values in further.items()},
         }
         for r in np.argsort(-mean, kind="stable")
     ]

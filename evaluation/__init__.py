@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .expected_votes import win_probability as win_probability
     from .intervals import metric_draws as metric_draws
     from .intervals import metric_intervals as metric_intervals
+    from .judges import rater_worth as rater_worth
     from .metric import Metric as Metric
     from .overlaps import average_overlap as average_overlap
     from .overlaps import overlap as overlap
@@ -64,8 +65,12 @@ if TYPE_CHECKING:
     from .sensitivity import prior_sensitivity as prior_sensitivity
     from .surveys.groups import rater_equivalence as rater_equivalence
     from .surveys.isotonic import calibrated as calibrated
+    from .thresholds import threshold_certainty as threshold_certainty
+    from .thresholds import threshold_probability as threshold_probability
+    from .thresholds import thresholded as thresholded
     from .true_category import truth_certainty as truth_certainty
     from .uncertainty import uncertainty_adjusted as uncertainty_adjusted
+    from .unseen_raters import new_raters as new_raters
 
 __all__ = [
     "EvaluationError",
@@ -98,6 +103,7 @@ __all__ = [
     "metric_draws",
     "metric_intervals",
     "ndcg",
+    "new_raters",
     "overlap",
     "partial_average_overlap",
     "plausible_labels",
@@ -114,6 +120,7 @@ __all__ = [
     "rank_intervals",
     "rater_equivalence",
     "rater_quality",
+    "rater_worth",
     "ratings_of",
     "recall",
     "reliability_sweep",
@@ -124,6 +131,9 @@ __all__ = [
     "survey_equivalence",
     "survey_power_curve",
     "survey_summary",
+    "threshold_certainty",
+    "threshold_probability",
+    "thresholded",
     "tied_groups",
     "top_k_accuracy",
     "truth_certainty",
@@ -164,6 +174,7 @@ __getattr__, __dir__ = lazy_exports(
         "metric_draws": ".intervals",
         "metric_intervals": ".intervals",
         "ndcg": ".rank_distances",
+        "new_raters": ".unseen_raters",
         "overlap": ".overlaps",
         "partial_average_overlap": ".overlaps",
         "plausible_labels": ".certainty",
@@ -180,6 +191,7 @@ __getattr__, __dir__ = lazy_exports(
         "rank_intervals": ".ranks",
         "rater_equivalence": ".surveys.groups",
         "rater_quality": ".raters",
+        "rater_worth": ".judges",
         "ratings_of": ".concordance",
         "recall": ".classification",
         "reliability_sweep": ".reliability",
@@ -190,6 +202,9 @@ __getattr__, __dir__ = lazy_exports(
         "survey_equivalence": ".equivalence",
         "survey_power_curve": ".equivalence",
         "survey_summary": ".curve_summaries",
+        "threshold_certainty": ".thresholds",
+        "threshold_probability": ".thresholds",
+        "thresholded": ".thresholds",
         "tied_groups": ".ranks",
         "top_k_accuracy": ".accuracies",
         "truth_certainty": ".true_category",

@@ -66,7 +66,7 @@ def survey_power_curve(
     Parameters
     ----------
     counts : DataArray (item, category) or (item, rater), Labels, or DataTree
-        How often each label was given; or who gave which label, blank (NaN, None, "") where none; or a fitted model of labels,
+        How often each label was given; or who gave which label, blank (NaN, None, " ") where none; or a fitted model of labels,
         whose data are taken. The draws of `models.item_states` give the posterior of the curve, by `posterior_power_curve`.
     combiner : {"abc", "frequency", "plurality", "mean"} or callable
         How k labels become a prediction: the anonymous Bayesian combiner, their shares, the most frequent one (ties averaged), or
@@ -101,7 +101,7 @@ def survey_power_curve(
     positive : optional
         Category that precision, recall, F1 and AUC are about; of two the second by default.
     values : mapping of category to number, optional
-        For correlations and "mean"; by default the numbers that the categories are, or 0 and 1.
+        For correlations and "mean", AUC included; by default the numbers that the categories are, or 0 and 1.
     raters : {"exchangeable", "identified"}
         With "identified" the function `combiner` takes codes of labels (item, rater), -1 where there is none, k of each item, and
         returns probabilities (item, category). Raters are drawn.
@@ -152,7 +152,7 @@ def survey_power_curve(
         max_raters=max_raters, no_labels=no_labels, positive=positive, values=values, raters=raters, samples=samples,
     )  # fmt: skip
     check_resampling(bootstrap, probability, random_seed)
-    survey = _survey(rules, LabelCounts.of(counts), against, random_seed)
+    survey = Survey.of(rules, *_both(counts, against), random_seed)
     nobody = np.empty((0, *survey.labels.counts.shape))
     how = Resampling(bootstrap, random_seed)
     scores = survey_scores(survey, nobody, how, relearn=relearn)
@@ -192,7 +192,8 @@ def survey_equivalence(
         As in `survey_power_curve`. Of the draws of `models.item_states`, by `posterior_survey_equivalence`.
     predictions : DataArray (item, category) or (classifier, item, category)
         Probabilities of every label of every item; of a hard classifier 1 for its label. Items and categories match by name.
-        Predictions for items without labels are not used.
+        Predictions for items without labels are not used. Categories that only predictions name, where labels are read from
+        raters, enter the scores of classifiers but not the curve.
     raters, samples, bootstrap, relearn, probability, draws, random_seed
         As in `survey_power_curve`. Curve and classifiers are resampled together.
 
@@ -230,12 +231,11 @@ def survey_equivalence(
         max_raters=max_raters, no_labels=no_labels, positive=positive, values=values, raters=raters, samples=samples,
     )  # fmt: skip
     check_resampling(bootstrap, probability, random_seed)
-    classifiers, labels = Classifiers.matched(predictions, LabelCounts.of(counts))
-    survey = _survey(rules, labels, against, random_seed)
-    place = {item: i for i, item in enumerate(labels.items.tolist())}
-    kept = [place[item] for item in survey.labels.items.tolist()]
-    how = Resampling(bootstrap, random_seed)
-    scores = survey_scores(survey, classifiers.probability[:, kept], how, relearn=relearn)
+    labels, theirs = _both(counts, against)
+    classifiers = Classifiers.matched(predictions, labels)
+    survey = Survey.of(rules, labels, theirs, random_seed, classifiers.categories)
+    kept = classifiers.probability[:, np.isin(labels.items, survey.labels.items)]
+    scores = survey_scores(survey, kept, Resampling(bootstrap, random_seed), relearn=relearn)
     found = Described(survey, scores, probability, draws).classifiers(classifiers.names)
     return found if classifiers.named else found.isel(classifier=0, drop=True)
 
@@ -271,14 +271,15 @@ def equivalence_summary(found: xr.Dataset) -> xr.Dataset:
     return xr.Dataset(rows, attrs=found.attrs)
 
 
-def _survey(rules: Rules, labels: LabelCounts, against: Given | None, seed: int) -> Survey:
-    """Return the survey of labels, and of those by others, of the same items and categories."""
+def _both(counts: Given, against: Given | None) -> tuple[LabelCounts, LabelCounts | None]:
+    """Return labels, and those by others, of the same items and categories."""
+    labels = LabelCounts.of(counts)
     if against is None:
-        return Survey.of(rules, labels, None, seed)
+        return labels, None
     theirs = LabelCounts.of(against, "against").matched(labels.items, ("counts", "against"))
     more = [name for name in theirs.categories.tolist() if name not in labels.categories.tolist()]
     labels = labels.over(np.array([*labels.categories.tolist(), *more]), "counts")
-    return Survey.of(rules, labels, theirs.over(labels.categories, "against"), seed)
+    return labels, theirs.over(labels.categories, "against")
 
 
 def _has_states(tree: xr.DataTree) -> bool:

@@ -5,8 +5,11 @@ the next one's label: for any k, also beyond the raters there were, and for all 
 with the curve of the same draw.
 
     information gain of k     c_k - c_0
+    classifier gain           score - c_0
+    asymptote gain            asymptote - c_0
+    room for improvement      asymptote - score
+    performance ratio         classifier gain / asymptote gain
     equivalence               the smallest interpolated k whose c_k is above the classifier's score
-    performance ratio         (score - c_0) / (asymptote - c_0)
 
 All is averaged over the law of the items. States are exchangeable, and nothing here depends on their order: R-hat and effective
 size of these quantities are those that count.
@@ -26,18 +29,20 @@ from .errors import EvaluationError
 from .seeds import generator_of
 from .state_checks import checked_ks, observed_curve, replicated_curves
 from .state_classifiers import classifier_scores
-from .state_curves import ItemStates, asymptote, curve_at, drawn_curve_at, n_count_vectors
+from .state_curves import ItemStates, asymptote, curve_at, n_count_vectors
+from .state_paths import drawn_curve
 from .state_scores import Score
 from .surveys.classifiers import Classifiers
 from .surveys.crossings import crossing
 from .surveys.label_counts import LabelCounts
 from .surveys.scores import clipped
+from .threads import in_threads
 
 __all__ = ["posterior_power_curve", "posterior_survey_equivalence"]
 
 Combiner = Literal["abc", "plurality"]
 ScorerName = Literal["cross_entropy", "brier", "agreement"]
-MOST_VECTORS = 500  # count vectors that are summed over; of more, as many are drawn
+MOST_VECTORS = 500  # count vectors that are summed over; beyond, items and their labels are drawn
 LONGEST = 50  # default end of the curve
 
 
@@ -74,12 +79,14 @@ def posterior_power_curve(
     Returns
     -------
     Dataset
-        Draws of ``power_curve`` and ``information_gain`` (chain, draw, k), ``baseline`` and ``asymptote`` (chain, draw), and
-        ``monte_carlo_error`` (k): of a single draw's point, 0 where all count vectors are summed over. The check, over
-        ``checked_k`` up to one less than the labels there are: ``observed_curve``, the exact curve of the data, combiner learned
-        in sample; ``replicated_curve`` (replicate, checked_k), the same of labels drawn anew from the posterior; ``check_p``, the
-        share of replicates below the observed, ties half, as a two-sided p-value; the attribute ``check_p`` is that of the
-        largest deviation over all k. Small values say that these states are not the law of the items.
+        Draws of ``power_curve`` and ``information_gain``, the curve less its start (chain, draw, k); ``baseline``, the start,
+        ``asymptote`` and ``asymptote_gain``, the asymptote less the baseline (chain, draw); and ``monte_carlo_error`` (k): the
+        root mean square over the draws of a single one's standard error, 0 where all count vectors are summed over. No draw of
+        the curve is above its asymptote. The check, over ``checked_k`` below the labels of nine in ten items:
+        ``observed_curve``, the exact curve of the data, combiner learned in sample; ``replicated_curve`` (replicate, checked_k),
+        the same of labels drawn anew from the posterior; ``check_p``, the share of replicates below the observed, ties half, as a
+        two-sided p-value; the attribute ``check_p`` is that of the largest deviation over all k. Small values say that these
+        states are not the law of the items.
 
     Raises
     ------
@@ -89,16 +96,17 @@ def posterior_power_curve(
     score = _checked(combiner, scorer, longest, base, replicates)
     states, sample = _states_of(tree)
     rng = generator_of(random_seed)
-    curve, error = _curve(states, longest, (score, combiner), rng)
+    limit = asymptote(states, score)
+    curve, error = _curve(states, range(longest + 1), limit, (score, combiner), rng)
     dims, shape = ("chain", "draw"), [sample.sizes[d] for d in ("chain", "draw")]
-    limit = asymptote(states, score, rng).reshape(shape)
-    curve = curve.reshape(*shape, -1)
+    limit, curve = limit.reshape(shape), curve.reshape(*shape, -1)
     drawn = xr.Dataset(
         {
             "power_curve": ((*dims, "k"), curve),
             "information_gain": ((*dims, "k"), curve - curve[..., :1]),
             "baseline": (dims, curve[..., 0]),
             "asymptote": (dims, limit),
+            "asymptote_gain": (dims, limit - curve[..., 0]),
             "monte_carlo_error": ("k", error),
         },
         {"k": np.arange(longest + 1)} | {d: sample[d] for d in dims if d in sample.coords},
@@ -128,28 +136,28 @@ def posterior_survey_equivalence(
     predictions : DataArray (item, category), optionally classifier
         Probabilities; of a hard classifier 1 for its label.
     clip : float, default .02
-        Predictions are brought between clip and 1 - clip, and divided by their sum. The combiner's never are.
+        Predictions are brought between clip and 1 - clip, and divided by their sum; below one over the number of categories. The
+        combiner's never are.
 
     Returns
     -------
     Dataset
-        What `posterior_power_curve` returns and, over (chain, draw, classifier): ``score``; ``equivalence``, the number of
-        raters, -inf where no label at all does as well and inf where ``longest`` do not; ``performance_ratio``, the share of the
-        omniscient rater's information gain that the classifier attains. The scores share their errors with the curve:
-        `state_classifiers` says how.
+        What `posterior_power_curve` returns and, over (chain, draw, classifier): ``score``; ``classifier_gain``,
+        the score less the baseline; ``room_for_improvement``, the asymptote less the score; ``performance_ratio``, the share of
+        the omniscient rater's gain that the classifier attains; and ``equivalence``, the number of raters, -inf where no label at
+        all does as well and inf where ``longest`` do not, as where the score is above the asymptote. The scores share their
+        errors with the curve: `state_classifiers` says how.
 
     Raises
     ------
     EvaluationError
         If predictions do not match, or an argument is out of range.
     """
-    drawn = posterior_power_curve(
-        tree, combiner=combiner, scorer=scorer, longest=longest, base=base, replicates=replicates, random_seed=random_seed
-    )  # fmt: skip
-    if not 0 <= clip < 0.5:
-        raise EvaluationError(f"clip={clip!r}: expected a number from 0 to below .5")
-    classifiers, labels = Classifiers.matched(predictions, _labels_of(tree))
+    _checked(combiner, scorer, longest, base, replicates)
     states, sample = _states_of(tree)
+    labels = _labels_of(tree)
+    classifiers = Classifiers.matched(predictions, labels)
+    _check_clip(clip, len(labels.categories))
     heard = labels.size > 0
     probability = classifiers.probability[:, heard]
     if scorer != "agreement":
@@ -157,6 +165,9 @@ def posterior_survey_equivalence(
         probability = clipped(flat, clip).reshape(probability.shape)
     by_label = Score(scorer, base).by_label(probability)
     _refuse_infinite(by_label, labels.counts[heard], classifiers.names)
+    drawn = posterior_power_curve(
+        tree, combiner=combiner, scorer=scorer, longest=longest, base=base, replicates=replicates, random_seed=random_seed
+    )  # fmt: skip
     rng = np.random.default_rng(np.random.SeedSequence(random_seed, spawn_key=(1,)))
     found = classifier_scores(states, labels.counts[heard], by_label, rng)
     shape = [sample.sizes[d] for d in ("chain", "draw")]
@@ -164,8 +175,9 @@ def posterior_survey_equivalence(
     drawn["score"] = (dims, found.reshape(*shape, -1))
     curve = drawn["power_curve"].to_numpy()[..., None, :]
     drawn["equivalence"] = (dims, crossing(curve, drawn["score"].to_numpy()[..., None]))
-    room = drawn["asymptote"] - drawn["baseline"]
-    drawn["performance_ratio"] = (drawn["score"] - drawn["baseline"]) / room
+    drawn["classifier_gain"] = drawn["score"] - drawn["baseline"]
+    drawn["room_for_improvement"] = drawn["asymptote"] - drawn["score"]
+    drawn["performance_ratio"] = drawn["classifier_gain"] / drawn["asymptote_gain"]
     if classifiers.named:
         return drawn.assign_coords(classifier=classifiers.names)
     return drawn.isel(classifier=0)
@@ -208,17 +220,22 @@ def _labels_of(tree: xr.DataTree) -> LabelCounts:
 
 
 def _curve(
-    states: ItemStates, longest: int, how: tuple[Score, str], rng: np.random.Generator
+    states: ItemStates,
+    ks: range,
+    limit: np.ndarray,
+    how: tuple[Score, str],
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the curve (sample, k), and the Monte-Carlo error of a point (k,)."""
-    curve = np.empty((len(states.weight), longest + 1))
-    error = np.zeros(longest + 1)
-    for k in range(longest + 1):
-        if n_count_vectors(k, states.probability.shape[2]) <= MOST_VECTORS:
-            curve[:, k] = curve_at(states, k, *how)
-        else:
-            curve[:, k], own = drawn_curve_at(states, k, *how, MOST_VECTORS, rng)
-            error[k] = np.sqrt((own**2).mean())
+    n = states.probability.shape[2]
+    summed = sum(n_count_vectors(k, n) <= MOST_VECTORS for k in ks)
+    points = in_threads(lambda k: curve_at(states, k, *how), ks[:summed])
+    curve = np.stack(list(points), axis=1)
+    error = np.zeros(len(ks))
+    if summed < len(ks):
+        beyond, own = drawn_curve(states, ks[summed - 1 :], limit, how, rng)
+        curve = np.concatenate([curve, beyond], axis=1)
+        error[summed:] = np.sqrt((own**2).mean(axis=0))
     return curve, error
 
 
@@ -249,6 +266,15 @@ def _check(
     drawn["replicated_curve"] = (("replicate", "checked_k"), replicated)
     drawn["check_p"] = ("checked_k", 2 * np.minimum(below, 1 - below))
     return drawn.assign_attrs(check_p=(worse + 1) / (replicates + 1))
+
+
+def _check_clip(clip: float, categories: int) -> None:
+    """Raise if a clip makes all predictions equal, or is no number."""
+    if not 0 <= clip < 1 / categories:
+        raise EvaluationError(
+            f"clip={clip!r}: expected a number from 0, below {1 / categories:.3g}, which is 1 / {categories} categories: from "
+            "there on all predictions are the same"
+        )
 
 
 def _refuse_infinite(by_label: np.ndarray, counts: np.ndarray, names: np.ndarray) -> None:

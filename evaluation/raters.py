@@ -18,7 +18,7 @@ from scipy.special import xlogy
 
 from .errors import EvaluationError
 
-__all__ = ["confusion_intervals", "rater_quality"]
+__all__ = ["confusion_intervals", "of_raters", "rater_quality"]
 
 
 def rater_quality(tree: xr.DataTree) -> xr.Dataset:
@@ -39,8 +39,8 @@ def rater_quality(tree: xr.DataTree) -> xr.Dataset:
     EvaluationError
         If the tree has no prevalence and confusion matrices of raters.
     """
-    confusion = _of_raters(tree, "confusion", ("rater", "category", "label"))
-    prevalence = _of_raters(tree, "prevalence", ("category",))
+    confusion = of_raters(tree, "confusion", ("rater", "category", "label"))
+    prevalence = of_raters(tree, "prevalence", ("category",))
     sample = ("chain", "draw")
     pi = confusion.transpose(*sample, "rater", "category", "label").to_numpy().astype(float)
     p = prevalence.transpose(*sample, "category").to_numpy().astype(float)[:, :, None]
@@ -80,7 +80,7 @@ def confusion_intervals(tree: xr.DataTree, probability: float = 0.9) -> xr.Datas
     """
     if not 0 < probability < 1:
         raise EvaluationError(f"probability={probability!r} must lie between 0 and 1")
-    confusion = _of_raters(tree, "confusion", ("category", "label")).astype(float)
+    confusion = of_raters(tree, "confusion", ("category", "label")).astype(float)
     tails = [(1 - probability) / 2, (1 + probability) / 2]
     bounds = confusion.quantile(tails, ("chain", "draw"))
     return xr.Dataset(
@@ -92,7 +92,7 @@ def confusion_intervals(tree: xr.DataTree, probability: float = 0.9) -> xr.Datas
     )
 
 
-def _of_raters(tree: xr.DataTree, name: str, dims: tuple[str, ...]) -> xr.DataArray:
+def of_raters(tree: xr.DataTree, name: str, dims: tuple[str, ...]) -> xr.DataArray:
     """Return a variable of the posterior, or raise if it lacks a dim."""
     posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
     if name not in posterior or not set(dims) <= set(posterior[name].dims):

@@ -16,19 +16,29 @@ Resnick et al. (2021), Survey equivalence, arXiv:2106.01254, algorithm 4 (ABC), 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 
 import numpy as np
 import xarray as xr
-from scipy.special import betainc, digamma, gammaln
+from scipy.special import betainc, digamma, gammaincc, gammaincinv, gammaln, softmax
 
 from .errors import EvaluationError
 from .state_scores import Score, best_labels
+from .threads import in_threads
 
-__all__ = ["ItemStates", "asymptote", "curve_at", "n_count_vectors"]
+__all__ = [
+    "ItemStates",
+    "asymptote",
+    "count_vectors",
+    "curve_at",
+    "item_probabilities",
+    "n_count_vectors",
+    "parts",
+]
 
 CELLS = 2_000_000  # of (draw, state, count vector) that are computed at once
-OMNISCIENT_DRAWS = 1000  # of an item's own probabilities, where a score has no closed form
+NODES = 64  # of the quadrature where a score has no closed form
 
 
 @dataclass(frozen=True)
@@ -111,6 +121,29 @@ class ItemStates:
             q += (given * self.step[..., None]).sum(axis=1)[..., None] * counts
         return seen, q / np.where(seen > 0, seen, 1.0)[..., None]
 
+    def answered(self, label: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Return p(label | y, state) (sample, state, row) of labels (sample, row) after counts (sample, row, category)."""
+        given = np.take_along_axis(self.probability, label[:, None], 2)
+        if not self.spread.any():
+            return given
+        own = np.take_along_axis(counts, label[..., None], 2)[:, None, :, 0]
+        step = self.step[..., None]
+        return (given + step * own) / (1 + step * counts.sum(axis=2)[:, None])
+
+    def next_two(self, state: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Return the joint law of the next two labels (sample, row, category, category), given p(state | y) and the counts y."""
+        theta, (n_samples, n_states, n) = self.probability, self.probability.shape
+        pairs = (theta[..., None] * theta[..., None, :]).reshape(n_samples, n_states, n * n)
+        shape = (*counts.shape, n)
+        if not self.spread.any():
+            return (np.swapaxes(state, 1, 2) @ pairs).reshape(shape)
+        step, heard = self.step[..., None], counts.sum(axis=2)[:, None]
+        p = np.swapaxes(state / (1 + step * heard) / (1 + step * (heard + 1)), 1, 2)
+        one, both = p @ (step * theta), (p @ step**2)[..., None]
+        first, second = counts[..., None], counts[..., None, :] + np.eye(n)
+        law = (p @ pairs).reshape(shape) + both * first * second
+        return law + one[..., None] * second + first * one[..., None, :]
+
 
 def _running_sum(terms: np.ndarray) -> np.ndarray:
     """Return sums of the first 0, 1, 2, ... terms of the last axis."""
@@ -123,15 +156,18 @@ def n_count_vectors(k: int, categories: int) -> int:
     return comb(k + categories - 1, categories - 1)
 
 
+@lru_cache(256)
 def count_vectors(k: int, categories: int) -> np.ndarray:
-    """Return all count vectors of k labels, shape (row, category)."""
+    """Return all count vectors of k labels, shape (row, category); not to be written to."""
     if categories == 1:
         return np.array([[k]])
     rows = []
     for first in range(k + 1):
         rest = count_vectors(k - first, categories - 1)
         rows.append(np.column_stack([np.full(len(rest), first), rest]))
-    return np.concatenate(rows)
+    found = np.concatenate(rows)
+    found.flags.writeable = False
+    return found
 
 
 def curve_at(states: ItemStates, k: int, score: Score, combiner: str) -> np.ndarray:
@@ -172,40 +208,32 @@ def parts(states: ItemStates, rows: int) -> Iterator[slice]:
         yield slice(first, first + size)
 
 
-def drawn_curve_at(
-    states: ItemStates, k: int, score: Score, combiner: str, rows: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate what `curve_at` sums, from count vectors drawn for each sample.
-
-    Returns
-    -------
-    value, error : ndarray, shape (sample,)
-        Estimates, and their Monte-Carlo standard errors.
-    """
-    value, error = np.empty(len(states.weight)), np.empty(len(states.weight))
-    for s in range(len(states.weight)):
-        own = states.taken(slice(s, s + 1))
-        counts = rng.multinomial(k, item_probabilities(own, rows, rng))
-        joint = np.exp(own.log_probability(counts)) * own.weight[..., None]
-        _, q = own.next_label(joint, counts)
-        found = score.expected(q if combiner == "abc" else best_labels(counts), q)[0]
-        value[s], error[s] = found.mean(), found.std(ddof=1) / np.sqrt(rows)
-    return value, error
-
-
-def item_probabilities(one: ItemStates, rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw the probabilities of items from one sample of the mixture, shape (row, category)."""
-    state = rng.choice(one.weight.shape[1], rows, p=one.weight[0])
-    q, rho = one.probability[0][state], one.spread[0][state]
+def item_probabilities(
+    states: ItemStates, place: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw the probabilities of items (sample, row, category) at places (sample, row), from 0 to 1, in the mixture."""
+    ends = states.weight.cumsum(axis=1)[:, :-1]
+    state = (place[..., None] > ends[:, None]).sum(axis=2)
+    q = np.take_along_axis(states.probability, state[..., None], 1)
+    rho = np.take_along_axis(states.spread, state, 1)
     apart = rho > 0
     if apart.any():
-        gamma = rng.standard_gamma((1 / rho[apart] - 1)[:, None] * q[apart])
-        gamma = np.maximum(gamma, np.finfo(float).tiny)
-        q[apart] = gamma / gamma.sum(axis=1, keepdims=True)
+        size = (1 / rho[apart] - 1)[:, None] * q[apart]
+        q[apart] = _dirichlet(size, rng)
     return q
 
 
-def asymptote(states: ItemStates, score: Score, rng: np.random.Generator) -> np.ndarray:
+def _dirichlet(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw from Dirichlet laws, shape (row, category)."""
+    with np.errstate(divide="ignore"):
+        # Gamma(a) is Gamma(a + 1) U ^ (1 / a): of small concentrations only the logarithm is a number above zero
+        log_gamma = (
+            np.log(rng.standard_gamma(size + 1)) - rng.standard_exponential(size.shape) / size
+        )
+    return softmax(log_gamma, axis=1)
+
+
+def asymptote(states: ItemStates, score: Score) -> np.ndarray:
     """Return the expected score of the omniscient rater, who predicts the item's own probabilities.
 
     Parameters
@@ -214,21 +242,19 @@ def asymptote(states: ItemStates, score: Score, rng: np.random.Generator) -> np.
         Draws of the mixture.
     score : Score
         The scorer.
-    rng : numpy.random.Generator
-        For the agreement of three categories or more within states that spread, which has no closed form.
 
     Returns
     -------
     ndarray, shape (sample,)
         Limits of the power curves.
     """
-    by_state = score.expected(states.probability, states.probability)
+    by_state = score.attained(states.probability)
     if states.spread.any():
-        by_state = _of_spread_states(states, score, rng)
+        by_state = _of_spread_states(states, score)
     return (states.weight * by_state).sum(axis=1)
 
 
-def _of_spread_states(states: ItemStates, score: Score, rng: np.random.Generator) -> np.ndarray:
+def _of_spread_states(states: ItemStates, score: Score) -> np.ndarray:
     """Return E S(q, q) under q ~ Dirichlet(s theta) of every state."""
     mean, rho = states.probability, states.spread[..., None]
     if score.name == "brier":
@@ -239,8 +265,22 @@ def _of_spread_states(states: ItemStates, score: Score, rng: np.random.Generator
     if mean.shape[2] == 2:
         a, b = np.moveaxis(size * mean, 2, 0)
         return mean[..., 0] * (1 - betainc(a + 1, b, 0.5)) + mean[..., 1] * betainc(a, b + 1, 0.5)
-    found = np.empty(mean.shape[:2])
-    for s in range(len(found)):
-        gamma = rng.standard_gamma(size[s] * mean[s], (OMNISCIENT_DRAWS, *mean.shape[1:]))
-        found[s] = (gamma.max(axis=2) / gamma.sum(axis=2)).mean(axis=0)
-    return found
+    blocks = [size[part] * mean[part] for part in parts(states, NODES * mean.shape[2])]
+    return np.concatenate(list(in_threads(_expected_largest, blocks)))
+
+
+def _expected_largest(size: np.ndarray) -> np.ndarray:
+    """Return E max q under q ~ Dirichlet(size), shape (...,), by quadrature.
+
+    With independent g_c ~ Gamma(size_c) the sum is independent of the shares, so that E max q = E max g / E sum g, and E max g is
+    the integral of 1 - prod_c p(g_c < x) over x: 1 from 0 to where the largest g cannot be, then a smooth function of log x.
+    """
+    largest = size.max(axis=-1)
+    low = np.maximum(gammaincinv(largest, 1e-11), 1e-10 * np.minimum(largest, 1))
+    high = largest + 8 * np.sqrt(largest) + 25
+    node, weight = np.polynomial.legendre.leggauss(NODES)
+    half = np.log(high / low)[..., None] / 2
+    x = low[..., None] * np.exp(half * (node + 1))
+    with np.errstate(divide="ignore"):
+        above = -np.expm1(np.log1p(-gammaincc(size[..., None, :], x[..., None])).sum(axis=-1))
+    return (low + (half * weight * x * above).sum(axis=-1)) / size.sum(axis=-1)

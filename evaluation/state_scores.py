@@ -58,6 +58,12 @@ class Score:
             return (prediction * (2 * law - prediction)).sum(axis=-1) - 1
         return (law * best_labels(prediction)).sum(axis=-1)
 
+    def attained(self, law: np.ndarray) -> np.ndarray:
+        """Return the expected score of predicting the laws (..., category) themselves: the largest, if the score is proper."""
+        if self.name == "cross_entropy":
+            return xlogy(law, law).sum(axis=-1) / self.log_base
+        return (law**2).sum(axis=-1) - 1 if self.name == "brier" else law.max(axis=-1)
+
     def by_label(self, prediction: np.ndarray) -> np.ndarray:
         """Return the score that each label would give predictions, shape (..., category) as they are."""
         if self.name == "cross_entropy":

@@ -13,15 +13,19 @@ if TYPE_CHECKING:
     from .normal_approximation import laplace_sample as laplace_sample
     from .point.alternating_gradient import alternating_gradient as alternating_gradient
     from .point.bradley_terry_mle import bradley_terry_mle as bradley_terry_mle
+    from .point.conjugate_prior import normal_scores_prior as normal_scores_prior
     from .point.dawid_skene_em import EstimateWarning as EstimateWarning
     from .point.dawid_skene_em import dawid_skene_em as dawid_skene_em
+    from .point.glad_em import glad_em as glad_em
     from .point.initial_values import initial_values as initial_values
     from .point.irn import irn as irn
+    from .point.mace_em import mace_em as mace_em
     from .point.majority_vote import majority_vote as majority_vote
     from .point.plackett_luce_mle import plackett_luce_mle as plackett_luce_mle
     from .point.quite import quite as quite
     from .relabelling import relabel as relabel
     from .sampling import sample as sample
+    from .score_posterior import normal_scores_posterior as normal_scores_posterior
     from .steps.confusion_gibbs import ConfusionGibbs as ConfusionGibbs
     from .steps.laplace_hmc import LaplaceHMC as LaplaceHMC
     from .steps.worth_gibbs import WorthGibbs as WorthGibbs
@@ -39,13 +43,17 @@ __all__ = [
     "dawid_skene_em",
     "design",
     "diagnose",
+    "glad_em",
     "in_units",
     "initial_values",
     "irn",
     "label",
     "laplace",
     "laplace_sample",
+    "mace_em",
     "majority_vote",
+    "normal_scores_posterior",
+    "normal_scores_prior",
     "plackett_luce_mle",
     "quite",
     "relabel",
@@ -66,13 +74,17 @@ __getattr__, __dir__ = lazy_exports(
         "dawid_skene_em": ".point.dawid_skene_em",
         "design": ".design",
         "diagnose": ".diagnostics",
+        "glad_em": ".point.glad_em",
         "in_units": ".units",
         "initial_values": ".point.initial_values",
         "irn": ".point.irn",
         "label": ".labelling",
         "laplace": ".normal_approximation",
         "laplace_sample": ".normal_approximation",
+        "mace_em": ".point.mace_em",
         "majority_vote": ".point.majority_vote",
+        "normal_scores_posterior": ".score_posterior",
+        "normal_scores_prior": ".point.conjugate_prior",
         "plackett_luce_mle": ".point.plackett_luce_mle",
         "quite": ".point.quite",
         "relabel": ".relabelling",

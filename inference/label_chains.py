@@ -7,7 +7,7 @@ import numpy as np
 
 from ..models.distributions.answer_sweep import Answers
 from .diagnostics import mixing_of
-from .kernels.confusion import ConfusionPrior
+from .kernels.confusion import SPAM, ConfusionPrior
 from .kernels.label_chain import LabelDraws, LabelSchedule, sample_labels
 from .kernels.random_stream import stream
 from .kernels.vote import jittered_vote
@@ -55,9 +55,11 @@ def draw_labels_model(
     """
     n_rows, n = prior.confusion.shape
     n_items, size = len(answers.known), (plan.chains, plan.draws)
+    # a competence is the difference of two entries
+    of_table = "float64" if prior.kind == SPAM else plan.dtype
     draws = LabelDraws(
         np.empty((*size, n), plan.dtype),
-        np.empty((*size, n_rows, n), plan.dtype),
+        np.empty((*size, n_rows, n), of_table),
         np.empty((*size, n_items, n), plan.dtype),
         np.empty((*size, n_items), plan.dtype),
     )

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy.special import betaln, gammaln, xlogy
 
 from .groups import as_dataset
-from .kernels.confusion import COIN, ROWS, ConfusionPrior
+from .kernels.confusion import COIN, ROWS, SPAM, ConfusionPrior
 from .label_chains import LabelPlan, draw_labels_model, label_pilot
 from .plan import Draws
 from .steps.label_reading import (
@@ -61,8 +61,8 @@ def draw_labels_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset
     drawn = draw_labels_model(answers, prior, thin, chains)
     n = len(prior.prevalence)
     confusion = drawn.table.reshape(plan.chains, plan.draws, -1, n, n).swapaxes(-1, -2)
-    skill = structure.skill_of(confusion)
-    arrays = {"prevalence": drawn.prevalence, str(structure.skill.name): skill}
+    values = (drawn.prevalence, *structure.skills_of(confusion))
+    arrays = {str(rv.name): value for rv, value in zip(structure.free, values, strict=True)}
     if prior.kind != ROWS and "confusion" in model.named_vars:
         arrays["confusion"] = confusion
     if "plausibility" in model.named_vars:
@@ -76,7 +76,7 @@ def draw_labels_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset
     if plan.densities:
         name = model.observed_RVs[0].name
         groups["log_likelihood"] = xr.Dataset({name: ((*sample, "item"), drawn.log_p)})
-        groups["log_prior"] = _log_prior(model, structure, prior, (drawn.prevalence, skill))
+        groups["log_prior"] = _log_prior(model, structure, prior, values)
     return groups
 
 
@@ -84,26 +84,36 @@ def _log_prior(
     model: pm.Model,
     structure: LabelStructure,
     prior: ConfusionPrior,
-    drawn: tuple[np.ndarray, np.ndarray],
+    drawn: tuple[np.ndarray, ...],
 ) -> xr.Dataset:
     """Return the log prior density of each free variable, pointwise."""
-    prevalence, skill = drawn
+    prevalence, *skills = drawn
     n = len(prior.prevalence)
     concentration = prior.confusion.reshape(-1, n, n)
     if prior.kind == ROWS:
         beta = concentration.swapaxes(1, 2)
-        own = _dirichlet_log_density(skill, beta if skill.ndim == 5 else beta[0])
+        own = [_dirichlet_log_density(skills[0], beta if skills[0].ndim == 5 else beta[0])]
+    elif prior.kind == SPAM:
+        own = [_beta_log_density(skills[0], concentration[:, 0, 1], concentration[:, 1, 1])]
+        own.append(_dirichlet_log_density(skills[1], concentration[:, :, 0]))
     else:
-        right, wrong = concentration[:, 0], concentration[:, 1]
-        if prior.kind == COIN:
-            right, wrong = right[:, 0], wrong[:, 0]
-        own = xlogy(right - 1, skill) + xlogy(wrong - 1, 1 - skill) - betaln(right, wrong)
-    arrays = {"prevalence": _dirichlet_log_density(prevalence, prior.prevalence)}
-    dims = model.named_vars_to_dims[str(structure.skill.name)][: own.ndim - 2]
-    coords = {dim: np.asarray(model.coords[dim]) for dim in dims}
-    variables = {name: (("chain", "draw"), value) for name, value in arrays.items()}
-    variables[str(structure.skill.name)] = (("chain", "draw", *dims), own)
+        coin = 0 if prior.kind == COIN else slice(None)
+        own = [_beta_log_density(skills[0], concentration[:, 0, coin], concentration[:, 1, coin])]
+    sample = ("chain", "draw")
+    variables = {"prevalence": (sample, _dirichlet_log_density(prevalence, prior.prevalence))}
+    coords = {}
+    for rv, log_p in zip(structure.skills, own, strict=True):
+        dims = model.named_vars_to_dims[str(rv.name)][: log_p.ndim - 2]
+        coords |= {dim: np.asarray(model.coords[dim]) for dim in dims}
+        variables[str(rv.name)] = ((*sample, *dims), log_p)
     return xr.Dataset(variables, coords)
+
+
+def _beta_log_density(p: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Return the log density of the Beta law."""
+    kind = np.finfo(p.dtype)
+    p = np.clip(p, kind.tiny, 1 - kind.epsneg)  # what storage has rounded to zero or one
+    return xlogy(right - 1, p) + xlogy(wrong - 1, 1 - p) - betaln(right, wrong)
 
 
 def _dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:

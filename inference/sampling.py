@@ -7,7 +7,9 @@ Gamma worths, nothing observed    exact     independent draws
 Gamma worths, partial rankings    gibbs     the compiled loop of the worth sampler
 Dirichlet, counted labels         exact     independent draws
 Dirichlet or Beta, labels         gibbs     the compiled loop of the label sampler
+normal-inverse-gamma, scores      exact     independent draws
 Dirichlet, counts of item states  gibbs     the compiled loop of the item-state sampler
+raters and items, scores          gibbs     the compiled loop of the score sampler
 zero-sum or uniform, comparisons  hmc       the compiled loop of the Laplace-split sampler
 any other pm.Model                nuts      pm.sample
 ================================  ========  =====================================
@@ -26,8 +28,9 @@ import xarray as xr
 from .diagnostics import warn_unless_converged
 from .groups import CodeNames, constant_groups, with_deterministics
 from .labelling import label
+from .nuts_routes import draw_with_nuts
 from .plan import Draws
-from .routes import Route, draw_with_nuts, route_of
+from .routes import Route, route_of
 from .state_plausibility import with_items_drawn
 
 __all__ = ["Method", "sample"]
@@ -142,7 +145,8 @@ def sample(
         "seconds": perf_counter() - started,
         "versions": _versions(),
     }
-    warn_unless_converged(tree)
+    if chosen != "exact":  # independent draws have nothing to converge to
+        warn_unless_converged(tree)
     return tree
 
 

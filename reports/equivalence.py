@@ -1,7 +1,6 @@
-"""How many raters a classifier is worth: sentences, rows, and sections of a report."""
+"""How many raters a classifier is worth: sentences and sections of a report."""
 
 from collections.abc import Mapping
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -9,38 +8,54 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from ..evaluation.surveys.crossings import in_words
+from .equivalence_rows import (
+    classifier_rows,
+    curve_rows,
+    each,
+    figure_of,
+    pair_rows,
+    posterior_curve_rows,
+    posterior_rows,
+    shown_classifier,
+    shown_curve,
+    shown_pairs,
+    shown_posterior,
+)
 from .metrics import ALONE
 from .page import Section
-from .words import interval, percent, with_interval
+from .words import percent, with_interval
 
-__all__ = ["TITLE", "equivalence_sections", "left_out", "posterior_section", "sentences"]
+__all__ = [
+    "TITLE",
+    "equivalence_sections",
+    "left_out",
+    "posterior_sections",
+    "scored_by",
+    "sentences",
+    "subject_of",
+]
 
 TITLE = "How many raters is it worth"
-MOST_SHOWN = 12  # points of a curve that a reader sees
-ABOVE = "probability_above_"  # a column of each classifier
 DOUBTFUL = 0.05  # of the posterior check
+FALLEN = 0.1  # part of the gain that is lost again where a curve is said to fall
 FACTS = ("combiner", "scorer", "clip", "item_rule", "estimand", "learn", "base", "reference")
 FACTS += ("probability", "left_out", "left_out_without_label", "left_out_with_one_label", "note")
+# of the logarithm in the cross-entropy
+UNITS = {2.0: "bits", float(np.e): "nats", 10.0: "decimal digits"}
 
 
-def _each(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
-    return [(str(name), found.sel(classifier=name)) for name in found["classifier"].to_numpy()]
+def scored_by(found: xr.Dataset) -> str:
+    """Return the scorer and its unit.
 
-
-def _figure(own: xr.Dataset, name: str, prefix: str | None = None) -> dict[str, Any]:
-    """Return a number and, where there are intervals, its ends."""
-    prefix = name if prefix is None else prefix
-    row: dict[str, Any] = {prefix: float(own[name])}
-    if f"{name}_interval" in own:
-        ends = [float(end) for end in own[f"{name}_interval"]]
-        row |= {f"{prefix}_lower": ends[0], f"{prefix}_upper": ends[1]}
-    return row
-
-
-def _subject(name: str) -> str:
-    if name.split(",")[0] != ALONE:
-        return f"{name} is"
-    return f"The {name}{',' if ',' in name else ''} are"
+    Parameters
+    ----------
+    found : Dataset
+        Of `evaluation.survey_equivalence`.
+    """
+    name, base = str(found.attrs["scorer"]).replace("_", "-"), float(found.attrs["base"])
+    if name != "cross-entropy":
+        return name
+    return f"{name} in {UNITS.get(base, f'units of log {base:g}')}"
 
 
 def sentences(found: xr.Dataset) -> list[str]:
@@ -52,23 +67,37 @@ def sentences(found: xr.Dataset) -> list[str]:
         Of `evaluation.survey_equivalence`, with a dim classifier.
     """
     said = []
-    for name, own in _each(found):
+    for name, own in each(found):
         side, words = str(own["censored"].to_numpy()), str(own["words"].to_numpy())
         if words == "unknown":
             said.append(
                 f"What {name} is worth is unknown: its score, or that of no labels, has no value."
             )
             continue
+        subject, it, its, scores = subject_of(name)
         why = {
-            "below": ": it scores below what is predicted without any label",
-            "above": f": the curve of up to {int(found['k'][-1])} is never above its score",
+            "below": f": {it} {scores} below what is predicted without any label",
+            "above": f": the curve of up to {int(found['k'][-1])} is never above {its} score",
         }.get(side, "")
-        said.append(f"{_subject(name)} worth {words}{why}.")
+        said.append(f"{subject} worth {words}{why}.")
     return said
 
 
+def subject_of(name: str) -> tuple[str, str, str, str]:
+    """Return a classifier as a subject with its verb, and the words that stand for it after that.
+
+    Parameters
+    ----------
+    name : str
+        Of the classifier.
+    """
+    if name.split(",")[0] != ALONE:
+        return f"{name} is", "it", "its", "scores"
+    return f"The {name}{',' if ',' in name else ''} are", "they", "their", "score"
+
+
 def left_out(found: xr.Dataset) -> str:
-    """Say which items have too few labels, and what else there is to know; empty if nothing.
+    """Say which items have too few labels, where the curve falls, and what else there is to know; empty if nothing.
 
     Parameters
     ----------
@@ -85,158 +114,24 @@ def left_out(found: xr.Dataset) -> str:
         parts = [f"{facts[key]:,} {words}" for words, key in of if facts[key]]
         kinds = f" ({', '.join(parts)})" if parts else ""
         said.append(f"Left out, as they have too few labels: {facts['left_out']:,} items{kinds}.")
+    if top := _highest_before_a_fall(found):
+        why = "fewer items have so many labels" if found["items"][-1] < found["items"][top] else ""
+        if facts["combiner"] == "abc":
+            few = "the combiner learns from few items what so many labels mean"
+            why = f"{few}, and {why}" if why else few
+        said.append(f"The curve is highest at {top} and falls beyond{f': {why}' if why else ''}.")
     if facts["note"]:
         said.append(f"Note: {facts['note']}.")
     return " ".join(said)
 
 
-def _classifier_rows(found: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each classifier: its score, its gain over no labels, and the raters that it is worth."""
-    rows = []
-    for name, own in _each(found):
-        row: dict[str, Any] = {"classifier": name}
-        for quantity in ("score", "classifier_gain", "equivalence"):
-            row |= _figure(own, quantity)
-        row["integer_equivalence"] = float(own["integer_equivalence"])
-        rows.append(row | {key: str(own[key].to_numpy()) for key in ("censored", "words")})
-    return rows
-
-
-def _curve_rows(found: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each number of raters, and what classifier is better than they are with which probability."""
-    rows = []
-    for k in found["k"].to_numpy().tolist():
-        own = found.sel(k=k)
-        row: dict[str, Any] = {"raters": k, **_figure(own, "power_curve", "score")}
-        row |= _figure(own, "information_gain", "gain")
-        row |= {"items": int(own["items"]), "monte_carlo_error": float(own["monte_carlo_error"])}
-        if "probability_above" in own:
-            for name, one in _each(own):
-                row[f"{ABOVE}{name}"] = float(one["probability_above"])
-        rows.append(row)
-    return rows
-
-
-def _pair_rows(found: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each pair of classifiers, the one with the better score first."""
-    if "versus" not in found.dims:
-        return []
-    score = found["score"].to_numpy()
-    order = found["classifier"].to_numpy()[np.argsort(-score, kind="stable")]
-    rows = []
-    for better, worse in combinations(order, 2):
-        own = found.sel(classifier=better, versus=worse)
-        row: dict[str, Any] = {"classifier": str(better), "other": str(worse)}
-        row |= _figure(own, "score_difference") | _figure(own, "equivalence_difference")
-        if "probability_better" in own:
-            row["probability_better"] = float(own["probability_better"])
-        rows.append(row)
-    return rows
-
-
-def _shown_curve(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
-    """Return the curve as a reader wants it: some of its points, if it is long."""
-    few = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_SHOWN)).round().astype(int))
-    shown = []
-    for row in (rows[i] for i in few):
-        own = {"raters": row["raters"], "score": row["score"]}
-        if "score_lower" in row:
-            own[f"{level:.0%} interval"] = interval(row["score_lower"], row["score_upper"])
-        own |= {"gain": row["gain"], "items": row["items"]}
-        own |= {
-            f"P({name.removeprefix(ABOVE)})": percent(p)
-            for name, p in row.items()
-            if name.startswith(ABOVE)
-        }
-        shown.append(own)
-    return shown
-
-
-def _shown_pairs(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
-    """Return pairs as a reader wants them."""
-    shown = []
-    for row in rows:
-        own = {"better": row["classifier"], "than": row["other"], "by": row["score_difference"]}
-        if "score_difference_lower" in row:
-            ends = row["score_difference_lower"], row["score_difference_upper"]
-            own[f"{level:.0%} interval"] = interval(*ends)
-        own["raters more"] = _raters(row)
-        if "probability_better" in row:
-            own["P"] = percent(row["probability_better"])
-        shown.append(own)
-    return shown
-
-
-def _raters(row: Mapping[str, Any]) -> str:
-    """Return how many more raters a classifier is worth; of one outside of the curve that is not known."""
-    if np.isnan(row["equivalence_difference"]):
-        return "unknown"
-    ends = [row.get(f"equivalence_difference_{end}", np.nan) for end in ("lower", "upper")]
-    number = row["equivalence_difference"]
-    return f"{number:.1f}" if np.isnan(ends).any() else with_interval(number, *ends, digits=1)
-
-
-def _posterior_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each classifier from the posterior of the item states."""
-    rows = []
-    for name, own in _each(summed):
-        row: dict[str, Any] = {"classifier": name}
-        for quantity in ("score", "equivalence", "performance_ratio"):
-            row |= _figure(own, quantity)
-        for side in ("below", "beyond", "unattained"):
-            row[f"probability_{side}"] = float(own[f"probability_{side}"])
-        rows.append(row | {"censored": str(own["censored"].to_numpy())})
-    return rows
-
-
-def posterior_section(summed: xr.Dataset, converged: bool, verdict: str) -> Section:
-    """Return what all raters there could be would reach, and what part of it each classifier does.
-
-    Parameters
-    ----------
-    summed : Dataset
-        Of `evaluation.survey_summary`, with a dim classifier.
-    converged : bool
-        Whether the draws did.
-    verdict : str
-        The sentence that says so.
-    """
-    longest, rows = int(summed["k"][-1]), _posterior_rows(summed)
-    limit = with_interval(*_figure(summed, "asymptote").values())
-    start = float(summed["baseline"])
-    said = [
-        f"All raters there could be would reach a score of {limit}; no labels reach {start:.3f}."
-    ]
-    said += [_of_posterior(row, longest) for row in rows]
-    check = summed.attrs["check_p"]
-    said.append(
-        f"CHECK FAILED (p = {check:.3f}): item states like these do not give such a curve; do not rely on them."
-        if check < DOUBTFUL
-        else f"Check: the item states give curves like that of the data (p = {check:.2f})."
-    )
-    facts = {"check_p": check, "converged": converged, "verdict": verdict, "longest": longest}
-    facts |= _figure(summed, "asymptote") | _figure(summed, "baseline")
-    text = " ".join([verdict, *said] if not converged else [*said, verdict])
-    return Section(
-        "Beyond the raters there were",
-        text,
-        rows=rows,
-        key="equivalence.posterior",
-        facts=facts,
-        part=True,
-        alarm=not converged or check < DOUBTFUL,
-    )
-
-
-def _of_posterior(row: Mapping[str, Any], longest: int) -> str:
-    worth = in_words(
-        row["equivalence"], longest, np.array([row["equivalence_lower"], row["equivalence_upper"]])
-    )
-    part = (row[f"performance_ratio{end}"] for end in ("", "_lower", "_upper"))
-    return (
-        f"{_subject(row['classifier'])} worth {worth}; performance ratio {with_interval(*part, digits=2)}; better than all "
-        f"raters with probability {percent(row['probability_unattained'])}."
-    )
+def _highest_before_a_fall(found: xr.Dataset) -> int:
+    """Return the number of raters where the curve is highest, if it falls much after that, else 0."""
+    gain = found["information_gain"].to_numpy()
+    if not np.isfinite(gain).all():
+        return 0
+    top = int(gain.argmax())
+    return top if gain[top] - gain[-1] > FALLEN * gain[top] else 0
 
 
 def equivalence_sections(found: xr.Dataset, figure: Figure | None = None) -> list[Section]:
@@ -250,29 +145,39 @@ def equivalence_sections(found: xr.Dataset, figure: Figure | None = None) -> lis
         Picture.
     """
     level = found.attrs["probability"]
-    scorer, combiner = (found.attrs[name].replace("_", "-") for name in ("scorer", "combiner"))
+    hold = f"Intervals hold {100 * level:g} % of resamples of the items." * (
+        "score_interval" in found
+    )
     text = (
-        f"{' '.join(sentences(found))} The labels of k raters, combined by {combiner}, predict what a further rater says; a "
-        f"classifier is worth as many raters as score like it, by {scorer}, where higher is better. Intervals hold {level:.0%} "
-        f"of resamples of the items. {left_out(found)}"
+        f"{' '.join(sentences(found))} The labels of k raters, combined by {found.attrs['combiner']}, predict what a further "
+        f"rater says; a classifier is worth as many raters as score like it, by {scored_by(found)}, where higher is better. "
+        f"Gain is what a score is above that of no labels. {hold} {left_out(found)}"
     )
     facts = {name: found.attrs[name] for name in FACTS} | {"baseline": float(found["baseline"])}
-    rows, pictures = _classifier_rows(found), [figure] if figure else []
-    shown = [_shown(row, level) for row in rows]
+    rows = classifier_rows(found)
     worth = Section(
-        TITLE, text.strip(), pictures, rows, key="equivalence", facts=facts, shown=shown
+        TITLE,
+        " ".join(text.split()),
+        [figure] if figure else [],
+        rows,
+        file="equivalence",
+        key="equivalence",
+        facts=facts,
+        shown=[shown_classifier(row, level) for row in rows],
     )
-    return [worth, *_parts(_curve_rows(found), _pair_rows(found), level)]
+    return [worth, *_parts(curve_rows(found), pair_rows(found), level)]
 
 
 def _parts(curve: list[dict[str, Any]], pairs: list[dict[str, Any]], level: float) -> list[Section]:
     """Return the curve and, of several classifiers, their differences."""
+    better = ", and P, the probability that a classifier is better" * ("score_lower" in curve[0])
     power = Section(
         "Survey power curve",
-        "The score of so many raters against a further one, and P, the probability that a classifier is better.",
+        f"The score of so many raters against a further one{better}.",
         rows=curve,
+        file="equivalence_curve",
         key="equivalence.curve",
-        shown=_shown_curve(curve, level),
+        shown=shown_curve(curve, level),
         part=True,
     )
     text = (
@@ -282,15 +187,86 @@ def _parts(curve: list[dict[str, Any]], pairs: list[dict[str, Any]], level: floa
         "Which classifier is worth more",
         text,
         rows=pairs,
+        file="equivalence_differences",
         key="equivalence.differences",
-        shown=_shown_pairs(pairs, level),
+        shown=shown_pairs(pairs, level),
         part=True,
     )
     return [power, differences] if pairs else [power]
 
 
-def _shown(row: Mapping[str, Any], level: float) -> dict[str, Any]:
-    own = {"classifier": row["classifier"], "score": row["score"]}
-    if "score_lower" in row:
-        own[f"{level:.0%} interval"] = interval(row["score_lower"], row["score_upper"])
-    return own | {"gain": row["classifier_gain"], "worth": row["words"]}
+def posterior_sections(
+    summed: xr.Dataset,
+    diagnosis: tuple[bool, str],
+    figure: Figure | None = None,
+    *,
+    probability: float,
+) -> list[Section]:
+    """Return what all raters there could be would reach, what part of it each classifier does, and the curve.
+
+    Parameters
+    ----------
+    summed : Dataset
+        Of `evaluation.survey_summary`, with a dim classifier.
+    diagnosis : tuple of bool and str
+        Whether the draws converged, and the sentence that says so.
+    figure : matplotlib.figure.Figure, optional
+        Picture.
+    probability : float
+        Of the intervals.
+    """
+    longest, rows = int(summed["k"][-1]), posterior_rows(summed)
+    converged, verdict = diagnosis
+    limit = with_interval(*figure_of(summed, "asymptote").values())
+    said = [
+        f"All raters there could be would reach a score of {limit}; no labels reach {float(summed['baseline']):.3f}."
+    ]
+    said += [_of_posterior(row, longest) for row in rows]
+    check, verdict = summed.attrs["check_p"], f"{verdict[:1].upper()}{verdict[1:].rstrip('.')}."
+    doubtful = check < DOUBTFUL
+    checked = (
+        f"CHECK FAILED (p = {check:.3f}): item states like these do not give such a curve; do not rely on them."
+        if doubtful
+        else f"Check: the item states give curves like that of the data (p = {check:.2f})."
+    )
+    warned = [verdict] * (not converged) + [checked] * doubtful
+    calm = [checked] * (not doubtful) + [verdict] * converged
+    facts = {"check_p": check, "converged": converged, "verdict": diagnosis[1], "longest": longest}
+    facts |= figure_of(summed, "asymptote") | figure_of(summed, "baseline")
+    beyond = Section(
+        "Beyond the raters there were",
+        " ".join([*warned, *said, *calm]),
+        [figure] if figure else [],
+        rows,
+        file="equivalence_posterior",
+        key="equivalence.posterior",
+        facts=facts,
+        shown=[shown_posterior(row, _worth(row, longest)) for row in rows],
+        part=True,
+        alarm=bool(warned),
+    )
+    curve = posterior_curve_rows(summed)
+    power = Section(
+        "The posterior of the curve",
+        f"What so many raters know of a further one, whether or not there were so many; beside it the curve of the data. "
+        f"Intervals hold {100 * probability:g} % of the draws.",
+        rows=curve,
+        file="equivalence_posterior_curve",
+        key="equivalence.posterior.curve",
+        shown=shown_curve(curve, probability),
+        part=True,
+    )
+    return [beyond, power]
+
+
+def _worth(row: Mapping[str, Any], longest: int) -> str:
+    ends = np.array([row["equivalence_lower"], row["equivalence_upper"]])
+    return in_words(row["equivalence"], longest, ends)
+
+
+def _of_posterior(row: Mapping[str, Any], longest: int) -> str:
+    part = (row[f"performance_ratio{end}"] for end in ("", "_lower", "_upper"))
+    return (
+        f"{subject_of(row['classifier'])[0]} worth {_worth(row, longest)}; performance ratio {with_interval(*part, digits=2)}; "
+        f"better than all raters with probability {percent(row['probability_unattained'])}."
+    )

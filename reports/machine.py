@@ -17,7 +17,8 @@ comparison            rows: difference, lower, upper and probability_better of e
 equivalence           of labels: how they were combined and scored; baseline, the score of no labels; rows: score, gain,
                       equivalence (in raters) with intervals, censored ("below", "above" or ""), words; curve: a row for
                       each number of raters, probability_above_... that a classifier is better; differences of every pair;
-                      of the command with --posterior also posterior: asymptote, performance_ratio, check_p, converged
+                      of the command with --posterior also posterior: asymptote, performance_ratio, check_p, converged,
+                      and its curve: beside the posterior of each number of raters the score observed
 sensitivity           reliability and prior
 risk                  rows: certainty and expected value of each item; metrics: within risk groups
 ask_next              rows: what to annotate once more, the most informative first

@@ -106,13 +106,17 @@ def write_report(
     loader = PackageLoader(__package__ or "raterzoo.reports", "")
     environment = Environment(loader=loader, autoescape=select_autoescape(), trim_blocks=True)
     environment.filters |= {"svg": _svg, "cell": _cell}
-    alarm = next((section.text for section in sections if section.alarm), "")
+    alarms = [
+        {"place": f"“{own.title}”" if own.part else "the numbers of this page", "text": own.text}
+        for own in sections
+        if own.alarm
+    ]
     page = environment.get_template("page.html").render(
         title=title,
         summary=summary,
         sections=sections,
         box=box,
-        alarm=alarm,
+        alarm=alarms[0] if alarms else None,
     )
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")

@@ -100,7 +100,7 @@ def weighted_rows(rows, predict, decide):
     return np.array(item), np.array(p), np.array(label), np.array(weight)
 
 
-def score_of_rows(scorer, p, label, weight, *, clip=0.02, base=2):
+def score_of_rows(scorer, p, label, weight, *, clip=0.02, base=2, positive=1, values=None):
     """Return a score from its definition, row by row."""
     n = p.shape[1]
     weight = weight / weight.sum()
@@ -123,9 +123,9 @@ def score_of_rows(scorer, p, label, weight, *, clip=0.02, base=2):
         size = np.sqrt((weight @ x**2) * (weight @ y**2))
         return weight @ (x * y) / size if size > 1e-12 else 0.0
     if scorer == "auc":
-        x, positive = np.round(p[:, 1], 12), label == 1
+        x = np.round(p[:, positive] if values is None else p @ values, 12)
         above = (x[:, None] > x) + (x[:, None] == x) / 2
-        w, v = weight * positive, weight * ~positive
+        w, v = weight * (label == positive), weight * (label != positive)
         return w @ above @ v / (w.sum() * v.sum())
     joint = (p if scorer == "soft_dmi" else top).T @ (weight[:, None] * np.eye(n)[label])
     if scorer in ("dmi", "soft_dmi"):

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from .raters import confusion_matrices as confusion_matrices
     from .raters import rater_forest as rater_forest
     from .reliabilities import rater_reliability as rater_reliability
+    from .scores_certainty import threshold_certainty as threshold_certainty
+    from .scores_certainty import threshold_distance as threshold_distance
     from .standings import leaderboard as leaderboard
     from .standings import quality_forest as quality_forest
     from .strips import plausibility_strips as plausibility_strips
     from .triangle import simplex as simplex
     from .votes import win_matrix as win_matrix
+    from .worth_forest import rater_worth as rater_worth
 
 __all__ = [
     "agreement_histogram",
@@ -48,12 +51,15 @@ __all__ = [
     "ranking_error",
     "rater_forest",
     "rater_reliability",
+    "rater_worth",
     "reliability_sweep",
     "risk",
     "sensitivity",
     "simplex",
     "sorted_certainty",
     "subgroups",
+    "threshold_certainty",
+    "threshold_distance",
     "win_matrix",
 ]
 
@@ -77,12 +83,15 @@ __getattr__, __dir__ = lazy_exports(
         "ranking_error": ".error_curves",
         "rater_forest": ".raters",
         "rater_reliability": ".reliabilities",
+        "rater_worth": ".worth_forest",
         "reliability_sweep": ".curves",
         "risk": ".panels",
         "sensitivity": ".leanings",
         "simplex": ".triangle",
         "sorted_certainty": ".curves",
         "subgroups": ".forests",
+        "threshold_certainty": ".scores_certainty",
+        "threshold_distance": ".scores_certainty",
         "win_matrix": ".votes",
     },
 )

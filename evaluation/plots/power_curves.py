@@ -23,6 +23,7 @@ __all__ = ["power_curve"]
 FEW = 12  # raters, each of whom has a tick
 WIDTH, HEIGHT = 5.2, 3.8  # inches, without the legend
 FAR = 0.4  # heights of the curves below which a score is shown at the edge
+STEP = 0.06  # of the height, from one score at the edge to the next
 BAR = 0.03  # of the height, from one interval of an equivalence to the next
 
 
@@ -183,7 +184,7 @@ def _drops(
     inked = np.concatenate([np.ravel(part) for part in curve if part is not None])
     low, high = inked[np.isfinite(inked)].min(), inked[np.isfinite(inked)].max()
     room = FAR * ((high - low) or 1.0)
-    at, drops = own["k"].to_numpy(), []
+    at, drops, outside = own["k"].to_numpy(), [], 0
     for place, name in enumerate(names):
         one = several.isel({dim: place})
         worth, ends = _worth(one)
@@ -192,7 +193,9 @@ def _drops(
         label = f"{of}{name}: {_said(one, worth, ends, at[-1])}"
         if not low - room <= height[0] <= high + room:
             label += f" (score {float(one['score']):.3g})"
-        height = np.clip(height, low - room, high + room)
+            outside += 1  # each at a height of its own: one would hide the other
+        edge = room + STEP * ((high - low) or 1.0) * max(outside - 1, 0)
+        height = np.clip(height, low - edge, high + edge)
         to = at[-1] if np.isnan(worth) else np.clip(worth, at[0], at[-1])
         x = np.append(at[at < to], to)
         drops.append(Drop(label, x, np.interp(x, at, height), worth, ends))

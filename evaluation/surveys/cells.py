@@ -45,8 +45,8 @@ class MeanCells:
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Return the scores (score, resample)."""
         total = weights @ self.columns
-        width = self.columns.shape[1] // len(self.scored)
-        parts = np.split(total, range(width, total.shape[1], width), axis=1)
+        upto = np.cumsum([one.columns.shape[1] for one in self.scored])
+        parts = np.split(total, upto[:-1], axis=1)
         return np.array([one.of_totals(part) for one, part in zip(self.scored, parts, strict=True)])
 
 

@@ -1,6 +1,6 @@
 """Probabilities that classifiers give the labels of each item."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
@@ -26,15 +26,18 @@ class Classifiers:
         Sums to one over the categories.
     named : bool
         Whether the predictions had a dim ``classifier``.
+    categories : ndarray of str, shape (category,)
+        Those of the labels, then those that predictions alone name.
     """
 
     names: np.ndarray
     probability: np.ndarray
     named: bool
+    categories: np.ndarray
 
     @classmethod
-    def of(cls, predictions: xr.DataArray) -> tuple["Classifiers", np.ndarray, np.ndarray]:
-        """Check predictions; return them with their items and categories.
+    def of(cls, predictions: xr.DataArray) -> tuple["Classifiers", np.ndarray]:
+        """Check predictions; return them with their items.
 
         Raises
         ------
@@ -58,8 +61,8 @@ class Classifiers:
         if len(wrong):
             c, i, j = wrong[0]
             raise EvaluationError(
-                f"predictions: item {items[i]!s}, category {names[j]!s}: {values[c, i, j]:g} is no probability; of a hard "
-                "classifier, pass 1 for its label and 0 for the others"
+                f"predictions: item {items[i]!s}, category {names[j]!s}: {values[c, i, j]:g} is no probability; divide "
+                "scores by their sum, and of a hard classifier pass 1 for its label and 0 for the others"
             )
         total = values.sum(axis=2)
         wrong = np.argwhere(np.abs(total - 1) > TOLERANCE)
@@ -73,33 +76,32 @@ class Classifiers:
         labels = (
             coordinate_of(predictions, "classifier", "predictions") if named else np.array([""])
         )
-        return cls(labels.astype(str), values, named), items, names.astype(str)
+        return cls(labels.astype(str), values, named, names.astype(str)), items
 
     @classmethod
-    def matched(
-        cls, predictions: xr.DataArray, labels: LabelCounts
-    ) -> tuple["Classifiers", LabelCounts]:
-        """Return predictions for the items of the labels, and the labels with the categories of both.
+    def matched(cls, predictions: xr.DataArray, labels: LabelCounts) -> "Classifiers":
+        """Return predictions for the items of the labels, their categories first.
 
-        Labels read from raters know only the categories that somebody gave; those of the predictions are added.
+        Labels read from raters know only the categories that somebody gave; those that predictions alone name come last.
         """
-        given, items, categories = cls.of(predictions)
-        known = labels.categories.tolist()
-        more = [name for name in categories.tolist() if name not in known]
+        given, items = cls.of(predictions)
+        named, known = given.categories.tolist(), labels.categories.tolist()
+        more = [name for name in named if name not in known]
         if more and labels.labels is None:
             raise EvaluationError(
                 f"predictions: category {more[0]!r} is not in counts, which have {', '.join(known)}; add it to the counts, "
                 "with 0 where nobody gave it, or correct the spelling"
             )
-        labels = labels.over(np.array([*known, *more]), "counts")
-        lost = [name for name in known if name not in categories.tolist()]
+        lost = [name for name in known if name not in named]
         if lost:
             raise EvaluationError(
                 f"predictions have no category {lost[0]!r}, which raters can give; add it, with 0 where it is never meant"
             )
-        column = [categories.tolist().index(name) for name in labels.categories.tolist()]
+        categories = np.array([*known, *more])
+        column = [named.index(name) for name in categories.tolist()]
         place = places_of(labels.items, items, ("counts", "predictions"))
-        return cls(given.names, given.probability[:, place][..., column], given.named), labels
+        probability = given.probability[:, place][..., column]
+        return replace(given, probability=probability, categories=categories)
 
 
 def _check_shape(predictions: object) -> None:

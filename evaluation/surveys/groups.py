@@ -7,6 +7,7 @@ References
 Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 7.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,8 @@ def rater_equivalence(
     -------
     Dataset
         The power curve of the experts (k), and what `survey_equivalence` returns of a classifier for each number of ``amateurs``:
-        their ``score`` against an expert, and the number of experts that they are worth.
+        their ``score`` against an expert, and the number of experts that they are worth. The attributes tell how many items of
+        the amateurs were left out, and of how many of those the experts gave no label, or one.
 
     Raises
     ------
@@ -102,8 +104,8 @@ def _both(
     seed: int,
 ) -> tuple[Survey, Survey]:
     """Return the surveys of amateurs against experts and of experts, over the items that have labels enough for both."""
-    of_amateurs = Survey.of(Rules(**rules, max_raters=most[0]), amateurs, experts, seed)
-    of_experts = Survey.of(Rules(**rules, max_raters=most[1]), experts, None, seed)
+    of_amateurs = _survey(rules, ("amateurs", most[0]), amateurs, experts, seed)
+    of_experts = _survey(rules, ("experts", most[1]), experts, None, seed)
     n_amateurs, n_experts = of_amateurs.largest, of_experts.largest
     enough = (amateurs.size >= n_amateurs) & (
         experts.size >= n_experts + of_experts.rules.reference
@@ -112,8 +114,26 @@ def _both(
         raise EvaluationError(
             f"no item has labels of {n_amateurs} amateurs and {n_experts + 1} experts; pass smaller max_amateurs or max_experts"
         )
+    left_out = experts.taken(~enough)
     amateurs, experts = amateurs.taken(enough), experts.taken(enough)
+    scored = _survey(rules, ("experts", n_experts), experts, None, seed)
     return (
-        Survey.of(Rules(**rules, max_raters=n_amateurs), amateurs, experts, seed),
-        Survey.of(Rules(**rules, max_raters=n_experts), experts, None, seed),
+        _survey(rules, ("amateurs", n_amateurs), amateurs, experts, seed),
+        replace(scored, left_out=left_out),
     )
+
+
+def _survey(
+    rules: dict[str, Any],
+    most: tuple[str, int | None],
+    labels: LabelCounts,
+    against: LabelCounts | None,
+    seed: int,
+) -> Survey:
+    """Return the survey of a group; errors name the arguments of groups."""
+    group, largest = most
+    try:
+        return Survey.of(Rules(**rules, max_raters=largest), labels, against, seed)
+    except EvaluationError as error:
+        message = str(error).replace("max_raters", f"max_{group}").replace("counts:", f"{group}:")
+        raise EvaluationError(message) from None

@@ -49,9 +49,13 @@ def calibrated(
     EvaluationError
         If predictions do not match the labels, there are fewer items than folds, or scikit-learn is not installed.
     """
-    given, labels = Classifiers.matched(predictions, LabelCounts.of(counts))
+    labels = LabelCounts.of(counts)
+    given = Classifiers.matched(predictions, labels)
     heard = labels.size > 0
-    labels, before = labels.taken(heard), given.probability[:, heard]
+    labels, before = (
+        labels.over(given.categories, "counts").taken(heard),
+        given.probability[:, heard],
+    )
     if (
         isinstance(folds, bool)
         or not isinstance(folds, int | np.integer)
@@ -68,7 +72,7 @@ def calibrated(
         {
             "classifier": [*names.tolist(), *(f"{name}, calibrated" for name in names.tolist())],
             "item": labels.items,
-            "category": labels.categories,
+            "category": given.categories,
         },
         ("classifier", "item", "category"),
     )

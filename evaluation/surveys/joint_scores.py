@@ -103,8 +103,12 @@ class Matthews(_Joint):
 
 @dataclass(frozen=True)
 class Determinant(_Joint):
-    """|det J|, of the decided label or of the probabilities."""
+    """|det J|, of the decided label or of the probabilities, over the categories that raters can give.
 
+    Another one has no label to go with; its row would only add a column of zeros.
+    """
+
+    n_given: int
     soft: bool
 
     def law(self, probability: np.ndarray) -> np.ndarray:
@@ -113,4 +117,4 @@ class Determinant(_Joint):
 
     def of_joint(self, joint: np.ndarray) -> np.ndarray:
         """Return the absolute determinant."""
-        return np.abs(np.linalg.det(joint))
+        return np.abs(np.linalg.det(joint[..., : self.n_given, : self.n_given]))

@@ -8,10 +8,11 @@ import xarray as xr
 from ..agreement import Labels
 from ..conformal_scores import places_of
 from ..errors import EvaluationError
+from .label_cells import BLANK, codes_of
 
-__all__ = ["BLANK", "LabelCounts", "coordinate_of"]
+__all__ = ["LabelCounts", "coordinate_of"]
 
-BLANK = -1
+MOST = 2**31  # labels of an item
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,12 @@ def _of_counts(given: xr.DataArray, what: str) -> LabelCounts:
     items, categories = coordinate_of(given, "item", what), coordinate_of(given, "category", what)
     table = given.transpose("item", "category").to_numpy()
     if table.dtype.kind not in "iufb":
-        raise EvaluationError(f"{what}: dtype {table.dtype}; expected whole numbers")
+        raise EvaluationError(
+            f"{what}: dtype {table.dtype}; expected whole numbers: convert by astype(int), with 0 where nobody gave the label"
+        )
     number = table.astype(float)
-    wrong = np.argwhere(~np.isfinite(number) | (number < 0) | (number != np.floor(number)))
+    # NaN is not in the range either
+    wrong = np.argwhere(~((number >= 0) & (number < MOST)) | (number != np.floor(number)))
     if len(wrong):
         i, j = wrong[0]
         raise EvaluationError(
@@ -109,24 +113,10 @@ def _of_counts(given: xr.DataArray, what: str) -> LabelCounts:
 
 def _of_raters(given: xr.DataArray, what: str) -> LabelCounts:
     items = coordinate_of(given, "item", what)
-    cells = given.transpose("item", "rater").to_numpy()
-    blank = _blank(cells)
-    said = cells[~blank]
-    if not said.size:
-        raise EvaluationError(f"{what}: every cell is blank; expected labels")
-    if said.dtype.kind == "f":
-        if (said != np.floor(said)).any():
-            found = said[said != np.floor(said)][0]
-            raise EvaluationError(f"{what}: label {found:g}; write labels as text or whole numbers")
-        said = said.astype(np.int64)
-    if said.dtype.kind == "O":
-        said = said.astype(str)
-    names, code = np.unique(said, return_inverse=True)
-    labels = np.full(cells.shape, BLANK)
-    labels[~blank] = code
-    item, rater = np.nonzero(~blank)
+    names, labels = codes_of(given, items, what)
+    item, rater = np.nonzero(labels != BLANK)
     counts = _counted((item, labels[item, rater]), None, (len(items), len(names)))
-    return LabelCounts(items, names.astype(str), counts, labels)
+    return LabelCounts(items, names, counts, labels)
 
 
 def _of_tree(tree: xr.DataTree) -> LabelCounts:
@@ -171,15 +161,3 @@ def coordinate_of(given: xr.DataArray, dim: str, what: str) -> np.ndarray:
             f"{what}: {dim} {unique[times > 1][0]!s} is duplicated; keep one, or add their labels"
         )
     return values
-
-
-def _blank(cells: np.ndarray) -> np.ndarray:
-    """Return where a rater gave no label: NaN, None or empty text."""
-    if cells.dtype.kind == "f":
-        return np.isnan(cells)
-    if cells.dtype.kind in "iub":
-        return np.zeros(cells.shape, bool)
-    if cells.dtype.kind == "O":
-        lacking = [value is None or value != value or value == "" for value in cells.ravel()]
-        return np.array(lacking).reshape(cells.shape)
-    return cells == cells.dtype.type("")

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..errors import EvaluationError
 from .combiners import checked_law
-from .label_counts import BLANK, LabelCounts
+from .label_cells import BLANK
+from .label_counts import LabelCounts
 from .predicted import Predicted
 from .rules import Rules
 from .subsets import shared_top

@@ -117,7 +117,9 @@ def check_resampling(bootstrap: int, probability: float, random_seed: int) -> No
     for name, number in (("bootstrap", bootstrap), ("random_seed", random_seed)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise EvaluationError(f"{name}={number!r}: expected a whole number from 0")
-    if not 0 < probability < 1:
+    if bootstrap == 1:
+        raise EvaluationError("bootstrap=1: one resample has no interval; expected 0, or from 2")
+    if not isinstance(probability, int | float | np.number) or not 0 < probability < 1:
         raise EvaluationError(f"probability={probability!r}: expected a number between 0 and 1")
 
 

@@ -143,8 +143,8 @@ def _masses(score: RankScore, predicted: Predicted, n_rows: int) -> csr_array:
     """Return the mass (row, value x category) of the entries."""
     n_categories = predicted.reference.shape[1]
     value = score.value_of(predicted.probability)
-    digits = DIGITS - int(np.ceil(np.log10(max(np.abs(value).max(initial=0.0), 1e-300))))
-    distinct, place = np.unique(np.round(value, digits), return_inverse=True)
+    size = np.abs(value).max(initial=0.0) or 1.0
+    distinct, place = np.unique(np.round(value / size, DIGITS), return_inverse=True)
     entry = np.arange(len(predicted.row)).repeat(n_categories)
     label = np.tile(np.arange(n_categories), len(predicted.row))
     column = place[predicted.bin][entry] * n_categories + label

@@ -27,7 +27,6 @@ OF_POSITIVE: dict[str, Any] = {
     "precision": Precision,
     "recall": Recall,
     "f1": F1,
-    "auc": AreaUnderCurve,
 }
 OF_VALUES: dict[str, Any] = {"pearson": Pearson, "spearman": Spearman}
 OF_NUMBERS = (*OF_VALUES, "auc")
@@ -64,6 +63,9 @@ class Rules:
         for name, allowed in ALLOWED.items():
             if getattr(self, name) not in allowed:
                 raise EvaluationError(f"{name}={getattr(self, name)!r}: expected one of {allowed}")
+        for name in ("clip", "base"):
+            if not _is_number(getattr(self, name)):
+                raise EvaluationError(f"{name}={getattr(self, name)!r}: expected a number")
         if not 1 < self.base < np.inf:
             raise EvaluationError(f"base={self.base!r}: expected a number above 1")
         _whole("reference", self.reference, 1)
@@ -122,17 +124,20 @@ class Rules:
         total = patterns.counts if patterns.against is None else patterns.against
         return Frequency(total.astype(float) if self.no_labels == "data" else None)
 
-    def score_of(self, categories: np.ndarray) -> Score:
-        """Return what scores the predictions."""
-        names = categories.tolist()
+    def score_of(self, given: np.ndarray, named: np.ndarray | None = None) -> Score:
+        """Return what scores predictions, given the categories of the labels, and all those that predictions name."""
+        names = (given if named is None else named).tolist()
         if not 0 <= self.clip < 1 / len(names):
             raise EvaluationError(
                 f"clip={self.clip!r}: expected a number from 0, below 1 / {len(names)} categories"
             )
         if callable(self.scorer):
             return (ScoreFunction if self.additive else WholeFunction)(self.scorer, self.clip)
+        if self.scorer == "auc":
+            positive = self._positive(given.tolist())
+            return AreaUnderCurve(positive, self._ranks(names, positive))
         if self.scorer in OF_POSITIVE:
-            return OF_POSITIVE[self.scorer](self._positive(names))
+            return OF_POSITIVE[self.scorer](self._positive(given.tolist()))
         if self.scorer in OF_VALUES:
             return OF_VALUES[self.scorer](self._values(names))
         return {
@@ -140,8 +145,8 @@ class Rules:
             "cross_entropy": CrossEntropy(self.clip, self.base),
             "brier": Brier(self.clip),
             "mcc": Matthews(),
-            "dmi": Determinant(soft=False),
-            "soft_dmi": Determinant(soft=True),
+            "dmi": Determinant(len(given), soft=False),
+            "soft_dmi": Determinant(len(given), soft=True),
         }[self.scorer]
 
     def _positive(self, names: list[str]) -> int:
@@ -154,13 +159,40 @@ class Rules:
             )
         return names.index(str(self.positive))
 
+    def _ranks(self, names: list[str], positive: int) -> np.ndarray:
+        """Return the values whose mean orders predictions for the AUC."""
+        if self.combiner != "mean":
+            return np.eye(len(names))[positive]
+        values = self._values(names)
+        if values[positive] < values.max():
+            raise EvaluationError(
+                f'positive={names[positive]!r}: combiner="mean" takes a larger number for a surer one, and '
+                f'{names[int(values.argmax())]!r} has the largest; pass that label, other values, or combiner="frequency"'
+            )
+        return values
+
     def _values(self, names: list[str]) -> np.ndarray:
-        """Return the number of each category."""
+        """Return the number of each category, from 0 to 1: of no score here do unit and zero matter."""
+        values = self._given_values(names)
+        if len(values) > 1 and (values == values[0]).all():
+            raise EvaluationError(
+                f"values: {values[0]:g} for every category; nothing can be correlated with it, pass different numbers"
+            )
+        values = values / (np.abs(values).max() or 1.0)
+        return (values - values.min()) / (np.ptp(values) or 1.0)
+
+    def _given_values(self, names: list[str]) -> np.ndarray:
         if self.values is not None:
-            given = {str(name): value for name, value in self.values.items()}
+            if not isinstance(self.values, Mapping):
+                raise EvaluationError(
+                    f"values: {type(self.values).__name__}; pass a mapping {{category: number}}"
+                )
+            given = {str(name): value for name, value in self.values.items() if _is_number(value)}
             lost = [name for name in names if not np.isfinite(given.get(name, np.nan))]
             if lost:
-                raise EvaluationError(f"values: no finite number for category {lost[0]!r}")
+                raise EvaluationError(
+                    f"values: no finite number for category {lost[0]!r}; pass one for each of {', '.join(names)}"
+                )
             return np.array([float(given[name]) for name in names])
         try:
             return np.array([float(name) for name in names])
@@ -170,6 +202,10 @@ class Rules:
         raise EvaluationError(
             f"values: scorer={self.scorer!r} needs a number for each of {', '.join(names)}; pass values={{category: number}}"
         )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _named(argument: str, value: object, names: tuple[str, ...]) -> None:

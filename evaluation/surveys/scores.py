@@ -122,7 +122,13 @@ class Function(_Additive):
                     f"scorer: it returned shape {found.shape} for {len(p)} predictions; a function that scores all items "
                     'together, by one number, needs estimand="mean"'
                 )
-            total += np.where(chance > 0, chance * found, 0.0)
+            missing = np.isnan(found) | np.isposinf(found)
+            if (missing & (chance > 0)).any():
+                raise EvaluationError(
+                    f"scorer: it returned {found[missing][0]}; expected numbers, larger for better predictions, or -inf"
+                )
+            # what cannot be has no part here either
+            total += np.multiply(chance, found, out=np.zeros(len(p)), where=chance > 0)
         return total[:, None]
 
 

@@ -36,6 +36,8 @@ class Survey:
         Most raters that are combined.
     seed : int
         Of folds and samples.
+    categories : ndarray of str, shape (category,)
+        Of predictions: those of the labels, then those that nobody gave.
     """
 
     rules: Rules
@@ -44,12 +46,19 @@ class Survey:
     left_out: LabelCounts
     largest: int
     seed: int
+    categories: np.ndarray
 
     @classmethod
     def of(
-        cls, rules: Rules, labels: LabelCounts, against: LabelCounts | None, seed: int
+        cls,
+        rules: Rules,
+        labels: LabelCounts,
+        against: LabelCounts | None,
+        seed: int,
+        categories: np.ndarray | None = None,
     ) -> "Survey":
         """Return the survey; raise if no item has labels enough."""
+        named = labels.categories if categories is None else categories
         r = rules.reference
         if against is None:
             room = labels.size - r
@@ -64,7 +73,8 @@ class Survey:
         if rules.items == "common":
             enough &= room >= largest
         theirs = None if against is None else against.taken(enough)
-        return cls(rules, labels.taken(enough), theirs, labels.taken(~enough), largest, seed)
+        left_out = labels.taken(~enough)
+        return cls(rules, labels.taken(enough), theirs, left_out, largest, seed, named)
 
     @property
     def predicted_labels(self) -> LabelCounts:
@@ -83,8 +93,13 @@ class Survey:
 
     @cached_property
     def score(self) -> Score:
-        """What scores."""
+        """What scores raters."""
         return self.rules.score_of(self.labels.categories)
+
+    @cached_property
+    def score_of_classifiers(self) -> Score:
+        """What scores classifiers, who can name more categories."""
+        return self.rules.score_of(self.labels.categories, self.categories)
 
     @cached_property
     def eligible(self) -> np.ndarray:
@@ -114,11 +129,11 @@ class Survey:
     def scored_samples(self, k: int) -> Iterator[RowScores]:
         """Draw answers of k raters and a further one for every item, again and again; return the scores of items."""
         for sample in self._samples(k):
-            yield self._of_items(sample)
+            yield self._of_items(self.score, sample)
 
     def classifier(self, probability: np.ndarray) -> RowScores:
         """Return the scores of the predictions (item, category) of a classifier, by item."""
-        return self._of_items(self._predicted(probability))
+        return self._of_items(self.score_of_classifiers, self._predicted(probability))
 
     def classifier_samples(self, probability: np.ndarray) -> Iterator[RowScores]:
         """Draw a label for every item, again and again; return the scores of the predictions (item, category) by item."""
@@ -126,11 +141,12 @@ class Survey:
         predicted = self._predicted(probability)
         items = np.arange(len(self.labels.items))
         for _ in range(self.rules.samples):
-            yield self._of_items(predicted.sampled(items, rng))
+            yield self._of_items(self.score_of_classifiers, predicted.sampled(items, rng))
 
     def _predicted(self, probability: np.ndarray) -> Predicted:
         law = further_label(self.predicted_labels.counts, self.rules.reference)
-        return Predicted.of_items(np.arange(len(law)), probability, law)
+        never = np.zeros((len(law), len(self.categories) - law.shape[1]))
+        return Predicted.of_items(np.arange(len(law)), probability, np.hstack([law, never]))
 
     def _samples(self, k: int) -> Iterator[Predicted]:
         rng = np.random.default_rng([self.seed, 3, k])
@@ -141,9 +157,9 @@ class Survey:
         for _ in range(self.rules.samples):
             yield told.sampled(self.patterns.of_item, rng)
 
-    def _of_items(self, predicted: Predicted) -> RowScores:
+    def _of_items(self, score: Score, predicted: Predicted) -> RowScores:
         fold = self._folds(self.patterns.fold[self.patterns.of_item])
-        return row_scores(self.score, predicted, len(self.labels.items), fold)
+        return row_scores(score, predicted, len(self.labels.items), fold)
 
     def _folds(self, fold: np.ndarray) -> np.ndarray | None:
         return fold if self.rules.folds > 1 else None

@@ -2,7 +2,7 @@
 
     Pearson     of x = sum_a v_a p_a and v_label
     Spearman    Pearson of the mid-ranks of both
-    AUC         p(x_+ > x_-) + p(x_+ = x_-) / 2,  x the probability of the positive label
+    AUC         p(x_+ > x_-) + p(x_+ = x_-) / 2,  x the probability of the positive label, or sum_a v_a p_a of means
 
 A prediction that is the same for all items has correlation 0 and AUC 1/2. The correlation is NaN where all raters give one
 label, and so is the AUC.
@@ -64,15 +64,16 @@ class Spearman:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AreaUnderCurve:
     """Probability that a positive label's prediction is above another's, ties by half."""
 
     positive: int
+    values: np.ndarray
 
     def value_of(self, probability: np.ndarray) -> np.ndarray:
-        """Return the probability of the positive label."""
-        return probability[:, self.positive]
+        """Return the expected value: with one for the positive label and zero for others, its probability."""
+        return probability @ self.values
 
     def of_masses(self, mass: np.ndarray) -> np.ndarray:
         """Return the probability."""

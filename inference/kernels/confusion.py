@@ -2,7 +2,8 @@
 
     prevalence | T      Dirichlet(alpha + number of items of each category)
     confusion  | T, y   by rows: Dirichlet(beta + number of the rater's labels), or
-                        by coins: ability ~ Beta(a + right, b + wrong), wrong labels alike
+                        by coins: ability ~ Beta(a + right, b + wrong), wrong labels alike, or
+                        by competence and spam: see `competence`
 
 Draws are normalised in logs, so that a concentration of .001 gives rows whose small entries are tiny, not 0 / 0.
 
@@ -17,12 +18,13 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
+from .competence import draw_competence
 from .gamma import log_standard_gamma
 
-__all__ = ["COIN", "COINS", "ROWS", "ConfusionPrior", "draw_confusion", "draw_prevalence"]
+__all__ = ["COIN", "COINS", "ROWS", "SPAM", "ConfusionPrior", "draw_confusion", "draw_prevalence"]
 
-ROWS, COIN, COINS = 0, 1, 2
-"""What is drawn of a confusion matrix: its rows; one ability; an ability for each true category."""
+ROWS, COIN, COINS, SPAM = 0, 1, 2, 3
+"""What is drawn of a confusion matrix: its rows; one ability; an ability for each true category; a competence and the spam."""
 
 
 class ConfusionPrior(NamedTuple):
@@ -34,9 +36,10 @@ class ConfusionPrior(NamedTuple):
         Dirichlet concentration.
     confusion : ndarray, shape (rater * label, category)
         Dirichlet concentration of each row of each matrix, in the layout of `Answers.code`; of coins, only the entries of label 0
-        (right) and label 1 (wrong) of each rater and category count, of one coin only those of category 0.
+        (right) and label 1 (wrong) of each rater and category count, of one coin only those of category 0; of spam, category 0
+        holds its concentration and category 1 that of the competence, at label 0 (true) and label 1 (spam).
     kind : int
-        `ROWS`, `COIN` or `COINS`.
+        `ROWS`, `COIN`, `COINS` or `SPAM`.
     """
 
     prevalence: np.ndarray
@@ -87,13 +90,15 @@ def draw_confusion(
     counts : ndarray of int64, shape (rater * label, category)
         Number of labels.
     table : ndarray, shape (rater * label, category)
-        Overwritten with p(label | rater, true category).
+        Overwritten with p(label | rater, true category). Of spam it is read first: which answers were spam depends on it.
     """
     n = table.shape[1]
     for first in range(0, len(table), n):
         if prior.kind == ROWS:
             for j in range(n):
                 _draw_row(rng, prior.confusion, counts, table, (first, j))
+        elif prior.kind == SPAM:
+            draw_competence(rng, prior.confusion, counts, table, first)
         else:
             _draw_coins(rng, prior, counts, table, first)
 

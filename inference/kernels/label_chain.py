@@ -14,7 +14,7 @@ import numpy as np
 
 from ...models.distributions.answer_sweep import Answers
 from ...models.distributions.compiling import kept
-from .confusion import ROWS, ConfusionPrior, draw_confusion, draw_prevalence
+from .confusion import ROWS, SPAM, ConfusionPrior, draw_confusion, draw_prevalence
 from .true_category import draw_collapsed, draw_true_categories, recount
 
 __all__ = ["LabelDraws", "LabelSchedule", "sample_labels", "sweep_labels"]
@@ -81,6 +81,9 @@ def sample_labels(
     parameters = (np.empty(n), np.empty((n_rows, n)))
     pointwise = (np.empty(len(category)), np.empty((len(category), n)))
     collapsed = schedule.collapsed and prior.kind == ROWS
+    if prior.kind == SPAM:  # begins with a draw of the prior, for each draw needs the one before
+        parameters[1][:] = 1.0
+        draw_confusion(rng, prior, np.zeros_like(labels), parameters[1])
     sweeps = schedule.tune
     for d in range(len(draws.prevalence)):
         sweeps += schedule.thin

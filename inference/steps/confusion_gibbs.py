@@ -28,12 +28,13 @@ NEARLY_ONE = np.nextafter(1.0, 0.0)
 
 
 class ConfusionGibbs(GibbsStep):
-    """Gibbs step of prevalence and of confusion or ability.
+    """Gibbs step of prevalence and of confusion, ability, or competence and spam.
 
     Parameters
     ----------
     vars : list of Variable
-        Both: ``[model["prevalence"], model["confusion"]]``, or ``ability`` instead of ``confusion``.
+        All: ``[model["prevalence"], model["confusion"]]``, or ``ability`` instead of ``confusion``, or ``competence`` and
+        ``spam``.
     model : pymc.Model, optional
         The model in context by default.
     rng : numpy.random.Generator or int, optional
@@ -66,7 +67,7 @@ class ConfusionGibbs(GibbsStep):
     ) -> None:
         model = cast(pm.Model, modelcontext(model))
         self._structure = structure = read_labels(model)
-        own = [structure.prevalence, structure.skill]
+        own = list(structure.free)
         self.vars = get_value_vars_from_user_vars(vars or own, model)
         values = [model.rvs_to_values[rv] for rv in own]
         if set(self.vars) != set(values):
@@ -94,6 +95,6 @@ class ConfusionGibbs(GibbsStep):
         )
         n = len(prevalence)
         drawn = table.reshape(-1, n, n).swapaxes(1, 2)
-        moved = (prevalence, self._structure.skill_of(drawn))
+        moved = (prevalence, *self._structure.skills_of(drawn))
         values = self._values(*(np.clip(p, SMALLEST, NEARLY_ONE) for p in moved))
         return point | dict(zip(self._names, values, strict=True)), [{"tune": self.tune}]

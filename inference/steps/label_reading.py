@@ -1,5 +1,6 @@
 """Reading a label model from its graph: Dirichlet or Beta priors behind answers whose true category is summed out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,8 @@ from pytensor.tensor.variable import TensorVariable
 from ...models.distributions.answer_sweep import Answers, answer_codes
 from ...models.distributions.counted_labels import CountedLabelsRV
 from ...models.distributions.marginal_labels import MarginalLabelsRV
-from ..kernels.confusion import COIN, COINS, ROWS, ConfusionPrior
+from ..kernels.competence import competence_of
+from ..kernels.confusion import COIN, COINS, ROWS, SPAM, ConfusionPrior
 from .reading import NotConjugate, lengths, number
 
 __all__ = ["LabelStructure", "as_table", "constant_prior", "read_counted_labels", "read_labels"]
@@ -27,47 +29,58 @@ class LabelStructure:
     ----------
     answers : Answers
         What the raters said.
-    prevalence, skill : TensorVariable
-        The free random variables: prevalence, and confusion or ability.
+    prevalence : TensorVariable
+        A free random variable.
+    skills : tuple of TensorVariable
+        The other free random variables: confusion, or ability, or competence and spam.
     confusion : Variable
-        The confusion matrices, a function of `skill`.
-    shape : tuple of int
-        Of `skill`.
+        The confusion matrices, a function of `skills`.
+    shapes : tuple of tuple of int
+        Of `skills`.
     kind : int
-        What is drawn of a confusion matrix: `ROWS`, `COIN` or `COINS`.
+        What is drawn of a confusion matrix: `ROWS`, `COIN`, `COINS` or `SPAM`.
     """
 
     answers: Answers
     prevalence: TensorVariable
-    skill: TensorVariable
+    skills: tuple[TensorVariable, ...]
     confusion: Variable
-    shape: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]
     kind: int
 
     @property
+    def free(self) -> tuple[TensorVariable, ...]:
+        """All free random variables."""
+        return (self.prevalence, *self.skills)
+
+    @property
     def concentrations(self) -> list[Variable]:
-        """Parameters of the priors: of prevalence one, of confusion one, of ability two."""
-        return [
-            p for rv in (self.prevalence, self.skill) for p in rv.owner.op.dist_params(rv.owner)
-        ]
+        """Parameters of the priors: of prevalence, confusion and spam one, of ability and competence two."""
+        return [p for rv in self.free for p in rv.owner.op.dist_params(rv.owner)]
 
     def prior(self, prevalence: np.ndarray, *skill: np.ndarray) -> ConfusionPrior:
         """Return the priors in the layout of the kernels, given the values of `concentrations`."""
-        alpha = np.array(prevalence, np.float64)
-        own = [np.broadcast_to(p, self.shape) for p in skill]
+        alpha, shape = np.array(prevalence, np.float64), self.shapes[0]
+        own = [np.broadcast_to(p, shape) for p in skill[:2]]
         if self.kind == ROWS:
-            return ConfusionPrior(alpha, as_table(own[0].reshape(-1, *self.shape[-2:])), ROWS)
-        n, n_raters = len(alpha), self.shape[0]
-        coins = np.zeros((n_raters, n, n))
-        coins[:, 0], coins[:, 1] = (p.reshape(n_raters, -1) for p in own)
-        return ConfusionPrior(alpha, coins.reshape(-1, n), self.kind)
+            return ConfusionPrior(alpha, as_table(own[0].reshape(-1, *shape[-2:])), ROWS)
+        n, n_raters = len(alpha), shape[0]
+        table = np.zeros((n_raters, n, n))
+        if self.kind == SPAM:
+            table[:, :, 0] = skill[2]
+            table[:, 0, 1], table[:, 1, 1] = own
+        else:
+            table[:, 0], table[:, 1] = (p.reshape(n_raters, -1) for p in own)
+        return ConfusionPrior(alpha, table.reshape(-1, n), self.kind)
 
-    def skill_of(self, confusion: np.ndarray) -> np.ndarray:
-        """Return the values of `skill` that make up draws of confusion matrices, shape (..., rater, category, label)."""
+    def skills_of(self, confusion: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the values of `skills` that make up draws of confusion matrices, shape (..., rater, category, label)."""
+        if self.kind == SPAM:
+            return competence_of(confusion)
         if self.kind == ROWS:
-            return confusion if len(self.shape) == 3 else confusion[..., 0, :, :]
+            return (confusion if len(self.shapes[0]) == 3 else confusion[..., 0, :, :],)
         ability = np.diagonal(confusion, axis1=-2, axis2=-1)
-        return ability[..., 0] if self.kind == COIN else ability
+        return (ability[..., 0] if self.kind == COIN else ability,)
 
 
 def read_labels(model: pm.Model) -> LabelStructure:
@@ -77,7 +90,7 @@ def read_labels(model: pm.Model) -> LabelStructure:
     ----------
     model : pymc.Model
         A model whose one observed variable is a `MarginalLabels` of free Dirichlet prevalence and of confusion matrices that are
-        free Dirichlet rows, or made of free Beta abilities.
+        free Dirichlet rows, or made of free Beta abilities, or of free Beta competences and free Dirichlet spam.
 
     Returns
     -------
@@ -91,18 +104,22 @@ def read_labels(model: pm.Model) -> LabelStructure:
     """
     observed = _only_observed(model, MarginalLabelsRV, "MarginalLabels")
     prevalence, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
+    if observed.owner.op.nodes > 1:
+        raise NotConjugate(
+            "the effects of the items are summed out, and the raters have no closed conditional"
+        )
     if prevalence not in model.free_RVs:
         raise NotConjugate("the prevalence is not a free random variable of the model")
     if not isinstance(prevalence.owner.op, DirichletRV):
         raise NotConjugate(f"the prior of the prevalence is {prevalence.owner.op}, not a Dirichlet")
-    skill = _behind(confusion, model, prevalence)
-    shape = lengths(skill)
+    skills = _behind(confusion, model, prevalence)
+    shapes = tuple(lengths(skill) for skill in skills)
     (n,) = lengths(prevalence)
-    kind = _kind(skill, shape, confusion, n)
+    kind = _kind(skills, shapes, confusion, n)
     who, items = number(rater, "the raters"), number(start, "the items")
     code = answer_codes(who, number(model.rvs_to_values[observed], "the observed labels"), n)
     answers = Answers(items.astype(np.int64), code, number(known, "gold").astype(np.int64))
-    return LabelStructure(answers, prevalence, skill, confusion, shape, kind)
+    return LabelStructure(answers, prevalence, skills, confusion, shapes, kind)
 
 
 def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior:
@@ -125,10 +142,10 @@ def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior
     NotConjugate
         If there are other free variables.
     """
-    own = (structure.prevalence, structure.skill)
-    if others := [rv.name for rv in model.free_RVs if rv not in own]:
+    if others := [rv.name for rv in model.free_RVs if rv not in structure.free]:
+        names = " and ".join(repr(rv.name) for rv in structure.free)
         raise NotConjugate(
-            f"{others[0]!r} is free besides prevalence and {structure.skill.name!r}; use ConfusionGibbs as a step of pm.sample"
+            f"{others[0]!r} is free besides {names}; use ConfusionGibbs as a step of pm.sample"
         )
     return structure.prior(*(number(p, "a concentration") for p in structure.concentrations))
 
@@ -177,20 +194,26 @@ def _only_observed(model: pm.Model, law: type, name: str) -> TensorVariable:
     return model.observed_RVs[0]
 
 
-def _behind(confusion: Variable, model: pm.Model, prevalence: Variable) -> TensorVariable:
-    """Return the one free variable that the confusion matrices are made of, or raise."""
+def _behind(
+    confusion: Variable, model: pm.Model, prevalence: Variable
+) -> tuple[TensorVariable, ...]:
+    """Return the free variables that the confusion matrices are made of, competence before spam, or raise."""
     near = set(ancestors([confusion], blockers=model.free_RVs))
     found = [rv for rv in model.free_RVs if rv in near]
-    if len(found) != 1 or found[0] is prevalence:
+    found.sort(key=lambda rv: not isinstance(rv.owner.op, BetaRV))
+    spam = [type(rv.owner.op) for rv in found] == [BetaRV, DirichletRV]
+    if (len(found) != 1 and not spam) or prevalence in found:
         names = ", ".join(str(rv.name) for rv in found) or "nothing"
         raise NotConjugate(
-            f"the confusion matrices must be made of one free variable, confusion or ability; they are made of {names}"
+            "the confusion matrices must be made of one free variable, confusion or ability, or of competence and spam; they are "
+            f"made of {names}"
         )
+    own = (prevalence, *found)
     for rv in model.free_RVs:
-        for own in (prevalence, found[0]):
-            if rv is not own and own in ancestors([rv]):
-                raise NotConjugate(f"{rv.name!r} depends on {own.name!r}, too")
-    return found[0]
+        for other in own:
+            if rv is not other and other in ancestors([rv]):
+                raise NotConjugate(f"{rv.name!r} depends on {other.name!r}, too")
+    return tuple(found)
 
 
 def _dirichlet(variable: TensorVariable) -> np.ndarray:
@@ -204,30 +227,58 @@ def _dirichlet(variable: TensorVariable) -> np.ndarray:
     return np.array(np.broadcast_to(value, lengths(variable)), np.float64)
 
 
-def _kind(skill: TensorVariable, shape: tuple[int, ...], confusion: Variable, n: int) -> int:
-    """Tell what is free: rows, of each rater or shared; abilities, one or one for each category, with wrong labels alike."""
+def _kind(
+    skills: tuple[TensorVariable, ...],
+    shapes: tuple[tuple[int, ...], ...],
+    confusion: Variable,
+    n: int,
+) -> int:
+    """Tell what is free: rows, of each rater or shared; abilities, one or one for each category; competence and spam."""
     rng = np.random.default_rng(0)
-    if isinstance(skill.owner.op, DirichletRV) and len(shape) in (2, 3):
-        trial = rng.dirichlet(np.ones(shape[-1]), shape[:-1])
-        if _is(confusion, skill, trial, trial.reshape(-1, *shape[-2:])):
-            return ROWS
-    if isinstance(skill.owner.op, BetaRV) and len(shape) in (1, 2):
-        trial = rng.uniform(size=shape)
-        ability = trial.reshape(len(trial), -1, 1)
-        expected = np.where(np.eye(n, dtype=bool), ability, (1 - ability) / (n - 1))
-        if _is(confusion, skill, trial, expected):
-            return COIN if len(shape) == 1 else COINS
+    trials = [
+        rng.dirichlet(np.ones(shape[-1]), shape[:-1])
+        if isinstance(rv.owner.op, DirichletRV)
+        else rng.uniform(size=shape)
+        for rv, shape in zip(skills, shapes, strict=True)
+    ]
+    for kind, expected in _matrices(skills, shapes, trials, n):
+        if _is(confusion, skills, trials, expected):
+            return kind
+    names = " and ".join(repr(rv.name) for rv in skills)
     raise NotConjugate(
-        f"the confusion matrices are neither the rows of {skill.name!r} nor its abilities with wrong labels alike"
+        f"the confusion matrices are neither the rows of {names}, nor its abilities with wrong labels alike, nor made of "
+        "competence and spam"
     )
 
 
+def _matrices(
+    skills: tuple[TensorVariable, ...],
+    shapes: tuple[tuple[int, ...], ...],
+    trials: list[np.ndarray],
+    n: int,
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Return the kinds that such free variables may be, and the confusion matrices that trial values of them would make up."""
+    trial, dims = trials[0], len(shapes[0])
+    if len(skills) == 2 and shapes[1] == (*shapes[0], n):
+        missed = ((1 - trial)[:, None] * trials[1])[:, None, :]
+        yield SPAM, trial[:, None, None] * np.eye(n) + missed
+    elif isinstance(skills[0].owner.op, DirichletRV) and dims in (2, 3):
+        yield ROWS, trial.reshape(-1, *shapes[0][-2:])
+    elif isinstance(skills[0].owner.op, BetaRV) and dims in (1, 2):
+        ability = trial.reshape(len(trial), -1, 1)
+        alike = np.where(np.eye(n, dtype=bool), ability, (1 - ability) / (n - 1))
+        yield (COIN if dims == 1 else COINS), alike
+
+
 def _is(
-    confusion: Variable, skill: TensorVariable, trial: np.ndarray, expected: np.ndarray
+    confusion: Variable,
+    skills: tuple[TensorVariable, ...],
+    trials: list[np.ndarray],
+    expected: np.ndarray,
 ) -> bool:
-    """Tell whether the confusion matrices are what is expected of a trial value of the free variable."""
-    compiled = function([skill], confusion, mode="FAST_COMPILE", on_unused_input="ignore")
-    found = np.asarray(compiled(trial))
+    """Tell whether the confusion matrices are what is expected of trial values of the free variables."""
+    compiled = function(list(skills), confusion, mode="FAST_COMPILE", on_unused_input="ignore")
+    found = np.asarray(compiled(*trials))
     return found.shape == expected.shape and np.allclose(found, expected, rtol=1e-12, atol=0)
 
 

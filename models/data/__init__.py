@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .labels import Labels as Labels
     from .rankings import PartialRankings as PartialRankings
     from .readers import read_table as read_table
+    from .scores import Scores as Scores
 
 __all__ = [
     "Comparisons",
@@ -21,6 +22,7 @@ __all__ = [
     "DataWarning",
     "Labels",
     "PartialRankings",
+    "Scores",
     "published_ddx_accuracies",
     "published_ddx_cases",
     "published_ddx_predictions",
@@ -35,6 +37,7 @@ __getattr__, __dir__ = lazy_exports(
         "DataWarning": ".errors",
         "Labels": ".labels",
         "PartialRankings": ".rankings",
+        "Scores": ".scores",
         "published_ddx_accuracies": ".embedded",
         "published_ddx_cases": ".embedded",
         "published_ddx_predictions": ".embedded",

@@ -3,6 +3,8 @@
     p(answers of i, category j) = prevalence_j  prod_a confusion[rater_a, j, label_a]
     p(answers of i)             = sum_j p(answers of i, j)
 
+A category may be a block of states, nodes of what else differs between its items: then j runs over states.
+
 The same pass serves EM (expected counts), Gibbs sampling (p of the true category), and the Op (log p, and its gradient: the
 expected counts again). Products are taken of probabilities, not of logs, and rescaled before they underflow: three times
 faster and as exact. An item of which a category leaves the range of doubles is done again in logs.
@@ -24,14 +26,7 @@ import numpy as np
 from .compiling import kept
 from .registers import carray, stack_space
 
-__all__ = [
-    "ANY",
-    "UNKNOWN",
-    "AnswerSweeps",
-    "Answers",
-    "answer_codes",
-    "answer_sweeps",
-]
+__all__ = ["ANY", "UNKNOWN", "AnswerSweeps", "Answers", "answer_codes", "answer_sweeps"]
 
 UNKNOWN = -1  # the true category of an item without gold label
 ANY = 0  # number of categories not known at compile time
@@ -98,13 +93,15 @@ class AnswerSweeps(NamedTuple):
 
 
 @cache
-def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
+def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
     """Compile the passes for a number of categories: twice as fast when it is a constant.
 
     Parameters
     ----------
     n_categories : int, optional
-        Number of categories; by default any, read from the arrays.
+        Number of categories, or of states; by default any, read from the arrays.
+    nodes : int, default 1
+        States of each category, side by side.
 
     Returns
     -------
@@ -124,10 +121,10 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
             p = np.empty(n)
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
-            log_p[i] = item_log_p(prevalence, table, code, span, known[i], p, n)
+            log_p[i] = item_log_p(prevalence, table, code, span, known[i], p, n, nodes)
             for j in range(n):
                 plausibility[i, j] = p[j]
-        _repeat_in_logs(prevalence, table, answers, log_p, plausibility)
+        _repeat_in_logs(prevalence, table, answers, log_p, plausibility, nodes)
 
     @kept(nogil=True, error_model="numpy")
     def counts(plausibility, weight, answers, counts):
@@ -160,7 +157,7 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
         total, product = 0.0, 1.0  # a logarithm for many items, where each counts once
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
-            mass, shift = _item_mass(prevalence, table, code, span, known[i], p, n)
+            mass, shift = _item_mass(prevalence, table, code, span, known[i], p, n, nodes)
             total += weight[i] * shift
             if weight[i] == 1.0:
                 product *= mass
@@ -178,14 +175,14 @@ def answer_sweeps(n_categories: int = ANY) -> AnswerSweeps:
                     counts[row, j] += p[j]
         total += math.log(product)
         if total != total:
-            total = _both_in_logs(prevalence, table, answers, weight, expected)
+            total = _both_in_logs(prevalence, table, answers, weight, expected, nodes)
         return total
 
     return AnswerSweeps(log_p, counts, both)
 
 
 @nb.njit(error_model="numpy", inline="always")
-def item_log_p(prevalence, table, code, span, known, p, n):
+def item_log_p(prevalence, table, code, span, known, p, n, nodes=1):
     """Leave p(true category | answers) of one item in p, and return log p of its answers.
 
     Parameters
@@ -199,23 +196,25 @@ def item_log_p(prevalence, table, code, span, known, p, n):
     p : ndarray, shape (category,)
         Overwritten.
     n : int
-        Number of categories.
+        Number of categories, or of states.
+    nodes : int, default 1
+        States of each category.
 
     Returns
     -------
     float
         log p; NaN, and p NaN, where products of probabilities leave the range of doubles: see `item_log_p_in_logs`.
     """
-    mass, shift = _item_mass(prevalence, table, code, span, known, p, n)
+    mass, shift = _item_mass(prevalence, table, code, span, known, p, n, nodes)
     return math.log(mass) + shift
 
 
 @nb.njit(error_model="numpy", inline="always")
-def _item_mass(prevalence, table, code, span, known, p, n):
+def _item_mass(prevalence, table, code, span, known, p, n, nodes):
     """Do that, and return p of the answers as a factor and the log of another one."""
     shift, total, lost = 0.0, 0.0, False
     for j in range(n):
-        p[j] = prevalence[j] if known < 0 or known == j else 0.0
+        p[j] = prevalence[j] if known < 0 or known == j // nodes else 0.0
     first = span[0]
     while True:
         last = min(first + CHECKED_EVERY, span[1])
@@ -231,7 +230,7 @@ def _item_mass(prevalence, table, code, span, known, p, n):
         first = last
         if total < SMALL:
             for j in range(n):
-                if p[j] < LOST and (known < 0 or known == j):
+                if p[j] < LOST and (known < 0 or known == j // nodes):
                     lost = True  # later answers may favour this category again
                 p[j] *= RESCALE
             shift -= LOG_RESCALE
@@ -244,13 +243,13 @@ def _item_mass(prevalence, table, code, span, known, p, n):
 
 
 @nb.njit(error_model="numpy")
-def item_log_p_in_logs(prevalence, table, code, span, known, p):
+def item_log_p_in_logs(prevalence, table, code, span, known, p, nodes=1):
     """Do the same in logs; where no category can explain the answers p is NaN and log p is -inf."""
     n = len(p)
     largest = -np.inf
     for j in range(n):
         p[j] = -np.inf
-        if known < 0 or known == j:
+        if known < 0 or known == j // nodes:
             p[j] = math.log(prevalence[j])
             for a in range(span[0], span[1]):
                 p[j] += math.log(table[code[a], j])
@@ -265,17 +264,18 @@ def item_log_p_in_logs(prevalence, table, code, span, known, p):
 
 
 @nb.njit(error_model="numpy")
-def _repeat_in_logs(prevalence, table, answers, log_p, plausibility):
+def _repeat_in_logs(prevalence, table, answers, log_p, plausibility, nodes):
     """Compute the items anew whose products have left the range of doubles."""
     start, code, known = answers
     for i in range(len(log_p)):
         if log_p[i] != log_p[i]:
             span = (start[i], start[i + 1])
-            log_p[i] = item_log_p_in_logs(prevalence, table, code, span, known[i], plausibility[i])
+            p = plausibility[i]
+            log_p[i] = item_log_p_in_logs(prevalence, table, code, span, known[i], p, nodes)
 
 
 @nb.njit(error_model="numpy")
-def _both_in_logs(prevalence, table, answers, weight, expected):
+def _both_in_logs(prevalence, table, answers, weight, expected, nodes):
     """Do the whole pass in logs."""
     start, code, known = answers
     categories, counts = expected
@@ -285,7 +285,7 @@ def _both_in_logs(prevalence, table, answers, weight, expected):
     total = 0.0
     for i in range(len(start) - 1):
         span = (start[i], start[i + 1])
-        total += weight[i] * item_log_p_in_logs(prevalence, table, code, span, known[i], p)
+        total += weight[i] * item_log_p_in_logs(prevalence, table, code, span, known[i], p, nodes)
         for j in range(len(p)):
             p[j] *= weight[i]
             categories[j] += p[j]

@@ -15,6 +15,7 @@ def draw_labels(
     confusion: np.ndarray,
     of_item: tuple[np.ndarray, np.ndarray, np.ndarray],
     label: np.ndarray,
+    nodes: int = 1,
 ) -> None:
     """Draw the true category of every item, and every answer given it.
 
@@ -30,10 +31,18 @@ def draw_labels(
         First answer of every item, rater of every answer, and true category of gold items (-1 elsewhere).
     label : ndarray of int, shape (answer,)
         Overwritten with label codes.
+    nodes : int, default 1
+        States of each category: with several, `prevalence` and `confusion` are of states.
     """
     start, rater, known = of_item
     for i in range(len(known)):
-        truth = known[i] if known[i] >= 0 else _draw(rng, prevalence)
+        if known[i] < 0:
+            truth = _draw(rng, prevalence)
+        elif nodes == 1:
+            truth = known[i]
+        else:
+            block = prevalence[known[i] * nodes : (known[i] + 1) * nodes]
+            truth = known[i] * nodes + _draw(rng, block / block.sum())
         for a in range(start[i], start[i + 1]):
             label[a] = _draw(rng, confusion[rater[a], truth])
 

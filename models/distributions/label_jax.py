@@ -16,10 +16,11 @@ __all__ = ["jax_expected_answers", "jax_label_log_p"]
 def jax_label_log_p(op, node, **kwargs):
     """Return the JAX function of `LabelLogP`."""
     start, code, known = map(_constant, node.inputs[2:])
+    nodes = op.nodes
     item, n_items = np.repeat(np.arange(len(known)), np.diff(start)), len(known)
 
     def label_log_p(log_prevalence, log_table, *_):
-        possible = (known < 0)[:, None] | (known[:, None] == np.arange(log_table.shape[1]))
+        possible = (known < 0)[:, None] | (known[:, None] == np.arange(log_table.shape[1]) // nodes)
         joint = jax.ops.segment_sum(log_table[code], item, n_items) + log_prevalence
         joint = jnp.where(possible, joint, -jnp.inf)
         return jax.nn.logsumexp(joint, axis=1), jax.nn.softmax(joint, axis=1)

@@ -20,16 +20,30 @@ from .compiling import source_stamp
 __all__ = ["ExpectedAnswers", "LabelLogP", "label_logp"]
 
 
-def _cache_key(op: Op, n_categories: int) -> str:
-    """Return the key under which PyTensor keeps a compiled Op: it differs for every source and number of categories."""
-    return f"raterzoo {type(op).__name__} {source_stamp()} for {n_categories} categories"
+MOST_UNROLLED = 32  # categories; the compilation of longer loops would not pay
+
+
+def _cache_key(op: Op, n_categories: int, nodes: int = 1) -> str:
+    """Return the key under which PyTensor keeps a compiled Op: it differs for every source, number of categories and of nodes."""
+    return f"raterzoo {type(op).__name__} {source_stamp()} for {n_categories} categories by {nodes}"
+
+
+def _unrolled(n_categories: int | None) -> int:
+    """Return the number of categories if it is known and small, else `ANY`."""
+    return n_categories if n_categories and n_categories <= MOST_UNROLLED else ANY
 
 
 class LabelLogP(Op):
-    """log p of each item's answers, shape (item,), and p(true category | answers), shape (item, category)."""
+    """log p of each item's answers, shape (item,), and p(true category | answers), shape (item, category).
 
-    __props__ = ()
+    With several `nodes` a category is a block of so many states, and ``category`` above is ``state``.
+    """
+
+    __props__ = ("nodes",)
     default_output = 0
+
+    def __init__(self, nodes: int = 1) -> None:
+        self.nodes = nodes
 
     def make_node(self, *inputs: Variable) -> Apply:
         """Take log prevalence, log table (rater * label, category), start, code and known."""
@@ -48,7 +62,7 @@ class LabelLogP(Op):
         log_prevalence, log_table, *answers = map(np.ascontiguousarray, inputs)
         log_p = np.empty(len(answers[2]))
         plausibility = np.empty((len(log_p), len(log_prevalence)))
-        answer_sweeps().log_p(
+        answer_sweeps(nodes=self.nodes).log_p(
             np.exp(log_prevalence), np.exp(log_table), Answers(*answers), log_p, plausibility
         )
         output_storage[0][0], output_storage[1][0] = log_p, plausibility
@@ -94,13 +108,13 @@ class ExpectedAnswers(Op):
         return [shapes[4]]
 
 
-_log_p, _counts = LabelLogP(), ExpectedAnswers()
+_counts = ExpectedAnswers()
 
 
 @register_funcify_and_cache_key(LabelLogP)
 def _numba_log_p(op, node, **kwargs):
-    n_categories = node.inputs[0].type.shape[0] or ANY
-    sweep = answer_sweeps(n_categories).log_p
+    n_categories = _unrolled(node.inputs[0].type.shape[0])
+    sweep = answer_sweeps(n_categories, op.nodes).log_p
 
     @numba_njit
     def label_log_p(log_prevalence, log_table, start, code, known):
@@ -110,12 +124,12 @@ def _numba_log_p(op, node, **kwargs):
         sweep(np.exp(log_prevalence), np.exp(log_table), answers, log_p, plausibility)
         return log_p, plausibility
 
-    return label_log_p, _cache_key(op, n_categories)
+    return label_log_p, _cache_key(op, n_categories, op.nodes)
 
 
 @register_funcify_and_cache_key(ExpectedAnswers)
 def _numba_counts(op, node, **kwargs):
-    n_categories = node.inputs[0].type.shape[1] or ANY
+    n_categories = _unrolled(node.inputs[0].type.shape[1])
     sweep = answer_sweeps(n_categories).counts
 
     @numba_njit
@@ -131,6 +145,7 @@ def label_logp(
     prevalence: TensorVariable,
     confusion: TensorVariable,
     answers: Answers | tuple,
+    nodes: int = 1,
 ) -> tuple[TensorVariable, TensorVariable]:
     """Return the log probability of each item's answers, and p(true category | answers).
 
@@ -142,6 +157,8 @@ def label_logp(
         Probability that a rater gives a label to an item of a category.
     answers : Answers
         The answers, item by item; arrays or integer variables.
+    nodes : int, default 1
+        States of each category: with several, state stands for category in all shapes here, but `known` is of categories.
 
     Returns
     -------
@@ -157,6 +174,8 @@ def label_logp(
     log_table = cast(TensorVariable, pt.log(confusion)).transpose(0, 2, 1)
     log_table = log_table.reshape((-1, log_table.shape[2]))
     log_prevalence = cast(TensorVariable, pt.log(prevalence))
-    node = _log_p.make_node(log_prevalence, log_table, *map(pt.as_tensor_variable, answers))
+    node = LabelLogP(nodes).make_node(
+        log_prevalence, log_table, *map(pt.as_tensor_variable, answers)
+    )
     log_p, plausibility = node.outputs
     return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)

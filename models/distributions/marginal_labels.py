@@ -12,6 +12,9 @@ y                     value: label code of every answer, item by item           
 T                     summed out, but where `known` says it                       item
 ====================  ==========================================================  ====================
 
+A category may be a block of states, the nodes of a quadrature over what else differs between its items: then p and pi are of
+states, `known` is of categories, and the state is summed out, of gold items within their block.
+
 The log probability is pointwise by item: answers to one item are dependent once its category is summed out.
 
 References
@@ -31,9 +34,12 @@ from pytensor.graph.basic import Constant
 from pytensor.link.numba.dispatch.basic import numba_njit
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
+from .answer_sweep import Answers
 from .compiling import source_stamp
+from .distinct_items import distinct_items
 from .drawn_labels import draw_labels
 from .label_op import label_logp
 
@@ -44,25 +50,29 @@ __all__ = ["MarginalLabels", "MarginalLabelsRV"]
 
 
 class MarginalLabelsRV(RandomVariable):
-    """Random variable of label codes."""
+    """Random variable of label codes; a category is a block of `nodes` states."""
 
     name = "marginal_labels"
     signature = "(j),(r,j,l),(s),(a),(i)->(a)"
     dtype = "int32"
     _print_name = ("MarginalLabels", "\\operatorname{MarginalLabels}")
+    __props__ = (*RandomVariable.__props__, "nodes")
 
-    @classmethod
-    def rng_fn(cls, rng, prevalence, confusion, start, rater, known, size=None):
+    def __init__(self, nodes: int = 1, **kwargs: Any) -> None:
+        self.nodes = nodes
+        super().__init__(**kwargs)
+
+    def rng_fn(self, rng, prevalence, confusion, start, rater, known, size=None):
         """Draw all answers, one replicate after the other; `size` is the batch shape."""
         batch = np.broadcast_shapes(prevalence.shape[:-1], confusion.shape[:-3])
         batch = batch if size is None else tuple(size)
         prevalence = np.broadcast_to(prevalence, (*batch, prevalence.shape[-1]))
         confusion = np.broadcast_to(confusion, (*batch, *confusion.shape[-3:]))
         start, rater, known = (x.reshape(-1, x.shape[-1])[0] for x in (start, rater, known))
-        label = np.empty((*batch, len(rater)), cls.dtype)
+        label = np.empty((*batch, len(rater)), self.dtype)
         for index in np.ndindex(batch):
             of_item = (start, rater, known)
-            draw_labels(rng, prevalence[index], confusion[index], of_item, label[index])
+            draw_labels(rng, prevalence[index], confusion[index], of_item, label[index], self.nodes)
         return label
 
 
@@ -73,17 +83,30 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     label, who = (x.data if isinstance(x, Constant) else x for x in (values[0], rater))  # JAX asks
     n_labels = confusion.type.shape[2] or confusion.shape[2]
     possible = (label >= 0) & (label < n_labels)
-    code = who * n_labels + pt.switch(possible, label, 0)
-    log_p = label_logp(prevalence, confusion, (start, code, known))[0]
+    code = who * n_labels + (np.where if isinstance(possible, np.ndarray) else pt.switch)(
+        possible, label, 0
+    )
+    log_p = _pointwise(prevalence, confusion, (start, code, known), op.nodes)
     return cast(TensorVariable, pt.switch(possible.all(), log_p, -np.inf))
+
+
+def _pointwise(prevalence, confusion, answers, nodes: int) -> TensorVariable:
+    """Return the log probability of each item's answers, of items that are alike in one go where states are many."""
+    constant = [x.data if isinstance(x, Constant) else x for x in answers]
+    if nodes == 1 or not all(isinstance(x, np.ndarray) for x in constant):
+        return label_logp(prevalence, confusion, answers, nodes)[0]
+    answers, kind = distinct_items(Answers(*constant))
+    return cast(Any, label_logp(prevalence, confusion, answers, nodes)[0])[kind]
 
 
 @numba_core_rv_funcify.register(MarginalLabelsRV)
 def _numba_marginal_labels(op, node):
+    nodes = op.nodes
+
     @numba_njit
     def random_fn(rng, prevalence, confusion, start, rater, known):
         label = np.empty(len(rater), np.int32)
-        draw_labels(rng, prevalence, confusion, (start, rater, known), label)
+        draw_labels(rng, prevalence, confusion, (start, rater, known), label, nodes)
         return label
 
     return random_fn, source_stamp()
@@ -104,27 +127,37 @@ class MarginalLabels(pm.Discrete):
         Who gave each answer.
     known : array of int, shape (item,)
         True category of gold items, -1 elsewhere.
+    nodes : int, default 1
+        States of each category: with several, `prevalence` and `confusion` are of states.
     """
 
-    rv_op = MarginalLabelsRV()
+    rv_type = MarginalLabelsRV
 
     @classmethod
     def dist(cls, prevalence, confusion, start, rater, known, **kwargs) -> TensorVariable:
         """Return the law as a tensor variable, without a model."""
         given = (prevalence, confusion, start, rater, known)
         parameters = [pt.as_tensor_variable(x) for x in given]
-        _check_answers(parameters)
+        _check_answers(parameters, kwargs.get("nodes", 1))
         return super().dist(parameters, **kwargs)
 
+    @classmethod
+    def rv_op(cls, *parameters, nodes=1, size=None, rng=None) -> TensorVariable:
+        """Return the random variable of a number of states of each category."""
+        rng = shared_rng(seed=None) if rng is None else rng
+        op = MarginalLabelsRV(nodes)
+        return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
 
-def _check_answers(parameters: list[TensorVariable]) -> None:
+
+def _check_answers(parameters: list[TensorVariable], nodes: int) -> None:
     """Raise if answers that are constants are of raters or categories that are not there, or not item by item."""
     prevalence, confusion, *answers = parameters
     values = [variable.data for variable in answers if isinstance(variable, Constant)]
     if len(values) < len(answers):
         return
     start, rater, known = values
-    n_raters, n_categories = confusion.type.shape[-3], prevalence.type.shape[-1]
+    n_raters, n_states = confusion.type.shape[-3], prevalence.type.shape[-1]
+    n_categories = None if n_states is None else n_states // nodes
     for name, codes, least, end in (
         ("rater", rater, 0, n_raters),
         ("known", known, -1, n_categories),

@@ -1,4 +1,4 @@
-"""Hierarchical Dawid-Skene: the confusion matrices of the raters are drawn from a population of raters.
+"""Hierarchical Dawid-Skene: the confusion matrices of the raters are drawn from a population of raters, or of groups of them.
 
 Generative law, for item i, rater k and each answer a of rater k to item i:
 
@@ -10,20 +10,30 @@ Generative law, for item i, rater k and each answer a of rater k to item i:
     T_i         ~ Categorical(p)                     summed out; known for gold items
     y_a         ~ Categorical(pi_k,T_i)
 
-====================  =====================  =================================
+and where raters are of groups g(k), such as people and language models, they deviate from the mean of their own group:
+
+    Psi         ~ HalfNormal(s_g)                    spread of the groups
+    eta_gjl     ~ Normal(zeta_jl, Psi)               for every group g
+    beta_kjl    ~ Normal(eta_g(k)jl, Omega_jl)
+
+====================  =====================  ================================
 symbol                variable               dims
-====================  =====================  =================================
+====================  =====================  ================================
 p (paper: pi)         prevalence             category
 zeta                  population_mean        category, label
 Omega                 population_spread      category, label
-(beta - zeta)/Omega   rater_deviation        rater, category, label
+(beta - eta)/Omega    rater_deviation        rater, category, label
+Psi                   group_spread           one number
+(eta - zeta)/Psi      group_deviation        group_of_raters, category, label
+eta                   group_mean             group_of_raters, category, label
 pi                    confusion              rater, category, label
 p(T | p, pi, y)       plausibility           item, category
 y                     observed_label         annotation
-====================  =====================  =================================
+====================  =====================  ================================
 
-Raters with few answers borrow from the others. The paper's d is 0; ours favours the diagonal, which names the categories. The
-deviations of the raters are standardised (non-centred), as most raters have few answers.
+Raters with few answers borrow from the others, of their own group first. The paper's d is 0; ours favours the diagonal, which
+names the categories. The deviations of the raters are standardised (non-centred), as most raters have few answers; those of the
+groups too, as there are few groups: which is why their spread is one number, learned from all cells of the matrices together.
 
 References
 ----------
@@ -38,6 +48,7 @@ from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 
 from ..data.labels import Labels
+from ..data.rater_groups import rater_groups
 from .observed import coords_of, known_raters, observe_labels, positive_array, prevalence_prior
 
 __all__ = ["hierarchical_dawid_skene"]
@@ -46,9 +57,11 @@ __all__ = ["hierarchical_dawid_skene"]
 def hierarchical_dawid_skene(
     labels: Labels,
     *,
+    group: str | None = None,
     prevalence_concentration: Any = 1.0,
     diagonal: float = 2.0,
     spread: float = 1.0,
+    group_spread: float = 1.0,
 ) -> pm.Model:
     """Build the hierarchical model of Dawid and Skene.
 
@@ -56,36 +69,56 @@ def hierarchical_dawid_skene(
     ----------
     labels : Labels
         The annotations, of raters who are told apart.
+    group : str, optional
+        Attribute of the raters that names their group, such as ``"kind"``. Without it they are of one population.
     prevalence_concentration : float or array_like, default 1
         Dirichlet concentration of the prevalence, one number or one for each category.
     diagonal : float, default 2
         Prior mean of the log odds of the right label against each other one, in the population of raters.
     spread : float, default 1
         Scale of the prior of the population's spread, in log odds.
+    group_spread : float, default 1
+        Scale of the prior of the spread of the groups, in log odds.
 
     Returns
     -------
     pymc.Model
         Variables ``prevalence``, ``population_mean``, ``population_spread``, ``rater_deviation``, ``confusion``, ``plausibility``
-        and ``observed_label``, pointwise by item.
+        and ``observed_label``, pointwise by item; with groups ``group_mean``, ``group_deviation`` and ``group_spread``.
 
     Raises
     ------
     ValueError
-        If the raters are anonymous, or a prior is not finite and positive.
+        If the raters are anonymous, a prior is not finite and positive, or there is no such attribute.
     """
-    coords = coords_of(known_raters(labels, "hierarchical_dawid_skene"))
+    coords = coords_of(known_raters(labels, "hierarchical_dawid_skene"), ("deviation",))
     scale = positive_array("spread", spread, ())
+    scale_of_groups = positive_array("group_spread", group_spread, ())
     if not isinstance(diagonal, int | float) or not np.isfinite(diagonal):
         raise ValueError(f"diagonal={diagonal!r} must be a finite number")
     dims = ("rater", "category", "label")
+    who = None
+    if group is not None:
+        groups, who = rater_groups(labels.raters, labels.rater_attributes, group)
+        coords["group_of_raters"] = groups
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         favoured = diagonal * np.eye(len(labels.categories))
         mean = pm.Normal("population_mean", favoured, 1.0, dims=dims[1:])
         sd = pm.HalfNormal("population_spread", scale, dims=dims[1:])
         deviation = pm.Normal("rater_deviation", dims=dims)
-        log_odds = mean + sd * deviation
+        centre = mean if who is None else _means_of_groups(mean, scale_of_groups)[who]
+        log_odds = centre + sd * deviation
         confusion = pm.Deterministic("confusion", softmax(log_odds, axis=-1), dims=dims)
         observe_labels(labels, prevalence, cast(TensorVariable, confusion))
     return model
+
+
+def _means_of_groups(mean: TensorVariable, scale: np.ndarray) -> TensorVariable:
+    """Register the groups of the population with their means, shape (group_of_raters, category, label)."""
+    dims = ("group_of_raters", "category", "label")
+    spread = pm.HalfNormal("group_spread", scale)
+    deviation = pm.Normal("group_deviation", dims=dims)
+    return cast(
+        TensorVariable, pm.Deterministic("group_mean", mean + spread * deviation, dims=dims)
+    )

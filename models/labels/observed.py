@@ -1,6 +1,7 @@
 """What the models of labels share: coordinates, priors of confusion matrices, the observed answers."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..data.container import expect
 from ..data.errors import DataWarning
 from ..data.favoured import favoured_rows
 from ..data.labels import Labels
+from ..data.rater_groups import check_attributes
 from ..data.single_answers import check_answers, one_by_one
 from ..distributions.label_op import label_logp
 from ..distributions.marginal_labels import MarginalLabels
@@ -51,19 +53,22 @@ def known_raters(labels: Labels, model: str) -> Labels:
     return labels
 
 
-def coords_of(labels: Labels) -> dict[str, np.ndarray]:
+def coords_of(labels: Labels, taken: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """Return the coordinates of a model of raters.
 
     Parameters
     ----------
     labels : Labels
         The annotations.
+    taken : sequence of str
+        Names that an attribute of the raters cannot have: the model has variables ``rater_...`` of these names.
 
     Returns
     -------
     dict of str to ndarray
         Ids of items, raters, categories and labels; numbers of annotations; attributes of the raters as ``rater_...``.
     """
+    check_attributes(labels.rater_attributes, taken)
     said = {f"rater_{name}": values for name, values in labels.rater_attributes.items()}
     return said | {
         "item": labels.items,

@@ -156,7 +156,7 @@ def test_columns_are_renamed(tmp_path):
     ("arguments", "message"),
     [
         (["check", "nowhere.csv"], "nowhere.csv"),
-        (["check", "{annotations}", "--kind", "scores"], "scores cannot be read yet"),
+        (["check", "{annotations}", "--kind", "scores"], "there is no column 'score'"),
         (["check", "{predictions}"], "rater"),
         (["fit", "{annotations}", "-o", "x.csv"], "name a .nc or a .zarr file"),
         (["fit", "{annotations}", "-o", "x.nc", "--model", "nonsense"], "no such model"),
@@ -166,7 +166,10 @@ def test_columns_are_renamed(tmp_path):
             "-1 is not a positive number",
         ),
         (["fit", "{annotations}", "-o", "x.nc", "--reliability", "nan"], "not a positive number"),
-        (["fit", "{annotations}", "-o", "x.nc", "--kind", "scores"], "scores cannot be read yet"),
+        (
+            ["fit", "{annotations}", "-o", "x.nc", "--kind", "scores", "--model", "prirn"],
+            "a model of rankings, not of scores",
+        ),
         (
             ["fit", "{annotations}", "-o", "x.nc", "--categories", "no.txt"],
             "--categories no.txt: there is no",

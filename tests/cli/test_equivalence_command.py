@@ -1,4 +1,4 @@
-"""`raterzoo equivalence`: figures of evaluation, words, files, the section of the report, and what is refused."""
+"""`raterzoo equivalence`: figures of evaluation, words, files, and the section of the report."""
 
 import json
 import os
@@ -11,10 +11,8 @@ from command_line import read, run, said, write
 from raterzoo import evaluation
 from raterzoo.cli import equivalences
 from raterzoo.reports.machine import __doc__ as schema
+from survey_files import FAST, LABELS, N_ITEMS, N_RATERS, answers, spoilt, write_tables
 
-N_ITEMS, N_RATERS = 40, 5
-LABELS = ["no", "yes"]
-FAST = ("--bootstrap", 50)
 ROW = {
     "classifier", "score", "score_lower", "score_upper", "classifier_gain", "classifier_gain_lower",
     "classifier_gain_upper", "equivalence", "equivalence_lower", "equivalence_upper", "integer_equivalence",
@@ -23,35 +21,8 @@ ROW = {
 
 
 @pytest.fixture(scope="module")
-def answers():
-    rng = np.random.default_rng(8)
-    share = rng.choice([0.1, 0.5, 0.9], N_ITEMS)
-    return share, rng.random((N_ITEMS, N_RATERS)) < share[:, None]
-
-
-@pytest.fixture(scope="module")
-def files(answers, tmp_path_factory):
-    """Labels in every layout; a classifier that knows the shares, one that inverts them, and hard ones."""
-    folder = tmp_path_factory.mktemp("files")
-    share, yes = answers
-    items = [f"i{i}" for i in range(N_ITEMS)]
-    item, rater = np.repeat(items, N_RATERS), np.tile([f"r{r}" for r in range(N_RATERS)], N_ITEMS)
-    code = yes.astype(int)
-    names = np.array(LABELS)
-    long = {"item": item, "rater": rater, "label": names[code.ravel()]}
-    wide = {"item": items} | {f"r{r}": names[code[:, r]] for r in range(N_RATERS)}
-    counts = {"item": items, "no": (1 - code).sum(axis=1), "yes": code.sum(axis=1)}
-    soft = {"item": [], "category": [], "score": [], "classifier": []}
-    for name, p in (("ideal", share), ("inverse", 1 - share)):
-        for i, q in enumerate(p):
-            for category, chance in zip(LABELS, (1 - q, q), strict=True):
-                for cells, cell in zip(
-                    soft.values(), (items[i], category, chance, name), strict=True
-                ):
-                    cells.append(cell)
-    hard = {"item": items, "category": names[(share > 0.4).astype(int)], "rank": [1] * N_ITEMS}
-    tables = {"long": long, "wide": wide, "counts": counts, "soft": soft, "hard": hard}
-    return {name: write(folder / f"{name}.csv", table) for name, table in tables.items()}
+def files(tmp_path_factory):
+    return write_tables(tmp_path_factory.mktemp("files"))
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +42,8 @@ def asked(files, predictions, out, *options, layout="long"):
     return json.loads(out.read_text())["equivalence"], result
 
 
-def counts_and_law(answers, p):
-    share, yes = answers
+def counts_and_law(p):
+    share, yes = answers()
     coords = {"item": [f"i{i}" for i in range(N_ITEMS)], "category": LABELS}
     total = yes.sum(axis=1)
     counts = np.stack([N_RATERS - total, total], axis=1)
@@ -81,9 +52,9 @@ def counts_and_law(answers, p):
 
 
 @pytest.mark.parametrize("layout", ["long", "wide", "counts"])
-def test_figures_are_those_of_evaluation_in_every_layout(files, answers, tmp_path, layout):
+def test_figures_are_those_of_evaluation_in_every_layout(files, tmp_path, layout):
     found, result = asked(files, "soft", tmp_path / "w.json", layout=layout)
-    counts, law = counts_and_law(answers, lambda share: share)
+    counts, law = counts_and_law(lambda share: share)
     own = evaluation.survey_equivalence(counts, law, bootstrap=50, probability=0.9)
     row = found["rows"][0]
     assert row["classifier"] == "ideal"
@@ -120,44 +91,6 @@ def test_keys_of_the_file_and_of_the_report_are_the_same_and_documented(files, r
     assert f"<h2>{theirs['title']}</h2>" in page and ours["rows"][0]["words"].split(" (")[0] in page
 
 
-def test_labels_without_second_answers_have_no_section(files, tmp_path):
-    rows = [row for row in read(files["long"]) if row["rater"] == "r0"]
-    single = write(tmp_path / "one.csv", {n: [row[n] for row in rows] for n in rows[0]})
-    options = (
-        "--kind",
-        "labels",
-        "--model",
-        "dirichlet",
-        "--draws",
-        200,
-        "--out",
-        tmp_path / "out",
-    )
-    result = run("report", single, files["soft"], *options)
-    assert result.exit_code == 0, result.output
-    assert "equivalence" not in json.loads((tmp_path / "out" / "report.json").read_text())
-    refused = run("equivalence", single, files["soft"])
-    assert refused.exit_code == 2 and "no item has 2 labels" in said(refused)
-
-
-def test_scores_that_are_no_probabilities_do_not_end_a_report(files, tmp_path):
-    rows = read(files["soft"])
-    table = {n: [row[n] for row in rows] for n in rows[0]}
-    table["score"] = [3 * float(score) for score in table["score"]]
-    options = ("--kind", "labels", "--model", "dirichlet", "--draws", 200, "--metric", "accuracy")
-    result = run(
-        "report",
-        files["long"],
-        write(tmp_path / "s.csv", table),
-        *options,
-        "--out",
-        tmp_path / "out",
-    )
-    assert result.exit_code == 0, result.output
-    found = json.loads((tmp_path / "out" / "report.json").read_text())["equivalence"]
-    assert found["text"].startswith("Not computed: predictions:") and found["rows"] == []
-
-
 def test_a_classifier_below_the_baseline_is_said_to_be(files, tmp_path):
     found, result = asked(files, "soft", tmp_path / "w.json")
     inverse = found["rows"][1]
@@ -165,10 +98,10 @@ def test_a_classifier_below_the_baseline_is_said_to_be(files, tmp_path):
     assert "inverse is worth less than 0 raters: it scores below what is predicted" in said(result)
 
 
-def test_a_hard_classifier_is_scored_by_agreement_as_one_hot(files, answers, tmp_path):
+def test_a_hard_classifier_is_scored_by_agreement_as_one_hot(files, tmp_path):
     found, result = asked(files, "hard", tmp_path / "w.json")
     assert (found["combiner"], found["scorer"]) == ("plurality", "agreement")
-    counts, law = counts_and_law(answers, lambda share: (share > 0.4).astype(float))
+    counts, law = counts_and_law(lambda share: (share > 0.4).astype(float))
     expected = float((counts * law).sum() / counts.sum())
     (row,) = found["rows"]
     assert row["score"] == pytest.approx(expected, abs=1e-12)
@@ -190,16 +123,6 @@ def test_every_combiner_by_its_name(files, tmp_path, combiner):
     assert found["combiner"] == combiner
 
 
-def test_items_with_too_few_labels_are_reported(files, tmp_path):
-    rows = read(files["counts"])
-    table = {n: [row[n] for row in rows] for n in rows[0]}
-    table["no"][:3], table["yes"][:3] = [0, 0, 1], [0, 1, 0]
-    counts = write(tmp_path / "c.csv", table)
-    result = run("equivalence", counts, files["soft"], "--layout", "counts", *FAST)
-    assert result.exit_code == 0, result.output
-    assert "3 items (1 without a label, 2 with one label)" in said(result)
-
-
 def test_calibration_shows_both_scores(files, tmp_path):
     found, result = asked(files, "soft", tmp_path / "w.json", "--calibrate")
     names = [row["classifier"] for row in found["rows"]]
@@ -212,15 +135,81 @@ def test_tables_and_picture(files, tmp_path):
     result = run("equivalence", files["long"], files["soft"], *FAST, "--out", out, "--plot", plot)
     assert result.exit_code == 0, result.output
     assert [row["classifier"] for row in read(out)] == ["ideal", "inverse"]
-    assert len(read(out.with_name("w-curve.csv"))) == N_RATERS
-    assert len(read(out.with_name("w-differences.csv"))) == 1
+    assert len(read(out.with_name("w_curve.csv"))) == N_RATERS
+    assert len(read(out.with_name("w_differences.csv"))) == 1
     assert "<svg" in plot.read_text()
+
+
+def cells(rows):
+    """Return rows as their CSV file has them."""
+    return [{n: "" if cell is None else str(cell) for n, cell in row.items()} for row in rows]
+
+
+def tables_of(folder):
+    """Return the rows of every table of the section, of the CSV file and of report.json."""
+    document = json.loads((folder / "report.json").read_text())["equivalence"]
+    found = {}
+    for name in ("", "_curve", "_differences", "_posterior", "_posterior_curve"):
+        place = document
+        for key in name.split("_")[1:]:
+            place = place.get(key, {})
+        if "rows" in place:
+            found[name] = (read(folder / f"equivalence{name}.csv"), place["rows"])
+    return found
+
+
+def assert_same_tables(folder, names):
+    """Check that each table is a file named on the page, with the rows of report.json; nan and inf are null there."""
+    page, tables = (folder / "report.html").read_text(), tables_of(folder)
+    assert set(tables) == names
+    assert {path.name for path in folder.glob("equivalence*.csv")} == {
+        f"equivalence{name}.csv" for name in names
+    }
+    for name, (ours, theirs) in tables.items():
+        assert f"All figures: equivalence{name}.csv" in page
+        for own in ours:
+            own |= {n: "" for n, cell in own.items() if cell in ("nan", "inf", "-inf")}
+        assert ours == cells(theirs) and ours
+
+
+def test_the_report_has_a_table_for_each_part(report):
+    assert_same_tables(report, {"", "_curve", "_differences"})
+    box = (report / "report.html").read_text().split('class="box"')[1].split("</div>")[0]
+    assert "ideal is worth" in box
+
+
+def test_a_folder_is_a_page_with_its_tables(files, tmp_path):
+    out = tmp_path / "page"
+    options = ("--posterior", "--draws", 500, "--max-raters", 12, "--out", out)
+    result = run("equivalence", files["long"], files["soft"], *FAST, *options)
+    assert result.exit_code == 0, result.output
+    assert_same_tables(out, {"", "_curve", "_differences", "_posterior", "_posterior_curve"})
+    page = (out / "report.html").read_text()
+    assert page.count("<svg") == 2 and "Beyond the raters there were" in page
+    assert "cross-entropy in bits" in page and "arXiv:2106.01254" in page
+    assert "<script" not in page and 'src="' not in page  # nothing from elsewhere
+    rows = read(out / "equivalence_posterior_curve.csv")
+    assert [row["raters"] for row in rows] == [str(k) for k in range(13)]
+    seen = [row["observed_score"] != "" for row in rows]
+    assert seen == [k < N_RATERS for k in range(13)]
+    for row in rows:
+        assert float(row["score_lower"]) < float(row["score"]) < float(row["score_upper"])
+
+
+def test_names_of_classifiers_are_text_not_markup(files, tmp_path):
+    def name(table):
+        table["classifier"] = [f"[i]{own[:2]}<b>" for own in table["classifier"]]
+
+    out = tmp_path / "page"
+    result = run("equivalence", files["long"], spoilt(files, tmp_path, name), *FAST, "--out", out)
+    assert result.exit_code == 0 and "P([i]id<b>)" in said(result), result.output
+    assert "<b>" not in (out / "report.html").read_text()
 
 
 def test_no_resamples_no_intervals(files, tmp_path):
     out = tmp_path / "w.json"
     result = run("equivalence", files["long"], files["soft"], "--bootstrap", 0, "--out", out)
-    assert result.exit_code == 0 and "90% interval" not in result.output
+    assert result.exit_code == 0 and "90 % interval" not in result.output
     assert "score_lower" not in json.loads(out.read_text())["equivalence"]["rows"][0]
 
 
@@ -234,86 +223,26 @@ def test_posterior_goes_beyond_the_raters(files, tmp_path):
     assert "performance ratio" in said(result) and "All raters there could be" in said(result)
 
 
-def test_a_posterior_that_did_not_converge_is_loud(files):
-    options = ("--posterior", "--draws", 20, "--chains", 2, "--max-raters", 6)
+def test_a_posterior_that_did_not_converge_is_loud(files, tmp_path):
+    out = tmp_path / "page"
+    options = ("--posterior", "--draws", 20, "--chains", 2, "--max-raters", 6, "--out", out)
     result = run("equivalence", files["long"], files["soft"], *FAST, *options)
     assert result.exit_code == equivalences.NOT_CONVERGED != 0
     assert "NOT converged" in said(result) and "Traceback" not in result.output
+    # the other parts of the page stand
+    page = (out / "report.html").read_text()
+    assert "Do not rely on “Beyond the raters there were”. NOT converged" in page
 
 
-def spoilt(files, folder, change):
-    rows = read(files["soft"])
-    table = {n: [row[n] for row in rows] for n in rows[0]}
-    change(table)
-    return write(folder / "spoilt.csv", table)
+def test_the_unit_of_a_score_is_said(files):
+    for base, unit in ((2, "bits"), (10, "decimal digits"), (3, "units of log 3")):
+        result = run("equivalence", files["long"], files["soft"], *FAST, "--base", base)
+        assert f"cross-entropy in {unit}" in said(result)
 
 
-def _rename(table):
-    table["category"][0] = "maybe"
-
-
-def _not_one(table):
-    table["score"][0] = 0.77
-
-
-def _of_another(table):
-    table["item"][:2] = ["x", "x"]
-
-
-def _negative(table):
-    table["score"][0] = -0.2
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (_rename, "maybe: given by no rater, who gave no, yes; correct the spelling, or declare"),
-        (_not_one, "the probabilities of item i0 sum to"),
-        (_of_another, "ideal predicts nothing for item i0"),
-        (_negative, "is no probability"),
-    ],
-)
-def test_wrong_predictions_are_one_message_and_exit_code_two(files, tmp_path, change, message):
-    result = run("equivalence", files["long"], spoilt(files, tmp_path, change))
-    assert result.exit_code == 2 and message in said(result), result.output
-    assert "Traceback" not in result.output
-
-
-def test_declared_categories_that_nobody_gave_are_noted(files, tmp_path):
-    closed = tmp_path / "closed.txt"
-    closed.write_text("no\nyes\nmaybe\n")
-    predictions = spoilt(files, tmp_path, _rename)
-    result = run("equivalence", files["long"], predictions, "--categories", closed, *FAST)
-    assert result.exit_code == 0 and "no rater gave maybe" in said(result), result.output
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--scorer", "log-loss"], "--scorer log-loss: expected one of cross-entropy"),
-        (["--combiner", "vote"], "--combiner vote: expected one of abc"),
-        (["--items", "all"], "--items all"),
-        (["--estimand", "sum"], "--estimand sum"),
-        (["--learn", "often"], "--learn often"),
-        (["--scorer", "auc", "--learn", "leave-one-out"], "compares predictions of items"),
-        (["--combiner", "mean"], "gives a number"),
-        (["--scorer", "f1", "--positive", "perhaps"], "needs the label to be found"),
-        (["--clip", "0.5"], "clip=0.5"),
-        (["--base", "1"], "base=1"),
-        (["--prob", "1.5"], "probability=1.5"),
-        (["--bootstrap", "-1"], "bootstrap=-1"),
-        (["--max-raters", "5"], "pass 4 at the most"),
-        (["--posterior", "--scorer", "f1"], "of a posterior of item states"),
-        (["--posterior", "--draws", "0"], "--draws 0"),
-        (["--plot", "curve.gif"], "name a .svg or a .png file"),
-        (["--out", "worth.txt"], "name a .csv or a .json file"),
-        (["--column", "label=nothing"], "no column 'nothing'"),
-    ],
-)
-def test_wrong_options_are_one_message_and_exit_code_two(files, options, message):
-    result = run("equivalence", files["long"], files["soft"], *options)
-    assert result.exit_code == 2 and message in said(result), result.output
-    assert "Traceback" not in result.output
+def test_calibrated_labels_are_probabilities_and_scored_as_such(files, tmp_path):
+    found, _ = asked(files, "hard", tmp_path / "w.json", "--calibrate")
+    assert (found["combiner"], found["scorer"]) == ("abc", "cross_entropy")
 
 
 def test_the_running_example_of_the_paper(tmp_path):

@@ -132,7 +132,7 @@ def test_compare_says_who_is_better(files, tmp_path):
     [
         (["{ranks}", "--metric", "log-loss"], "--metric log-loss needs probabilities"),
         (["{ranks}", "--metric", "auc"], "--metric auc needs scores"),
-        (["{ranks}", "--metric", "concordance"], "is not a metric of rankings or labels"),
+        (["{ranks}", "--metric", "concordance"], "is not a metric of rankings, labels or scores"),
         (["{ranks}", "--out", "m.txt"], "name a .csv or a .json file"),
         (["{ranks}", "--by", "{votes}"], "there is no column 'group'"),
         (["{ranks}", "--by", "no.csv"], "no.csv"),

@@ -32,7 +32,7 @@ def test_labels_from_table_to_report(votes, tmp_path):
     result = run("evaluate", posterior, predictions, "--metric", "top-1-accuracy")
     assert result.exit_code == 0 and "90 % interval" in result.output, result.output
     for model, files in (
-        ("dawid_skene", {"raters.csv", "agreement.csv", "prevalence.csv"}),
+        ("dawid_skene", {"raters.csv", "worth.csv", "agreement.csv", "prevalence.csv"}),
         ("multinomial", {"prevalence.csv"}),
         ("dirichlet", {"reliability.csv", "prior.csv"}),
     ):
@@ -52,6 +52,8 @@ def test_labels_from_table_to_report(votes, tmp_path):
                 "certainty_and_agreement.csv",
                 "convergence.csv",
                 "metrics.csv",
+                "equivalence.csv",
+                "equivalence_curve.csv",
                 "ask_next.csv",
             }
             | files
@@ -59,9 +61,9 @@ def test_labels_from_table_to_report(votes, tmp_path):
         page = (out / "report.html").read_text()
         assert ("<h2>Raters</h2>" in page) == ("raters.csv" in files)
         found = json.loads((out / "report.json").read_text())
-        assert {f"{key}.csv" for key in ("prevalence", "raters", "agreement") if key in found} == (
-            files - {"reliability.csv", "prior.csv"}
-        )
+        assert {
+            f"{key}.csv" for key in ("prevalence", "raters", "worth", "agreement") if key in found
+        } == (files - {"reliability.csv", "prior.csv"})
         assert ("whom" in found["ask_next"]["rows"][0]) == (model == "dawid_skene")
         assert len(found["ask_next"]["rows"]) == len(found["certainty"]["rows"]) == 30
 

@@ -80,7 +80,7 @@ def test_wrong_options_of_rank(votes, options, message):
         ("rankings", ["--ties", "none"], "--ties is not an option of the model plackett_luce"),
         ("rankings", ["--left-bias"], "--left-bias is not an option of the model"),
         ("rankings", ["--largest-component"], "--largest-component is not an option"),
-        ("labels", ["--rater-attribute", "x"], "--rater-attribute is not an option of the model"),
+        ("rankings", ["--rater-attribute", "x"], "--rater-attribute is not an option"),
     ],
 )
 def test_options_belong_to_their_kind(votes, tmp_path, kind, options, message):

@@ -35,7 +35,7 @@ def test_resamples_are_the_curve_of_resampled_items(combiner, scorer):
         how = {"learn": item} if combiner == "abc" else {}
         expected = brute_curve(resampled, 2, combiner, scorer, largest=2, **how)
         curve = found["power_curve_draw"].isel(resample=drawn)
-        np.testing.assert_allclose(curve, expected, atol=1e-12)
+        np.testing.assert_allclose(curve, expected, atol=1e-12, rtol=0)
 
 
 def test_weights_do_not_depend_on_the_cells():
@@ -142,8 +142,8 @@ class TestSampledAnswers:
         # three raters never tie, so that argmax is the plurality
         named = survey_equivalence(counts, law, "plurality", "f1", **how)
         found = survey_equivalence(counts, law, "plurality", f1, **how)
-        np.testing.assert_allclose(found["power_curve"], named["power_curve"], atol=1e-12)
-        np.testing.assert_allclose(found["score"], named["score"], atol=1e-12)
+        np.testing.assert_allclose(found["power_curve"], named["power_curve"], atol=1e-12, rtol=0)
+        np.testing.assert_allclose(found["score"], named["score"], atol=1e-12, rtol=0)
         assert found["power_curve_interval"].notnull().all()
 
     def test_function_of_all_items_is_told_from_one_of_each(self):

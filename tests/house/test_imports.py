@@ -17,9 +17,10 @@ ALLOWED = {
     "models.data": {"numpy", "narwhals", "pyarrow", "_exports"},
     "models.distributions": {"numpy", "numba", "llvmlite", "pymc", "pytensor", "jax", "_exports"},
     "models.simulators": {"numpy", "networkx", "models.data", "_exports"},
-    "models.labels": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
+    "models.labels": {"numpy", "scipy", "pymc", "pytensor", "models.data", "models.distributions"},
     "models.rankings": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
     "models.comparisons": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
+    "models.scores": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
     "inference.kernels": {"numpy", "numba", "threadpoolctl", "models.distributions"},
     "inference.steps": {
         "numpy", "pymc", "pytensor", "rich", "inference.kernels", "models.distributions",

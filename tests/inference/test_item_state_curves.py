@@ -44,7 +44,7 @@ def covered(counts, truth, prior, seed):
 
 
 def asymptote_gain(states):
-    limit = asymptote(states, BITS, np.random.default_rng(0))
+    limit = asymptote(states, BITS)
     return limit - curve_at(states, 0, BITS, "abc")
 
 

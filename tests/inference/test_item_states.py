@@ -122,8 +122,7 @@ def tree_of(states=3, **options):
 
 def curves(tree):
     states = ItemStates.of(tree["posterior"].to_dataset())
-    rng = np.random.default_rng(0)
-    found = [curve_at(states, k, BITS, "abc") for k in (0, 1, 5)] + [asymptote(states, BITS, rng)]
+    found = [curve_at(states, k, BITS, "abc") for k in (0, 1, 5)] + [asymptote(states, BITS)]
     size = [tree["posterior"].sizes[d] for d in ("chain", "draw")]
     return np.stack(found, axis=-1).reshape(*size, -1)
 
@@ -213,7 +212,7 @@ def ranks_of(sample, seed, extra=0.0):
 def functionals(weight, probability):
     states = ItemStates(weight, probability, np.zeros_like(weight))
     curve = [curve_at(states, k, BITS, "abc") for k in (0, 3)]
-    limit = asymptote(states, BITS, np.random.default_rng(0))
+    limit = asymptote(states, BITS)
     order = np.argsort(probability[..., -1], axis=-1)
     first = np.take_along_axis(weight, order, -1)[:, 0]
     return np.column_stack([*curve, limit, first, invariants(weight, probability)])

@@ -120,6 +120,23 @@ def test_censored_classifiers_are_said():
     assert level.get_xdata()[-1] == 5
 
 
+def test_marks_at_the_edge_do_not_hide_each_other():
+    """Three classifiers far below the curve: one at the edge of what is shown, the others apart from it and each other."""
+    wrong = 1 - LAWS.sel(classifier="$ideal$", drop=True)
+    squared = wrong**2 / (wrong**2).sum("category")
+    cubed = wrong**3 / (wrong**3).sum("category")
+    laws = xr.concat([wrong, squared, cubed], "classifier")
+    laws["classifier"] = ["a", "b", "c"]
+    found = evaluation.survey_equivalence(COUNTS, laws, bootstrap=0)
+    assert (found["censored"] == "below").all()
+    ax = plots.power_curve(found)
+    marks = [line for line in ax.collections if len(line.get_offsets()) == 1]
+    heights = np.sort([mark.get_offsets()[0, 1] for mark in marks])
+    assert len(heights) == 3
+    apart = np.diff(heights) / np.diff(ax.get_ylim())
+    assert (apart > 0.03).all() and ax.get_ylim()[0] < heights[0]
+
+
 def test_one_classifier_without_a_name():
     found = evaluation.survey_equivalence(COUNTS, LAWS.isel(classifier=0, drop=True), bootstrap=0)
     ax = plots.power_curve(found)

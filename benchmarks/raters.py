@@ -1,0 +1,100 @@
+"""What MACE and GLAD cost: `python benchmarks/raters.py`; it fails where a limit is missed.
+
+Limits: 2 CPU seconds for an EM iteration or a gradient of 500,000 answers, and samplers that converge on 5,000 answers.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from raterzoo import inference, models
+from scipy.special import expit
+
+LIMIT = 2.0  # CPU seconds
+EACH = 5  # answers to an item
+
+
+def simulated(answers: int, raters: int, categories: int, able: Callable) -> models.Labels:
+    """Answers of raters who are right with a probability that `able(rng, item, rater)` returns, and else name any label."""
+    rng = np.random.default_rng(1)
+    item = np.repeat(np.arange(answers // EACH), EACH)
+    rater, guess = rng.integers(0, raters, answers), rng.integers(0, categories, answers)
+    truth = rng.integers(0, categories, answers // EACH)[item]
+    label = np.where(rng.random(answers) < able(rng, item, rater), truth, guess)
+    table = {"item": item, "rater": rater, "label": label}
+    return models.Labels.from_table(table, categories=range(categories))
+
+
+def competent(rng: np.random.Generator, item: np.ndarray, rater: np.ndarray) -> np.ndarray:
+    return rng.beta(2, 1, rater.max() + 1)[rater]
+
+
+def able(rng: np.random.Generator, item: np.ndarray, rater: np.ndarray) -> np.ndarray:
+    easiness = np.exp(rng.normal(1, 1, item.max() + 1))
+    return expit(rng.normal(1, 1, rater.max() + 1)[rater] * easiness[item])
+
+
+def cpu_seconds(run: Callable[[], Any]) -> float:
+    before = time.process_time()
+    run()
+    return time.process_time() - before
+
+
+def check(what: str, seconds: float) -> None:
+    print(f"{what:60s} {1e3 * seconds:9.1f} ms of CPU   limit {1e3 * LIMIT:.0f} ms")
+    assert seconds <= LIMIT, what
+
+
+def iterations(name: str, labels: models.Labels, **options: Any) -> None:
+    """Time an iteration as the difference between long and short runs, which read the same answers."""
+    estimate = getattr(inference, f"{name}_em")
+    short, long = (
+        min(cpu_seconds(lambda m=m: run_of(estimate, labels, m, options)) for _ in range(3))
+        for m in (2, 12)
+    )
+    check(f"{name}_em {options or ''}: an iteration", (long - short) / 10)
+
+
+def run_of(estimate: Callable, labels: models.Labels, iterations: int, options: dict) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.EstimateWarning)
+        estimate(labels, restarts=0, max_iterations=iterations, tolerance=-1.0, **options)
+
+
+def gradient(name: str, model: pm.Model) -> None:
+    function = model.logp_dlogp_function(ravel_inputs=True)
+    function.set_extra_values({})
+    point = np.zeros(sum(v.size for v in model.initial_point().values()))
+    function(point)  # compiles
+    check(f"{name}: logp and gradient", min(cpu_seconds(lambda: function(point)) for _ in range(5)))
+
+
+def sampler(name: str, model: pm.Model, method: str) -> None:
+    for warm in (True, False):
+        before, wall = time.process_time(), time.perf_counter()
+        options = {"draws": 1, "tune": 1} if warm else {}
+        if warm and method == "nuts":
+            continue
+        tree = inference.sample(
+            model, method=method, cores=1, random_seed=1, progressbar=False, **options
+        )
+        cpu, wall = time.process_time() - before, time.perf_counter() - wall
+    said = inference.diagnose(tree).attrs["verdict"]
+    print(f"{name} by {method}, 5,000 answers: {cpu:.1f} s of CPU, {wall:.1f} s; {said}")
+    assert said.startswith("converged")
+
+
+if __name__ == "__main__":
+    of_mace, of_glad = simulated(500_000, 1000, 5, competent), simulated(500_000, 1000, 5, able)
+    iterations("mace", of_mace)
+    iterations("mace", of_mace, variational=False)
+    iterations("glad", of_glad)
+    gradient("mace", models.mace(of_mace))
+    gradient("glad", models.glad(of_glad))
+    few = simulated(5000, 50, 3, competent)
+    sampler("mace", models.mace(few), "gibbs")
+    sampler("mace", models.mace(few), "nuts")
+    sampler("glad", models.glad(simulated(5000, 50, 3, able)), "nuts")

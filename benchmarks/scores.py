@@ -1,0 +1,62 @@
+"""What score models cost: `python benchmarks/scores.py`; limits are printed beside, in CPU seconds of an idle machine."""
+
+import resource
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from raterzoo import inference, models
+
+QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False}
+
+
+def timed(name: str, run: Callable[[], Any], limit: float | None = None) -> Any:
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = run()
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    bound = "" if limit is None else f"   limit {limit:g} s"
+    print(f"{name:48s} cpu {cpu:7.2f} s   wall {wall:7.2f} s   peak {peak:5.1f} GB{bound}")
+    return result
+
+
+def simulated(items: int, raters: int, each: int) -> models.Scores:
+    """Return scores by raters of unequal bias and scale."""
+    rng = np.random.default_rng(1)
+    item = np.repeat(np.arange(items), each)
+    rater = (np.tile(np.arange(each), items) + np.repeat(rng.integers(0, raters, items), each)) % raters  # fmt: skip
+    location, bias = rng.normal(3, 1, items), rng.normal(0, 0.5, raters)
+    scale = 0.7 / np.sqrt(rng.gamma(5, 0.2, raters))
+    score = location[item] + bias[rater] + scale[rater] * rng.standard_normal(len(item))
+    return models.Scores.from_table({"item": item, "rater": rater, "score": score})
+
+
+def normal() -> None:
+    warm = models.normal_scores(simulated(50, 10, 10))
+    inference.sample(warm, draws=10, **QUIET)
+    inference.normal_scores_posterior(warm)
+    scores = simulated(100_000, 1000, 10)
+    model = timed("100,000 x 10 scores: model", lambda: models.normal_scores(scores))
+    timed("    posterior in closed form", lambda: inference.normal_scores_posterior(model), 2)
+    timed("    empirical prior", lambda: inference.normal_scores_prior(scores))
+    few: dict[str, Any] = {"draws": 250, **QUIET}
+    timed("    4 x 250 draws", lambda: inference.sample(model, log_likelihood=False, **few), 2)
+    timed("    4 x 250 draws and their densities", lambda: inference.sample(model, **few))
+    timed("    4 x 1,000 draws", lambda: inference.sample(model, log_likelihood=False, **QUIET))
+    timed("    4 x 1,000 draws and their densities", lambda: inference.sample(model, **QUIET))
+
+
+def hierarchical(items: int, raters: int, each: int) -> None:
+    model = models.hierarchical_scores(simulated(items, raters, each))
+    few: dict[str, Any] = {"thin": 1, "log_likelihood": False, **QUIET}
+    name = f"{items * each:,} scores, {items:,} items, {raters:,} raters"
+    tree = timed(name, lambda: inference.sample(model, **few), 60)
+    print(f"    {inference.diagnose(tree).attrs['verdict']}")
+
+
+if __name__ == "__main__":
+    hierarchical(100, 10, 5)  # compiles
+    hierarchical(4000, 100, 5)
+    hierarchical(4000, 1000, 5)
+    normal()

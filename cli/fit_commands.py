@@ -1,0 +1,153 @@
+"""The commands that fit a model to a table: report and fit."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import (
+    Annotations,
+    Bounds,
+    Categories,
+    Chains,
+    Columns,
+    Concentration,
+    Draws,
+    Group,
+    Kind,
+    KindOption,
+    LargestComponent,
+    Layout,
+    LayoutOption,
+    LeftBias,
+    Model,
+    RaterAttributes,
+    Raters,
+    Seed,
+    Signed,
+    Thresholds,
+    Ties,
+    TieWeight,
+    Unranked,
+)
+
+if TYPE_CHECKING:
+    from .settings import Settings
+
+__all__ = ["fit", "report"]
+
+OF_MODELS = (
+    "reliability",
+    "concentration",
+    "unranked",
+    "tie_weight",
+    "categories",
+    "ties",
+    "left_bias",
+    "signed",
+    "raters",
+    "rater_attribute",
+    "largest_component",
+    "group",
+    "bounds",
+    "threshold",
+)
+
+
+def _settings(given: Mapping[str, Any]) -> "Settings":
+    """Return what was asked for, from all arguments of a command."""
+    from .settings import Settings
+
+    options = {name: given[name] for name in OF_MODELS if name in given}
+    sampler = {name: given[name] for name in ("draws", "chains", "seed", "layout")}
+    return Settings.of(given["kind"], given["model"], options, **sampler)
+
+
+def report(
+    annotations: Annotations,
+    predictions: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Table: item, category, rank or score[, classifier]; of comparisons without the category; of scores item and "
+            "probability, score or label."
+        ),
+    ] = None,
+    kind: KindOption = Kind.rankings,
+    layout: LayoutOption = Layout.long,
+    model: Model = None,
+    reliability: Annotated[
+        str | None,
+        typer.Option(help="One or more, with commas, the first reported in full; 3 for rankings."),
+    ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table: category, group[, value], such as the risk of each; adds certainty and metrics by risk."
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="As of evaluate; classifiers are compared by the first."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder of report.html, report.json, the tables and the posterior.")
+    ] = Path("raterzoo-report"),
+    column: Columns = None,
+    categories: Categories = None,
+    concentration: Concentration = None,
+    unranked: Unranked = None,
+    tie_weight: TieWeight = None,
+    ties: Ties = None,
+    left_bias: LeftBias = False,
+    signed: Signed = False,
+    raters: Raters = None,
+    rater_attribute: RaterAttributes = None,
+    group: Group = None,
+    bounds: Bounds = None,
+    threshold: Thresholds = None,
+    largest_component: LargestComponent = False,
+    draws: Draws = 1000,
+    chains: Chains = 4,
+    seed: Seed = 1,
+) -> None:
+    """Fit, diagnose, evaluate, and write it all up as one HTML page."""
+    settings = _settings(locals())
+    from .reporting import make_report
+    from .study import Sources
+
+    sources = Sources(predictions, groups, metric or ())
+    make_report(annotations, sources, column or [], settings, out)
+
+
+def fit(
+    annotations: Annotations,
+    output: Annotated[Path, typer.Option("-o", "--output", help="posterior.nc or posterior.zarr")],
+    kind: KindOption = Kind.rankings,
+    layout: LayoutOption = Layout.long,
+    model: Model = None,
+    reliability: Annotated[
+        str | None, typer.Option(help="Trust in the raters; 3 for rankings.")
+    ] = None,
+    column: Columns = None,
+    categories: Categories = None,
+    concentration: Concentration = None,
+    unranked: Unranked = None,
+    tie_weight: TieWeight = None,
+    ties: Ties = None,
+    left_bias: LeftBias = False,
+    signed: Signed = False,
+    raters: Raters = None,
+    rater_attribute: RaterAttributes = None,
+    group: Group = None,
+    bounds: Bounds = None,
+    largest_component: LargestComponent = False,
+    draws: Draws = 1000,
+    chains: Chains = 4,
+    seed: Seed = 1,
+) -> None:
+    """Draw from the posterior and write it to a file."""
+    settings = _settings(locals())
+    from .fitting import fit_to_file
+
+    fit_to_file(annotations, column or [], settings, output)

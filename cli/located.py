@@ -1,0 +1,189 @@
+"""The parts of a report on scores: where the items lie, and how the raters and their groups use the scale."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ..evaluation import plots
+from ..models.data.scores import Scores
+from ..reports import Section
+from ..reports.words import few, percent, with_interval
+from .scales import mean_scores
+
+__all__ = ["interval_columns", "location_section", "rater_sections", "scale_rows"]
+
+SAMPLE = ("chain", "draw")
+TAILS = (0.05, 0.95)
+GROUPS = "group_of_raters"
+SHOWN = 20
+MOST_DRAWN = 40  # rows of a forest
+
+
+def location_section(tree: xr.DataTree, scores: Scores) -> Section:
+    """Return where every item lies on the scale, the highest first.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior of a model of scores.
+    scores : Scores
+        The annotations.
+    """
+    posterior = tree["posterior"].to_dataset()
+    given = np.bincount(scores.annotation_item, scores.count, len(scores.items)).astype(int)
+    mean = mean_scores(scores)
+    columns = interval_columns(posterior["location"], "location")
+    if "scale" in posterior:
+        columns["scale"] = posterior["scale"].mean(SAMPLE).to_numpy()
+    rows = [
+        {
+            "item": str(scores.items[i]),
+            "scores": int(given[i]),
+            "mean score": float(mean[i]) if given[i] else None,
+            **{name: float(values[i]) for name, values in columns.items()},
+        }
+        for i in np.argsort(-columns["location"], kind="stable")
+    ]
+    text = (
+        "The location of an item is the mean of all scores that it could be given. It lies between the mean of those that it was "
+        "given and what is usual: the fewer scores, the closer to what is usual. Intervals hold 90 %."
+    )
+    if "scale" in posterior:
+        text += " The scale is the standard deviation of the scores of an item: how far raters differ about it."
+    if len(rows) > MOST_DRAWN:
+        text += " The picture has the highest and the lowest."
+    figure = plots.rater_forest(posterior["location"].rename(item="rater"), label="location")
+    return Section("Locations", text, [figure], rows, "locations", key="locations", most=SHOWN)
+
+
+def rater_sections(tree: xr.DataTree, scores: Scores) -> list[Section]:
+    """Return how the raters use the scale, and how their groups do, where the model tells them apart.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior of a model of scores.
+    scores : Scores
+        The annotations.
+    """
+    posterior = tree["posterior"].to_dataset()
+    if "rater_bias" not in posterior:
+        return []
+    given = np.bincount(scores.annotation_rater, scores.count, len(scores.raters)).astype(int)
+    said = {"scores": given, **scores.rater_attributes}
+    rows = scale_rows(posterior, {"rater_bias": "bias", "rater_scale": "scale"}, said)
+    highest, lowest = (f"{row['rater']}, {row['bias']:+.2f}" for row in (rows[0], rows[-1]))
+    text = (
+        "The bias of a rater is how much higher than the population of raters it scores the same item; the scale is the standard "
+        f"deviation of its scores about that. The highest bias has {highest}; the lowest {lowest}. Intervals hold 90 %."
+    )
+    figures = [
+        plots.rater_forest(posterior[f"rater_{name}"], label=f"{name} of the rater")
+        for name in ("bias", "scale")
+    ]
+    sections = [Section("Raters", text, figures, rows, "raters", key="raters")]
+    return [*sections, _group_section(posterior)] if "group_bias" in posterior else sections
+
+
+def scale_rows(
+    posterior: xr.Dataset, variables: dict[str, str], said: dict[str, np.ndarray]
+) -> list[dict[str, Any]]:
+    """Return a row for each rater, the largest of the first variable first.
+
+    Parameters
+    ----------
+    posterior : Dataset
+        With the variables by rater.
+    variables : dict of str to str
+        Variable -> what it is called.
+    said : dict of str to ndarray
+        What else is known of the raters.
+    """
+    columns: dict[str, np.ndarray] = {}
+    for place, (variable, name) in enumerate(variables.items()):
+        columns |= interval_columns(posterior[variable], name, " " * place)
+    raters = posterior["rater"].to_numpy()
+    first = next(iter(variables.values()))
+    return [
+        {
+            "rater": str(raters[k]),
+            **{name: values[k].item() for name, values in said.items()},
+            **{name: float(values[k]) for name, values in columns.items()},
+        }
+        for k in np.argsort(-columns[first], kind="stable")
+    ]
+
+
+def interval_columns(draws: xr.DataArray, name: str, space: str = "") -> dict[str, np.ndarray]:
+    """Return posterior means and the ends of their 90 % intervals.
+
+    Parameters
+    ----------
+    draws : DataArray, dims (chain, draw, ...)
+        Of a variable with one dim.
+    name : str
+        What it is called.
+    space : str
+        Appended to the names of the ends: columns of one table have different names.
+    """
+    low, high = draws.quantile(TAILS, SAMPLE).to_numpy()
+    return {name: draws.mean(SAMPLE).to_numpy(), f"5 %{space}": low, f"95 %{space}": high}
+
+
+def _group_section(posterior: xr.Dataset) -> Section:
+    """Return how the groups of raters use the scale, and how they differ."""
+    names = [str(name) for name in posterior[GROUPS].to_numpy()]
+    bias = posterior["group_bias"].transpose(*SAMPLE, GROUPS)
+    usual = posterior["usual_variance"].transpose(*SAMPLE, GROUPS) ** 0.5
+    columns = interval_columns(bias, "bias") | interval_columns(usual, "usual scale", " ")
+    rows = [
+        {"group": name, **{key: float(values[g]) for key, values in columns.items()}}
+        for g, name in enumerate(names)
+    ]
+    pairs = [
+        _pair(names[a], names[b], bias.isel({GROUPS: a}) - bias.isel({GROUPS: b}))
+        for a, b in combinations(range(len(names)), 2)
+    ]
+    figure = plots.rater_forest(bias.rename({GROUPS: "rater"}), label="bias of the group")
+    text = (
+        "How much higher than the others each group scores the same items, all groups with the same weight, and the usual "
+        f"standard deviation of the scores of a rater of the group. {_pairs_in_words(pairs)}"
+    )
+    return Section(
+        "Groups of raters",
+        text,
+        [figure],
+        rows,
+        "rater_groups",
+        key="rater_groups",
+        facts={"differences": pairs},
+    )
+
+
+def _pair(first: str, second: str, draws: xr.DataArray) -> dict[str, Any]:
+    """Return how much higher a group scores than another; the one that scores higher first."""
+    if float(draws.mean()) < 0:
+        first, second, draws = second, first, -draws
+    low, high = draws.quantile(TAILS).to_numpy().tolist()
+    return {
+        "group": first,
+        "other": second,
+        "difference": float(draws.mean()),
+        "lower": low,
+        "upper": high,
+        "probability_higher": float((draws > 0).mean()),
+    }
+
+
+def _pairs_in_words(pairs: Sequence[dict[str, Any]]) -> str:
+    said = []
+    for row in sorted(pairs, key=lambda pair: -pair["difference"]):
+        by = with_interval(row["difference"], row["lower"], row["upper"], 2)
+        sure = percent(row["probability_higher"])
+        said.append(
+            f"Group {row['group']} scores higher than {row['other']} by {by}, with probability {sure}"
+        )
+    return f"{few(said, 3, '; ')}."

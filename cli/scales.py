@@ -1,0 +1,128 @@
+"""Scores on a scale: files into scores, scores into posteriors."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from .. import inference, models
+from ..models.data.scores import Scores
+from .reading import check_attributes, read_columns
+from .settings import Settings
+
+__all__ = ["draw_scale", "mean_scores", "read_scale", "read_scores_table"]
+
+
+def read_scores_table(
+    path: Path,
+    columns: Sequence[str],
+    *,
+    layout: str = "long",
+    bounds: tuple[float, float] | None = None,
+    rater_attributes: Sequence[str] = (),
+) -> Scores:
+    """Read scores through their door.
+
+    Parameters
+    ----------
+    path : Path
+        Table with columns item, score and, if there are such, rater and count; or one column for each score beside item.
+    columns : sequence of str
+        Renamings.
+    layout : str
+        "long", a row for each score; or "counts", a column for each score, with how often it was given.
+    bounds : tuple of float, optional
+        The lowest and the highest score that could be given.
+    rater_attributes : sequence of str
+        Columns that say something of the raters.
+
+    Returns
+    -------
+    Scores
+        The scores; ids are text, and without a column of the raters they are not told apart.
+    """
+    if layout == "wide":
+        raise ValueError("--layout wide is a layout of labels; scores are long tables, or counts")
+    frame, names = read_columns(path, columns)
+    check_attributes(path, names, rater_attributes, layout)
+    if layout == "counts":
+        return Scores.from_counts(frame, bounds=bounds)
+    further: dict[str, Any] = {"count": "count"} if "count" in names else {}
+    if not {"rater", "worker"} & set(names):  # worker: crowd-kit
+        further["rater"] = None
+    return Scores.from_table(frame, bounds=bounds, rater_attributes=rater_attributes, **further)
+
+
+def read_scale(path: Path, columns: Sequence[str], settings: Settings) -> Scores:
+    """Read what is to be fitted.
+
+    Parameters
+    ----------
+    path : Path
+        Table.
+    columns : sequence of str
+        Renamings.
+    settings : Settings
+        Layout, bounds, thresholds, and what is known of the raters.
+
+    Returns
+    -------
+    Scores
+        The scores.
+
+    Raises
+    ------
+    ValueError
+        If a threshold cuts nothing, too.
+    """
+    scores = read_scores_table(
+        path,
+        columns,
+        layout=settings.layout,
+        bounds=settings.bounds,
+        rater_attributes=settings.rater_attributes,
+    )
+    what, ends = "the bounds of the scores", scores.bounds
+    if ends is None and len(scores):
+        what, ends = "the scores", (float(scores.score.min()), float(scores.score.max()))
+    for threshold in settings.thresholds:
+        if ends is not None and not ends[0] <= threshold <= ends[1]:
+            raise ValueError(
+                f"--threshold {threshold:g} lies outside {what}, {ends[0]:g} to {ends[1]:g}: all items would be on one side; "
+                "choose one within"
+            )
+    return scores
+
+
+def draw_scale(scores: Scores, settings: Settings) -> xr.DataTree:
+    """Fit a model of scores.
+
+    Parameters
+    ----------
+    scores : Scores
+        The annotations.
+    settings : Settings
+        Model, priors and sampler.
+
+    Returns
+    -------
+    DataTree
+        The posterior.
+    """
+    model = getattr(models, settings.model)(scores, **settings.priors)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
+        return inference.sample(
+            model, random_seed=settings.seed, draws=settings.draws, chains=settings.chains
+        )
+
+
+def mean_scores(scores: Scores) -> np.ndarray:
+    """Return the mean score of every item, NaN of items without one."""
+    n = len(scores.items)
+    total = np.bincount(scores.annotation_item, scores.score * scores.count, n)
+    given = np.bincount(scores.annotation_item, scores.count, n)
+    return np.divide(total, given, out=np.full(n, np.nan), where=given > 0)

@@ -1,0 +1,109 @@
+"""A report on scores: fit, diagnose, cut, evaluate."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import xarray as xr
+
+from .. import evaluation
+from ..evaluation.matching import match_items
+from ..models.data.scores import Scores
+from ..reports import Section
+from .cut import cut_sections
+from .fitted import convergence_section, model_section
+from .located import location_section, rater_sections
+from .predicted import metric_sections
+from .scales import draw_scale, read_scale
+from .scoring import scored
+from .screen import working
+from .settings import Settings
+from .sides import check_side_metrics, mean_sides, metrics_of_sides, read_sides
+from .study import Sources
+
+__all__ = ["score_parts"]
+
+
+def score_parts(
+    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
+) -> tuple[str, xr.DataTree, list[Section]]:
+    """Fit scores, and lay out what they say of the items, the raters, and what is above a threshold.
+
+    Parameters
+    ----------
+    annotations : Path
+        Table.
+    sources : Sources
+        Predictions of what is above the first threshold.
+    columns : sequence of str
+        Renamings in the annotations.
+    settings : Settings
+        Model, thresholds and sampler.
+
+    Returns
+    -------
+    summary : str
+        One sentence.
+    tree : DataTree
+        Posterior.
+    sections : list of Section
+        In reading order.
+    """
+    predicted = _predicted(sources, settings)
+    scores = read_scale(annotations, columns, settings)
+    if predicted is not None:
+        match_items(scores.items, predicted["item"].to_numpy())
+    tree = draw_scale(scores, settings)
+    raters = (
+        "raters who are not told apart" if scores.anonymous else f"{len(scores.raters):,} raters"
+    )
+    counts = {"items": len(scores.items), "raters": len(scores.raters), "annotations": len(scores)}
+    facts = {**counts, "bounds": scores.bounds}
+    sections = [
+        Section("Data", scores.report(), key="data", facts=facts),
+        model_section(settings, tree),
+        convergence_section(tree),
+    ]
+    with working("Evaluating"):
+        sections += [location_section(tree, scores), *rater_sections(tree, scores)]
+        sections += _of_thresholds(tree, scores, predicted, sources.metrics, settings)
+    return f"{len(scores.items):,} items, {raters}, {len(scores):,} scores.", tree, sections
+
+
+def _predicted(sources: Sources, settings: Settings) -> xr.DataArray | None:
+    """Read predictions, or raise before anything is fitted if what was asked for does not go together."""
+    if sources.groups is not None:
+        raise ValueError("--groups: groups are of the categories of rankings and labels")
+    if sources.predictions is None:
+        if sources.metrics:
+            raise ValueError("--metric: there are no predictions to score; name their table")
+        return None
+    if not settings.thresholds:
+        raise ValueError(
+            f"{sources.predictions}: predictions of scores are of what is above a threshold; say which: --threshold 0"
+        )
+    predicted = read_sides(sources.predictions, [], settings.thresholds[0])
+    check_side_metrics(sources.metrics, predicted)
+    return predicted
+
+
+def _of_thresholds(
+    tree: xr.DataTree,
+    scores: Scores,
+    predicted: xr.DataArray | None,
+    metrics: Sequence[str],
+    settings: Settings,
+) -> list[Section]:
+    """Return how certain the sides are, and the metrics of predictions; nothing without a threshold."""
+    if not settings.thresholds:
+        return []
+    first = settings.thresholds[0]
+    cut = evaluation.thresholded(tree, first)
+    sections = cut_sections(tree, cut, settings.thresholds, settings.seed)
+    if predicted is None:
+        return sections
+    points = None
+    if predicted.sizes.get("classifier", 1) > 1:
+        points = {"mean score": mean_sides(scores, first)}
+    names = metrics or metrics_of_sides(cut, predicted)
+    found = scored(cut, predicted, names, settings.seed, points=points)
+    return [*sections, *metric_sections(predicted, found)]

@@ -1,0 +1,203 @@
+"""What a judge is worth: as many raters of a reference group as tell as much of the truth.
+
+A judge may be a person, a language model, or a group of either. One of the judge's answers is set against k = 0, 1, 2, ...
+answers of typical raters of the reference group, who answer independently given the truth by the mean confusion matrix of the
+group: that of a member picked anew for every answer, whose name is not told. The judge is worth as many of them as have the same
+information about the truth, or the same accuracy of the best guess; between two k the curve is taken as straight.
+
+The two measures ask different things. Information counts all that an answer says, an adversary's too, and grows with every
+answer. Accuracy counts only what changes the best guess: it may stand still from one k to the next (two answers that contradict
+each other decide nothing), and an answer that never changes the guess is worth 0.
+"""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+from .rater_panels import MEASURES, largest_panel, one_answer, panel_curves
+from .raters import of_raters
+from .threads import in_threads
+
+__all__ = ["GROUPS", "rater_worth"]
+
+GROUPS = "group_of_raters"
+TOLD = ("accuracy", "balanced_accuracy", "information", "guess_accuracy")
+BLOCK_SIZE = 500_000  # probabilities in one block of work
+ROUNDING = 1e-12  # of sums of probabilities; closer values are the same
+
+
+def rater_worth(
+    tree: xr.DataTree,
+    by: str | None = None,
+    reference: object = None,
+    *,
+    largest: int | None = None,
+) -> xr.Dataset:
+    """Return how much every rater's answer tells in every draw, and how many typical raters it is worth.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior with ``prevalence`` (category) and ``confusion`` (rater, category, label).
+    by : str, optional
+        Coordinate along ``rater`` that names the group of each rater, such as ``"kind"``.
+    reference : str or int, optional
+        Whose typical rater is the unit: one of the groups, or without `by` one of the raters. By default all raters.
+    largest : int, optional
+        Answers of the largest panel; by default 20, or fewer where more than 1,000 vectors of counts would have to be summed.
+
+    Returns
+    -------
+    Dataset
+        With the sample dims of the tree, over ``rater``: ``accuracy`` of the label, ``balanced_accuracy`` (its mean over the true
+        categories), ``information`` of the answer about the truth in bits, ``guess_accuracy`` (of the most probable truth given
+        the answer), and by ``measure`` ("information" or "accuracy") ``worth`` and ``censored``: worth more than the largest
+        panel, whose size stands in its place. ``panel`` (answers, measure) is the curve of the reference group. With `by`, over
+        ``group_of_raters``, the means over the members of each group as ``group_accuracy`` ... ``group_worth``, and
+        ``group_censored``, whether any member is. The worth of the members of the reference group itself is one on average only
+        if they are alike: an answer tells more of who is known by name than of who is not.
+
+    Raises
+    ------
+    EvaluationError
+        If the tree has no confusion matrices of raters, a draw of them is NaN, or a coordinate, a group or a rater is not there.
+    """
+    confusion = of_raters(tree, "confusion", ("rater", "category", "label"))
+    sample = tuple(d for d in confusion.dims if d not in ("rater", "category", "label"))
+    confusion = confusion.transpose(*sample, "rater", "category", "label")
+    prevalence = of_raters(tree, "prevalence", (*map(str, sample), "category"))
+    prevalence = prevalence.transpose(*sample, "category")
+    kinds = None if by is None else _kinds(confusion, by)
+    members = _members(confusion, kinds, reference)
+    largest = largest_panel(largest, confusion.sizes["label"])
+    parts = list(_by_blocks(confusion, prevalence, members, largest))
+    found = _dataset(confusion, [np.concatenate(p, axis=1) for p in zip(*parts, strict=True)])
+    found.attrs = {"by": by or "", "reference": "" if reference is None else str(reference)}
+    return found if kinds is None else found.assign(_by_group(found, kinds))
+
+
+def _dataset(confusion: xr.DataArray, arrays: list[np.ndarray]) -> xr.Dataset:
+    """Return what the blocks found, (quantity or measure, sample, place) each, under its names."""
+    told, worth, censored, curves = arrays
+    sample = tuple(str(d) for d in confusion.dims[:-3])
+    sizes = confusion.shape[:-3]
+    result: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
+        name: ((*sample, "rater"), values.reshape(*sizes, -1))
+        for name, values in zip(TOLD, told, strict=True)
+    }
+    for name, place, values in (
+        ("worth", "rater", worth),
+        ("censored", "rater", censored),
+        ("panel", "answers", curves),
+    ):
+        last = np.moveaxis(values, 0, -1).reshape(*sizes, values.shape[2], len(MEASURES))
+        result[name] = ((*sample, place, "measure"), last)
+    coords = {k: c for k, c in confusion.coords.items() if {"category", "label"}.isdisjoint(c.dims)}
+    coords |= {"answers": np.arange(curves.shape[2]), "measure": list(MEASURES)}
+    return xr.Dataset(result, coords)
+
+
+def _kinds(confusion: xr.DataArray, by: str) -> xr.DataArray:
+    """Return the group of every rater."""
+    for name in (by, f"rater_{by}"):
+        if name in confusion.coords and confusion[name].dims == ("rater",):
+            return confusion[name]
+    there = [str(k) for k, c in confusion.coords.items() if c.dims == ("rater",) and k != "rater"]
+    raise EvaluationError(
+        f"by={by!r} is no coordinate along rater; {_known(by, there)}. Attributes of raters are read with "
+        "Labels.from_table(..., rater_attributes=[...])"
+    )
+
+
+def _members(confusion: xr.DataArray, kinds: xr.DataArray | None, reference: object) -> np.ndarray:
+    """Return the places of the raters of the reference group."""
+    if reference is None:
+        return np.arange(confusion.sizes["rater"])
+    names = kinds if kinds is not None else confusion["rater"]
+    members = np.flatnonzero(names.to_numpy().astype(str) == str(reference))
+    if not len(members):
+        what = "raters" if kinds is None else "groups"
+        known = list(dict.fromkeys(names.to_numpy().astype(str).tolist()))
+        raise EvaluationError(
+            f"reference={reference!r} is none of the {what}; {_known(str(reference), known)}"
+        )
+    return members
+
+
+def _known(name: str, there: list[str]) -> str:
+    if near := get_close_matches(name, there, n=1):
+        return f"the nearest is {near[0]!r}"
+    return f"there are {', '.join(map(repr, there[:5]))}" if there else "there is none"
+
+
+def _by_blocks(
+    confusion: xr.DataArray, prevalence: xr.DataArray, members: np.ndarray, largest: int
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield what blocks of draws tell of the raters, their worth and whether it is censored, and the curves of the panel."""
+    raters, categories, labels = confusion.shape[-3:]
+    pi = confusion.to_numpy().reshape(-1, raters, categories, labels)
+    p = prevalence.to_numpy().reshape(-1, categories)
+    step = max(1, BLOCK_SIZE // pi[0].size)
+
+    def block(first: int) -> tuple[np.ndarray, ...]:
+        own = slice(first, first + step)
+        law, share = pi[own].astype(float), p[own].astype(float)
+        law /= law.sum(axis=-1, keepdims=True)  # stored in single precision they are not quite one
+        share /= share.sum(axis=-1, keepdims=True)
+        _check(law, share, confusion)
+        curves = panel_curves(share, law[:, members].mean(axis=1), largest)
+        right = np.diagonal(law, axis1=-2, axis2=-1)
+        information, guess = one_answer(share[:, None, :, None] * law)
+        told = [(share[:, None] * right).sum(axis=-1), right.mean(axis=-1), information, guess]
+        pairs = zip(curves, (information, guess), strict=True)
+        worth, censored = zip(*(_worth(curve, value) for curve, value in pairs), strict=True)
+        return np.stack(told), np.stack(worth), np.stack(censored), curves
+
+    yield from in_threads(block, range(0, len(pi), step))
+
+
+def _check(law: np.ndarray, share: np.ndarray, confusion: xr.DataArray) -> None:
+    """Raise if there is no probability in some place."""
+    bad = ~np.isfinite(law).all(axis=(0, 2, 3))
+    if bad.any() or not np.isfinite(share).all():
+        rater = confusion["rater"].to_numpy().tolist()[int(bad.argmax())]
+        what = f"confusion of rater {rater!r}" if bad.any() else "prevalence"
+        raise EvaluationError(f"{what} is NaN or infinite: a draw failed; sample again")
+
+
+def _worth(curve: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where a curve (sample, answers) first reaches values (sample, rater), and whether it does not.
+
+    Parameters
+    ----------
+    curve : ndarray, shape (sample, answers)
+        Not falling.
+    value : ndarray, shape (sample, rater)
+        What an answer of the judge tells.
+    """
+    last = curve.shape[1] - 1
+    step = np.stack(
+        [np.searchsorted(c[1:], v - ROUNDING) for c, v in zip(curve, value, strict=True)]
+    )
+    below = np.take_along_axis(curve, np.minimum(step, last - 1), axis=1)
+    gain = np.take_along_axis(curve, np.minimum(step + 1, last), axis=1) - below
+    flat = gain <= ROUNDING
+    share = np.where(flat, 0, (value - below) / np.where(flat, 1, gain))
+    censored = step == last
+    return np.where(censored, last, step + np.clip(share, 0, 1)), censored
+
+
+def _by_group(found: xr.Dataset, kinds: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Return means over the members of each group."""
+    of_rater = kinds.to_numpy().astype(str)
+    names = list(dict.fromkeys(of_rater.tolist()))
+    own = xr.DataArray(of_rater == np.array(names)[:, None], {GROUPS: names}, (GROUPS, "rater"))
+    share = own / own.sum("rater")
+    bare = found.drop_vars([k for k, c in found.coords.items() if c.dims == ("rater",)])
+    means = {f"group_{name}": xr.dot(bare[name], share, dim="rater") for name in (*TOLD, "worth")}
+    means["group_censored"] = xr.dot(bare["censored"].astype(int), own.astype(int), dim="rater") > 0
+    sample = found["accuracy"].dims[:-1]
+    return {name: mean.transpose(*sample, GROUPS, ...) for name, mean in means.items()}

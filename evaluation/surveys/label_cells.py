@@ -1,0 +1,83 @@
+"""The cells of a table of raters: labels as text, and blanks.
+
+A blank is what holds no label: NaN, None, NA, or text of white space alone. Whole numbers are their decimal text however they are
+stored: 1, 1.0 and "1" are one category.
+"""
+
+import numpy as np
+import xarray as xr
+
+from ..errors import EvaluationError
+
+__all__ = ["BLANK", "codes_of"]
+
+BLANK = -1
+WHOLE = 2.0**53  # above it, neighbouring whole numbers are one float
+EXPECTED = "expected text or a whole number, or a blank where the rater gave no label"
+
+
+def codes_of(given: xr.DataArray, items: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the names of the categories, and the code (item, rater) of each cell, -1 for a blank.
+
+    Raises
+    ------
+    EvaluationError
+        If a cell is neither a label nor a blank, or all are blank.
+    """
+    table = given.transpose("item", "rater")
+    cells = table.to_numpy()
+    if cells.dtype.kind not in "OUTSbiuf":
+        raise EvaluationError(f"{what}: dtype {cells.dtype}; expected labels as text or numbers")
+    if cells.dtype.kind in "TS":
+        cells = cells.astype(object if cells.dtype.kind == "T" else str)
+    read = _read_objects if cells.dtype.kind == "O" else _read_array
+    blank, said, wrong = read(cells)
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        rater = table["rater"].to_numpy()[j] if "rater" in table.coords else j
+        raise EvaluationError(
+            f"{what}: item {items[i]!s}, rater {rater!s}: {cells[i, j]!s} is no label; {EXPECTED}"
+        )
+    if not said.size:
+        raise EvaluationError(f"{what}: every cell is blank; expected labels")
+    names, code = np.unique(said, return_inverse=True)
+    codes = np.full(cells.shape, BLANK)
+    codes[~blank] = code
+    return names.astype(str), codes
+
+
+def _read_array(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which cells are blank, what the others say, and which are wrong."""
+    blank = wrong = np.zeros(cells.shape, bool)
+    if cells.dtype.kind == "U":
+        blank = np.strings.str_len(np.strings.strip(cells)) == 0
+    if cells.dtype.kind != "f":
+        return blank, cells[~blank], wrong
+    blank = np.isnan(cells)
+    wrong = ~blank & ((abs(cells) > WHOLE) | (cells != np.floor(cells)))
+    return blank, cells[~blank & ~wrong].astype(np.int64), wrong
+
+
+def _read_objects(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the same of cells that may be anything."""
+    labels = [_label(cell) for cell in cells.ravel().tolist()]
+    blank = np.array([label == "" for label in labels]).reshape(cells.shape)
+    wrong = np.array([label is None for label in labels]).reshape(cells.shape)
+    said = [label for label in labels if label not in ("", None)]
+    # numbers are in the order of numbers, as they are in a table of nothing else
+    whole = all(isinstance(label, int) for label in said)
+    return blank, np.array(said if whole else [str(label) for label in said]), wrong
+
+
+def _label(cell: object) -> str | int | None:
+    """Return a label, empty text for a blank, None for what is neither."""
+    if isinstance(cell, str):
+        return cell if cell.strip() else ""
+    if isinstance(cell, bool | np.bool_):
+        return str(cell)
+    if isinstance(cell, int | float | np.integer | np.floating):
+        if cell != cell:
+            return ""
+        return int(float(cell)) if abs(cell) <= WHOLE and float(cell).is_integer() else None
+    # NA and NaT of pandas, which this package does not import
+    return "" if cell is None or str(cell) in ("<NA>", "NaT") else None

@@ -1,0 +1,194 @@
+"""What is lost when scores are cut at a threshold, such as toxic above 0: how certain it is on which side an item is.
+
+Two quantities that bear the same name in the literature, and are not the same:
+
+    threshold probability    max(P(y_i <= t), P(y_i > t))           of the next score, all uncertainty together
+    annotation certainty     max over the sides of P(side is the more probable one)        of the side, eq. 9
+
+With more scores the certainty goes to one. The threshold probability does not: raters who differ go on to differ.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image Analysis,
+arXiv:2307.02191, equation 9 (annotation certainty) and appendix A, figures A.10-A.11 (scores).
+"""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from .errors import EvaluationError
+from .score_draws import ScoreDraws
+
+__all__ = ["threshold_certainty", "threshold_probability", "thresholded"]
+
+Of = Literal["score", "location"]
+
+
+def thresholded(
+    tree: xr.DataTree,
+    threshold: float,
+    *,
+    of: Of = "score",
+    names: Sequence[str] | None = None,
+) -> xr.DataTree:
+    """Cut the scores of a posterior in two categories.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior with ``location`` and ``scale`` by item, or ``location`` by item, ``rater_bias`` and ``rater_scale`` by rater.
+    threshold : float
+        Where to cut, within the bounds of the scores; where they have none, within the observed scores.
+    of : {"score", "location"}, default "score"
+        Of what the plausibility is: the probability that a score is on either side; or 0 and 1 as the item's location is.
+    names : two texts, optional
+        The lower category, to which the threshold belongs, and the upper one; by default "at most t" and "above t".
+
+    Returns
+    -------
+    DataTree
+        Posterior with ``plausibility`` (chain, draw, item, category). Every metric takes it.
+
+    Raises
+    ------
+    EvaluationError
+        If the tree has no scores, or the threshold is no number or out of range.
+    """
+    draws = ScoreDraws.of(tree)
+    threshold = _threshold(tree, threshold)
+    if of not in get_args(Of):
+        raise EvaluationError(f"of={of!r} is not one of {', '.join(map(repr, get_args(Of)))}")
+    location = draws.location
+    kind = np.int8 if of == "location" else np.result_type(location.dtype, np.float32)
+    values = np.empty((*draws.rows.shape, 2), kind)
+
+    def fill(samples: slice) -> None:
+        if of == "location":
+            values[samples, :, 0] = draws.rows[samples] <= threshold
+        else:
+            values[samples, :, 0] = draws.at_most(threshold, samples)
+        np.subtract(1, values[samples, :, 0], out=values[samples, :, 1])
+
+    draws.map_blocks(fill)
+    coords = {d: location[d] for d in location.dims if d in location.coords}
+    coords["category"] = xr.DataArray(
+        _names(names, threshold), dims="category", attrs={"kind": "text"}
+    )
+    array = xr.DataArray(
+        values.reshape(*location.shape, 2),
+        coords,
+        (*location.dims, "category"),
+        name="plausibility",
+        attrs={"truth": "plausibility"},
+    )
+    result = xr.DataTree.from_dict({"posterior": array.to_dataset()})
+    result.attrs = dict(tree.attrs)
+    return result
+
+
+def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
+    """Return how certain it is on which side of a threshold the items are, by either quantity.
+
+    Parameters
+    ----------
+    tree : DataTree
+        As of `thresholded`.
+    threshold : float
+        Where to cut.
+
+    Returns
+    -------
+    Dataset, dims (item,)
+        ``threshold_probability``; ``annotation_certainty``, that of ``thresholded(tree, threshold)``, without keeping it in
+        memory; ``above``, the probability of a score above the threshold; ``location``, the posterior mean. Attribute
+        ``threshold``.
+
+    Raises
+    ------
+    EvaluationError
+        If the tree has no scores, or the threshold is no number or out of range.
+    """
+    draws = ScoreDraws.of(tree)
+    threshold = _threshold(tree, threshold)
+
+    def sums(samples: slice) -> np.ndarray:
+        lower = draws.at_most(threshold, samples)
+        share = np.count_nonzero(lower >= 0.5, axis=0)
+        return np.stack([lower.sum(axis=0), share, draws.rows[samples].sum(axis=0, dtype=float)])
+
+    total = np.sum(draws.map_blocks(sums), axis=0)
+    lower, share, location = total / len(draws.rows)
+    found = {
+        "threshold_probability": np.maximum(lower, 1 - lower),
+        "annotation_certainty": np.maximum(share, 1 - share),
+        "above": 1 - lower,
+        "location": location,
+    }
+    items = {"item": draws.location["item"]}
+    return xr.Dataset({k: ("item", v) for k, v in found.items()}, items, {"threshold": threshold})
+
+
+def threshold_probability(tree: xr.DataTree, threshold: float) -> xr.DataArray:
+    """Return the probability that the next score of an item is on the more probable side of a threshold.
+
+    Parameters
+    ----------
+    tree : DataTree
+        As of `thresholded`.
+    threshold : float
+        Where to cut.
+
+    Returns
+    -------
+    DataArray, shape (item,)
+        max(P(score <= threshold), P(score > threshold)) of the posterior predictive law, in [1/2, 1].
+
+    Raises
+    ------
+    EvaluationError
+        If the tree has no scores, or the threshold is no number or out of range.
+
+    References
+    ----------
+    Stutz et al. (2025), appendix A, figures A.10-A.11.
+    """
+    return threshold_certainty(tree, threshold)["threshold_probability"]
+
+
+def _names(names: Sequence[str] | None, threshold: float) -> list[str]:
+    if names is None:
+        return [f"at most {threshold:g}", f"above {threshold:g}"]
+    if isinstance(names, str) or len({str(name) for name in names}) != 2 or len(names) != 2:
+        raise EvaluationError(
+            f"names={names!r} must be two different texts: the lower category, then the upper"
+        )
+    return [str(name) for name in names]
+
+
+def _threshold(tree: xr.DataTree, threshold: object) -> float:
+    """Return the threshold, or raise if it cuts nothing."""
+    number = isinstance(threshold, int | float | np.integer | np.floating)
+    if isinstance(threshold, bool) or not number or not np.isfinite(threshold):
+        raise EvaluationError(f"threshold={threshold!r} must be a finite number")
+    low, high, what = _range(tree)
+    if not low <= threshold <= high:
+        raise EvaluationError(
+            f"threshold={threshold:g} lies outside the {what}, {low:g} to {high:g}: all items would be on one side; "
+            "choose one within"
+        )
+    return float(threshold)
+
+
+def _range(tree: xr.DataTree) -> tuple[float, float, str]:
+    """Return between which numbers the scores are, as far as the tree says."""
+    for group, name, what in (
+        ("constant_data", "score_bounds", "bounds of the scores"),
+        ("observed_data", "observed_score", "observed scores"),
+    ):
+        if group in tree.children and name in tree[group] and tree[group][name].size:
+            values = tree[group][name].to_numpy()
+            return float(values.min()), float(values.max()), what
+    return -np.inf, np.inf, "real numbers"

@@ -1,0 +1,258 @@
+"""Independent draws of the location and variance of items from normal-inverse-gamma laws.
+
+    1 / sigma2 ~ Gamma(a, b),    mu | sigma2 ~ Normal(m, sigma2 / k)
+
+The items of a block advance in step, each by a stream of its own. Two uniforms make two normal variables (Box and Muller 1958):
+one for the proposal of Marsaglia and Tsang (2000), one for the location. Nearly all proposals are accepted, so that the compiler
+computes several items at a time; the few others are drawn again one by one. That leaves the normal variable of the location
+alone: the two are independent.
+
+References
+----------
+Marsaglia and Tsang (2000), A simple method for generating gamma variables, doi:10.1145/358407.358414. Steele, Lea and Flood
+(2014), Fast splittable pseudorandom number generators, doi:10.1145/2660193.2660195 (the mixing of keys).
+"""
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from ...models.distributions.compiling import kept
+from ...models.distributions.vector_math import FAST, log
+from .gamma import standard_gamma
+from .normal_items import NormalItems, ScoreMoments
+from .random_stream import standard_exponential
+
+__all__ = ["NormalDraws", "draw_normal_items", "item_streams"]
+
+LOG_2_PI = math.log(2 * math.pi)
+LEAST = 1e-300  # a ratio that no proposal within 37 standard deviations comes below, and that has a logarithm
+
+
+class NormalDraws(NamedTuple):
+    """Where the draws go.
+
+    Attributes
+    ----------
+    location, variance, scale : ndarray, shape (draw, item)
+        The draws.
+    log_p : ndarray, shape (draw, item)
+        Log likelihood of the scores of each item.
+    location_prior, variance_prior : ndarray, shape (draw, item)
+        Log prior densities. Densities without draws are not computed.
+    """
+
+    location: np.ndarray
+    variance: np.ndarray
+    scale: np.ndarray
+    log_p: np.ndarray
+    location_prior: np.ndarray
+    variance_prior: np.ndarray
+
+
+@kept(nogil=True)
+def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Derive a random stream for every item.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64, shape (item,)
+        A key of each item.
+    words : ndarray of uint64, shape (4,)
+        State of the stream of a chain.
+
+    Returns
+    -------
+    ndarray of uint64, shape (4, item)
+        States of xoshiro256++.
+    """
+    streams = np.empty((4, len(keys)), np.uint64)
+    for i in range(len(keys)):
+        mixed = _mixed(keys[i])
+        for k in range(4):
+            streams[k, i] = _mixed(mixed ^ words[k])
+    return streams
+
+
+@nb.njit(inline="always")
+def _mixed(word):
+    """Mix the bits of a word, one to one."""
+    word = word + np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@kept(nogil=True, **FAST)
+def draw_normal_items(
+    streams: np.ndarray,
+    posterior: NormalItems,
+    prior: NormalItems,
+    moments: ScoreMoments,
+    draws: NormalDraws,
+) -> None:
+    """Draw a block of items.
+
+    Parameters
+    ----------
+    streams : ndarray of uint64, shape (4, item)
+        Stream of each item, advanced in place.
+    posterior, prior : NormalItems
+        Law of the draws, and the law whose density is wanted.
+    moments : ScoreMoments
+        Scores of the items.
+    draws : NormalDraws
+        Filled.
+    """
+    n_items = len(posterior.mean)
+    boosted = posterior.shape < 1.0  # a Gamma(a) is a Gamma(a + 1) times U ** (1 / a)
+    shape = np.where(boosted, posterior.shape + 1.0, posterior.shape)
+    centre = shape - 1.0 / 3.0
+    constants = (centre, 1.0 / np.sqrt(9.0 * centre), 1.0 / np.sqrt(posterior.mean_weight))
+    logs = _log_constants(prior)
+    words, accepted = np.empty((3, n_items), np.uint64), np.empty(n_items, np.bool_)
+    normal, gamma = np.empty(n_items), np.empty(n_items)
+    for d in range(len(draws.location)):
+        _advance(streams, words)
+        _propose(words, constants, (normal, gamma), accepted)
+        for i in range(n_items):
+            if not accepted[i]:
+                gamma[i] = _drawn_again(streams, i, shape[i])
+            if boosted[i]:
+                gamma[i] *= _boost(streams, i, posterior.shape[i])
+        _to_items(posterior, constants, (normal, gamma))
+        location, variance = normal, gamma
+        for i in range(n_items):
+            draws.location[d, i] = location[i]
+            draws.variance[d, i] = variance[i]
+            draws.scale[d, i] = math.sqrt(variance[i])
+        if len(draws.log_p):
+            own = (draws.log_p[d], draws.location_prior[d], draws.variance_prior[d])
+            _densities((location, variance), prior, moments, logs, own)
+
+
+@nb.njit(inline="always")
+def _rotated(word, by):
+    return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
+
+
+@nb.njit(**FAST)
+def _advance(streams, words):
+    """Take three words of each stream."""
+    for i in range(streams.shape[1]):
+        s0, s1, s2, s3 = streams[0, i], streams[1, i], streams[2, i], streams[3, i]
+        for k in range(3):
+            words[k, i] = _rotated(s0 + s3, 23) + s0
+            shifted = s1 << np.uint64(17)
+            s2 ^= s0
+            s3 ^= s1
+            s1 ^= s2
+            s0 ^= s3
+            s2 ^= shifted
+            s3 = _rotated(s3, 45)
+        streams[0, i], streams[1, i], streams[2, i], streams[3, i] = s0, s1, s2, s3
+
+
+@nb.njit(inline="always")
+def _uniform(word):
+    return (np.float64(np.int64(word >> np.uint64(11))) + 0.5) * 2.0**-53
+
+
+@nb.njit(**FAST)
+def _propose(words, constants, variables, accepted):
+    """Propose a Gamma variable for every item, with a normal variable beside it, and tell which are accepted."""
+    centre, spread, _ = constants
+    normal, gamma = variables
+    for i in range(len(normal)):
+        radius = math.sqrt(-2.0 * log(_uniform(words[0, i])))
+        near, far = _on_circle(words[1, i])
+        x = radius * near
+        normal[i] = radius * far
+        root = 1.0 + spread[i] * x
+        ratio = root * root * root
+        gamma[i] = centre[i] * ratio
+        bound = 0.5 * x * x + centre[i] * (1.0 - ratio + log(max(ratio, LEAST)))
+        accepted[i] = (log(_uniform(words[2, i])) < bound) & (ratio > LEAST)
+
+
+@nb.njit(inline="always")
+def _on_circle(word):
+    """Return a point of the unit circle: its angle within a quarter by the upper bits, which quarter by the lowest two."""
+    t = 0.5 * math.pi * (_uniform(word) - 0.5)
+    z = t * t
+    p = 1.6059043836821613e-10
+    p = p * z - 2.505210838544172e-08
+    p = p * z + 2.7557319223985893e-06
+    p = p * z - 0.0001984126984126984
+    p = p * z + 0.008333333333333333
+    p = p * z - 0.16666666666666666
+    sine = t + t * (z * p)
+    p = -1.1470745597729725e-11
+    p = p * z + 2.08767569878681e-09
+    p = p * z - 2.755731922398589e-07
+    p = p * z + 2.48015873015873e-05
+    p = p * z - 0.001388888888888889
+    p = p * z + 0.041666666666666664
+    p = p * z - 0.5
+    cosine = 1.0 + z * p
+    swapped = (word & np.uint64(1)) > 0
+    sign = 1.0 if (word & np.uint64(2)) > 0 else -1.0
+    return sign * (sine if swapped else cosine), sign * (cosine if swapped else sine)
+
+
+@nb.njit(error_model="numpy")
+def _drawn_again(streams, i, shape):
+    """Draw a Gamma variable of an item."""
+    rng = streams[:, i].copy()
+    gamma = standard_gamma(rng, shape)
+    streams[:, i] = rng
+    return gamma
+
+
+@nb.njit(error_model="numpy")
+def _boost(streams, i, shape):
+    """Draw U ** (1 / shape)."""
+    rng = streams[:, i].copy()
+    power = math.exp(-standard_exponential(rng) / shape)
+    streams[:, i] = rng
+    return power
+
+
+@nb.njit(**FAST)
+def _to_items(posterior, constants, variables):
+    """Turn normal and Gamma variables into locations and variances, in place."""
+    normal, gamma = variables
+    width = constants[2]
+    for i in range(len(normal)):
+        sigma2 = posterior.rate[i] / gamma[i]
+        gamma[i] = sigma2
+        normal[i] = posterior.mean[i] + normal[i] * math.sqrt(sigma2) * width[i]
+
+
+@nb.njit(error_model="numpy")
+def _log_constants(prior):
+    """Return what the log prior densities of location and variance have whatever the draw."""
+    of_location, of_variance = np.empty(len(prior.mean)), np.empty(len(prior.mean))
+    for i in range(len(prior.mean)):
+        of_location[i] = 0.5 * (math.log(prior.mean_weight[i]) - LOG_2_PI)
+        of_variance[i] = prior.shape[i] * math.log(prior.rate[i]) - math.lgamma(prior.shape[i])
+    return of_location, of_variance
+
+
+@nb.njit(**FAST)
+def _densities(values, prior, moments, constants, out):
+    """Store the log likelihood of each item, and the log prior densities of its location and variance."""
+    location, variance = values
+    log_p, of_location, of_variance = out
+    for i in range(len(location)):
+        log_variance, precision = log(variance[i]), 1.0 / variance[i]
+        off, away = location[i] - moments.mean[i], location[i] - prior.mean[i]
+        distance = moments.squares[i] + moments.count[i] * off * off
+        log_p[i] = -0.5 * (moments.count[i] * (LOG_2_PI + log_variance) + distance * precision)
+        weighted = prior.mean_weight[i] * away * away
+        of_location[i] = constants[0][i] - 0.5 * (log_variance + weighted * precision)
+        of_variance[i] = (
+            constants[1][i] - (prior.shape[i] + 1.0) * log_variance - prior.rate[i] * precision
+        )

@@ -1,0 +1,216 @@
+"""Gibbs conditionals of hierarchical scores: y_a ~ Normal(mu_i + b_k, sigma2_k), items and raters from populations.
+
+items | raters
+    with t_k = 1 / sigma2_k, W_i the sum of t_k over the scores of item i, r_i the mean of y - b_k with these weights: first the
+    mean m of the population, then its spread tau, with the locations summed out, r_i ~ Normal(m, tau^2 + 1 / W_i); then mu_i
+raters | items
+    with mu_i - m held, r_k the mean of y - (mu_i - m) over the n_k scores of rater k: first m and the group biases beta (the sum
+    zero), then the spread omega, with the biases summed out, r_k ~ Normal(m + beta_g, omega^2 + sigma2_k / n_k); then b_k; the
+    locations follow m
+variances
+    1 / sigma2_k ~ Gamma(nu + n_k / 2, nu v_g + S_k / 2),    v_g ~ Gamma(c + nu K_g, d + nu sum of 1 / sigma2_k), then nu
+
+The mean is drawn in either half together with what it shifts, so that locations and biases need not take turns to follow it: the
+collapsed sampler of Papaspiliopoulos, Roberts and Zanella (2020), doi:10.1093/biomet/asz058.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from .gamma import standard_gamma
+from .random_stream import standard_exponential, standard_normal
+from .score_spreads import draw_log_shape, draw_log_spread
+
+__all__ = [
+    "RaterScores",
+    "ScoreHyper",
+    "ScoreState",
+    "draw_items",
+    "draw_populations",
+    "draw_raters",
+]
+
+
+class RaterScores(NamedTuple):
+    """Scores, one by one.
+
+    Attributes
+    ----------
+    item, rater : ndarray of int64, shape (score,)
+        Whose and by whom.
+    score : ndarray of float, shape (score,)
+        The scores.
+    group : ndarray of int64, shape (rater,)
+        Group of each rater; all 0 where they are of one population.
+    n_items : int
+        Number of items, those without scores included.
+    """
+
+    item: np.ndarray
+    rater: np.ndarray
+    score: np.ndarray
+    group: np.ndarray
+    n_items: int
+
+
+class ScoreHyper(NamedTuple):
+    """Constants of the priors: means, standard deviations, and shape and rate of Gamma laws."""
+
+    mean: float
+    mean_sd: float
+    location_scale: float
+    bias_scale: float
+    group_sd: float
+    usual_shape: float
+    usual_rate: float
+    shape_shape: float
+    shape_rate: float
+
+
+class ScoreState(NamedTuple):
+    """Where a chain stands; all arrays are changed in place.
+
+    Attributes
+    ----------
+    location : ndarray, shape (item,)
+        mu.
+    bias, variance : ndarray, shape (rater,)
+        b and sigma2.
+    group_bias, usual : ndarray, shape (group,)
+        beta and v.
+    population : ndarray, shape (4,)
+        m, tau, omega and nu.
+    """
+
+    location: np.ndarray
+    bias: np.ndarray
+    variance: np.ndarray
+    group_bias: np.ndarray
+    usual: np.ndarray
+    population: np.ndarray
+
+
+MEAN, LOCATION_SPREAD, BIAS_SPREAD, SHAPE = range(4)  # places in `population`
+
+
+@nb.njit(error_model="numpy")
+def draw_items(rng, scores, hyper, state):
+    """Draw mean and spread of the population of items with their locations summed out, then the locations."""
+    weight, total = np.zeros(len(state.location)), np.zeros(len(state.location))
+    precision = 1.0 / state.variance
+    for a in range(len(scores.score)):
+        k = scores.rater[a]
+        weight[scores.item[a]] += precision[k]
+        total[scores.item[a]] += precision[k] * (scores.score[a] - state.bias[k])
+    between = state.population[LOCATION_SPREAD] ** 2
+    known = 1.0 / hyper.mean_sd**2
+    pull = hyper.mean * known
+    for i in range(len(weight)):
+        shrunk = 1.0 / (1.0 + weight[i] * between)
+        known += weight[i] * shrunk
+        pull += total[i] * shrunk
+    mean = pull / known + standard_normal(rng) / math.sqrt(known)
+    away = np.zeros(len(weight))
+    for i in range(len(weight)):
+        if weight[i] > 0.0:
+            away[i] = total[i] / weight[i] - mean
+    start = math.log(state.population[LOCATION_SPREAD])
+    log_spread = draw_log_spread(rng, weight, away, 1.0 / hyper.location_scale**2, start)
+    between = math.exp(2.0 * log_spread)
+    for i in range(len(weight)):
+        own = weight[i] + 1.0 / between
+        centre = (total[i] + mean / between) / own
+        state.location[i] = centre + standard_normal(rng) / math.sqrt(own)
+    state.population[MEAN] = mean
+    state.population[LOCATION_SPREAD] = math.exp(log_spread)
+
+
+@nb.njit(error_model="numpy")
+def draw_raters(rng, scores, hyper, state):
+    """Draw mean, group biases and spread of the biases with these summed out, then the biases; then the variances."""
+    n_raters = len(state.bias)
+    before = state.population[MEAN]
+    count, first, second = np.zeros(n_raters), np.zeros(n_raters), np.zeros(n_raters)
+    for a in range(len(scores.score)):
+        k = scores.rater[a]
+        residual = scores.score[a] - state.location[scores.item[a]] - state.bias[k]
+        count[k] += 1.0
+        first[k] += residual
+        second[k] += residual * residual
+    _draw_group_biases(rng, scores.group, hyper, state, (count, first))
+    shift = state.population[MEAN] - before
+    weight, away = np.empty(n_raters), np.empty(n_raters)
+    for k in range(n_raters):
+        weight[k] = count[k] / state.variance[k]
+        away[k] = first[k] / count[k] + state.bias[k] - shift - state.group_bias[scores.group[k]]
+    start = math.log(state.population[BIAS_SPREAD])
+    log_spread = draw_log_spread(rng, weight, away, 1.0 / hyper.bias_scale**2, start)
+    state.population[BIAS_SPREAD] = math.exp(log_spread)
+    between = math.exp(2.0 * log_spread)
+    state.location[:] += shift
+    for k in range(n_raters):
+        bias, beta = state.bias[k], state.group_bias[scores.group[k]]
+        own = weight[k] + 1.0 / between
+        centre = beta + weight[k] * away[k] / own
+        state.bias[k] = centre + standard_normal(rng) / math.sqrt(own)
+        moved = state.bias[k] - bias + shift  # of what is taken from each score
+        squares = second[k] - 2.0 * moved * first[k] + count[k] * moved * moved
+        nu = state.population[SHAPE]
+        rate = nu * state.usual[scores.group[k]] + 0.5 * squares
+        state.variance[k] = rate / _gamma(rng, nu + 0.5 * count[k])
+
+
+@nb.njit(error_model="numpy")
+def _draw_group_biases(rng, group, hyper, state, residuals):
+    """Draw the mean of the population and the biases of the groups, whose sum is zero."""
+    count, first = residuals
+    n_groups = len(state.group_bias)
+    between = state.population[BIAS_SPREAD] ** 2
+    weight, total = np.zeros(n_groups), np.zeros(n_groups)
+    for k in range(len(count)):
+        own = count[k] / (state.variance[k] + count[k] * between)
+        weight[group[k]] += own
+        total[group[k]] += own * (first[k] / count[k] + state.bias[k] + state.population[MEAN])
+    free = 1.0 / (weight + 1.0 / hyper.group_sd**2)  # variance of each group's bias given the mean
+    slope, centre, room = np.sum(free * weight), np.sum(free * total), np.sum(free)
+    known = 1.0 / hyper.mean_sd**2 + np.sum(weight - weight * weight * free)
+    pull = hyper.mean / hyper.mean_sd**2 + np.sum(total - weight * total * free)
+    known += slope * slope / room  # what it says of the mean that the biases add up to zero
+    pull += slope * centre / room
+    mean = pull / known + standard_normal(rng) / math.sqrt(known)
+    for g in range(n_groups):
+        noise = standard_normal(rng) * math.sqrt(free[g])
+        state.group_bias[g] = free[g] * (total[g] - weight[g] * mean) + noise
+    state.group_bias[:] -= free * (np.sum(state.group_bias) / room)
+    state.population[MEAN] = mean
+
+
+@nb.njit(error_model="numpy")
+def draw_populations(rng, scores, hyper, state):
+    """Draw the usual variances, and how alike the variances are."""
+    n_raters, n_groups = len(state.bias), len(state.usual)
+    nu = state.population[SHAPE]
+    members, precision = np.zeros(n_groups), np.zeros(n_groups)
+    for k in range(n_raters):
+        members[scores.group[k]] += 1.0
+        precision[scores.group[k]] += 1.0 / state.variance[k]
+    for g in range(n_groups):
+        rate = hyper.usual_rate + nu * precision[g]
+        state.usual[g] = _gamma(rng, hyper.usual_shape + nu * members[g]) / rate
+    fit = 0.0
+    for k in range(n_raters):
+        ratio = state.usual[scores.group[k]] / state.variance[k]
+        fit += math.log(ratio) - ratio
+    given = (float(n_raters), fit - hyper.shape_rate, hyper.shape_shape)
+    state.population[SHAPE] = math.exp(draw_log_shape(rng, given, math.log(nu)))
+
+
+@nb.njit(error_model="numpy")
+def _gamma(rng, shape):
+    """Draw a Gamma(shape) variable, for any positive shape."""
+    if shape < 1.0:
+        return standard_gamma(rng, shape + 1.0) * math.exp(-standard_exponential(rng) / shape)
+    return standard_gamma(rng, shape)

@@ -1,0 +1,182 @@
+"""Empirical Bayes: the normal-inverse-gamma prior under which the scores of all items are most probable.
+
+    log p(y_i) = lgamma(an) - lgamma(a0) + a0 log b0 - an log bn + log(k0 / kn) / 2 - n log(2 pi) / 2
+
+with kn, an and bn as in `models.normal_scores`. Scores are given in steps: items on which all raters agree would make the
+likelihood grow without bound as b0 and k0 fall. Within a step of width h a score is uniform: h^2 / 12 is added to each square.
+
+References
+----------
+Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, section 3 (marginal likelihood). Sheppard (1898), On the
+calculation of the most probable values of frequency constants, doi:10.1112/plms/s1-29.1.353 (the variance of rounding).
+"""
+
+import warnings
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import digamma, gammaln
+
+from ...models.data.container import expect
+from ...models.data.errors import DataWarning
+from ...models.data.scores import Scores
+from ..kernels.normal_items import NormalItems, ScoreMoments, posterior_items
+
+__all__ = ["log_marginal", "log_marginal_gradient", "normal_scores_prior"]
+
+NAMES = ("mean", "mean_weight", "shape", "rate")
+MOST = 1e6  # mean weight, shape and rate are sought between this and its inverse, in the unit of the scores' spread
+
+
+def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> dict[str, float]:
+    """Estimate the prior of `models.normal_scores` from all items, by maximum marginal likelihood.
+
+    Parameters
+    ----------
+    scores : Scores
+        The annotations.
+    resolution : float, optional
+        Step of the scale on which scores were given, 0 if there is none; by default the smallest difference of two scores.
+
+    Returns
+    -------
+    dict of str to float
+        ``mean``, ``mean_weight``, ``shape`` and ``rate``, as the arguments of `models.normal_scores`.
+
+    Raises
+    ------
+    ValueError
+        If no item has two scores, all scores are equal, or the likelihood has no maximum.
+
+    Warns
+    -----
+    DataWarning
+        If it is highest where all items have the same location, or all the same variance: then the number is the largest sought.
+    """
+    expect(scores, Scores)
+    if scores.count.sum() == 0 or scores.score.min() == scores.score.max():
+        raise ValueError(
+            "all scores are equal, or there are none: they do not tell a prior; give its numbers"
+        )
+    step = _step(scores, resolution)
+    centre, unit = np.median(scores.score), scores.score.max() - scores.score.min()
+    moments = _moments(scores, centre, unit, step / unit)
+    if moments.count.max() < 2:
+        raise ValueError(
+            "no item has two scores: they do not tell how far the scores of an item are apart; give mean_weight, shape and rate"
+        )
+    start = np.array([0.0, np.log(0.25), np.log(2.0), 2 * np.log(0.2)])
+    wide = np.log(MOST)
+    found = minimize(
+        lambda theta: tuple(-x for x in log_marginal_gradient(theta, moments)),
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(-2.0, 2.0), *[(-wide, wide)] * 3],
+        options={"maxiter": 1000, "ftol": 1e-14, "gtol": 1e-9 * len(moments.count)},
+    )
+    _judge(found.x, wide)
+    weight, shape, rate = np.exp(found.x[1:])
+    mean = centre + unit * found.x[0]
+    values = (mean, weight, shape, rate * unit**2)
+    return {name: float(value) for name, value in zip(NAMES, values, strict=True)}
+
+
+def _step(scores: Scores, resolution: float | None) -> float:
+    """Return the step of the scale."""
+    if resolution is None:
+        return float(np.diff(np.unique(scores.score)).min())
+    if not 0 <= resolution < np.inf:
+        raise ValueError(f"resolution={resolution!r} must be a finite number from 0")
+    return float(resolution)
+
+
+def _moments(scores: Scores, centre: float, unit: float, step: float) -> ScoreMoments:
+    """Sum the scores of the items that have any up, in their unit."""
+    weight, item = scores.count, scores.annotation_item
+    score, n_items = (scores.score - centre) / unit, len(scores.items)
+    count = np.bincount(item, weight, n_items)
+    mean = np.bincount(item, weight * score, n_items) / np.maximum(count, 1)
+    squares = np.bincount(item, weight * (score - mean[item]) ** 2, n_items) + count * step**2 / 12
+    told = count > 0
+    return ScoreMoments(count[told], mean[told], squares[told])
+
+
+def _judge(theta: np.ndarray, wide: float) -> None:
+    """Raise where there is no maximum; warn where it is at the upper end of what is sought."""
+    least, most = theta[1:].min(), theta[1:].max()
+    if least < 1e-6 - wide:
+        name = NAMES[1 + int(theta[1:].argmin())]
+        raise ValueError(
+            f"the marginal likelihood has no maximum: it grows as {name} falls, as on many items all scores agree; "
+            "give resolution=, the step of the scale"
+        )
+    if most > wide - 1e-6:
+        name = NAMES[1 + int(theta[1:].argmax())]
+        what = "location" if name == "mean_weight" else "variance"
+        warnings.warn(
+            f"the scores do not tell that items differ in {what}: {name} is the largest number sought",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+def log_marginal(prior: NormalItems, moments: ScoreMoments) -> np.ndarray:
+    """Compute the log marginal likelihood of the scores of each item.
+
+    Parameters
+    ----------
+    prior : NormalItems
+        Prior of each item.
+    moments : ScoreMoments
+        Its scores.
+
+    Returns
+    -------
+    ndarray, shape (item,)
+        log p(scores of the item).
+    """
+    after = posterior_items(prior, moments)
+    return (
+        gammaln(after.shape)
+        - gammaln(prior.shape)
+        + prior.shape * np.log(prior.rate)
+        - after.shape * np.log(after.rate)
+        + 0.5 * np.log(prior.mean_weight / after.mean_weight)
+        - 0.5 * moments.count * np.log(2 * np.pi)
+    )
+
+
+def log_marginal_gradient(theta: np.ndarray, moments: ScoreMoments) -> tuple[float, np.ndarray]:
+    """Compute the log marginal likelihood of all items under one prior, with its gradient.
+
+    Parameters
+    ----------
+    theta : ndarray, shape (4,)
+        m0, log k0, log a0, log b0.
+    moments : ScoreMoments
+        Scores of the items.
+
+    Returns
+    -------
+    log_p : float
+        Sum over the items.
+    gradient : ndarray, shape (4,)
+        With respect to theta.
+    """
+    m0 = theta[0]
+    k0, a0, b0 = np.exp(theta[1:])
+    n, away = moments.count, moments.mean - m0
+    own = np.broadcast_to
+    prior = NormalItems(*(own(x, n.shape) for x in (m0, k0, a0, b0)))
+    after = posterior_items(prior, moments)
+    pull, share = after.shape / after.rate, n / after.mean_weight
+    gradient = np.array(
+        [
+            (pull * k0 * share * away).sum(),
+            0.5 * (share - k0 * pull * (share * away) ** 2).sum(),
+            a0 * (digamma(after.shape) - digamma(a0) + np.log(b0 / after.rate)).sum(),
+            (a0 - b0 * pull).sum(),
+        ]
+    )
+    return float(log_marginal(prior, moments).sum()), gradient

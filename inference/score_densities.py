@@ -1,0 +1,95 @@
+"""Densities of drawn hierarchical scores: each annotation's log likelihood, each variable's log prior."""
+
+import numpy as np
+from scipy.special import gammaln
+
+from .kernels.score_chain import ScoreDraws
+from .kernels.score_gibbs import RaterScores, ScoreHyper
+
+__all__ = ["hierarchy_log_likelihood", "hierarchy_log_prior"]
+
+LOG_2_PI = np.log(2 * np.pi)
+
+
+def hierarchy_log_likelihood(scores: RaterScores, draws: ScoreDraws) -> np.ndarray:
+    """Compute the log density of every score, for every draw.
+
+    Parameters
+    ----------
+    scores : RaterScores
+        The scores.
+    draws : ScoreDraws
+        With a leading dimension of chains.
+
+    Returns
+    -------
+    ndarray, shape (chain, draw, score)
+        Log densities, in the dtype of the draws.
+    """
+    size = draws.location.shape[:2]
+    log_p = np.empty((*size, len(scores.score)), draws.location.dtype)
+    for at in np.ndindex(size):
+        location, bias, variance = (
+            array[at].astype(np.float64) for array in (draws.location, draws.bias, draws.variance)
+        )
+        away = scores.score - location[scores.item] - bias[scores.rater]
+        log_scale = 0.5 * (LOG_2_PI + np.log(variance))
+        log_p[at] = -log_scale[scores.rater] - 0.5 * away**2 / variance[scores.rater]
+    return log_p
+
+
+def hierarchy_log_prior(
+    hyper: ScoreHyper, group: np.ndarray, drawn: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Compute the log prior density of every variable, given those it depends on, for every draw.
+
+    Parameters
+    ----------
+    hyper : ScoreHyper
+        Constants of the priors.
+    group : ndarray of int, shape (rater,)
+        Group of each rater.
+    drawn : dict of str to ndarray, shape (chain, draw, ...)
+        Draws of the free variables of `raterzoo.models.hierarchical_scores`.
+
+    Returns
+    -------
+    dict of str to ndarray
+        A density for each number that was drawn; one for all group biases together.
+    """
+    d = {name: values.astype(np.float64) for name, values in drawn.items()}
+    usual = d["usual_variance"]
+    of_rater = usual[..., group] if usual.ndim == 3 else usual[..., None]
+    nu = d["variance_shape"][..., None]
+    centre = d["group_bias"][..., group] if "group_bias" in d else 0.0
+    prior = {
+        "location_mean": _normal(d["location_mean"], hyper.mean, hyper.mean_sd),
+        "location_spread": _half_normal(d["location_spread"], hyper.location_scale),
+        "location": _normal(
+            d["location"], d["location_mean"][..., None], d["location_spread"][..., None]
+        ),
+        "bias_spread": _half_normal(d["bias_spread"], hyper.bias_scale),
+        "variance_shape": _gamma(d["variance_shape"], hyper.shape_shape, hyper.shape_rate),
+        "usual_variance": _gamma(usual, hyper.usual_shape, hyper.usual_rate),
+        "rater_bias": _normal(d["rater_bias"], centre, d["bias_spread"][..., None]),
+        "rater_variance": _gamma(1 / d["rater_variance"], nu, nu * of_rater)
+        - 2 * np.log(d["rater_variance"]),
+    }
+    if "group_bias" in d:
+        biases = d["group_bias"]
+        free = biases.shape[-1] - 1  # they add up to zero
+        squares = (biases**2).sum(axis=-1) / hyper.group_sd**2
+        prior["group_bias"] = -0.5 * (squares + free * (LOG_2_PI + 2 * np.log(hyper.group_sd)))
+    return prior
+
+
+def _normal(x: np.ndarray, mean: np.ndarray | float, sd: np.ndarray | float) -> np.ndarray:
+    return -0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - 0.5 * LOG_2_PI
+
+
+def _half_normal(x: np.ndarray, scale: float) -> np.ndarray:
+    return _normal(x, 0.0, scale) + np.log(2.0)
+
+
+def _gamma(x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float) -> np.ndarray:
+    return shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(x) - rate * x

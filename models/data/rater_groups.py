@@ -1,0 +1,83 @@
+"""Groups of raters, such as people and language models: the attribute that says who belongs where."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .columns import code_ids
+from .errors import DataError, shown
+from .matching import nearest
+from .tables import Column
+
+__all__ = ["check_attributes", "rater_groups"]
+
+
+def check_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str]) -> None:
+    """Raise if an attribute has the name of a variable of the model: attributes stand beside them, as ``rater_...``.
+
+    Parameters
+    ----------
+    attributes : mapping of str to ndarray
+        What is known of the raters, as containers have it.
+    taken : sequence of str
+        Names of variables without their ``rater_``.
+
+    Raises
+    ------
+    DataError
+        At the first.
+    """
+    for name in taken:
+        if name in attributes:
+            raise DataError(
+                f"the attribute {shown(name)} of the raters would stand as 'rater_{name}', which is a variable of the model",
+                column=name,
+                value=name,
+                allowed="any name but " + ", ".join(map(shown, taken)),
+                remedy="rename its column",
+            )
+
+
+def rater_groups(
+    raters: np.ndarray, attributes: Mapping[str, np.ndarray], group: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the groups, and the group of every rater.
+
+    Parameters
+    ----------
+    raters : ndarray of str or int64, shape (rater,)
+        Ids.
+    attributes : mapping of str to ndarray, shape (rater,)
+        What is known of them, as containers have it.
+    group : str
+        Name of the attribute.
+
+    Returns
+    -------
+    names : ndarray of str or int64, shape (group,)
+        In order of first appearance.
+    code : ndarray of int32, shape (rater,)
+        Place of each rater's group among them.
+
+    Raises
+    ------
+    DataError
+        If there is no such attribute, or a rater has no value of it.
+    """
+    if group not in attributes:
+        known = np.array(list(attributes), np.str_)
+        raise DataError(
+            f"group={shown(group)} is not one of the attributes of the raters",
+            column="group",
+            value=group,
+            allowed=nearest(group, known) if len(known) else "there are none",
+            remedy="read its column with from_table(..., rater_attributes=[...])",
+            where="argument group",
+        )
+    try:
+        return code_ids(Column(group, list(attributes[group])))
+    except DataError as error:
+        if error.row is None:
+            raise
+        who = shown(raters[error.row - 1].item())
+        raise error.moved(f"attribute {shown(group)} of rater {who}") from None

@@ -1,0 +1,174 @@
+"""Scores: real numbers, or their decimal text, within bounds where these are declared."""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from .cells import (
+    FLOATS,
+    NO_MISSING,
+    code_values,
+    first_place,
+    is_integer,
+    kinds_of,
+    refused_cell,
+    refused_value,
+)
+from .errors import DataError, shown
+from .tables import Column, is_listed, listed
+
+__all__ = ["MAX_SCORE", "Bounds", "read_bounds", "read_scores"]
+
+MAX_SCORE = 1e100
+"""Largest size of a score: sums of squares stay finite."""
+
+Bounds = tuple[float, float]
+"""Lowest and highest score that could be given."""
+
+_DECIMAL = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?\s*")
+_COMMA = re.compile(r"\s*[+-]?[0-9]+,[0-9]+\s*")
+_SAY_THE_SCORE = "write the score as a number, or leave the row out where none was given"
+
+
+def read_scores(column: Column, bounds: Bounds | None) -> np.ndarray:
+    """Read a column of scores, as numbers or as their decimal text.
+
+    Parameters
+    ----------
+    column : Column
+        Cells.
+    bounds : tuple of float, optional
+        Lowest and highest legal score.
+
+    Returns
+    -------
+    ndarray of float64, shape (row,)
+        Scores; numbers keep their exact value, but minus zero is zero.
+
+    Raises
+    ------
+    DataError
+        If a cell is missing, no number, infinite, out of bounds, or has no exact value in 64 bits.
+    """
+    kinds = kinds_of(column)
+    if odd := {kind for kind in kinds if not _may_be_number(kind)}:
+        place = first_place(column, lambda value: type(value) in odd)
+        problem = f"is of type {type(column.values[place]).__name__}, not a number"
+        raise refused_cell(column, place, problem, allowed=_allowed(bounds), remedy=_SAY_THE_SCORE)
+    if kinds == {float}:
+        scores = np.array(column.values)
+    else:
+        scores = _coded_numbers(column, bounds)
+    low, high = bounds or (-MAX_SCORE, MAX_SCORE)
+    if (outside := (scores < low) | (scores > high)).any():
+        place = int(outside.argmax())
+        raise _outside(column, place, float(scores[place]), bounds)
+    return scores + 0.0  # minus zero is zero
+
+
+def read_bounds(bounds: Sequence[Any] | np.ndarray | None) -> Bounds | None:
+    """Read the declared bounds of scores.
+
+    Parameters
+    ----------
+    bounds : sequence of two numbers, or None
+        Lowest and highest legal score.
+
+    Returns
+    -------
+    tuple of float, or None
+        The bounds, if there are any.
+
+    Raises
+    ------
+    DataError
+        If they are not two finite numbers, the lower first.
+    """
+    if bounds is None:
+        return None
+    if not is_listed(bounds) or len(bounds) != 2:
+        raise _refused_bounds(bounds, "are not two numbers")
+    ends = listed(bounds)
+    for end in ends:
+        if not (isinstance(end, FLOATS) or is_integer(type(end))):
+            raise _refused_bounds(bounds, f"hold {shown(end)}, which is not a number")
+        if not -MAX_SCORE <= end <= MAX_SCORE:
+            raise _refused_bounds(bounds, f"hold {shown(end)}")
+    low, high = (float(end) + 0.0 for end in ends)
+    if low >= high:
+        raise _refused_bounds(bounds, "are equal" if low == high else "are the wrong way round")
+    return low, high
+
+
+def _may_be_number(kind: type) -> bool:
+    return issubclass(kind, (str, Decimal, *FLOATS)) or is_integer(kind)
+
+
+def _coded_numbers(column: Column, bounds: Bounds | None) -> np.ndarray:
+    """Return the cells of a column of several types as floats, each distinct value read once."""
+    for place, value in enumerate(column.values):
+        # a signalling NaN can be neither compared nor hashed
+        if isinstance(value, Decimal) and value.is_nan():
+            raise refused_cell(column, place, "is a missing cell", remedy=NO_MISSING)
+    code, distinct = code_values(column.values)
+    return np.array([_number(column, value, bounds) for value in distinct])[code]
+
+
+def _number(column: Column, value: Any, bounds: Bounds | None) -> float:
+    """Return one distinct value as a float, infinite if it is beyond all of them."""
+    if isinstance(value, str):
+        if _DECIMAL.fullmatch(value):
+            return float(value)
+        raise _no_number(column, value, bounds)
+    try:
+        number = float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+    # decimals are written in base ten: the nearest float is what they mean
+    if number != value and not isinstance(value, Decimal) and abs(number) <= MAX_SCORE:
+        problem, remedy = "has no exact value as a 64-bit float", "round it, or change the unit"
+        raise refused_value(column, value, problem, allowed=_allowed(bounds), remedy=remedy)
+    return number
+
+
+def _no_number(column: Column, text: str, bounds: Bounds | None) -> DataError:
+    """Return the error about a text that is no decimal number."""
+    problem, remedy = "is not a number", _SAY_THE_SCORE
+    if not text.strip():
+        problem = "is empty"
+    elif _COMMA.fullmatch(text):
+        remedy = f"write the decimal point: {text.strip().replace(',', '.')}"
+    return refused_value(column, text, problem, allowed=_allowed(bounds), remedy=remedy)
+
+
+def _allowed(bounds: Bounds | None) -> str:
+    if bounds is None:
+        return f"finite numbers, at most {MAX_SCORE:g} in size"
+    return f"numbers from {bounds[0]:.12g} to {bounds[1]:.12g}"
+
+
+def _outside(column: Column, place: int, score: float, bounds: Bounds | None) -> DataError:
+    """Return the error about a score that is infinite, too large, or out of bounds."""
+    if not isfinite(score):
+        problem, remedy = "is not finite", _SAY_THE_SCORE
+    elif bounds is None:
+        problem, remedy = f"is larger than {MAX_SCORE:g} in size", "change the unit"
+    else:
+        problem = "is below the lower bound" if score < bounds[0] else "is above the upper bound"
+        remedy = "correct the cell, or declare the bounds of the whole scale: bounds=(low, high)"
+    return refused_cell(column, place, problem, allowed=_allowed(bounds), remedy=remedy)
+
+
+def _refused_bounds(bounds: Any, problem: str) -> DataError:
+    return DataError(
+        f"{shown(bounds)} {problem}",
+        column="bounds",
+        value=bounds,
+        allowed="two finite numbers, the lower first",
+        remedy="pass bounds=(low, high), the lowest and the highest score that could be given, or None",
+        where="argument bounds",
+    )

@@ -1,0 +1,259 @@
+"""Scores in tables: from rows to the layout of the container, counts by level, and back to rows."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from .answers import UNKNOWN
+from .columns import code_ids
+from .errors import DataError, shown
+from .label_tables import long_names
+from .score_numbers import Bounds, read_scores
+from .score_summary import AnyScores
+from .tables import Column, Columns, column_names, named_columns
+from .whole_numbers import read_counts
+
+__all__ = ["GivenScores", "counted_scores", "long_scores", "score_columns", "score_layout"]
+
+
+@dataclass(frozen=True, eq=False)
+class GivenScores:
+    """Scores, one for each row of a table.
+
+    Attributes
+    ----------
+    item, rater : ndarray of int32, shape (row,)
+        Codes; `UNKNOWN` for an anonymous rater.
+    score : ndarray of float64, shape (row,)
+        Values.
+    count : ndarray of int64, shape (row,)
+        How often the score was given, from 0.
+    """
+
+    item: np.ndarray
+    rater: np.ndarray
+    score: np.ndarray
+    count: np.ndarray
+
+    def where(self, kept: np.ndarray) -> Self:
+        """Return some of the scores.
+
+        Parameters
+        ----------
+        kept : ndarray of bool or int
+            Which.
+
+        Returns
+        -------
+        GivenScores
+            The chosen scores.
+        """
+        return type(self)(self.item[kept], self.rater[kept], self.score[kept], self.count[kept])
+
+
+def score_layout(given: GivenScores, n_raters: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Merge equal scores and sort them.
+
+    Parameters
+    ----------
+    given : GivenScores
+        Rows in any order.
+    n_raters : int
+        Number of rater codes; 0 if the raters are anonymous.
+
+    Returns
+    -------
+    raters : ndarray of int64, shape (rater,)
+        Codes of the raters who gave a score, in order of first appearance item by item.
+    layout : dict
+        Arrays of `Scores`; counts of zero are gone.
+    """
+    given = given.where(given.count > 0)
+    first_item = np.full(n_raters, np.iinfo(np.int64).max)
+    if n_raters:
+        np.minimum.at(first_item, given.rater, given.item)
+    gave = np.count_nonzero(first_item < np.iinfo(np.int64).max)
+    present = np.argsort(first_item, kind="stable")[:gave]
+    number = np.full(n_raters + 1, UNKNOWN)  # code -1 takes the last: nobody stays nobody
+    number[present] = np.arange(gave)
+    pair = given.item.astype(np.int64) * (gave + 1) + number[given.rater] + 1
+    order = np.lexsort((given.score, pair))
+    pair, given = pair[order], given.where(order)
+    is_new = (pair[1:] != pair[:-1]) | (given.score[1:] != given.score[:-1])
+    opens = np.flatnonzero(np.r_[True, is_new][: len(pair)])
+    count = np.add.reduceat(given.count, opens) if len(opens) else given.count
+    return present, {
+        "annotation_item": given.item[opens].astype(np.int32),
+        "annotation_rater": number[given.rater[opens]].astype(np.int32),
+        "score": given.score[opens],
+        "count": count,
+    }
+
+
+def score_columns(frame: Any, rater: str | None, roles: dict[str, str]) -> Columns:
+    """Take the columns of a long table.
+
+    Parameters
+    ----------
+    frame : frame or mapping
+        The table.
+    rater : str or None
+        Column of the raters, if they are told apart.
+    roles : dict of str to str
+        Argument of the door -> name of the column, of all others.
+
+    Returns
+    -------
+    Columns
+        The column of each role.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or attributes are said of raters who are not told apart.
+    """
+    said = [name for role, name in roles.items() if role.startswith("rater_attributes")]
+    if rater is None and said:
+        raise DataError(
+            f"column {shown(said[0])} is to say something of raters who are not told apart",
+            column=said[0],
+            value=said,
+            allowed="no rater_attributes with rater=None",
+            remedy="name the column of the raters: rater=...",
+            where="argument rater_attributes",
+        )
+    names = long_names(frame, roles | {"rater": "" if rater is None else rater})
+    if rater is None:
+        del names["rater"]
+    return named_columns(frame, names)
+
+
+def counted_scores(counts: Any, item: str, bounds: Bounds | None) -> tuple[np.ndarray, GivenScores]:
+    """Read a table of counts of scores.
+
+    Parameters
+    ----------
+    counts : DataArray, frame or mapping
+        Counts by item and level; the levels are numbers, or their decimal text.
+    item : str
+        Column, or dim, of the items.
+    bounds : tuple of float, optional
+        Lowest and highest legal score.
+
+    Returns
+    -------
+    items : ndarray of str or int64
+        Ids of the items.
+    given : GivenScores
+        Scores of nobody in particular.
+
+    Raises
+    ------
+    DataError
+        If a level is no number, stands twice or is out of bounds, a count is no whole number from 0, or an item stands twice.
+    """
+    frame, names = _level_columns(counts, item)
+    level = _levels(names, bounds)
+    columns = named_columns(frame, {"item": item} | {f"level {name}": name for name in names})
+    table = np.stack([read_counts(columns[f"level {name}"]) for name in names], axis=1)
+    items, code = code_ids(columns["item"])
+    if len(items) < len(code):
+        raise _repeated_item(columns["item"], code)
+    at, place = np.nonzero(table)
+    nobody = np.full(len(at), UNKNOWN, np.int32)
+    return items, GivenScores(at.astype(np.int32), nobody, level[place], table[at, place])
+
+
+def long_scores(scores: AnyScores) -> dict[str, np.ndarray]:
+    """Write scores as a long table.
+
+    Parameters
+    ----------
+    scores : Scores
+        The data.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Columns, as `Scores.to_table` says.
+    """
+    silent = np.setdiff1d(np.arange(len(scores.items)), scores.annotation_item)
+    nobody = np.zeros(len(silent), np.int64)
+    legal = scores.bounds[0] if scores.bounds else 0.0
+    item = np.r_[scores.annotation_item, silent]
+    order = np.argsort(item, kind="stable")
+    table = {
+        "item": scores.items[item[order]],
+        "score": np.r_[scores.score, np.full(len(silent), legal)][order],
+        "count": np.r_[scores.count, nobody][order],
+    }
+    if not len(scores.raters):
+        return table
+    rater = np.r_[scores.annotation_rater, nobody][order]
+    table = {"item": table["item"], "rater": scores.raters[rater], **table}
+    return table | {name: own[rater] for name, own in scores.rater_attributes.items()}
+
+
+def _level_columns(counts: Any, item: str) -> tuple[Any, list[Any]]:
+    """Return the table and the names of its columns of counts; an array becomes a table."""
+    if not hasattr(counts, "dims"):
+        return counts, [name for name in column_names(counts) if name != item]
+    others = [dim for dim in counts.dims if dim != item]
+    if len(counts.dims) != 2 or len(others) != 1 or not {*counts.dims} <= {*counts.coords}:
+        raise DataError(
+            f"the array has dims {tuple(counts.dims)} with coords {tuple(counts.coords)}",
+            value=tuple(counts.dims),
+            allowed=f"dim {item!r} and one of the scores, each with its coordinate",
+            remedy="name the dims, and assign the ids of the items and the numbers of the scores",
+        )
+    names = counts[others[0]].values.tolist()
+    if item in names:
+        raise _no_level(item, "is the name of the dim of the items")
+    if len({*names}) < len(names):
+        raise _no_level(next(name for name in names if names.count(name) > 1), "stands twice")
+    cells = counts.transpose(item, others[0]).values
+    return {item: counts[item].values} | {name: cells[:, k] for k, name in enumerate(names)}, names
+
+
+def _levels(names: list[Hashable], bounds: Bounds | None) -> np.ndarray:
+    """Return the scores that the columns of counts stand for."""
+    if not names:
+        raise DataError(
+            "there is no column of counts",
+            allowed="a column for each score that could be given, named by its number",
+            remedy="give the counts, or read a long table by from_table",
+        )
+    try:
+        level = read_scores(Column("counts", names), bounds)
+    except DataError as error:
+        raise error.moved(f"column {shown(error.value)} of the counts") from None
+    _, first = np.unique(level, return_index=True)
+    if len(first) < len(level):
+        place = int(np.setdiff1d(np.arange(len(level)), first)[0])
+        raise _no_level(names[place], f"is the score {level[place]:g}, as is an earlier column")
+    return level
+
+
+def _no_level(name: Any, problem: str) -> DataError:
+    return DataError(
+        f"{shown(name)} {problem}",
+        value=name,
+        allowed="a number for each column of counts, each of them once",
+        remedy="rename it, or add its counts to the other's",
+        where=f"column {shown(name)} of the counts",
+    )
+
+
+def _repeated_item(column: Column, code: np.ndarray) -> DataError:
+    _, first = np.unique(code, return_index=True)
+    row = int(np.setdiff1d(np.arange(len(code)), first)[0])
+    return DataError(
+        f"{shown(column.values[row])} stands in an earlier row too",
+        row=row + 1,
+        column=column.name,
+        value=column.values[row],
+        allowed="one row for each item",
+        remedy="if each row is one score, read the table by from_table",
+    )

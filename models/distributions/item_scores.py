@@ -1,0 +1,97 @@
+"""ItemScores: the scores of items, each normal about the location of its item.
+
+    y_a ~ Normal(mu_item(a), sigma2_item(a))
+
+====================  ==========================================================  ====================
+symbol                argument                                                    dims
+====================  ==========================================================  ====================
+mu                    location                                                    item
+sigma2                variance                                                    item
+y                     value: one score after the other                            annotation
+====================  ==========================================================  ====================
+
+The log probability is pointwise by item. It needs of the scores of an item their number, mean and sum of squares about the mean
+only, which are constants of a compiled graph: its cost does not grow with the number of scores.
+"""
+
+from typing import Any, cast
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pymc.logprob.abstract import _logprob
+from pytensor.link.numba.dispatch.basic import numba_njit
+from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.variable import TensorVariable
+
+from .compiling import source_stamp
+
+__all__ = ["ItemScores", "ItemScoresRV"]
+
+
+class ItemScoresRV(RandomVariable):
+    """Random variable of scores."""
+
+    name = "item_scores"
+    signature = "(i),(i),(a)->(a)"
+    dtype = "float64"
+    _print_name = ("ItemScores", "\\operatorname{ItemScores}")
+
+    @classmethod
+    def rng_fn(cls, rng, location, variance, item, size=None):
+        """Draw all scores; `size` is the batch shape."""
+        batch = np.broadcast_shapes(location.shape[:-1], variance.shape[:-1])
+        batch = batch if size is None else tuple(size)
+        code = item.reshape(-1, item.shape[-1])[0]
+        noise = rng.standard_normal((*batch, len(code)))
+        return location[..., code] + np.sqrt(variance[..., code]) * noise
+
+
+@cast(Any, _logprob).register(ItemScoresRV)
+def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
+    """Return the log probability of each item's scores."""
+    *_, location, variance, item = inputs
+    (score,) = values
+
+    def by_item(x):
+        return pt.zeros(location.shape, np.float64)[item].inc(x)
+
+    count = by_item(pt.ones(item.shape, np.float64))
+    mean = by_item(score) / pt.maximum(count, 1.0)
+    squares = by_item((score - mean[item]) ** 2)
+    distance = squares + count * (mean - location) ** 2
+    log_p = -0.5 * (count * pt.log(2 * np.pi * variance) + distance / variance)
+    return cast(TensorVariable, pt.switch((variance > 0).all(), log_p, -np.inf))
+
+
+@numba_core_rv_funcify.register(ItemScoresRV)
+def _numba_item_scores(op, node):
+    @numba_njit
+    def random_fn(rng, location, variance, item):
+        score = np.empty(len(item))
+        for a in range(len(item)):
+            score[a] = rng.normal(location[item[a]], np.sqrt(variance[item[a]]))
+        return score
+
+    return random_fn, source_stamp()
+
+
+class ItemScores(pm.Continuous):
+    r"""Scores of items, each normal about the location of its item.
+
+    Parameters
+    ----------
+    location, variance : tensor_like of float, shape (item,)
+        Mean and variance of the scores of each item.
+    item : array of int, shape (annotation,)
+        Whose each score is.
+    """
+
+    rv_op = ItemScoresRV()
+
+    @classmethod
+    def dist(cls, location, variance, item, **kwargs) -> TensorVariable:
+        """Return the law as a tensor variable, without a model."""
+        parameters = [pt.as_tensor_variable(x) for x in (location, variance, item)]
+        return super().dist(parameters, **kwargs)

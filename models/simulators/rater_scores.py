@@ -1,0 +1,173 @@
+"""Scores of simulated raters: one generative program for each model of scores.
+
+hierarchical_scores    mu_i ~ Normal(center, spread),  beta_k ~ Normal(0, bias),  log sigma_k ~ Normal(log scale, unequal)
+                       y_ik ~ Normal(mu_i + beta_k, sigma_k)
+normal_scores          sigma2_i ~ InverseGamma(3, 2 scale^2),  mu_i ~ Normal(center, spread^2 sigma2_i / scale^2)
+                       y_ia ~ Normal(mu_i, sigma2_i), whoever the rater
+
+Where there is a grid, a rater gives the nearest number on it; where there are bounds, a rater who would go further gives the end
+of the scale.
+
+References
+----------
+Stutz et al. (2025), arXiv:2307.02191, appendix A. Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from ..data.score_numbers import read_bounds
+from ..data.score_tables import GivenScores, score_layout
+from ..data.scores import Scores
+from .simulated import Simulated
+
+__all__ = ["ScoreModel", "scores"]
+
+ScoreModel = Literal["hierarchical_scores", "normal_scores"]
+
+SHAPE = 3.0  # of the inverse gamma of the items' variances: the least whole number at which these have a finite variance
+
+
+def scores(
+    *,
+    model: ScoreModel = "hierarchical_scores",
+    items: int = 100,
+    raters: int = 10,
+    answers: int = 5,
+    center: float | None = None,
+    spread: float = 1.0,
+    bias: float = 0.5,
+    scale: float = 0.5,
+    unequal: float = 0.5,
+    bounds: tuple[float, float] | None = None,
+    step: float | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> Simulated[Scores]:
+    """Simulate scores with the truth behind them.
+
+    Parameters
+    ----------
+    model : str
+        Generative law, by the name of the model that inverts it.
+    items, raters : int
+        How many.
+    answers : int
+        Scores of each item, by as many different raters where there are enough.
+    center : float, optional
+        Mean of the items' locations; by default the middle of the bounds, or 0.
+    spread : float
+        Standard deviation of the items' locations.
+    bias : float
+        Standard deviation of the raters' biases; unused by "normal_scores".
+    scale : float
+        Usual standard deviation of a score about what its rater sees in its item.
+    unequal : float
+        Standard deviation of the log scales of raters, 0 if all are alike; unused by "normal_scores".
+    bounds : (low, high), optional
+        Ends of the scale.
+    step : float, optional
+        Distance of neighbours on the grid of scores, which starts from the lower bound, or 0. By default there is none.
+    random_seed : int or numpy.random.Generator, optional
+        Source of randomness.
+
+    Returns
+    -------
+    Simulated
+        ``data``: Scores with integer ids; ``truth``: ``location`` (item), and ``rater_bias`` and ``rater_scale`` (rater), or
+        ``scale`` (item) under "normal_scores", in the order of ``data.items`` and ``data.raters``; before rounding.
+
+    Raises
+    ------
+    ValueError
+        If the model is unknown, or a number is out of range.
+    """
+    if model not in ScoreModel.__args__:
+        raise ValueError(f"model={model!r} is not one of {', '.join(ScoreModel.__args__)}")
+    _refuse_counts(items=items, raters=raters, answers=answers)
+    _refuse_sizes(spread=spread, bias=bias, unequal=unequal)
+    if not 0 < scale < np.inf:
+        raise ValueError(f"scale={scale!r} must be positive and finite")
+    ends = read_bounds(bounds)
+    _refuse_step(step, ends)
+    middle = center if center is not None else sum(ends) / 2 if ends else 0.0
+    rng = np.random.default_rng(random_seed)
+    item = np.repeat(np.arange(items), answers)
+    rater = different_raters(rng, items, raters, answers).ravel()
+    if model == "normal_scores":
+        sd = scale * np.sqrt((SHAPE - 1) / rng.gamma(SHAPE, size=items))
+        truth = {"location": rng.normal(middle, spread * sd / scale), "scale": sd}
+        score = rng.normal(truth["location"][item], sd[item])
+    else:
+        truth = {"location": rng.normal(middle, spread, items)}
+        truth["rater_bias"] = rng.normal(0.0, bias, raters)
+        truth["rater_scale"] = scale * np.exp(rng.normal(0.0, unequal, raters))
+        seen = truth["location"][item] + truth["rater_bias"][rater]
+        score = rng.normal(seen, truth["rater_scale"][rater])
+    given = GivenScores(item, rater, _on_scale(score, ends, step), np.ones(len(item), np.int64))
+    gave, layout = score_layout(given, raters)
+    truth |= {name: truth[name][gave] for name in ("rater_bias", "rater_scale") if name in truth}
+    data = Scores(items=np.arange(items), raters=gave, bounds=ends, rater_attributes={}, **layout)
+    return Simulated(data, truth)
+
+
+def different_raters(rng: np.random.Generator, items: int, raters: int, answers: int) -> np.ndarray:
+    """Draw who answers each item: different raters, and all of them again when there are too few.
+
+    Floyd's algorithm: of the first j + 1 raters draw one; who is chosen already gives way to rater j.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    items, raters, answers : int
+        How many.
+
+    Returns
+    -------
+    ndarray of int, shape (item, answer)
+        Raters.
+    """
+    rounds, rest = divmod(answers, raters)
+    chosen = np.empty((items, rest), np.int64)
+    for place in range(rest):
+        last = raters - rest + place
+        drawn = rng.integers(last + 1, size=items)
+        taken = (chosen[:, :place] == drawn[:, None]).any(axis=1)
+        chosen[:, place] = np.where(taken, last, drawn)
+    everyone = np.broadcast_to(np.tile(np.arange(raters), rounds), (items, rounds * raters))
+    return np.concatenate([everyone, chosen], axis=1)
+
+
+def _on_scale(
+    score: np.ndarray, bounds: tuple[float, float] | None, step: float | None
+) -> np.ndarray:
+    """Return what is given for what is meant: the nearest number on the grid, the end of the scale beyond it."""
+    if step is not None:
+        origin = bounds[0] if bounds else 0.0
+        score = origin + step * np.round((score - origin) / step)
+    return (np.clip(score, *bounds) if bounds else score) + 0.0
+
+
+def _refuse_counts(**counts: int) -> None:
+    for name, count in counts.items():
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise ValueError(f"{name}={count!r} must be a whole number from 1")
+
+
+def _refuse_sizes(**sizes: float) -> None:
+    for name, size in sizes.items():
+        if not 0 <= size < np.inf:
+            raise ValueError(f"{name}={size!r} must be a finite number from 0")
+
+
+def _refuse_step(step: float | None, bounds: tuple[float, float] | None) -> None:
+    if step is None:
+        return
+    if not 0 < step < np.inf:
+        raise ValueError(f"step={step!r} must be positive and finite, or None")
+    steps = (bounds[1] - bounds[0]) / step if bounds else 1.0
+    if abs(steps - round(steps)) > 1e-9 * steps:
+        raise ValueError(
+            f"step={step!r} must go into the width of bounds={bounds!r} a whole number of times"
+        )

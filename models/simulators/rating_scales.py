@@ -1,0 +1,168 @@
+"""Scores on a few whole numbers, shaped like two public sets of ratings: toxicity of comments and aesthetics of photographs.
+
+Both are simulated, not the published scores. The raters of an item are exchangeable and not told apart; each gives the whole
+number nearest to a draw from Normal(mu_i, sigma_i), the end of the scale beyond it, so that an item is a multinomial and a set is
+counts.
+
+Toxicity: 159,686 comments on Wikipedia with 1,598,289 scores, ten each, from -2 (very toxic) to 2 (very healthy). Here as there,
+about a tenth of the comments is toxic to most raters, and one in a hundred has a median of -2. The laws within the two kinds of
+comment are chosen to that end; they follow no published shares of the five scores.
+
+Aesthetics (AVA): more than 250,000 photographs with 78 to 549 votes each, 210 on average, from 1 to 10; scores of a photograph
+are close to normal. Here as there, the photographs' means lie about 5.4, seven of ten above 5, and the scores of one photograph
+have a standard deviation of about 1.4.
+
+References
+----------
+Wulczyn, Thain and Dixon (2017), Ex machina: personal attacks seen at scale, doi:10.1145/3038912.3052591, and their Wikipedia Talk
+Labels: Toxicity. Murray, Marchesotti and Perronnin (2012), AVA: a large-scale database for aesthetic visual analysis, CVPR,
+doi:10.1109/CVPR.2012.6247954. Both are examples of Stutz et al. (2025), arXiv:2307.02191, appendix A, with thresholds at 0 and 5.
+"""
+
+from math import erf, sqrt
+
+import numpy as np
+
+from ..data.answers import UNKNOWN
+from ..data.score_tables import GivenScores, score_layout
+from ..data.scores import Scores
+from .simulated import Simulated
+
+__all__ = ["aesthetic_scores", "toxicity_scores"]
+
+# (mean, standard deviation of the locations; usual scale) of ordinary and of toxic comments
+ORDINARY, TOXIC = (0.35, 0.25, 0.65), (-1.0, 0.35, 0.8)
+FEWEST, USUAL, MOST = 78, 210, 549
+VOTE_WEIGHT = 10.0  # of the Beta of the votes: standard deviation 64 about 210
+
+
+def toxicity_scores(
+    *,
+    items: int = 1000,
+    raters: int = 10,
+    toxic: float = 0.1,
+    random_seed: int | np.random.Generator | None = None,
+) -> Simulated[Scores]:
+    """Simulate scores of toxicity, -2 to 2.
+
+    Parameters
+    ----------
+    items : int
+        How many comments.
+    raters : int
+        Scores of each comment.
+    toxic : float
+        Share of toxic comments, each with this probability.
+    random_seed : int or numpy.random.Generator, optional
+        Source of randomness.
+
+    Returns
+    -------
+    Simulated
+        ``data``: Scores of nobody in particular, as counts, with integer ids; ``truth``: ``toxic`` (item), whether it is of the
+        toxic kind, ``location`` and ``scale`` (item), before rounding, ``level``, the scores that can be given, and
+        ``probability`` (item, level) of each.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+    _refuse_count("items", items)
+    _refuse_count("raters", raters)
+    if not 0 <= toxic <= 1:
+        raise ValueError(f"toxic={toxic!r} must be a share from 0 to 1")
+    rng = np.random.default_rng(random_seed)
+    is_toxic = rng.random(items) < toxic
+    mean, spread, usual = np.where(is_toxic[:, None], TOXIC, ORDINARY).T
+    location, scale = rng.normal(mean, spread), usual * np.exp(rng.normal(0.0, 0.15, items))
+    drawn = _rated(rng, location, scale, np.full(items, raters), (-2, 2))
+    return Simulated(drawn.data, {"toxic": is_toxic, **drawn.truth})
+
+
+def aesthetic_scores(
+    *,
+    items: int = 1000,
+    votes: float = USUAL,
+    center: float = 5.4,
+    spread: float = 0.7,
+    scale: float = 1.4,
+    random_seed: int | np.random.Generator | None = None,
+) -> Simulated[Scores]:
+    """Simulate scores of aesthetics, 1 to 10.
+
+    Parameters
+    ----------
+    items : int
+        How many photographs.
+    votes : float
+        Mean number of scores of a photograph; single numbers lie about it as 78 to 549 do about 210.
+    center, spread : float
+        Mean and standard deviation of the photographs' locations.
+    scale : float
+        Usual standard deviation of the scores of a photograph.
+    random_seed : int or numpy.random.Generator, optional
+        Source of randomness.
+
+    Returns
+    -------
+    Simulated
+        ``data``: Scores of nobody in particular, as counts, with integer ids; ``truth``: ``location`` and ``scale`` (item),
+        before rounding, ``level``, the scores that can be given, and ``probability`` (item, level) of each.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+    _refuse_count("items", items)
+    for name, size in (("votes", votes), ("scale", scale)):
+        if not 0 < size < np.inf:
+            raise ValueError(f"{name}={size!r} must be positive and finite")
+    for name, number in (("center", center), ("spread", spread)):
+        if not abs(number) < np.inf or (name == "spread" and number < 0):
+            raise ValueError(f"{name}={number!r} must be finite, a spread from 0")
+    rng = np.random.default_rng(random_seed)
+    location = rng.normal(center, spread, items)
+    scales = scale * np.exp(rng.normal(0.0, 0.1, items))
+    share = (USUAL - FEWEST) / (MOST - FEWEST)
+    many = rng.beta(VOTE_WEIGHT * share, VOTE_WEIGHT * (1 - share), items)
+    number = np.rint(votes / USUAL * (FEWEST + (MOST - FEWEST) * many)).astype(np.int64)
+    return _rated(rng, location, scales, np.maximum(number, 1), (1, 10))
+
+
+def _rated(
+    rng: np.random.Generator,
+    location: np.ndarray,
+    scale: np.ndarray,
+    number: np.ndarray,
+    ends: tuple[int, int],
+) -> Simulated[Scores]:
+    """Draw how often each whole number on the scale is given to each item."""
+    level = np.arange(ends[0], ends[1] + 1.0)
+    probability = _rounded_normal(location, scale, level)
+    counts = rng.multinomial(number, probability)
+    item, place = np.nonzero(counts)
+    nobody = np.full(len(item), UNKNOWN, np.int32)
+    _, layout = score_layout(GivenScores(item, nobody, level[place], counts[item, place]), 0)
+    data = Scores(
+        items=np.arange(len(location)),
+        raters=np.array([], np.str_),
+        bounds=(float(ends[0]), float(ends[1])),
+        rater_attributes={},
+        **layout,
+    )
+    truth = {"location": location, "scale": scale, "level": level, "probability": probability}
+    return Simulated(data, truth)
+
+
+def _rounded_normal(location: np.ndarray, scale: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Return the probability of each level: of the nearest to a normal draw; shape (item, level)."""
+    z = (level[:-1] + 0.5 - location[:, None]) / (scale[:, None] * sqrt(2.0))
+    below = 0.5 + 0.5 * np.fromiter(map(erf, z.ravel().tolist()), float, z.size).reshape(z.shape)
+    return np.diff(below, axis=1, prepend=0.0, append=1.0)
+
+
+def _refuse_count(name: str, count: int) -> None:
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise ValueError(f"{name}={count!r} must be a whole number from 1")

@@ -1,0 +1,216 @@
+"""Each Gibbs conditional of hierarchical scores against dense linear algebra and quadrature, with the wrong twins."""
+
+import numba as nb
+import numpy as np
+import pytest
+from monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from raterzoo.inference.kernels import score_gibbs
+from raterzoo.inference.kernels.random_stream import stream
+from raterzoo.inference.kernels.score_gibbs import RaterScores, ScoreHyper, ScoreState
+from raterzoo.inference.kernels.score_spreads import (
+    digamma,
+    draw_log_shape,
+    draw_log_spread,
+    spread_log_p,
+    trigamma,
+)
+from scipy import special, stats
+from source_twins import altered
+
+DRAWS = 20_000
+HYPER = ScoreHyper(0.5, 3.0, 1.5, 1.0, 0.8, 2.0, 2.0, 2.0, 0.25)
+SCORES = RaterScores(
+    np.array([0, 0, 0, 1, 1, 2, 2, 2, 4, 4]),
+    np.array([0, 1, 2, 0, 3, 1, 2, 3, 0, 1]),
+    np.array([1.0, 1.5, 0.2, -1.0, 0.4, 2.0, 2.2, 3.0, 0.1, 0.9]),
+    np.array([0, 1, 1, 1]),
+    5,
+)
+
+
+def state():
+    return ScoreState(
+        np.array([0.6, -0.5, 2.1, 0.4, 0.3]),
+        np.array([0.1, -0.2, 0.3, 0.5]),
+        np.array([0.5, 1.0, 0.8, 2.0]),
+        np.array([0.2, -0.2]),
+        np.array([0.7, 1.1]),
+        np.array([0.4, 1.2, 0.5, 3.0]),
+    )
+
+
+@nb.njit
+def fill(out, now):
+    out[:5] = now.location
+    out[5:9] = now.bias
+    out[9:11] = now.group_bias
+    out[11:] = now.population
+
+
+def run(step, seed):
+    """Apply a step DRAWS times, putting the variances back before each."""
+
+    @nb.njit
+    def loop(rng, scores, hyper, now, variance, out):
+        for d in range(len(out)):
+            now.variance[:] = variance
+            step(rng, scores, hyper, now)
+            fill(out[d], now)
+
+    out = np.empty((DRAWS, 15))
+    rng = stream(np.random.SeedSequence(seed_of(seed)))
+    loop(rng, SCORES, HYPER, state(), state().variance, out)
+    return out[None]
+
+
+def gaussian(design, prior_mean, prior_precision, noise):
+    """Moments of coefficients of SCORES - offset and the log density of the data, by dense algebra."""
+    y, variance = noise
+    cov = np.linalg.inv(prior_precision)
+    spread = design @ cov @ design.T + np.diag(variance)
+    away = y - design @ prior_mean
+    gain = cov @ design.T @ np.linalg.inv(spread)
+    log_p = stats.multivariate_normal.logpdf(away, cov=spread)
+    return prior_mean + gain @ away, log_p
+
+
+def averaged(conditional, scale):
+    """Average means given a spread over its posterior, by the trapezoid rule over its log."""
+    grid = np.linspace(-9, 3, 1200)
+    means, log_p = zip(*(conditional(np.exp(x)) for x in grid), strict=True)
+    log_weight = np.array(log_p) + stats.halfnorm.logpdf(np.exp(grid), scale=scale) + grid
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    return np.r_[weight @ np.array(means), weight @ np.exp(grid)]
+
+
+def exact_items():
+    now, n = state(), len(SCORES.score)
+    design = np.zeros((n, 5))
+    design[np.arange(n), SCORES.item] = 1
+    noise = (SCORES.score - now.bias[SCORES.rater], now.variance[SCORES.rater])
+
+    def conditional(tau):
+        own = np.hstack([np.ones((n, 1)), design])  # mean, then deviations from it
+        precision = np.diag([HYPER.mean_sd**-2, *[tau**-2] * 5])
+        mean, log_p = gaussian(own, np.r_[HYPER.mean, np.zeros(5)], precision, noise)
+        return np.r_[mean[1:] + mean[0], mean[0]], log_p
+
+    return averaged(conditional, HYPER.location_scale)
+
+
+def exact_raters():
+    now, n = state(), len(SCORES.score)
+    deviation = now.location - now.population[0]
+    noise = (SCORES.score - deviation[SCORES.item], now.variance[SCORES.rater])
+    design = np.zeros((n, 4))
+    design[np.arange(n), SCORES.rater] = 1
+    contrast = np.array([1, -1]) / np.sqrt(2)  # two groups whose biases add up to zero
+    of_group = contrast[SCORES.group]
+
+    def conditional(omega):
+        own = np.hstack([np.ones((n, 1)), design @ of_group[:, None], design])
+        precision = np.diag([HYPER.mean_sd**-2, HYPER.group_sd**-2, *[omega**-2] * 4])
+        mean, log_p = gaussian(own, np.r_[HYPER.mean, np.zeros(5)], precision, noise)
+        return np.r_[mean[2:] + of_group * mean[1], contrast * mean[1], mean[0]], log_p
+
+    return averaged(conditional, HYPER.bias_scale)
+
+
+def check(draws, exact):
+    z = mc_z(draws, exact)
+    assert np.abs(z).max() < bonferroni_threshold(z.size)
+
+
+ITEMS, RATERS = [*range(5), 11, 12], [*range(5, 11), 11, 13]
+
+
+def test_items_given_raters():
+    exact = exact_items()
+    check(run(score_gibbs.draw_items, "items")[..., ITEMS], exact)
+    twin = altered(
+        "inference.kernels.score_gibbs", ("known += weight[i] * shrunk", "known += weight[i]")
+    )
+    assert_rejects_twin(check, run(twin.draw_items, "items")[..., ITEMS], exact)
+
+
+def test_raters_given_items():
+    exact = exact_raters()
+    check(run(score_gibbs.draw_raters, "raters")[..., RATERS], exact)
+    for change in (
+        ("free[g] * (total[g] - weight[g] * mean) + noise", "free[g] * total[g] + noise"),
+        ("centre = beta + weight[k]", "centre = weight[k]"),
+    ):
+        twin = altered("inference.kernels.score_gibbs", change)
+        assert_rejects_twin(check, run(twin.draw_raters, "raters")[..., RATERS], exact)
+
+
+def test_variances_and_populations():
+    """Given the rest, variances and usual variances have Gamma laws."""
+    now, count = state(), np.bincount(SCORES.rater)
+    rng, scaled, usual = stream(np.random.SeedSequence(seed_of("variances"))), [], []
+    for _ in range(4000):
+        own = ScoreState(*(x.copy() for x in now))
+        score_gibbs.draw_raters(rng, SCORES, HYPER, own)
+        away = SCORES.score - own.location[SCORES.item] - own.bias[SCORES.rater]
+        rate = 3.0 * now.usual[SCORES.group] + 0.5 * np.bincount(SCORES.rater, away**2)
+        scaled.append(rate / own.variance)
+        own = ScoreState(*(x.copy() for x in now))
+        score_gibbs.draw_populations(rng, SCORES, HYPER, own)
+        rate = 2.0 + 3.0 * np.bincount(SCORES.group, 1 / now.variance)
+        usual.append(own.usual * rate)
+    shapes = np.r_[3.0 + 0.5 * count, 2.0 + 3.0 * np.bincount(SCORES.group)]
+    for draws, shape in zip(np.hstack([scaled, usual]).T, shapes, strict=True):
+        assert stats.kstest(draws, stats.gamma(shape).cdf)[1] > 1e-5
+        assert stats.kstest(draws, stats.gamma(shape + 0.5).cdf)[1] < 1e-5
+
+
+def quantiles(draws, log_density, low, high):
+    """Kolmogorov-Smirnov of draws against a density on a grid."""
+    grid = np.linspace(low, high, 20_001)
+    value = np.array([log_density(x) for x in grid])
+    mass = np.cumsum(np.exp(value - value.max()))
+    return stats.kstest(np.interp(draws, grid, mass / mass[-1]), "uniform")[1]
+
+
+@pytest.mark.parametrize("members", [1, 4, 400])
+def test_shape_has_its_density(members):
+    rng = np.random.default_rng(seed_of(f"shape {members}"))
+    ratio = rng.gamma(3.0, 1 / 3.0, members)
+    fit = (np.log(ratio) - ratio).sum()
+    state_ = stream(rng)
+    draws = [draw_log_shape(state_, (float(members), fit - 0.25, 2.0), 0.0) for _ in range(10_000)]
+
+    def density(x, power=2.0):
+        a = np.exp(x)
+        return members * (a * x - special.gammaln(a)) + a * (fit - 0.25) + power * x
+
+    assert quantiles(draws, density, -8, 6) > 1e-5
+    if members < 400:
+        assert quantiles(draws, lambda x: density(x, 2.3), -8, 6) < 1e-5
+
+
+def test_spread_has_its_density():
+    rng = np.random.default_rng(seed_of("spread"))
+    weight, away = np.array([0.0, 0.3, 5.0, 1.0]), np.array([0.0, 0.5, 1.2, -0.4])
+    for x in (-2.0, 0.5):
+        s2 = np.exp(2 * x)
+        some = weight > 0
+        law = stats.norm.logpdf(away[some], scale=np.sqrt(s2 + 1 / weight[some])).sum()
+        law += stats.halfnorm.logpdf(np.exp(x), scale=1.5) + x
+        if x < 0:
+            first = law - spread_log_p(x, weight, away, 1 / 2.25)
+    assert abs(law - spread_log_p(x, weight, away, 1 / 2.25) - first) < 1e-12
+    state_, x, draws = stream(rng), 0.0, []
+    for _ in range(40_000):
+        x = draw_log_spread(state_, weight, away, 1 / 2.25, x)
+        draws.append(x)
+    apart = np.array(draws[::8])  # nearly independent
+    assert quantiles(apart, lambda x: spread_log_p(x, weight, away, 1 / 2.25), -15, 4) > 1e-4
+    assert quantiles(apart, lambda x: spread_log_p(x, weight, away, 1 / 2.25) - x, -15, 4) < 1e-4
+
+
+def test_derivatives_of_log_gamma():
+    for x in np.exp(np.random.default_rng(1).uniform(-20, 20, 300)):
+        np.testing.assert_allclose(digamma(x), special.digamma(x), rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(trigamma(x), special.polygamma(1, x), rtol=1e-13)

@@ -1,0 +1,237 @@
+"""Hierarchical scores: Geweke, calibration, two samplers, what the tree carries, and the wrong twins."""
+
+import os
+from functools import cache
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from monte_carlo import (
+    assert_rejects_twin,
+    bonferroni_threshold,
+    geweke_z,
+    mc_z,
+    sbc_ranks,
+    seed_of,
+    within_sbc_band,
+)
+from raterzoo import inference, models
+from raterzoo.inference.kernels import score_chain
+from raterzoo.inference.kernels.random_stream import stream
+from raterzoo.inference.kernels.score_chain import ScoreDraws
+from raterzoo.inference.kernels.score_gibbs import ScoreState
+from raterzoo.inference.score_chains import ChainLength, draw_hierarchy
+from raterzoo.inference.steps.rater_score_reading import read_rater_scores
+from score_designs import hierarchy
+from source_twins import altered
+
+QUIET = {"progressbar": False}
+N_DRAWS = 99
+NAMES = [
+    "location_mean", "location_spread", "location", "bias_spread", "rater_bias", "group_bias",
+    "usual_variance", "variance_shape", "rater_variance",
+]  # fmt: skip
+SUMS = "for a in range(len(scores.score)):\n        k = scores.rater[a]\n"
+TWINS = {
+    "shape + 1": ("_gamma(rng, nu + 0.5 * count[k])", "_gamma(rng, nu + 1.0 + 0.5 * count[k])"),
+    "locations stay": ("state.location[:] += shift", "state.location[:] += 0.0"),
+    "biases do not follow": ("+ state.bias[k] - shift -", "+ state.bias[k] -"),
+    "a dropped rater": (
+        f"{SUMS}        weight",
+        f"{SUMS}        if k == 0:\n            continue\n        weight",
+    ),
+}
+
+
+@cache
+def design():
+    return hierarchy(np.random.default_rng(seed_of("design")), 7, 5, 3, groups=2)
+
+
+def build(**options):
+    return models.hierarchical_scores(design(), **({"mean": 0.0, "spread": 1.0, "group": "kind"} | options))  # fmt: skip
+
+
+@cache
+def prior_draws(n):
+    with build():
+        tree = pm.sample_prior_predictive(n, random_seed=seed_of("prior"))
+    return tree["prior"].to_dataset().isel(chain=0), tree["prior_predictive"]["observed_score"].to_numpy()[0]  # fmt: skip
+
+
+def sampler_of(twin):
+    if twin is None:
+        return score_chain.sample_scores
+    module = altered("inference.kernels.score_gibbs", TWINS[twin])
+    steps = {name: getattr(module, name) for name in ("draw_items", "draw_raters", "draw_populations")}  # fmt: skip
+    keep = ("from ...models.distributions.compiling import kept", "import numba as nb")
+    return altered("inference.kernels.score_chain", keep, **steps).sample_scores
+
+
+def first_of(values):
+    """Return of each variable its first number, by draw."""
+    return np.stack([np.asarray(values[n]).reshape(len(values["location"]), -1)[:, 0] for n in NAMES], axis=1)  # fmt: skip
+
+
+def as_mapping(draws):
+    mean, spread, bias_spread, shape = draws.population.T
+    return dict(zip(NAMES, (mean, spread, draws.location, bias_spread, draws.bias, draws.group_bias,
+                            draws.usual, shape, draws.variance), strict=True))  # fmt: skip
+
+
+def state_of(prior, s):
+    own = {name: prior[name].to_numpy()[s] for name in NAMES}
+    population = [own[n] for n in ("location_mean", "location_spread", "bias_spread", "variance_shape")]  # fmt: skip
+    arrays = (own[n] for n in ("location", "rater_bias", "rater_variance", "group_bias", "usual_variance"))  # fmt: skip
+    return ScoreState(*(np.array(x, np.float64) for x in arrays), np.array(population))
+
+
+def blank(draws):
+    shapes = (7, 5, 5, 2, 2, 4)
+    return ScoreDraws(*(np.empty((draws, n)) for n in shapes))
+
+
+def calibration(simulations, twin=None):
+    """Rank truths, started from them: the chain is stationary if it is right."""
+    law, sampler = read_rater_scores(build()), sampler_of(twin)
+    prior, answers = prior_draws(simulations)
+    rng, ranks = np.random.default_rng(seed_of("ranks")), []
+    for s in range(simulations):
+        scores, draws = law.scores._replace(score=answers[s].copy()), blank(N_DRAWS)
+        sampler(stream(rng), scores, law.hyper, (100, 10), (state_of(prior, s), draws))
+        truth = first_of({n: prior[n].to_numpy()[s : s + 1] for n in NAMES})
+        drawn = first_of(as_mapping(draws))
+        away = scores.score - draws.location[:, scores.item] - draws.bias[:, scores.rater]
+        log_p = -(np.log(draws.variance)[:, scores.rater] + away**2 / draws.variance[:, scores.rater]).sum(1)  # fmt: skip
+        own = state_of(prior, s)
+        away = scores.score - own.location[scores.item] - own.bias[scores.rater]
+        true_p = -(np.log(own.variance)[scores.rater] + away**2 / own.variance[scores.rater]).sum()
+        drawn, truth = np.c_[drawn, log_p], np.c_[truth, true_p]
+        ranks.append(sbc_ranks(truth, drawn[None], rng)[0])
+    return np.array(ranks)
+
+
+def check_calibration(ranks):
+    assert within_sbc_band(ranks, N_DRAWS, 1 - 0.01 / ranks.shape[1]).all()
+
+
+def test_truths_are_ranked_uniformly():
+    check_calibration(calibration(400))
+    assert_rejects_twin(check_calibration, calibration(400, "shape + 1"))
+
+
+@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+def test_truths_are_ranked_uniformly_long():
+    check_calibration(calibration(1000))
+    for twin in TWINS:
+        assert_rejects_twin(check_calibration, calibration(400, twin))
+
+
+def successive(twin, sweeps=12_000):
+    """Alternate a sweep with new scores, in four chains."""
+    law, sampler = read_rater_scores(build()), sampler_of(twin)
+    prior, _ = prior_draws(400)
+    chains = []
+    for chain in range(4):
+        rng = np.random.default_rng(seed_of(f"geweke {chain}"))
+        own, words, kept = state_of(prior, chain), stream(rng), []
+        score, draws = np.empty(len(law.scores.score)), blank(1)
+        scores = law.scores._replace(score=score)
+        for _ in range(sweeps):
+            noise = np.sqrt(own.variance[scores.rater]) * rng.standard_normal(len(score))
+            score[:] = own.location[scores.item] + own.bias[scores.rater] + noise
+            sampler(words, scores, law.hyper, (0, 1), (own, draws))
+            kept.append([*(own.location[:1]), own.bias[0], *np.log(own.variance[:1]), own.group_bias[0],
+                         np.log(own.usual[0]), own.population[0], *np.log(own.population[1:])])  # fmt: skip
+        chains.append(kept)
+    return np.array(chains)
+
+
+def marginal():
+    prior, _ = prior_draws(20_000)
+    p = {name: prior[name].to_numpy() for name in NAMES}
+    logs = [np.log(p[n]) for n in ("location_spread", "bias_spread", "variance_shape")]
+    return np.stack([p["location"][:, 0], p["rater_bias"][:, 0], np.log(p["rater_variance"][:, 0]),
+                     p["group_bias"][:, 0], np.log(p["usual_variance"][:, 0]), p["location_mean"], *logs], axis=1)  # fmt: skip
+
+
+def check_joint(chains):
+    z = geweke_z(marginal(), chains)
+    assert np.abs(z).max() < bonferroni_threshold(z.size)
+
+
+def test_joint_law_is_left_alone():
+    check_joint(successive(None))
+    assert_rejects_twin(check_joint, successive("shape + 1", 4000))
+
+
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
+@pytest.mark.parametrize("group", [None, "kind"])
+def test_tree_has_pymcs_densities(group):
+    model = build(group=group)
+    tree = inference.sample(model, random_seed=2, draws=200, thin=3, dtype="float64", **QUIET)
+    assert tree.attrs["model"] == "hierarchical_scores" and tree.attrs["method"] == "gibbs"
+    posterior = tree["posterior"].to_dataset()
+    np.testing.assert_allclose(posterior["rater_scale"] ** 2, posterior["rater_variance"])
+    if group:
+        assert abs(posterior["group_bias"].sum("group_of_raters")).max() < 1e-12
+    few = posterior[[rv.name for rv in model.free_RVs]].isel(chain=[0], draw=slice(0, 5))
+    theirs = xr.DataTree.from_dict({"posterior": few})
+    pm.compute_log_likelihood(theirs, model=model, progressbar=False)
+    pm.stats.compute_log_prior(theirs, model=model, progressbar=False)
+    for name in ("log_likelihood", "log_prior"):
+        assert set(theirs[name].data_vars) == set(tree[name].data_vars)
+        for variable, values in theirs[name].data_vars.items():
+            ours = tree[name][variable].isel(chain=[0], draw=slice(0, 5))
+            assert ours.dims == values.dims
+            # PyMC takes the log Gamma function of the number 2 in single precision
+            np.testing.assert_allclose(ours.to_numpy(), values.to_numpy(), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_nuts_agrees_with_gibbs():
+    scores = hierarchy(np.random.default_rng(seed_of("nuts design")), 40, 8, 4, groups=2)
+    model = models.hierarchical_scores(scores, group="kind")
+    gibbs = inference.sample(model, random_seed=3, thin=10, dtype="float64", **QUIET)
+    options = {"cores": 1, "nuts_sampler": "pymc", "target_accept": 0.95, **QUIET}
+    nuts = inference.sample(model, method="nuts", random_seed=seed_of("nuts"), **options)
+    names = ["location", "location_mean", "location_spread"]
+    for variable in [*names, "rater_bias", "bias_spread", "group_bias", "rater_scale"]:
+        one, other = (
+            np.log(values) if "spread" in variable or "scale" in variable else values
+            for values in (
+                t["posterior"][variable].transpose("chain", "draw", ...).to_numpy()
+                for t in (gibbs, nuts)
+            )
+        )
+        z = np.stack([mc_z(one, other.mean((0, 1))), mc_z(other, one.mean((0, 1)))])
+        combined = 1 / np.sqrt((1 / z**2).sum(axis=0))
+        assert np.max(combined) < 4, variable
+
+
+def test_draws_depend_on_the_seed_alone():
+    law = read_rater_scores(build())
+    lengths = [ChainLength(2, 20, 5, 2, 9, threads) for threads in (1, 4)]
+    one, other = (draw_hierarchy(law.scores, law.hyper, length) for length in lengths)
+    for first, second in zip(one, other, strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(one.location[0], one.location[1])
+
+
+def test_what_is_read_is_what_was_built():
+    law = read_rater_scores(build(mean=2.0, spread=3.0))
+    assert law.hyper[:5] == (2.0, 12.0, 6.0, 3.0, 3.0)
+    np.testing.assert_array_equal(law.scores.item, design().annotation_item)
+    np.testing.assert_array_equal(law.scores.rater, design().annotation_rater)
+    kind = design().rater_attributes["kind"]
+    np.testing.assert_array_equal(law.scores.group, (kind != kind[0]).astype(int))
+    with build() as other:
+        pm.Potential("bound", -(other["rater_bias"] ** 2).sum())
+    with pytest.raises(ValueError, match="potential 'bound'"):
+        inference.sample(other, method="gibbs", **QUIET)
+    with build() as other:
+        pm.Normal("more")
+    with pytest.raises(ValueError, match="'more' is not among them"):
+        inference.sample(other, method="gibbs", **QUIET)

@@ -1,0 +1,220 @@
+"""States of category and node: the law against enumeration, gold items, replicates, backends; nodes against fine integration."""
+
+from itertools import product
+
+import numpy as np
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from label_designs import tiny_labels
+from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
+from raterzoo import models
+from raterzoo.models.distributions.answer_sweep import Answers, answer_sweeps
+from raterzoo.models.distributions.distinct_items import distinct_items
+from raterzoo.models.distributions.label_op import label_logp
+from raterzoo.models.distributions.marginal_labels import MarginalLabels
+from raterzoo.models.labels.effect_nodes import normal_nodes, trapezoid_step
+from raterzoo.models.labels.item_effects import check_size, observe_states
+from scipy.special import expit
+
+LABELS = tiny_labels()
+FAST = "FAST_COMPILE"
+
+
+def random_states(rng, raters, categories, nodes):
+    prevalence, weight = rng.dirichlet(np.ones(categories)), rng.dirichlet(np.ones(nodes))
+    return prevalence, weight, rng.dirichlet(np.ones(categories), (raters, categories, nodes))
+
+
+def by_enumeration(labels, prevalence, weight, confusion):
+    """Sum over category and node of one item after the other."""
+    joint = np.zeros((len(labels.items), *confusion.shape[1:3]))
+    for i, j, q in product(*map(range, joint.shape)):
+        if labels.gold[i] in (-1, j):
+            own = labels.annotation_item == i
+            p = confusion[labels.annotation_rater[own], j, q, labels.label_code[own]]
+            joint[i, j, q] = prevalence[j] * weight[q] * np.prod(p ** labels.count[own])
+    total = joint.sum(axis=(1, 2))
+    return np.log(total), joint / total[:, None, None]
+
+
+def observed(labels, prevalence, weight, confusion):
+    """Return log p by item, plausibility and p(state), of constants."""
+    coords = {"item": labels.items, "category": labels.categories, "annotation": range(len(labels))}
+    with pm.Model(coords=coords) as model:
+        p, pi = map(pt.as_tensor_variable, (prevalence, confusion))
+        state = observe_states(labels, p, weight, pi)
+    (log_p,) = model.logp(vars=model.observed_RVs, sum=False)
+    return pytensor.function([], [log_p, model["plausibility"], state], mode=FAST)()
+
+
+def test_states_equal_enumeration_with_gold_items():
+    rng = np.random.default_rng(seed_of("states"))
+    parameters = random_states(rng, 3, 2, 4)
+    log_p, plausibility, state = observed(LABELS, *parameters)
+    exact, joint = by_enumeration(LABELS, *parameters)
+    np.testing.assert_allclose(log_p, exact, rtol=1e-12)
+    np.testing.assert_allclose(state, joint, rtol=1e-12)
+    np.testing.assert_allclose(plausibility, joint.sum(axis=2), rtol=1e-12)
+    assert plausibility[LABELS.gold >= 0].tolist() == [[0.0, 1.0]]
+
+
+def test_sums_to_one_over_all_patterns():
+    patterns = list(product("xyz", repeat=3))
+    table = {
+        "item": np.repeat(np.arange(len(patterns)), 3),
+        "rater": ["r", "s", "s"] * len(patterns),
+        "label": np.ravel(patterns),
+    }
+    parameters = random_states(np.random.default_rng(seed_of("patterns")), 2, 3, 5)
+    log_p, _, _ = observed(models.Labels.from_table(table), *parameters)
+    assert np.exp(log_p).sum() == pytest.approx(1, abs=1e-12)
+
+
+def design(rng, items, states, nodes, answers):
+    item = np.sort(rng.integers(0, items, answers))
+    start = np.searchsorted(item, np.arange(items + 1)).astype(np.int64)
+    known = np.where(rng.random(items) < 0.3, rng.integers(0, states // nodes, items), -1)
+    return Answers(start, rng.integers(0, 12, answers), known)
+
+
+def log_table_law(probability, table, answers, nodes):
+    """Enumerate in logs, also of complex parameters, which are probabilities of states and of codes."""
+    total = []
+    for i, g in enumerate(answers.known):
+        own = answers.code[answers.start[i] : answers.start[i + 1]]
+        block = slice(None) if g < 0 else slice(g * nodes, (g + 1) * nodes)
+        total.append(np.log((probability * np.prod(table[own], axis=0))[block].sum()))
+    return np.array(total)
+
+
+@pytest.mark.parametrize("unrolled", [0, 6])
+def test_passes_leave_gold_items_their_block(unrolled):
+    rng = np.random.default_rng(seed_of("passes"))
+    answers = design(rng, 40, 6, 3, 200)
+    for scale in (1.0, 1e-180):  # the second leaves the range of doubles, and is repeated in logs
+        probability, table = rng.dirichlet(np.ones(6)), scale * rng.dirichlet(np.ones(6), 12)
+        sweeps = answer_sweeps(unrolled, 3)
+        log_p, state = np.empty(40), np.empty((40, 6))
+        sweeps.log_p(probability, table, answers, log_p, state)
+        exact = log_table_law(probability, table / scale, answers, 3)
+        exact = exact + np.diff(answers.start) * np.log(scale)
+        np.testing.assert_allclose(log_p, exact, rtol=1e-12)
+        gold = np.flatnonzero(answers.known >= 0)
+        blocks = state.reshape(40, 2, 3).sum(axis=2)
+        np.testing.assert_allclose(blocks[gold, answers.known[gold]], 1, rtol=1e-12)
+        expected = (np.empty(6), np.empty_like(table))
+        total = sweeps.both(probability, table, answers, np.ones(40), expected)
+        assert total == pytest.approx(exact.sum(), rel=1e-12)
+        np.testing.assert_allclose(expected[0], state.sum(axis=0), rtol=1e-11)
+
+
+def test_backends_and_gradient_agree_beyond_the_unrolled():
+    rng = np.random.default_rng(seed_of("backends"))
+    answers = design(rng, 30, 40, 20, 100)
+    probability, confusion = rng.dirichlet(np.ones(40)), rng.dirichlet(np.ones(3), (4, 40))
+    p, pi = pt.vector("p", shape=(40,)), pt.tensor("pi", shape=(4, 40, 3))
+    log_p, state = label_logp(p, pi, answers, 20)
+    outputs = [log_p, state, *pt.grad(log_p.sum(), [p, pi])]
+    found = [
+        pytensor.function([p, pi], outputs, mode=m)(probability, confusion)
+        for m in (FAST, "NUMBA", "JAX")
+    ]
+    for other in found[1:]:
+        for one, same in zip(other, found[0], strict=True):
+            np.testing.assert_allclose(one, same, rtol=1e-9, atol=1e-12)
+    for index in [(0, 3, 1), (2, 39, 0), (3, 20, 2)]:
+        shifted = confusion.astype(complex)
+        shifted[index] += 1e-30j
+        table = shifted.transpose(0, 2, 1).reshape(12, 40)
+        slope = log_table_law(probability, table, answers, 20).sum().imag / 1e-30
+        assert found[0][3][index] == pytest.approx(slope, rel=1e-8, abs=1e-12)
+
+
+@pytest.mark.parametrize("mode", [FAST, "NUMBA"])
+def test_replicates_follow_the_law(mode):
+    rng = np.random.default_rng(seed_of(f"replicates {mode}"))
+    prevalence, weight, confusion = random_states(rng, 2, 2, 2)
+    probability = (prevalence[:, None] * weight).ravel()
+    by_state = confusion.reshape(2, 4, 2)
+    start, rater, known = np.array([0, 2, 3]), np.array([0, 1, 1]), np.array([-1, 0])
+    n, source = 40_000, pt.random.shared_rng(rng)
+    options = {"nodes": 2, "size": n, "rng": source}
+    law = MarginalLabels.dist(probability, by_state, start, rater, known, **options)
+    draws = pytensor.function([], law, mode=mode)()
+    patterns = np.array(list(product(range(2), repeat=3)))
+    found = np.array([(draws == pattern).all(axis=1).sum() for pattern in patterns])
+
+    def check(nodes, known):
+        table = by_state.transpose(0, 2, 1).reshape(4, 4)
+        of = [Answers(start, 2 * rater + y, known) for y in patterns]
+        p = np.exp([log_table_law(probability, table, a, nodes).sum() for a in of])
+        p = p / p.sum()  # a gold item is as probable as its category
+        z = (found - n * p) / np.sqrt(n * p * (1 - p))
+        assert np.abs(z).max() < bonferroni_threshold(len(patterns))
+
+    check(2, known)
+    assert_rejects_twin(check, 1, known)
+    assert_rejects_twin(check, 2, np.array([-1, -1]))
+
+
+def test_items_alike_are_computed_once():
+    rng = np.random.default_rng(seed_of("alike"))
+    start = np.arange(0, 301, 3)
+    answers = Answers(start, rng.integers(0, 2, 300), rng.integers(-1, 2, 100))
+    own, kind = distinct_items(answers)
+    assert len(own.known) <= 3 * 4 < len(kind) == 100
+    for i in range(100):
+        k = kind[i]
+        mine, kept = (
+            answers.code[start[i] : start[i + 1]],
+            own.code[own.start[k] : own.start[k + 1]],
+        )
+        assert sorted(mine) == sorted(kept) and answers.known[i] == own.known[k]
+    empty, kind = distinct_items(Answers(np.array([0, 0]), np.array([], int), np.array([-1])))
+    assert empty.start.tolist() == [0, 0] and kind.tolist() == [0]
+
+
+def test_nodes_keep_their_bound():
+    rng = np.random.default_rng(seed_of("nodes"))
+    fine = np.linspace(-9, 9, 4001)
+    density = np.exp(-(fine**2) / 2) / np.exp(-(fine**2) / 2).sum()
+    for factors in (2, 5, 30):
+        slope = rng.uniform(0.2, 4, (300, 1, 1)) * rng.choice([-1, 1], (300, factors, 1))
+        at = rng.normal(0, 1.5, (300, factors, 1))
+
+        def averaged(point, weight, slope=slope, at=at):
+            return expit(slope * (point - at)).prod(axis=1) @ weight
+
+        exact = averaged(fine, density)
+
+        def check(step, exact=exact, averaged=averaged):
+            point = np.arange(-7, 7 + step / 2, step)
+            weight = np.exp(-(point**2) / 2)
+            np.testing.assert_allclose(averaged(point, weight / weight.sum()), exact, rtol=1e-8)
+
+        nodes = normal_nodes(1, factors)
+        np.testing.assert_allclose(averaged(nodes.point[:, 0], nodes.weight), exact, rtol=1e-8)
+        check(trapezoid_step(factors))
+        assert_rejects_twin(check, 3 * trapezoid_step(factors))
+    assert trapezoid_step(5) > trapezoid_step(50) and trapezoid_step(5, 2.0) > trapezoid_step(5)
+
+
+@pytest.mark.parametrize("dims", [2, 3, 4, 6])
+def test_nodes_of_more_dimensions_have_the_moments_of_normals(dims):
+    point, weight = normal_nodes(dims, 5)
+    assert weight.sum() == pytest.approx(1, abs=1e-14)
+    tolerance = 1e-12 if dims <= 3 else 0.05
+    np.testing.assert_allclose(weight @ point, 0, atol=tolerance)
+    np.testing.assert_allclose((weight * point.T) @ point, np.eye(dims), atol=tolerance)
+
+
+def test_what_cannot_be_is_refused():
+    for nodes in (2, 5.0, True):
+        with pytest.raises(ValueError, match="must be a whole number from 3"):
+            normal_nodes(1, 5, nodes)
+    with pytest.raises(ValueError, match=r"3 raters x 2 labels x 10,000,000 states.*nodes="):
+        check_size(LABELS, 3, 10_000_000)
+    with pytest.raises(ValueError, match=r"known\[0\] is 2; it must be from -1 to below 2"):
+        MarginalLabels.dist(np.full(6, 1 / 6), np.full((1, 6, 2), 0.5), [0, 1], [0], [2], nodes=3)
