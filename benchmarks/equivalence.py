@@ -11,6 +11,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from raterzoo.evaluation.equivalence import survey_equivalence, survey_power_curve
+from raterzoo.evaluation.equivalence_posterior import (
+    posterior_power_curve,
+    posterior_survey_equivalence,
+)
 
 DATA = Path(os.environ["RATERZOO_DATA"])
 
@@ -81,7 +85,51 @@ def patterns() -> None:
         print(f"{wanted:,} patterns of 10 labels, 8 categories, k <= 9: {seconds:.3f} s CPU")
 
 
+def posterior() -> None:
+    """Draw curve and equivalence, check included, from 4,000 draws of ten item states; each within 60 s."""
+    rng = np.random.default_rng(1)
+    table = pd.read_csv(DATA / "toxicity_full.csv")
+    attacks, law = binary(
+        *(table[c].to_numpy() for c in ("n_labelled_attack", "n_labels", "predictor_prob"))
+    )
+    levels = pd.read_csv(DATA / "credweb.csv").filter(like="c_").to_numpy()
+    for name, counts in (
+        ("personal attacks", attacks),
+        ("credibility, 30 labels in five levels", counted(levels)),
+        ("250 items of 60 labels, three categories", counted(rng.multinomial(60, [0.3, 0.3, 0.4], 250))),
+        ("45 items of 7 labels, four categories", counted(rng.multinomial(7, rng.dirichlet(np.ones(4), 45)))),
+    ):  # fmt: skip
+        tree = states_of(counts, rng)
+        if name == "personal attacks":
+            seconds = cpu_of(lambda tree=tree: posterior_survey_equivalence(tree, law), 1)
+        else:
+            seconds = cpu_of(lambda tree=tree: posterior_power_curve(tree), 1)
+        alone = cpu_of(lambda tree=tree: posterior_power_curve(tree, replicates=0), 1)
+        print(f"posterior, {name}: {seconds:.1f} s CPU, the curve alone {alone:.1f} s; limit 60 s")
+
+
+def counted(counts: np.ndarray) -> xr.DataArray:
+    names = [str(c) for c in range(counts.shape[1])]
+    return xr.DataArray(
+        counts, {"item": np.arange(len(counts)), "category": names}, ("item", "category")
+    )
+
+
+def states_of(counts: xr.DataArray, rng: np.random.Generator) -> xr.DataTree:
+    n = counts.sizes["category"]
+    posterior = {
+        "state_weight": (("chain", "draw", "state"), rng.dirichlet(np.full(10, 0.5), (4, 1000))),
+        "state_probability": (
+            ("chain", "draw", "state", "category"),
+            rng.dirichlet(np.full(n, 0.5), (4, 1000, 10)),
+        ),
+    }
+    observed = counts.to_dataset(name="observed_label")
+    return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior), "observed_data": observed})
+
+
 if __name__ == "__main__":
     running_example()
     personal_attacks()
     patterns()
+    posterior()

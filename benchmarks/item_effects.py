@@ -11,11 +11,11 @@ from raterzoo import inference, models
 
 ITEMS, RATERS, ANSWERS = 1000, 50, 5
 CASES = [
-    ("item_difficulty", 3),
-    ("logistic_random_effects", 3),
-    ("ordinal", 5),
-    ("hierarchical_dawid_skene", 3),
-]
+    ("item_difficulty", 3, 2000),
+    ("logistic_random_effects", 3, 2000),
+    ("ordinal", 5, 1000),
+    ("hierarchical_dawid_skene", 3, 1000),
+]  # labels, draws of each chain
 
 
 def labels_of(rng, n, ordered):
@@ -53,17 +53,19 @@ def milliseconds_of_gradient(model, times=50):
 
 
 if __name__ == "__main__":
-    for name, n in CASES:
+    for name, n, draws in CASES:
         data = labels_of(np.random.default_rng(1), n, name == "ordinal")
         model = getattr(models, name)(data)
         cost = milliseconds_of_gradient(model)
         before = process_time()
-        tree = inference.sample(model, tune=600, cores=1, random_seed=1, progressbar=False)
+        tree = inference.sample(model, draws=draws, cores=1, random_seed=1, progressbar=False)
         seconds = process_time() - before
+        judged = inference.diagnose(tree).attrs
+        assert judged["converged"], f"{name}: {judged['verdict']}"
         free = [str(rv.name) for rv in model.free_RVs]
         rhat = max(float(x.max()) for x in az.rhat(tree, var_names=free).data_vars.values())
         ess = min(float(x.min()) for x in az.ess(tree, var_names=free).data_vars.values())
         print(
-            f"{name:26s} gradient {cost:6.2f} ms, 4 x 1,000 draws {seconds:5.0f} CPU s, "
+            f"{name:26s} gradient {cost:6.2f} ms, 4 x {draws:,} draws {seconds:5.0f} CPU s, "
             f"R-hat {rhat:.3f}, ESS {ess:5.0f}, elpd {az.loo(tree).elpd:8.1f}"
         )

@@ -1,4 +1,4 @@
-"""What score models cost: `python benchmarks/scores.py`; limits are printed beside, in CPU seconds of an idle machine."""
+"""What score models cost: `python benchmarks/scores.py`; limits, in CPU seconds of an idle machine, are asserted."""
 
 import resource
 import time
@@ -18,6 +18,7 @@ def timed(name: str, run: Callable[[], Any], limit: float | None = None) -> Any:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     bound = "" if limit is None else f"   limit {limit:g} s"
     print(f"{name:48s} cpu {cpu:7.2f} s   wall {wall:7.2f} s   peak {peak:5.1f} GB{bound}")
+    assert limit is None or cpu <= limit, f"{name}: {cpu:.2f} CPU s are more than {limit:g}"
     return result
 
 
@@ -33,15 +34,18 @@ def simulated(items: int, raters: int, each: int) -> models.Scores:
 
 
 def normal() -> None:
-    warm = models.normal_scores(simulated(50, 10, 10))
-    inference.sample(warm, draws=10, **QUIET)
+    warm = models.normal_scores(
+        simulated(2000, 10, 10)
+    )  # more than one block: its arrays are strided
+    for densities in (False, True):  # compiles
+        inference.sample(warm, draws=10, log_likelihood=densities, **QUIET)
     inference.normal_scores_posterior(warm)
     scores = simulated(100_000, 1000, 10)
     model = timed("100,000 x 10 scores: model", lambda: models.normal_scores(scores))
     timed("    posterior in closed form", lambda: inference.normal_scores_posterior(model), 2)
     timed("    empirical prior", lambda: inference.normal_scores_prior(scores))
     few: dict[str, Any] = {"draws": 250, **QUIET}
-    timed("    4 x 250 draws", lambda: inference.sample(model, log_likelihood=False, **few), 2)
+    timed("    4 x 250 draws", lambda: inference.sample(model, log_likelihood=False, **few))
     timed("    4 x 250 draws and their densities", lambda: inference.sample(model, **few))
     timed("    4 x 1,000 draws", lambda: inference.sample(model, log_likelihood=False, **QUIET))
     timed("    4 x 1,000 draws and their densities", lambda: inference.sample(model, **QUIET))
@@ -49,14 +53,16 @@ def normal() -> None:
 
 def hierarchical(items: int, raters: int, each: int) -> None:
     model = models.hierarchical_scores(simulated(items, raters, each))
-    few: dict[str, Any] = {"thin": 1, "log_likelihood": False, **QUIET}
     name = f"{items * each:,} scores, {items:,} items, {raters:,} raters"
-    tree = timed(name, lambda: inference.sample(model, **few), 60)
-    print(f"    {inference.diagnose(tree).attrs['verdict']}")
+    tree = timed(name, lambda: inference.sample(model, log_likelihood=False, **QUIET), 60)
+    diagnosis = inference.diagnose(tree)
+    thin = int(tree["sample_stats"]["thinning"])
+    print(f"    {thin} sweeps a draw; {diagnosis.attrs['verdict']}")
+    assert diagnosis.attrs["converged"], "a run of the default length must converge"
 
 
 if __name__ == "__main__":
-    hierarchical(100, 10, 5)  # compiles
+    inference.sample(models.hierarchical_scores(simulated(100, 10, 5)), **QUIET)  # compiles
     hierarchical(4000, 100, 5)
     hierarchical(4000, 1000, 5)
     normal()

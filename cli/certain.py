@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import xarray as xr
@@ -44,7 +45,7 @@ def best_guess_scores(tree: xr.DataTree, seed: int) -> xr.Dataset:
 
 
 def certainty_in_words(
-    tree: xr.DataTree, certainty: np.ndarray, seed: int
+    tree: xr.DataTree, certainty: np.ndarray, seed: int, *, what: Literal["label", "side"] = "label"
 ) -> tuple[str, dict[str, object]]:
     """Return a sentence on the certainty of all items, and its figures.
 
@@ -56,13 +57,16 @@ def certainty_in_words(
         Of the items.
     seed : int
         For the weights of the items.
+    what : {"label", "side"}
+        What is certain: the label of an item, or its side of a threshold.
     """
     (best,) = metric_rows({"certainty": best_guess_scores(tree, seed)})
     below, total = int((certainty < NEARLY).sum()), len(certainty)
     lower, upper = share_interval(below, total)
     right = with_interval(best["mean"], best["lower"], best["upper"])
+    guess = "The most plausible label" if what == "label" else "The more probable side"
     text = (
-        f"The most plausible label of an item is right with probability {right} on average: no prediction of one label can be "
+        f"{guess} of an item is right with probability {right} on average: no prediction of one {what} can be "
         f"expected to be right more often. The certainty is below .99 for {share_with_interval(below, total)} of the items. "
         "Intervals hold 90 %."
     )

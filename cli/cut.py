@@ -7,7 +7,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from .. import evaluation
 from ..evaluation import plots
 from ..reports import Section
 from ..reports.words import percent
@@ -19,7 +18,7 @@ ITEMS_SHOWN = 10
 
 
 def cut_sections(
-    tree: xr.DataTree, cut: xr.DataTree, thresholds: Sequence[float], seed: int
+    tree: xr.DataTree, cut: xr.DataTree, certainties: Sequence[xr.Dataset], seed: int
 ) -> list[Section]:
     """Return how certain it is on which side of each threshold the items are.
 
@@ -29,20 +28,21 @@ def cut_sections(
         Posterior of scores.
     cut : DataTree
         Its `thresholded` at the first threshold.
-    thresholds : sequence of float
-        The first is reported in full.
+    certainties : sequence of Dataset
+        Its `threshold_certainty` at each threshold; the first is reported in full.
     seed : int
         For the weights of the items.
     """
-    found = {f"{t:.12g}": evaluation.threshold_certainty(tree, t) for t in thresholds}
+    found = {f"{own.attrs['threshold']:.12g}": own for own in certainties}
     rows = {name: _rows(own) for name, own in found.items()}
     first, *others = found
-    words, facts = certainty_in_words(cut, found[first]["annotation_certainty"].to_numpy(), seed)
+    sure = found[first]["annotation_certainty"].to_numpy()
+    words, facts = certainty_in_words(cut, sure, seed, what="side")
     text = (
         f"Above {first}, or at most {first}? Two quantities, not to be confused. Annotation certainty is the posterior "
         "probability of the more probable side: it goes to one with more scores. Threshold probability is the probability that "
         "the next score is on its more probable side: raters who differ go on to differ, and it stays below one. "
-        f"{_means(found[first])} {words} The least certain items come first.{_on_the_threshold(tree, thresholds[0])}"
+        f"{_means(found[first])} {words} The least certain items come first.{_on_the_threshold(tree, found[first])}"
     )
     named = {f"threshold {name}": own for name, own in found.items()}
     curve = Figure(figsize=(6.4, 4.0), layout="constrained")
@@ -68,8 +68,9 @@ def _further(name: str, found: xr.Dataset, rows: Sequence[Mapping[str, Any]]) ->
     return Section(f"Threshold {name}", _means(found), shown=rows, part=True, most=ITEMS_SHOWN)
 
 
-def _on_the_threshold(tree: xr.DataTree, threshold: float) -> str:
+def _on_the_threshold(tree: xr.DataTree, found: xr.Dataset) -> str:
     """Say how many scores are neither above nor below, if there are any."""
+    threshold = found.attrs["threshold"]
     observed = tree["observed_data"]["observed_score"].to_numpy()
     if not (share := (observed == threshold).mean()):
         return ""

@@ -54,9 +54,12 @@ def _certainty(section: Section) -> str:
     if "mean" not in facts:
         return ""
     sure = with_interval(facts["mean"], facts["lower"], facts["upper"])
+    guess = "The most plausible label of an item"
+    if "thresholds" in facts:  # of scores
+        guess = f"The more probable side of threshold {facts['thresholds'][0]['threshold']:g}"
     return (
-        f"The most plausible label of an item is right with probability {sure} on average, and less than .99 certain for "
-        f"{_share_in_words(facts)} of the items."
+        f"{guess} is right with probability {sure} on average, and less than .99 certain for {_share_in_words(facts)} of the "
+        "items."
     )
 
 

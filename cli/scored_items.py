@@ -7,6 +7,7 @@ import xarray as xr
 
 from .. import evaluation
 from ..evaluation.matching import match_items
+from ..evaluation.thresholds import cut_and_certainty
 from ..models.data.scores import Scores
 from ..reports import Section
 from .cut import cut_sections
@@ -96,9 +97,10 @@ def _of_thresholds(
     """Return how certain the sides are, and the metrics of predictions; nothing without a threshold."""
     if not settings.thresholds:
         return []
-    first = settings.thresholds[0]
-    cut = evaluation.thresholded(tree, first)
-    sections = cut_sections(tree, cut, settings.thresholds, settings.seed)
+    first, *others = settings.thresholds
+    cut, sure = cut_and_certainty(tree, first)
+    further = [evaluation.threshold_certainty(tree, other) for other in others]
+    sections = cut_sections(tree, cut, [sure, *further], settings.seed)
     if predicted is None:
         return sections
     points = None

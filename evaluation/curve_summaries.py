@@ -5,6 +5,7 @@ import xarray as xr
 
 from .errors import EvaluationError
 from .surveys.crossings import interval_of
+from .surveys.resamples import check_probability
 
 __all__ = ["survey_summary"]
 
@@ -30,10 +31,13 @@ def survey_summary(drawn: xr.Dataset, *, probability: float = 0.95) -> xr.Datase
     Raises
     ------
     EvaluationError
-        If `probability` is no probability.
+        If there are no draws, or `probability` is no probability.
     """
-    if not 0 < probability < 1:
-        raise EvaluationError(f"probability={probability}: expected a number between 0 and 1")
+    check_probability(probability)
+    if not isinstance(drawn, xr.Dataset) or not {"chain", "draw"} <= {*drawn.dims}:
+        raise EvaluationError(
+            "drawn: no draws (chain, draw); pass what posterior_power_curve or posterior_survey_equivalence returned"
+        )
     done = drawn[[name for name in drawn.data_vars if "draw" not in drawn[name].dims]]
     for name in [name for name in drawn.data_vars if name not in done]:
         draws = drawn[name].stack(sample=("chain", "draw"), create_index=False)

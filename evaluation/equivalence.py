@@ -13,7 +13,6 @@ labels, arXiv:2106.01254.
 """
 
 from collections.abc import Callable, Mapping
-from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +27,7 @@ from .surveys.described import Described
 from .surveys.label_counts import LabelCounts
 from .surveys.resamples import Resampling, check_resampling, survey_scores
 from .surveys.rules import CombinerName, Items, Rules, ScorerName
+from .surveys.state_rules import has_states, rules_of_states
 from .surveys.survey import Survey
 
 __all__ = ["equivalence_summary", "survey_equivalence", "survey_power_curve"]
@@ -67,10 +67,12 @@ def survey_power_curve(
     ----------
     counts : DataArray (item, category) or (item, rater), Labels, or DataTree
         How often each label was given; or who gave which label, blank (NaN, None, " ") where none; or a fitted model of labels,
-        whose data are taken. The draws of `models.item_states` give the posterior of the curve, by `posterior_power_curve`.
+        whose data are taken. The draws of `models.item_states` give the posterior of the curve, by `posterior_power_curve`, which
+        takes combiner, scorer, base, max_raters and random_seed alone.
     combiner : {"abc", "frequency", "plurality", "mean"} or callable
         How k labels become a prediction: the anonymous Bayesian combiner, their shares, the most frequent one (ties averaged), or
-        their mean number. A function, such as that of a fitted model, takes counts (row, category) and returns probabilities.
+        their mean number. A function takes counts (row, category) and returns probabilities; with an attribute ``categories`` it
+        gets the counts in their order. `raterzoo.inference.label_combiner` makes one of a fitted model.
     scorer : str or callable
         "cross_entropy", "brier", "agreement"; "precision", "recall", "f1", "mcc", "dmi" and "soft_dmi" (determinant of the joint
         law of prediction and label); "auc", "pearson", "spearman". Higher is better. A function takes probabilities (row,
@@ -140,17 +142,17 @@ def survey_power_curve(
     ----------
     Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, algorithms 1-6.
     """
-    if isinstance(counts, xr.DataTree) and _has_states(counts):
-        named = _of_states(
-            combiner, scorer, max_raters,
-            against=against, items=items, estimand=estimand, learn=learn, reference=reference, no_labels=no_labels, values=values,
-            positive=positive, raters=raters, relearn=relearn,
-        )  # fmt: skip
-        return posterior_power_curve(counts, **named, base=base, random_seed=random_seed)
-    rules = Rules(
+    scored: dict[str, Any] = dict(
         combiner=combiner, scorer=scorer, clip=clip, items=items, estimand=estimand, learn=learn, base=base, reference=reference,
         max_raters=max_raters, no_labels=no_labels, positive=positive, values=values, raters=raters, samples=samples,
     )  # fmt: skip
+    if isinstance(counts, xr.DataTree) and has_states(counts):
+        resampled: dict[str, Any] = dict(
+            against=against, bootstrap=bootstrap, relearn=relearn, probability=probability, draws=draws, random_seed=random_seed
+        )  # fmt: skip
+        named = rules_of_states(survey_power_curve, scored | resampled)
+        return posterior_power_curve(counts, **named)
+    rules = Rules(**scored)
     check_resampling(bootstrap, probability, random_seed)
     survey = Survey.of(rules, *_both(counts, against), random_seed)
     nobody = np.empty((0, *survey.labels.counts.shape))
@@ -189,7 +191,7 @@ def survey_equivalence(
     Parameters
     ----------
     counts, combiner, scorer, against, clip, items, estimand, learn, base, reference, max_raters, no_labels, positive, values
-        As in `survey_power_curve`. Of the draws of `models.item_states`, by `posterior_survey_equivalence`.
+        As in `survey_power_curve`. Draws of `models.item_states`, which take clip too, go by `posterior_survey_equivalence`.
     predictions : DataArray (item, category) or (classifier, item, category)
         Probabilities of every label of every item; of a hard classifier 1 for its label. Items and categories match by name.
         Predictions for items without labels are not used. Categories that only predictions name, where labels are read from
@@ -217,19 +219,17 @@ def survey_equivalence(
     ----------
     Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254.
     """
-    if isinstance(counts, xr.DataTree) and _has_states(counts):
-        named = _of_states(
-            combiner, scorer, max_raters,
-            against=against, items=items, estimand=estimand, learn=learn, reference=reference, no_labels=no_labels, values=values,
-            positive=positive, raters=raters, relearn=relearn,
-        )  # fmt: skip
-        return posterior_survey_equivalence(
-            counts, predictions, **named, clip=clip, base=base, random_seed=random_seed
-        )
-    rules = Rules(
+    scored: dict[str, Any] = dict(
         combiner=combiner, scorer=scorer, clip=clip, items=items, estimand=estimand, learn=learn, base=base, reference=reference,
         max_raters=max_raters, no_labels=no_labels, positive=positive, values=values, raters=raters, samples=samples,
     )  # fmt: skip
+    if isinstance(counts, xr.DataTree) and has_states(counts):
+        resampled: dict[str, Any] = dict(
+            against=against, bootstrap=bootstrap, relearn=relearn, probability=probability, draws=draws, random_seed=random_seed
+        )  # fmt: skip
+        named = rules_of_states(survey_equivalence, scored | resampled, "clip")
+        return posterior_survey_equivalence(counts, predictions, **named)
+    rules = Rules(**scored)
     check_resampling(bootstrap, probability, random_seed)
     labels, theirs = _both(counts, against)
     classifiers = Classifiers.matched(predictions, labels)
@@ -259,7 +259,7 @@ def equivalence_summary(found: xr.Dataset) -> xr.Dataset:
     EvaluationError
         If there are no equivalences.
     """
-    if "words" not in found:
+    if not isinstance(found, xr.Dataset) or "words" not in found:
         raise EvaluationError("found: no equivalences; pass what survey_equivalence returned")
     rows = {}
     for name in ("score", "classifier_gain", "equivalence"):
@@ -280,21 +280,3 @@ def _both(counts: Given, against: Given | None) -> tuple[LabelCounts, LabelCount
     more = [name for name in theirs.categories.tolist() if name not in labels.categories.tolist()]
     labels = labels.over(np.array([*labels.categories.tolist(), *more]), "counts")
     return labels, theirs.over(labels.categories, "against")
-
-
-def _has_states(tree: xr.DataTree) -> bool:
-    """Return whether these are draws of item states."""
-    return "posterior" in tree.children and "state_weight" in tree["posterior"].data_vars
-
-
-def _of_states(combiner: Any, scorer: Any, max_raters: Any, **counted: Any) -> dict[str, Any]:
-    """Return the arguments of the posterior, or raise if one is meant for counts alone."""
-    defaults = signature(survey_equivalence).parameters
-    for name, value in counted.items():
-        default = defaults[name].default
-        if value is not default and (default is None or value != default):
-            raise EvaluationError(
-                f"{name}={value!r} is for counts of labels; with item states go combiner, scorer, base, clip and max_raters"
-            )
-    longest = {} if max_raters is None else {"longest": max_raters}
-    return {"combiner": combiner, "scorer": scorer} | longest

@@ -20,6 +20,7 @@ Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure 
 labels, arXiv:2106.01254, sections 4 and 7.
 """
 
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -44,6 +45,7 @@ Combiner = Literal["abc", "plurality"]
 ScorerName = Literal["cross_entropy", "brier", "agreement"]
 MOST_VECTORS = 500  # count vectors that are summed over; beyond, items and their labels are drawn
 LONGEST = 50  # default end of the curve
+ROUNDING = 1e-12  # of a gain
 
 
 def posterior_power_curve(
@@ -144,9 +146,9 @@ def posterior_survey_equivalence(
     Dataset
         What `posterior_power_curve` returns and, over (chain, draw, classifier): ``score``; ``classifier_gain``,
         the score less the baseline; ``room_for_improvement``, the asymptote less the score; ``performance_ratio``, the share of
-        the omniscient rater's gain that the classifier attains; and ``equivalence``, the number of raters, -inf where no label at
-        all does as well and inf where ``longest`` do not, as where the score is above the asymptote. The scores share their
-        errors with the curve: `state_classifiers` says how.
+        the omniscient rater's gain that the classifier attains, NaN where there is none to attain; and ``equivalence``, the
+        number of raters, -inf where no label at all does as well and inf where ``longest`` do not, as where the score is above
+        the asymptote. The scores share their errors with the curve: `state_classifiers` says how.
 
     Raises
     ------
@@ -177,7 +179,8 @@ def posterior_survey_equivalence(
     drawn["equivalence"] = (dims, crossing(curve, drawn["score"].to_numpy()[..., None]))
     drawn["classifier_gain"] = drawn["score"] - drawn["baseline"]
     drawn["room_for_improvement"] = drawn["asymptote"] - drawn["score"]
-    drawn["performance_ratio"] = drawn["classifier_gain"] / drawn["asymptote_gain"]
+    to_gain = drawn["asymptote_gain"].where(drawn["asymptote_gain"] > ROUNDING)
+    drawn["performance_ratio"] = drawn["classifier_gain"] / to_gain
     if classifiers.named:
         return drawn.assign_coords(classifier=classifiers.names)
     return drawn.isel(classifier=0)
@@ -195,7 +198,8 @@ def _checked(combiner: str, scorer: str, longest: int, base: float, replicates: 
         )
     for name, number, least in (("longest", longest, 1), ("replicates", replicates, 0)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            raise EvaluationError(f"{name}={number!r}: expected a whole number from {least}")
+            also = " (max_raters of survey_power_curve)" if name == "longest" else ""
+            raise EvaluationError(f"{name}={number!r}{also}: expected a whole number from {least}")
     return Score(scorer, base)
 
 
@@ -270,7 +274,7 @@ def _check(
 
 def _check_clip(clip: float, categories: int) -> None:
     """Raise if a clip makes all predictions equal, or is no number."""
-    if not 0 <= clip < 1 / categories:
+    if not isinstance(clip, Real) or not 0 <= clip < 1 / categories:
         raise EvaluationError(
             f"clip={clip!r}: expected a number from 0, below {1 / categories:.3g}, which is 1 / {categories} categories: from "
             "there on all predictions are the same"

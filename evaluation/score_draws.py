@@ -3,9 +3,9 @@
     P(y_i <= t) = Phi((t - mu_i) / sigma_i)                        items with a location and a scale
     P(y_i <= t) = mean_k Phi((t - mu_i - b_k) / s_k)               items with a location, raters with a bias and a scale
 
-The second is of a rater picked at random from those who are there. The normal law is not cut at the bounds of the scores, where
-they have some, and has no mass at the threshold itself: of scores in whole numbers, a threshold half-way between two of them
-treats both alike.
+The second is of a rater picked at random from those who are there; of many items and raters it is read from a table, right to
+1e-6. The normal law is not cut at the bounds of the scores, where they have some, and has no mass at the threshold itself: of
+scores in whole numbers, a threshold half-way between two of them treats both alike.
 """
 
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from scipy.special import ndtr
 
 from .errors import EvaluationError
 from .layouts import REMEDY
+from .mean_normal import mean_normal_below
 from .threads import in_threads
 
 __all__ = ["ScoreDraws"]
@@ -103,13 +104,7 @@ class ScoreDraws:
             raise EvaluationError(
                 "a draw of rater_bias is not finite, or of rater_scale not positive: sample again"
             )
-        total, one = np.zeros_like(location), np.empty_like(location)
-        for k in range(bias.shape[1]):
-            np.subtract((threshold - bias[:, k])[:, None], location, out=one)
-            one /= scale[:, k, None]
-            total += ndtr(one, out=one)
-        total /= bias.shape[1]
-        return total
+        return mean_normal_below(threshold, location, bias, scale)
 
     def map_blocks[Result](self, function: Callable[[slice], Result]) -> list[Result]:
         """Apply a function to blocks of draws, on several threads."""

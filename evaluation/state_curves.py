@@ -32,6 +32,7 @@ __all__ = [
     "asymptote",
     "count_vectors",
     "curve_at",
+    "dirichlet",
     "item_probabilities",
     "n_count_vectors",
     "parts",
@@ -82,11 +83,11 @@ class ItemStates:
         n_states, n = probability.shape[2:]
         flat = probability.reshape(-1, n_states, n).astype(float)
         weight, spread = weight.reshape(-1, n_states), spread.reshape(-1, n_states)
-        # storage in single precision leaves sums that miss one by 1e-7
+        # storage in single precision leaves sums that miss one by 1e-7, and rounds what is almost 1 to it
         return cls(
             weight / weight.sum(axis=1, keepdims=True),
             flat / flat.sum(axis=2, keepdims=True),
-            spread,
+            np.minimum(spread, np.nextafter(1, 0)),
         )
 
     def taken(self, which: slice | np.ndarray) -> "ItemStates":
@@ -111,6 +112,11 @@ class ItemStates:
             own = np.maximum(self.probability[..., c, None] + rises, floor)
             total += _running_sum(np.log(own))[..., counts[:, c]]
         return total
+
+    def joint(self, counts: np.ndarray) -> np.ndarray:
+        """Return p(y, state) of count vectors, in whatever order the labels came; shape (sample, state, row)."""
+        ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
+        return np.exp(self.log_probability(counts) + ways) * self.weight[..., None]
 
     def next_label(self, joint: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p(y) (sample, row), and the law q(y) of the next label (sample, row, category), given p(y, state)."""
@@ -190,12 +196,10 @@ def curve_at(states: ItemStates, k: int, score: Score, combiner: str) -> np.ndar
         One point of each draw's power curve.
     """
     counts = count_vectors(k, states.probability.shape[2])
-    coefficient = gammaln(k + 1) - gammaln(counts + 1).sum(axis=1)
     result = np.empty(len(states.weight))
     for part in parts(states, len(counts)):
         own = states.taken(part)
-        joint = np.exp(own.log_probability(counts) + coefficient) * own.weight[..., None]
-        seen, q = own.next_label(joint, counts)
+        seen, q = own.next_label(own.joint(counts), counts)
         prediction = q if combiner == "abc" else best_labels(counts)
         result[part] = (seen * score.expected(prediction, q)).sum(axis=1)
     return result
@@ -219,18 +223,18 @@ def item_probabilities(
     apart = rho > 0
     if apart.any():
         size = (1 / rho[apart] - 1)[:, None] * q[apart]
-        q[apart] = _dirichlet(size, rng)
+        q[apart] = dirichlet(size, rng)
     return q
 
 
-def _dirichlet(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw from Dirichlet laws, shape (row, category)."""
+def dirichlet(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw from Dirichlet laws, shape (..., category)."""
     with np.errstate(divide="ignore"):
         # Gamma(a) is Gamma(a + 1) U ^ (1 / a): of small concentrations only the logarithm is a number above zero
         log_gamma = (
             np.log(rng.standard_gamma(size + 1)) - rng.standard_exponential(size.shape) / size
         )
-    return softmax(log_gamma, axis=1)
+    return softmax(log_gamma, axis=-1)
 
 
 def asymptote(states: ItemStates, score: Score) -> np.ndarray:

@@ -1,30 +1,38 @@
 """Power curves beyond the count vectors that can be summed over: the labels of drawn items, one rater after the other.
 
-A drawn item has probabilities pi, after k raters the counts y_k, and q_k is the law of its next label given them. One more label
+An item with probabilities pi has after k raters the counts y_k, and q_k is the law of its next label given them. One more label
 raises what the combiner that knows the mixture (ABC) expects by
 
     g_k = sum_c q_kc S(q(y_k + e_c), q(y_k + e_c)) - S(q_k, q_k)  >=  0
 
 on average over what it may be; and after the last one the combiner still lacks
 
-    l = S(pi, pi) - S(q_last, pi)  >=  0,        E (sum_k g_k + l) = asymptote - c_first
+    l = S(pi, pi) - S(q_last, pi)  >=  0,        E (g_first + ... + g_{last-1} + l) = asymptote - c_first
 
 which is known, as c_first is summed over all count vectors. With means over the drawn items,
 
-    c_k = c_first + (asymptote - c_first) (g_first + ... + g_{k-1}) / (g_first + ... + g_{last-1} + l)
+    c_k = c_first + mean of (g_first + ... + g_{k-1}) - b_k (mean of (g_first + ... + l) - (asymptote - c_first))
 
-rises with k and stays below the asymptote whatever is drawn, as the curve does. The same items serve all k: what is random in one
-point is so in its neighbours. A ratio of means has a bias, of the order of its squared error; its error is the jackknife's.
+where b_k is the slope of the regression of the first sum on the second, for each item that of all others: so the mean has no
+bias, however few items tell anything. The curve is held to what is known of it: it rises with k and stays below the asymptote.
+The same items serve all k: what is random in one point is so in its neighbours.
+
+Half of the items are drawn with first labels y in proportion to p(y), half to p(y) times the variance of pi given y: what is left
+to be learned is often with few y. Their weights p(y) / p(drawn y) are below two. Further labels follow q_k.
 
 Plurality falls short of ABC by r_k = S(q_k, q_k) - S(plurality of y_k, q_k) >= 0: its mean over the items, corrected by
 regression on r_first, whose expectation is known.
+
+References
+----------
+Owen (2013), Monte Carlo theory, methods and examples, chapters 8 (control variates) and 9 (defensive importance sampling).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .state_curves import ItemStates, curve_at, item_probabilities, parts
+from .state_curves import ItemStates, count_vectors, dirichlet, n_count_vectors, parts
 from .state_scores import Score, best_labels
 from .threads import in_threads
 
@@ -36,8 +44,9 @@ ROUNDING = 1e-14  # of a score
 
 
 class _Paths(NamedTuple):
-    """What was found on the way: of each k (step, sample, item), and at the end (sample, item)."""
+    """Scores of ABC and the combiner at first (2, sample), what each k adds (step, sample, item), what lacks (sample, item)."""
 
+    start: np.ndarray
     gain: np.ndarray
     shortfall: np.ndarray
     lack: np.ndarray
@@ -70,12 +79,14 @@ def drawn_curve(
     curve, error : ndarray, shape (sample, k)
         Estimates of all but the first, and their Monte-Carlo standard errors.
     """
-    items = max(LEAST_ITEMS, LABELS_TRIED // states.probability.shape[2])
-    blocks = list(parts(states, items * states.probability.shape[2] ** 2))
+    n = states.probability.shape[2]
+    items = max(LEAST_ITEMS, LABELS_TRIED // n)
+    rows = max(items * n**2, items * len(ks), n_count_vectors(ks[0], n))
+    blocks = list(parts(states, rows))
 
     def of_block(block: slice, own_rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         own = states.taken(block)
-        return _estimated(own, ks, limit[block], how, _walked(own, ks, how, items, own_rng))
+        return _estimated(_walked(own, ks, how, items, own_rng), limit[block], how)
 
     curves, errors = zip(*in_threads(of_block, blocks, rng.spawn(len(blocks))), strict=True)
     return np.concatenate(curves), np.concatenate(errors)
@@ -84,66 +95,122 @@ def drawn_curve(
 def _walked(
     states: ItemStates, ks: range, how: tuple[Score, str], items: int, rng: np.random.Generator
 ) -> _Paths:
-    """Draw items and their labels."""
+    """Draw items that have their first labels, and further labels of them."""
     score, combiner = how
-    n_samples, n_states, n = states.probability.shape
-    # one item in each of so many equal parts of the mixture
-    place = (np.arange(items) + rng.random((n_samples, items))) / items
-    truth = item_probabilities(states, place, rng)
-    below = truth.cumsum(axis=2)[..., :-1]
-    state = np.broadcast_to(states.weight[..., None], (n_samples, n_states, items))
-    counts = np.zeros((n_samples, items, n))
-    gain, shortfall = np.zeros((2, len(ks), n_samples, items))
-    for k in range(ks[-1] + 1):
-        if k > 0:
-            label = (rng.random((n_samples, items, 1)) > below).sum(axis=2)
+    start, state, counts, weight = _started(states, ks[0], how, items, rng)
+    gain, shortfall = np.zeros((2, len(ks), *weight.shape))
+    for step in range(len(ks)):
+        two = states.next_two(state, counts)
+        q = np.einsum("sicd->sic", two)
+        gain[step] = _after_one_more(two, q, score) - score.attained(q)
+        if combiner == "plurality":
+            shortfall[step] = score.attained(q) - score.expected(best_labels(counts), q)
+        if step + 1 < len(ks):
+            below = q.cumsum(axis=2)[..., :-1]
+            label = (rng.random((*weight.shape, 1)) > below).sum(axis=2)
             state = state * states.answered(label, counts)
             state /= state.sum(axis=1, keepdims=True)
-            one_more = 1 + np.take_along_axis(counts, label[..., None], 2)
-            np.put_along_axis(counts, label[..., None], one_more, 2)
-        if k >= ks[0]:
-            two = states.next_two(state, counts)
-            q = two.sum(axis=3)
-            gain[k - ks[0]] = _after_one_more(two, q, score) - score.attained(q)
-            if combiner == "plurality":
-                voted = score.expected(best_labels(counts), q)
-                shortfall[k - ks[0]] = score.attained(q) - voted
-    q = states.next_two(state, counts).sum(axis=3)
-    lack = score.attained(truth) - score.expected(q, truth)
+            counts = counts + np.eye(counts.shape[2])[label]
+    lack = _lack(states, state, counts, score, rng)
     # below is the rounding of scores that are equal
-    return _Paths(np.where(gain > ROUNDING, gain, 0.0), shortfall, lack)
+    gain = np.where(gain > ROUNDING, gain, 0.0)
+    return _Paths(start, weight * gain, weight * shortfall, weight * lack)
+
+
+def _started(
+    states: ItemStates, k: int, how: tuple[Score, str], items: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return scores of ABC and of the combiner after k labels, p(state | y), the y of drawn items, and their weights."""
+    score, combiner = how
+    vectors = count_vectors(k, states.probability.shape[2])
+    joint = states.joint(vectors)
+    seen, q = states.next_label(joint, vectors)
+    start = [
+        (seen * score.expected(told, q)).sum(axis=1)
+        for told in (q, q if combiner == "abc" else best_labels(vectors))
+    ]
+    open_ = seen * _variance(states, joint / np.where(seen > 0, seen, 1.0)[:, None], vectors, q)
+    total = open_.sum(axis=1, keepdims=True)
+    # half of the items as they are: the weights stay below two
+    chance = np.where(total > 0, (seen + open_ / np.where(total > 0, total, 1.0)) / 2, seen)
+    upto = chance.cumsum(axis=1)
+    # one item in each of so many equal parts
+    place = (np.arange(items) + rng.random((len(seen), items))) / items * upto[:, -1:]
+    drawn = np.array([np.searchsorted(*own) for own in zip(upto, place, strict=True)])
+    weight = np.take_along_axis(seen / np.where(chance > 0, chance, 1.0), drawn, 1)
+    state = np.take_along_axis(joint, drawn[:, None], 2)
+    state /= state.sum(axis=1, keepdims=True)
+    return np.array(start), state, vectors[drawn].astype(float), weight
+
+
+def _variance(
+    states: ItemStates, state: np.ndarray, counts: np.ndarray, q: np.ndarray
+) -> np.ndarray:
+    """Return sum_c Var(pi_c | y) (sample, row): the room that is left by the Brier score."""
+    theta, step = states.probability, states.step[..., None]
+    k = counts[0].sum()
+    # pi is Dirichlet with mean (theta + t y) / (1 + t k), and 1 + its concentration is (1 + t (k + 1)) / t
+    square = (theta**2).sum(axis=2)[..., None] + 2 * step * (theta @ counts.T)
+    square = (square + step**2 * (counts**2).sum(axis=1)) / (1 + step * k) ** 2
+    spread = step / (1 + step * (k + 1))
+    return np.maximum(
+        (state * (square + spread * (1 - square))).sum(axis=1) - (q**2).sum(axis=2), 0
+    )
+
+
+def _lack(
+    states: ItemStates,
+    state: np.ndarray,
+    counts: np.ndarray,
+    score: Score,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Return what ABC lacks (sample, item), given p(state | y) and the y: on average over the states, pi drawn within each."""
+    q = states.next_two(state, counts).sum(axis=3)[:, None]
+    pi = np.repeat(states.probability[:, :, None], counts.shape[1], axis=2)
+    if states.spread.any():
+        concentration = 1 / np.maximum(states.spread, 1e-12) - 1
+        size = concentration[..., None, None] * pi + counts[:, None]
+        pi = dirichlet(size, rng)
+    return (state * (score.attained(pi) - score.expected(q, pi))).sum(axis=1)
 
 
 def _after_one_more(two: np.ndarray, q: np.ndarray, score: Score) -> np.ndarray:
     """Return the score of ABC that is expected after one more label, shape (sample, item)."""
     then = two / np.where(q > 0, q, 1.0)[..., None]
-    return (q * score.attained(then)).sum(axis=2)
+    return np.einsum("sic,sic->si", q, score.attained(then))
 
 
 def _estimated(
-    states: ItemStates, ks: range, limit: np.ndarray, how: tuple[Score, str], paths: _Paths
+    paths: _Paths, limit: np.ndarray, how: tuple[Score, str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return curves after the first k and their errors (sample, k)."""
-    score, combiner = how
-    start = curve_at(states, ks[0], score, "abc")
+    start, room = paths.start[0], limit - paths.start[0]
     risen = np.concatenate([np.zeros_like(paths.gain[:1]), paths.gain[:-1].cumsum(axis=0)])
     whole = risen[-1] + paths.lack
-    mean, room = whole.mean(axis=1), limit - start
-    told = mean > 0
-    share = risen.mean(axis=2) / np.where(told, mean, 1.0)
-    curve = start + room * share
-    # each item left out in turn: where few tell anything, one of them moves the ratio far
-    others = whole.sum(axis=1, keepdims=True) - whole
-    without = risen.sum(axis=2, keepdims=True) - risen
-    without = np.where(others > ROUNDING, without / np.where(others > ROUNDING, others, 1.0), 0.0)
-    residual = room[:, None] * (share[..., None] - without) * (whole.shape[1] - 1)
-    if combiner == "plurality":
-        expected = start - curve_at(states, ks[0], score, combiner)
-        short, own = _regressed_on_first(paths.shortfall, expected)
+    off = whole - room[:, None]
+    risen -= _slope_of_others(risen, off) * off
+    curve = start + risen.mean(axis=2)
+    residual = risen - risen.mean(axis=2, keepdims=True)
+    curve = np.minimum(np.maximum.accumulate(np.maximum(curve, start)), limit)
+    if how[1] == "plurality":
+        short, own = _regressed_on_first(paths.shortfall, start - paths.start[1])
         curve, residual = curve - short, residual - own
     error = residual.std(axis=2, ddof=1) / np.sqrt(residual.shape[2])
     # items that gain nothing do not say where in the room the curve is
-    return curve[1:].T, np.where(told, error, np.abs(room))[1:].T
+    error = np.where(whole.any(axis=1), error, np.hypot(error, room))
+    return curve[1:].T, error[1:].T
+
+
+def _slope_of_others(values: np.ndarray, off: np.ndarray) -> np.ndarray:
+    """Return the slopes of values (step, sample, item) on what has mean 0 (sample, item), by all other items.
+
+    An item's own slope would depend on it, and the mean be biased. Slopes outside of 0 and 1 are chance.
+    """
+    product, square = values * off, off**2
+    product = product.sum(axis=2, keepdims=True) - product
+    square = square.sum(axis=1, keepdims=True) - square
+    return np.clip(product / np.where(square > 0, square, np.inf), 0, 1)
 
 
 def _regressed_on_first(values: np.ndarray, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What is lost when scores are cut at a threshold, such as toxic above 0: how certain it is on which side an item is.
+"""What is lost when scores are cut at a threshold, such as good above 5: how certain it is on which side an item is.
 
 Two quantities that bear the same name in the literature, and are not the same:
 
@@ -14,6 +14,7 @@ arXiv:2307.02191, equation 9 (annotation certainty) and appendix A, figures A.10
 """
 
 from collections.abc import Sequence
+from math import inf, isfinite, nan
 from typing import Literal, get_args
 
 import numpy as np
@@ -22,7 +23,7 @@ import xarray as xr
 from .errors import EvaluationError
 from .score_draws import ScoreDraws
 
-__all__ = ["threshold_certainty", "threshold_probability", "thresholded"]
+__all__ = ["cut_and_certainty", "threshold_certainty", "threshold_probability", "thresholded"]
 
 Of = Literal["score", "location"]
 
@@ -55,38 +56,19 @@ def thresholded(
     Raises
     ------
     EvaluationError
-        If the tree has no scores, or the threshold is no number or out of range.
+        If the tree has no scores, the threshold is no number or out of range, or the names are not two different texts.
     """
-    draws = ScoreDraws.of(tree)
-    threshold = _threshold(tree, threshold)
     if of not in get_args(Of):
         raise EvaluationError(f"of={of!r} is not one of {', '.join(map(repr, get_args(Of)))}")
-    location = draws.location
-    kind = np.int8 if of == "location" else np.result_type(location.dtype, np.float32)
-    values = np.empty((*draws.rows.shape, 2), kind)
-
-    def fill(samples: slice) -> None:
-        if of == "location":
-            values[samples, :, 0] = draws.rows[samples] <= threshold
-        else:
-            values[samples, :, 0] = draws.at_most(threshold, samples)
-        np.subtract(1, values[samples, :, 0], out=values[samples, :, 1])
-
-    draws.map_blocks(fill)
-    coords = {d: location[d] for d in location.dims if d in location.coords}
-    coords["category"] = xr.DataArray(
-        _names(names, threshold), dims="category", attrs={"kind": "text"}
-    )
-    array = xr.DataArray(
-        values.reshape(*location.shape, 2),
-        coords,
-        (*location.dims, "category"),
-        name="plausibility",
-        attrs={"truth": "plausibility"},
-    )
-    result = xr.DataTree.from_dict({"posterior": array.to_dataset()})
-    result.attrs = dict(tree.attrs)
-    return result
+    draws, threshold = ScoreDraws.of(tree), _threshold(tree, threshold)
+    named = _names(names, threshold)
+    if of == "score":
+        values = _plausibilities(draws)
+        _walk(draws, threshold, values)
+    else:
+        lower = draws.rows <= threshold
+        values = np.stack([lower, ~lower], axis=-1).astype(np.int8)
+    return _as_tree(tree, draws, values, named)
 
 
 def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
@@ -111,24 +93,36 @@ def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
     EvaluationError
         If the tree has no scores, or the threshold is no number or out of range.
     """
-    draws = ScoreDraws.of(tree)
-    threshold = _threshold(tree, threshold)
+    draws, threshold = ScoreDraws.of(tree), _threshold(tree, threshold)
+    return _walk(draws, threshold, None)
 
-    def sums(samples: slice) -> np.ndarray:
-        lower = draws.at_most(threshold, samples)
-        share = np.count_nonzero(lower >= 0.5, axis=0)
-        return np.stack([lower.sum(axis=0), share, draws.rows[samples].sum(axis=0, dtype=float)])
 
-    total = np.sum(draws.map_blocks(sums), axis=0)
-    lower, share, location = total / len(draws.rows)
-    found = {
-        "threshold_probability": np.maximum(lower, 1 - lower),
-        "annotation_certainty": np.maximum(share, 1 - share),
-        "above": 1 - lower,
-        "location": location,
-    }
-    items = {"item": draws.location["item"]}
-    return xr.Dataset({k: ("item", v) for k, v in found.items()}, items, {"threshold": threshold})
+def cut_and_certainty(tree: xr.DataTree, threshold: float) -> tuple[xr.DataTree, xr.Dataset]:
+    """Return what `thresholded` and `threshold_certainty` do, of one walk through the draws.
+
+    Parameters
+    ----------
+    tree : DataTree
+        As of `thresholded`.
+    threshold : float
+        Where to cut.
+
+    Returns
+    -------
+    cut : DataTree
+        Posterior with ``plausibility``, of scores.
+    certainty : Dataset, dims (item,)
+        How certain the side of an item is.
+
+    Raises
+    ------
+    EvaluationError
+        If the tree has no scores, or the threshold is no number or out of range.
+    """
+    draws, threshold = ScoreDraws.of(tree), _threshold(tree, threshold)
+    values = _plausibilities(draws)
+    certainty = _walk(draws, threshold, values)
+    return _as_tree(tree, draws, values, _names(None, threshold)), certainty
 
 
 def threshold_probability(tree: xr.DataTree, threshold: float) -> xr.DataArray:
@@ -158,28 +152,88 @@ def threshold_probability(tree: xr.DataTree, threshold: float) -> xr.DataArray:
     return threshold_certainty(tree, threshold)["threshold_probability"]
 
 
+def _plausibilities(draws: ScoreDraws) -> np.ndarray:
+    """Return room for the plausibility of either side, shape (sample, item, 2)."""
+    return np.empty((*draws.rows.shape, 2), np.result_type(draws.location.dtype, np.float32))
+
+
+def _walk(draws: ScoreDraws, threshold: float, plausibility: np.ndarray | None) -> xr.Dataset:
+    """Return the certainty of the items; keep the plausibility of either side in each draw where there is room for it."""
+
+    def sums(samples: slice) -> np.ndarray:
+        lower = draws.at_most(threshold, samples)
+        if plausibility is not None:
+            plausibility[samples, :, 0] = lower
+            np.subtract(1, plausibility[samples, :, 0], out=plausibility[samples, :, 1])
+        share = np.count_nonzero(lower >= 0.5, axis=0)
+        return np.stack([lower.sum(axis=0), share, draws.rows[samples].sum(axis=0, dtype=float)])
+
+    total = np.sum(draws.map_blocks(sums), axis=0)
+    lower, share, location = total / len(draws.rows)
+    found = {
+        "threshold_probability": np.maximum(lower, 1 - lower),
+        "annotation_certainty": np.maximum(share, 1 - share),
+        "above": 1 - lower,
+        "location": location,
+    }
+    items = {"item": draws.location["item"]}
+    return xr.Dataset({k: ("item", v) for k, v in found.items()}, items, {"threshold": threshold})
+
+
+def _as_tree(
+    tree: xr.DataTree, draws: ScoreDraws, values: np.ndarray, names: list[str]
+) -> xr.DataTree:
+    """Return a posterior of plausibilities (sample, item, category) with the sample dims of the scores."""
+    location = draws.location
+    coords = {d: location[d] for d in location.dims if d in location.coords}
+    coords["category"] = xr.DataArray(names, dims="category", attrs={"kind": "text"})
+    array = xr.DataArray(
+        values.reshape(*location.shape, 2),
+        coords,
+        (*location.dims, "category"),
+        name="plausibility",
+        attrs={"truth": "plausibility"},
+    )
+    result = xr.DataTree.from_dict({"posterior": array.to_dataset()})
+    result.attrs = dict(tree.attrs)
+    return result
+
+
 def _names(names: Sequence[str] | None, threshold: float) -> list[str]:
     if names is None:
         return [f"at most {threshold:g}", f"above {threshold:g}"]
-    if isinstance(names, str) or len({str(name) for name in names}) != 2 or len(names) != 2:
+    cells = names.tolist() if isinstance(names, np.ndarray) else names
+    in_order = isinstance(cells, Sequence) and not isinstance(cells, str)
+    texts = in_order and all(isinstance(name, str) for name in cells)
+    if not texts or len(cells) != 2 or cells[0] == cells[1]:
         raise EvaluationError(
-            f"names={names!r} must be two different texts: the lower category, then the upper"
+            f"names={names!r} must be a list of two different texts: the lower category, then the upper"
         )
-    return [str(name) for name in names]
+    return [str(name) for name in cells]
 
 
 def _threshold(tree: xr.DataTree, threshold: object) -> float:
     """Return the threshold, or raise if it cuts nothing."""
-    number = isinstance(threshold, int | float | np.integer | np.floating)
-    if isinstance(threshold, bool) or not number or not np.isfinite(threshold):
+    number = _as_float(threshold)
+    if not isfinite(number):
         raise EvaluationError(f"threshold={threshold!r} must be a finite number")
     low, high, what = _range(tree)
-    if not low <= threshold <= high:
+    if not low <= number <= high:
         raise EvaluationError(
-            f"threshold={threshold:g} lies outside the {what}, {low:g} to {high:g}: all items would be on one side; "
+            f"threshold={number:g} lies outside the {what}, {low:g} to {high:g}: all items would be on one side; "
             "choose one within"
         )
-    return float(threshold)
+    return number
+
+
+def _as_float(number: object) -> float:
+    """Return a number in 64 bits, NaN for what is none and infinity for what is beyond them."""
+    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
+        return nan
+    try:
+        return float(number)
+    except OverflowError:  # of a whole number
+        return inf
 
 
 def _range(tree: xr.DataTree) -> tuple[float, float, str]:

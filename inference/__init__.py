@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .diagnostics import ConvergenceWarning as ConvergenceWarning
     from .diagnostics import diagnose as diagnose
     from .labelling import label as label
+    from .next_label import label_combiner as label_combiner
     from .normal_approximation import laplace as laplace
     from .normal_approximation import laplace_sample as laplace_sample
     from .point.alternating_gradient import alternating_gradient as alternating_gradient
@@ -48,6 +49,7 @@ __all__ = [
     "initial_values",
     "irn",
     "label",
+    "label_combiner",
     "laplace",
     "laplace_sample",
     "mace_em",
@@ -79,6 +81,7 @@ __getattr__, __dir__ = lazy_exports(
         "initial_values": ".point.initial_values",
         "irn": ".point.irn",
         "label": ".labelling",
+        "label_combiner": ".next_label",
         "laplace": ".normal_approximation",
         "laplace_sample": ".normal_approximation",
         "mace_em": ".point.mace_em",

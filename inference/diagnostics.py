@@ -30,6 +30,7 @@ SUMMARY: dict[str, np.ufunc] = {
     "elements": np.add,
     "constant": np.add,
     "failed": np.add,
+    "not_finite": np.add,
 }
 CHUNK = 256
 
@@ -65,7 +66,8 @@ def diagnose(
         Rank-normalised split ``r_hat``, ``ess_bulk``, ``ess_tail`` and ``mcse_mean``, dims
         (quantity, item): of each variable that has items, the worst among the elements of the item;
         with ``elements``, how many those are, ``constant``, how many never moved, and ``failed``,
-        how many missed a gate. The same with dim ``element`` and prefix ``element_`` for every
+        how many missed a gate, and ``not_finite``, how many are infinite or NaN in a draw, which
+        count as failed. The same with dim ``element`` and prefix ``element_`` for every
         element of the other variables. ``divergences`` and ``e_bfmi`` (chain) after NUTS.
         ``switched`` (chain) of confusion matrices: the share of draws in which raters would be right
         more often under other names of the categories.
@@ -81,7 +83,8 @@ def diagnose(
     -----
     Draws that never move, such as the plausibility of an only candidate, pass and are counted.
     Independent draws, marked by ``tree.attrs["method"] == "exact"``, have nothing to converge to:
-    they are described and not judged. The tails of the tail ESS begin at .11 and .89, as in ArviZ.
+    they are described and not judged, unless one is not finite. The tails of the tail ESS begin at
+    .11 and .89, as in ArviZ.
 
     References
     ----------
@@ -169,7 +172,9 @@ def _judged(
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
     reduction, bulk, tail, mcse = mixing_of(np.ascontiguousarray(matrix), threads)
-    constant = matrix.max(axis=(0, 1)) == matrix.min(axis=(0, 1))
+    highest, lowest = matrix.max(axis=(0, 1)), matrix.min(axis=(0, 1))
+    finite = np.isfinite(highest) & np.isfinite(lowest)  # NaN is both highest and lowest
+    constant = highest == lowest
     passed = ~(reduction > r_hat) & (bulk >= ess) & (tail >= ess)
     return {
         "r_hat": reduction,
@@ -178,7 +183,8 @@ def _judged(
         "mcse_mean": mcse,
         "elements": np.ones(len(mcse), np.int64),
         "constant": constant.astype(np.int64),
-        "failed": np.where(passed | constant, 0, 1),
+        "failed": np.where(finite & (passed | constant), 0, 1),
+        "not_finite": np.where(finite, 0, 1),
     }
 
 

@@ -27,12 +27,19 @@ def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
         One readable line.
     """
     chains, draws = diagnosis.attrs["chains"], diagnosis.attrs["draws"]
+    infinite = _not_finite(diagnosis, listed)
     if diagnosis.attrs["exact"]:
+        if infinite:
+            return False, f"NOT exact: {infinite[0]}"
         return (
             True,
             f"exact: {chains * draws:,} independent draws, which have nothing to converge to",
         )
-    complaints = [*_failed_items(diagnosis, listed), *_failed_elements(diagnosis, listed)]
+    complaints = [
+        *infinite,
+        *_failed_items(diagnosis, listed),
+        *_failed_elements(diagnosis, listed),
+    ]
     if chains < 2:
         complaints.insert(0, "one chain has no R-hat, sample at least two")
     if count := int(diagnosis["divergences"].sum()) if "divergences" in diagnosis else 0:
@@ -62,6 +69,21 @@ def _switching(diagnosis: xr.Dataset) -> list[str]:
         f"label switching in {chains}: raters would be right more often under other names of the "
         "categories; give a prior that favours the diagonal, or see inference.relabel"
     ]
+
+
+def _not_finite(diagnosis: xr.Dataset, listed: int) -> list[str]:
+    """Name what is infinite or NaN in a draw."""
+    by_item, element = diagnosis["not_finite"], diagnosis["element_not_finite"].to_numpy() > 0
+    place = np.argwhere(by_item.to_numpy() > 0).tolist()
+    quantity, item = by_item["quantity"].to_numpy(), by_item["item"].to_numpy()
+    names = [f"{quantity[q]} of item {item[i]}" for q, i in place[:listed]]
+    names += diagnosis["element"].to_numpy()[element][: listed - len(names)].tolist()
+    found = len(place) + int(element.sum())
+    if not found:
+        return []
+    more = f", and {found - len(names):,} more" if found > len(names) else ""
+    are = "is" if found == 1 else "are"
+    return [f"{', '.join(names)}{more} {are} infinite or NaN in a draw"]
 
 
 def _failed_items(diagnosis: xr.Dataset, listed: int) -> list[str]:

@@ -8,6 +8,7 @@ import xarray as xr
 
 from ..models.distributions.counted_labels import CountedLabelsRV
 from ..models.distributions.item_scores import ItemScoresRV
+from ..models.distributions.marginal_labels import MarginalLabelsRV
 from ..models.distributions.mixed_counts import MixedCountsRV
 from ..models.distributions.partial_ranking import PartialRankingRV
 from .plan import Draws
@@ -17,6 +18,9 @@ from .steps.reading import number
 
 __all__ = ["draw_with_nuts"]
 
+OPTIONS = {  # of a model of labels that has this variable
+    "effect_spread": {"target_accept": 0.95},  # trades off with prevalence on a curved ridge
+}
 MOST_MEMORY = 4 * 2**30  # bytes of the draws of NUTS, which are kept twice
 
 
@@ -32,7 +36,7 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
         progressbar=plan.progressbar,
         model=model,
         **asked,
-        **options,
+        **_own_options(model, options),
     )
     if plan.densities and model.observed_RVs:
         pm.compute_log_likelihood(tree, model=model, progressbar=False)
@@ -46,6 +50,15 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
     if any(isinstance(rv.owner.op, ItemScoresRV) for rv in model.observed_RVs):
         groups = scores_by_item(model, groups)
     return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
+
+
+def _own_options(model: pm.Model, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were asked for, and those of the model unless its steps were asked for."""
+    of_labels = any(isinstance(rv.owner.op, MarginalLabelsRV) for rv in model.observed_RVs)
+    if not of_labels or {"nuts", "step"} & asked.keys():
+        return asked
+    ours = (options for mark, options in OPTIONS.items() if mark in model.named_vars)
+    return next(ours, {}) | asked
 
 
 def _refuse_beyond_memory(model: pm.Model, plan: Draws) -> None:

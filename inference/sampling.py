@@ -76,7 +76,8 @@ def sample(
         Gibbs sweeps for each kept draw: one number, or what a pilot run of each item asks for. HMC keeps every draw, but for a
         number.
     dtype : {"float32", "float64"}, default "float32"
-        Storage of Gibbs and exact draws, and of log likelihoods; the arithmetic is in double precision.
+        Storage of Gibbs and exact draws, and of log likelihoods; the arithmetic is in double precision. Draws of scores that
+        float32 would not hold or tell apart, such as those about 1e9, are float64 whatever is asked for.
     log_likelihood : bool, default True
         Whether to store each annotation's log likelihood (at power one) and each variable's log prior.
     **nuts

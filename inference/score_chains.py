@@ -2,7 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -14,6 +14,7 @@ from .kernels.random_stream import stream
 from .kernels.score_chain import ScoreDraws, sample_scores
 from .kernels.score_gibbs import RaterScores, ScoreHyper, ScoreState
 from .plan import Draws
+from .score_storage import holds
 
 __all__ = ["ChainLength", "draw_hierarchy", "draw_normal_posterior", "score_pilot"]
 
@@ -96,8 +97,27 @@ def draw_hierarchy(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) 
     Returns
     -------
     ScoreDraws
-        Arrays with a leading dimension of chains.
+        Arrays with a leading dimension of chains; in double precision where single precision would lose too much.
+
+    Raises
+    ------
+    ValueError
+        If the chains leave what double precision holds.
     """
+    draws = _run_chains(scores, hyper, length)
+    if holds(draws):
+        return draws
+    if length.dtype == "float64":
+        raise ValueError(
+            "the draws are beyond double precision: nearly all scores agree exactly, or the numbers of the prior are of another "
+            "size than the scores; models.normal_scores takes scores that all agree"
+        )
+    del draws
+    return draw_hierarchy(scores, hyper, replace(length, dtype="float64"))
+
+
+def _run_chains(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> ScoreDraws:
+    """Run the chains, whatever becomes of them."""
     sizes = _sizes(scores)
     shapes = [(length.chains, length.draws, size) for size in (*sizes, 4)]
     draws = ScoreDraws(*(np.empty(shape, length.dtype) for shape in shapes))

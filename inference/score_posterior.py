@@ -29,9 +29,13 @@ def normal_scores_posterior(model: pm.Model) -> xr.Dataset:
 
     Raises
     ------
-    NotConjugate
-        If the model is any other, a ValueError; the message says where it differs.
+    ValueError
+        If it is no model, or any other; the message says where it differs.
     """
+    if not isinstance(model, pm.Model):
+        raise ValueError(
+            f"a {type(model).__name__} is not a pymc.Model; build one by models.normal_scores"
+        )
     law = read_item_scores(model)
     moments = score_moments(law.item, law.score, len(law.prior.mean))
     posterior = posterior_items(law.prior, moments)._asdict()

@@ -10,10 +10,11 @@ from pytensor.graph.traversal import ancestors
 
 from ..models.distributions.item_scores import ItemScoresRV
 from .groups import as_dataset
-from .kernels.normal_items import score_moments
+from .kernels.normal_items import posterior_items, score_moments
 from .plan import Draws
 from .score_chains import ChainLength, draw_hierarchy, draw_normal_posterior, score_pilot
 from .score_densities import hierarchy_log_likelihood, hierarchy_log_prior
+from .score_storage import storage_of_items
 from .steps.rater_score_reading import read_rater_scores
 from .steps.score_reading import ItemScoresModel, read_item_scores
 from .worth_chains import item_keys
@@ -30,6 +31,9 @@ def draw_scores_exactly(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
     n_items = len(law.prior.mean)
     items = np.asarray(model.coords.get("item", range(n_items)))
     moments = score_moments(law.item, law.score, n_items)
+    posterior = posterior_items(law.prior, moments)
+    dtype = storage_of_items(posterior, plan.chains * plan.draws, plan.dtype, items)
+    plan = replace(plan, dtype=dtype)
     drawn = draw_normal_posterior(law.prior, moments, item_keys(items), plan)
     location, variance = str(law.location.name), str(law.variance.name)
     arrays = {location: drawn.location, variance: drawn.variance}
@@ -38,8 +42,9 @@ def draw_scores_exactly(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
     if plan.densities:
         by_variable = {location: drawn.location_prior, variance: drawn.variance_prior}
         observed = str(model.observed_RVs[0].name)
-        item_dims = (*SAMPLE, "item")
-        groups["log_likelihood"] = xr.Dataset({observed: (item_dims, drawn.log_p)})
+        by_item = (*SAMPLE, "item")
+        coords = groups["posterior"].coords
+        groups["log_likelihood"] = xr.Dataset({observed: (by_item, drawn.log_p)}, coords)
         groups["log_prior"] = as_dataset(model, by_variable, SAMPLE)
     return groups
 

@@ -5,12 +5,21 @@ key                   what it holds
 ====================  =====================================================================================
 schema                number of this layout; another number where a key changes its meaning
 title, summary        text, and the sentences on top of the page
-kind                  rankings, labels or comparisons
+kind                  rankings, labels, scores or comparisons
 versions              of the software that drew the posterior
-data                  counts of items, raters, annotations, categories
+data                  counts of items, raters, annotations, categories; of scores bounds, null where there are none
 model                 name, method, seed, draws, chains, reliability, priors
 convergence           converged (true or false), verdict, and a row for each item
-certainty             mean with its interval; rows: a row for each item; agreement: with the raters
+certainty             mean with its interval; rows: a row for each item; agreement: with the raters; of scores the rows are of
+                      each threshold and item, and thresholds has a row for each: threshold, items_above and the means
+                      of annotation_certainty and threshold_probability; mean is of the first
+locations             of scores; rows: location of each item with its interval, mean score, number of scores
+raters                rows: what the model says of each rater, of scores bias and scale with intervals
+rater_groups          of scores; rows: bias and usual scale of each group; differences: difference, lower, upper and
+                      probability_higher of every pair
+worth                 of labels; rows: how many answers of a typical rater one of each judge is worth; group, reference,
+                      and groups: the same on average over the raters of each
+label_thresholds      of labels with an order; rows: where on the scale of the items one label gives way to the next
 metrics               rows: mean, lower, upper (90 %, raters and items together), the same of either alone
                       (raters_lower ...), sd_raters, sd_items, mcse
 comparison            rows: difference, lower, upper and probability_better of every pair; best, optimism

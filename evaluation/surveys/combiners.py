@@ -84,15 +84,34 @@ class Frequency:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of counts (row, category) that returns probabilities of the same shape, such as of a fitted model."""
+    """A function of counts (row, category) that returns probabilities of the same shape, such as of a fitted model.
+
+    Attributes
+    ----------
+    categories : ndarray of str, shape (category,)
+        Of the labels. A function with ``categories`` of its own gets the counts in their order.
+    """
 
     function: Callable[[np.ndarray], object]
+    categories: np.ndarray
     learns: bool = False
 
     def predicted(self, subsets: Subsets, weights: np.ndarray, copies: int = 1) -> Predicted:
         """Return what the function says of every state."""
-        law = checked_law(self.function(subsets.drawn.copy()), subsets.drawn.shape, "combiner")
-        return _by_state(subsets, law)
+        to = self._places()
+        law = checked_law(self.function(subsets.drawn[:, to]), subsets.drawn.shape, "combiner")
+        return _by_state(subsets, law[:, np.argsort(to)])
+
+    def _places(self) -> np.ndarray:
+        """Return where the categories of the function are among those of the labels."""
+        given = self.categories.tolist()
+        own = [str(name) for name in getattr(self.function, "categories", given)]
+        if sorted(own) != sorted(given):
+            raise EvaluationError(
+                f"combiner: it knows the categories {', '.join(own)}, and raters can give {', '.join(given)}; fit the model to "
+                "labels of the same categories, or add those that are missing to the counts, with 0"
+            )
+        return np.array([given.index(name) for name in own])
 
 
 @dataclass(frozen=True)
@@ -110,17 +129,13 @@ class AnonymousBayesian:
         if self.learn == "leave-one-out":
             law = _normalised(_of_others(subsets, weights, copies))
             return _entries(subsets, np.arange(len(law)), law)
-        n_states, n_categories = subsets.drawn.shape
-        fold = subsets.fold if self.learn != "in-sample" else np.zeros_like(subsets.fold)
-        n_folds = 1 if self.learn == "in-sample" else int(self.learn)
         joint = (weights[subsets.pattern] * subsets.chance)[:, None] * subsets.reference
-        total = np.zeros((n_folds, n_states, n_categories))
-        np.add.at(total, (fold, subsets.state), joint)
-        if self.learn != "in-sample":
-            # sums over the other folds, not differences: nothing cancels
-            total = np.einsum("fg,gsl->fsl", 1 - np.eye(n_folds), total)
-        law = _normalised(total.reshape(-1, n_categories))
-        return _entries(subsets, fold * n_states + subsets.state, law)
+        if self.learn == "in-sample":
+            n_states = len(subsets.drawn)
+            total = [np.bincount(subsets.state, part, n_states) for part in joint.T]
+            return _by_state(subsets, _normalised(np.stack(total, axis=1)))
+        others, bins = _of_other_folds(subsets, joint)
+        return _entries(subsets, bins, _normalised(others))
 
 
 def checked_law(found: object, shape: tuple[int, ...], what: str) -> np.ndarray:
@@ -159,6 +174,25 @@ def _of_others(subsets: Subsets, weights: np.ndarray, copies: int) -> np.ndarray
         alike = (weight - mine) * chance
         others[:, category] = np.where(leads, rest + alike, total - mine * chance)
     return others
+
+
+def _of_other_folds(subsets: Subsets, joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weight (bin, category) of each label after the labels of a bin, in the folds that are not its own.
+
+    A bin is a fold and a state that the fold can show; also return that of each entry. As of items, a fold that outweighs all
+    others together is left out of the sum.
+    """
+    n_states = len(subsets.drawn)
+    bins, of_entry = np.unique(subsets.fold * n_states + subsets.state, return_inverse=True)
+    state = bins % n_states
+    others = np.empty((len(bins), joint.shape[1]))
+    for category, part in enumerate(joint.T):
+        own = np.bincount(of_entry, part, len(bins))
+        total = np.bincount(state, own, n_states)[state]
+        leads = own > total / 2
+        rest = np.bincount(state, np.where(leads, 0.0, own), n_states)[state]
+        others[:, category] = np.where(leads, rest, total - own)
+    return others, of_entry
 
 
 def _normalised(weight: np.ndarray) -> np.ndarray:

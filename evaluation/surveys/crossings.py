@@ -12,7 +12,9 @@ Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, algorithm 4.
 
 import numpy as np
 
-__all__ = ["crossing", "in_words", "interval_of"]
+__all__ = ["crossing", "in_words", "interval_of", "share_ahead"]
+
+ROUNDING = 1e-12  # relative to the scores, or to one
 
 
 def crossing(curve: np.ndarray, score: np.ndarray) -> np.ndarray:
@@ -20,10 +22,7 @@ def crossing(curve: np.ndarray, score: np.ndarray) -> np.ndarray:
 
     -inf where the curve starts above the score, inf where it never is above, NaN where curve or score have no value at k = 0.
     """
-    curve, score = np.broadcast_arrays(curve, score)
-    with np.errstate(invalid="ignore"):
-        # both -inf: as good as each other
-        gap = np.where(curve == score, 0.0, curve - score)
+    gap = lead(curve, score)
     above = gap > 0
     k = above.argmax(axis=-1)
     here = np.take_along_axis(gap, k[..., None], -1)[..., 0]
@@ -32,6 +31,22 @@ def crossing(curve: np.ndarray, score: np.ndarray) -> np.ndarray:
         inside = k - np.where(np.isinf(here), 1.0, here / (here - before))
     found = np.where(above.any(axis=-1), np.where(k == 0, -np.inf, inside), np.inf)
     return np.where(np.isnan(gap[..., 0]), np.nan, found)
+
+
+def lead(value: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return by how much values are above others: 0 where they agree but for rounding, or are infinite alike."""
+    with np.errstate(invalid="ignore"):
+        gap = value - other
+        size = np.maximum(1, np.maximum(np.abs(value), np.abs(other)))
+        # against an infinite one nothing is rounding
+        tied = (value == other) | (np.isfinite(gap) & (np.abs(gap) <= ROUNDING * size))
+    return np.where(tied, 0.0, gap)
+
+
+def share_ahead(value: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the share of draws (..., draw) where values are above others, ties by half."""
+    gap = lead(value, other)
+    return (gap > 0).mean(axis=-1) + (gap == 0).mean(axis=-1) / 2
 
 
 def interval_of(draws: np.ndarray, probability: float) -> np.ndarray:

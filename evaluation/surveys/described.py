@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from .crossings import crossing, in_words, interval_of
+from .crossings import crossing, in_words, interval_of, share_ahead
 from .resamples import SurveyScores
 from .survey import Survey
 
@@ -82,7 +82,7 @@ class Described:
         )
         found = found.assign(self._equivalences(equivalence, drawn, dim))
         if self.resampled:
-            above = (scores.classifier_draws > scores.curve_draws).mean(axis=-1)
+            above = share_ahead(scores.classifier_draws, scores.curve_draws)
             found["probability_above"] = ((dim, "k"), above)
         gain = _above(score_draws, scores.curve_draws[0])
         by_name = {"score": score_draws, "classifier_gain": gain, "equivalence": drawn}
@@ -122,7 +122,7 @@ class Described:
         found["equivalence_difference"] = (dims, np.where(np.isfinite(more), more, np.nan))
         difference = _above(score_draws[:, None], score_draws)
         if self.resampled:
-            better = (difference > 0).mean(axis=-1) + (difference == 0).mean(axis=-1) / 2
+            better = share_ahead(score_draws[:, None], score_draws)
             found["probability_better"] = (dims, better)
             unknown = np.isnan(more_draws).any(axis=-1)
             more_draws = np.where(unknown[..., None], np.nan, more_draws)

@@ -7,7 +7,7 @@ References
 Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 7.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from .rules import Rules
 from .survey import Survey
 
 __all__ = ["rater_equivalence"]
+
+FIXED = {"items", "max_raters"}  # rules that are the same for both groups
 
 
 def rater_equivalence(
@@ -68,10 +70,14 @@ def rater_equivalence(
     Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 7.
     """
     check_resampling(bootstrap, probability, random_seed)
-    fixed = {"items", "max_raters"} & set(rules)
-    if fixed:
+    if fixed := sorted(FIXED & {*rules}):
         raise EvaluationError(
-            f"{fixed.pop()}: the items are those in common; pass max_experts and max_amateurs"
+            f"{fixed[0]}: the items are those in common; pass max_experts and max_amateurs"
+        )
+    allowed = sorted({rule.name for rule in fields(Rules)} - FIXED)
+    if unknown := [name for name in rules if name not in allowed]:
+        raise EvaluationError(
+            f"{unknown[0]}={rules[unknown[0]]!r}: no such rule; expected {', '.join(allowed)}"
         )
     ours, theirs = LabelCounts.of(amateurs, "amateurs"), LabelCounts.of(experts, "experts")
     names = sorted({*ours.categories.tolist(), *theirs.categories.tolist()})
@@ -107,12 +113,11 @@ def _both(
     of_amateurs = _survey(rules, ("amateurs", most[0]), amateurs, experts, seed)
     of_experts = _survey(rules, ("experts", most[1]), experts, None, seed)
     n_amateurs, n_experts = of_amateurs.largest, of_experts.largest
-    enough = (amateurs.size >= n_amateurs) & (
-        experts.size >= n_experts + of_experts.rules.reference
-    )
+    needed = n_experts + of_experts.rules.reference
+    enough = (amateurs.size >= n_amateurs) & (experts.size >= needed)
     if not enough.any():
         raise EvaluationError(
-            f"no item has labels of {n_amateurs} amateurs and {n_experts + 1} experts; pass smaller max_amateurs or max_experts"
+            f"no item has labels of {n_amateurs} amateurs and {needed} experts; pass smaller max_amateurs or max_experts"
         )
     left_out = experts.taken(~enough)
     amateurs, experts = amateurs.taken(enough), experts.taken(enough)

@@ -28,8 +28,15 @@ def codes_of(given: xr.DataArray, items: np.ndarray, what: str) -> tuple[np.ndar
     cells = table.to_numpy()
     if cells.dtype.kind not in "OUTSbiuf":
         raise EvaluationError(f"{what}: dtype {cells.dtype}; expected labels as text or numbers")
-    if cells.dtype.kind in "TS":
-        cells = cells.astype(object if cells.dtype.kind == "T" else str)
+    if cells.dtype.kind == "T":
+        cells = cells.astype(object)
+    if cells.dtype.kind == "S":
+        try:
+            cells = np.strings.decode(cells, "utf-8")
+        except UnicodeDecodeError as error:
+            raise EvaluationError(
+                f"{what}: bytes {error.object!r} are not UTF-8; decode them, and pass text"
+            ) from None
     read = _read_objects if cells.dtype.kind == "O" else _read_array
     blank, said, wrong = read(cells)
     if wrong.any():
@@ -66,7 +73,8 @@ def _read_objects(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     said = [label for label in labels if label not in ("", None)]
     # numbers are in the order of numbers, as they are in a table of nothing else
     whole = all(isinstance(label, int) for label in said)
-    return blank, np.array(said if whole else [str(label) for label in said]), wrong
+    names = np.array(said, object) if whole else np.array([str(label) for label in said])
+    return blank, names, wrong
 
 
 def _label(cell: object) -> str | int | None:
@@ -75,7 +83,9 @@ def _label(cell: object) -> str | int | None:
         return cell if cell.strip() else ""
     if isinstance(cell, bool | np.bool_):
         return str(cell)
-    if isinstance(cell, int | float | np.integer | np.floating):
+    if isinstance(cell, int | np.integer):
+        return int(cell)
+    if isinstance(cell, float | np.floating):
         if cell != cell:
             return ""
         return int(float(cell)) if abs(cell) <= WHOLE and float(cell).is_integer() else None

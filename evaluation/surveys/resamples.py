@@ -21,7 +21,13 @@ from .row_scores import RowScores
 from .scores import WholeFunction
 from .survey import Survey
 
-__all__ = ["Resampling", "SurveyScores", "check_resampling", "survey_scores"]
+__all__ = [
+    "Resampling",
+    "SurveyScores",
+    "check_probability",
+    "check_resampling",
+    "survey_scores",
+]
 
 BLOCK = 4_000_000  # weights that are numbers of double precision at a time
 FEW = 5  # samples of answers by which a function of all items is resampled
@@ -104,7 +110,7 @@ def survey_scores(
     drawn = [scores(block) for block in _blocks(how.weights(cells.of_item))]
     empty = [part[..., :0] for part in point]
     ours, theirs = (np.concatenate(parts, axis=-1) for parts in zip(empty, *drawn, strict=True))
-    if relearn and survey.rules.combiner_of(survey.patterns).learns:
+    if relearn and survey.combiner.learns:
         weights = how.weights(every_item)
         ours = np.array([[_relearned(survey, k, row) for row in weights] for k in range(len(ours))])
     curve, classifier = (part[..., 0] for part in point)
@@ -119,6 +125,11 @@ def check_resampling(bootstrap: int, probability: float, random_seed: int) -> No
             raise EvaluationError(f"{name}={number!r}: expected a whole number from 0")
     if bootstrap == 1:
         raise EvaluationError("bootstrap=1: one resample has no interval; expected 0, or from 2")
+    check_probability(probability)
+
+
+def check_probability(probability: float) -> None:
+    """Raise if this is not the probability of an interval."""
     if not isinstance(probability, int | float | np.number) or not 0 < probability < 1:
         raise EvaluationError(f"probability={probability!r}: expected a number between 0 and 1")
 
@@ -151,7 +162,7 @@ def _relearned(survey: Survey, k: int, weights: np.ndarray) -> float:
         return np.bincount(patterns.of_item, own, len(patterns))
 
     learned = counted(weights)
-    combiner = survey.rules.combiner_of(patterns)
+    combiner = survey.combiner
     if not (isinstance(combiner, AnonymousBayesian) and combiner.learn == "leave-one-out"):
         return float(survey.scored(survey.told(k, learned)).mean(learned[None])[0])
     score, total = 0.0, 0.0

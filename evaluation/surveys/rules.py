@@ -87,6 +87,11 @@ class Rules:
             raise EvaluationError(
                 'raters="identified": pass a function of labels (item, rater) as combiner; the others do not ask who said what'
             )
+        if self.raters == "identified" and hasattr(self.combiner, "categories"):
+            raise EvaluationError(
+                f'raters="identified": combiner={_shown(self.combiner)} takes counts (row, category), not labels (item, rater); '
+                'pass raters="exchangeable"'
+            )
         leaves_out = self.combiner == "abc" and self.learn == "leave-one-out"
         if leaves_out and not self.additive:
             raise EvaluationError(
@@ -113,10 +118,10 @@ class Rules:
         by_fold = self.combiner == "abc" and not isinstance(self.learn, str)
         return int(self.learn) if by_fold else 1
 
-    def combiner_of(self, patterns: Patterns) -> Combiner:
-        """Return what combines the labels."""
+    def combiner_of(self, patterns: Patterns, categories: np.ndarray) -> Combiner:
+        """Return what combines the labels, given their categories."""
         if callable(self.combiner):
-            return Function(self.combiner)
+            return Function(self.combiner, categories)
         if self.combiner == "abc":
             return AnonymousBayesian(self.learn)
         if self.combiner == "plurality":
@@ -135,7 +140,7 @@ class Rules:
             return (ScoreFunction if self.additive else WholeFunction)(self.scorer, self.clip)
         if self.scorer == "auc":
             positive = self._positive(given.tolist())
-            return AreaUnderCurve(positive, self._ranks(names, positive))
+            return AreaUnderCurve(positive, self._ranks(names, positive, len(given)))
         if self.scorer in OF_POSITIVE:
             return OF_POSITIVE[self.scorer](self._positive(given.tolist()))
         if self.scorer in OF_VALUES:
@@ -159,15 +164,18 @@ class Rules:
             )
         return names.index(str(self.positive))
 
-    def _ranks(self, names: list[str], positive: int) -> np.ndarray:
-        """Return the values whose mean orders predictions for the AUC."""
+    def _ranks(self, names: list[str], positive: int, n_given: int) -> np.ndarray:
+        """Return the values whose mean orders predictions for the AUC; the first categories are those that raters gave."""
         if self.combiner != "mean":
             return np.eye(len(names))[positive]
         values = self._values(names)
-        if values[positive] < values.max():
+        largest = int(values.argmax())
+        if values[positive] < values[largest]:
+            # a label that no rater gave cannot be the positive one
+            remedy = "that label, other" if largest < n_given else "other"
             raise EvaluationError(
                 f'positive={names[positive]!r}: combiner="mean" takes a larger number for a surer one, and '
-                f'{names[int(values.argmax())]!r} has the largest; pass that label, other values, or combiner="frequency"'
+                f'{names[largest]!r} has the largest; pass {remedy} values, or combiner="frequency"'
             )
         return values
 
@@ -194,14 +202,22 @@ class Rules:
                     f"values: no finite number for category {lost[0]!r}; pass one for each of {', '.join(names)}"
                 )
             return np.array([float(given[name]) for name in names])
-        try:
-            return np.array([float(name) for name in names])
-        except ValueError:
-            if len(names) == 2:
-                return np.array([0.0, 1.0])
+        numbers = np.array([_number_of(name) for name in names])
+        if np.isfinite(numbers).all():
+            return numbers
+        if len(names) == 2:
+            return np.array([0.0, 1.0])
         raise EvaluationError(
             f"values: scorer={self.scorer!r} needs a number for each of {', '.join(names)}; pass values={{category: number}}"
         )
+
+
+def _number_of(name: str) -> float:
+    """Return the number that a category is; NaN if it is none."""
+    try:
+        return float(name)
+    except ValueError:
+        return float("nan")
 
 
 def _is_number(value: object) -> bool:

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import EvaluationError
+from .combiners import Combiner
 from .label_counts import LabelCounts
 from .patterns import Patterns
 from .predicted import Predicted
@@ -73,6 +74,11 @@ class Survey:
         if rules.items == "common":
             enough &= room >= largest
         theirs = None if against is None else against.taken(enough)
+        if rules.folds > enough.sum():
+            raise EvaluationError(
+                f"learn={rules.learn}: more folds than the {enough.sum()} items with labels enough; pass a smaller number, or "
+                '"leave-one-out"'
+            )
         left_out = labels.taken(~enough)
         return cls(rules, labels.taken(enough), theirs, left_out, largest, seed, named)
 
@@ -90,6 +96,11 @@ class Survey:
             fold = rng.permutation(len(self.labels.items)) % self.rules.folds
         theirs = None if self.against is None else self.against.counts
         return Patterns.of(self.labels.counts, theirs, fold)
+
+    @cached_property
+    def combiner(self) -> Combiner:
+        """What combines labels."""
+        return self.rules.combiner_of(self.patterns, self.labels.categories)
 
     @cached_property
     def score(self) -> Score:
@@ -120,7 +131,7 @@ class Survey:
         """Return what k raters predict for each pattern, having learned from items with weights (pattern,)."""
         patterns = self.patterns
         weights = patterns.multiplicity if weights is None else weights
-        return self.rules.combiner_of(patterns).predicted(self.subsets[k], weights, copies)
+        return self.combiner.predicted(self.subsets[k], weights, copies)
 
     def scored(self, told: Predicted) -> RowScores:
         """Return the scores of patterns."""

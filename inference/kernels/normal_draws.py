@@ -5,7 +5,8 @@
 The items of a block advance in step, each by a stream of its own. Two uniforms make two normal variables (Box and Muller 1958):
 one for the proposal of Marsaglia and Tsang (2000), one for the location. Nearly all proposals are accepted, so that the compiler
 computes several items at a time; the few others are drawn again one by one. That leaves the normal variable of the location
-alone: the two are independent.
+alone: the two are independent. No operation may be contracted or put in another order by the compiler: the last digits of an
+item's draws would depend on its place among those that are computed together.
 
 References
 ----------
@@ -20,7 +21,7 @@ import numba as nb
 import numpy as np
 
 from ...models.distributions.compiling import kept
-from ...models.distributions.vector_math import FAST, log
+from ...models.distributions.vector_math import log
 from .gamma import standard_gamma
 from .normal_items import NormalItems, ScoreMoments
 from .random_stream import standard_exponential
@@ -52,7 +53,7 @@ class NormalDraws(NamedTuple):
     variance_prior: np.ndarray
 
 
-@kept(nogil=True)
+@kept(nogil=True, error_model="numpy")
 def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
     """Derive a random stream for every item.
 
@@ -85,7 +86,7 @@ def _mixed(word):
     return word ^ (word >> np.uint64(31))
 
 
-@kept(nogil=True, **FAST)
+@kept(nogil=True, error_model="numpy")
 def draw_normal_items(
     streams: np.ndarray,
     posterior: NormalItems,
@@ -138,7 +139,7 @@ def _rotated(word, by):
     return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
 
 
-@nb.njit(**FAST)
+@nb.njit(error_model="numpy")
 def _advance(streams, words):
     """Take three words of each stream."""
     for i in range(streams.shape[1]):
@@ -160,7 +161,7 @@ def _uniform(word):
     return (np.float64(np.int64(word >> np.uint64(11))) + 0.5) * 2.0**-53
 
 
-@nb.njit(**FAST)
+@nb.njit(error_model="numpy")
 def _propose(words, constants, variables, accepted):
     """Propose a Gamma variable for every item, with a normal variable beside it, and tell which are accepted."""
     centre, spread, _ = constants
@@ -220,7 +221,7 @@ def _boost(streams, i, shape):
     return power
 
 
-@nb.njit(**FAST)
+@nb.njit(error_model="numpy")
 def _to_items(posterior, constants, variables):
     """Turn normal and Gamma variables into locations and variances, in place."""
     normal, gamma = variables
@@ -241,7 +242,7 @@ def _log_constants(prior):
     return of_location, of_variance
 
 
-@nb.njit(**FAST)
+@nb.njit(error_model="numpy")
 def _densities(values, prior, moments, constants, out):
     """Store the log likelihood of each item, and the log prior densities of its location and variance."""
     location, variance = values

@@ -22,7 +22,7 @@ import numpy as np
 
 from .gamma import standard_gamma
 from .random_stream import standard_exponential, standard_normal
-from .score_spreads import draw_log_shape, draw_log_spread
+from .score_spreads import draw_log_shape, draw_spread
 
 __all__ = [
     "RaterScores",
@@ -117,15 +117,19 @@ def draw_items(rng, scores, hyper, state):
     for i in range(len(weight)):
         if weight[i] > 0.0:
             away[i] = total[i] / weight[i] - mean
-    start = math.log(state.population[LOCATION_SPREAD])
-    log_spread = draw_log_spread(rng, weight, away, 1.0 / hyper.location_scale**2, start)
-    between = math.exp(2.0 * log_spread)
+    spread = state.population[LOCATION_SPREAD]
+    spread = draw_spread(rng, weight, away, 1.0 / hyper.location_scale**2, spread)
     for i in range(len(weight)):
-        own = weight[i] + 1.0 / between
-        centre = (total[i] + mean / between) / own
-        state.location[i] = centre + standard_normal(rng) / math.sqrt(own)
+        state.location[i] = mean + _deviation(rng, weight[i], away[i], spread)
     state.population[MEAN] = mean
-    state.population[LOCATION_SPREAD] = math.exp(log_spread)
+    state.population[LOCATION_SPREAD] = spread
+
+
+@nb.njit(error_model="numpy")
+def _deviation(rng, weight, away, spread):
+    """Draw the deviation of a member from the mean of its population, given a noisy one; the spread may be next to nothing."""
+    free = spread * spread / (1.0 + weight * spread * spread)
+    return weight * away * free + standard_normal(rng) * math.sqrt(free)
 
 
 @nb.njit(error_model="numpy")
@@ -145,17 +149,15 @@ def draw_raters(rng, scores, hyper, state):
     weight, away = np.empty(n_raters), np.empty(n_raters)
     for k in range(n_raters):
         weight[k] = count[k] / state.variance[k]
-        away[k] = first[k] / count[k] + state.bias[k] - shift - state.group_bias[scores.group[k]]
-    start = math.log(state.population[BIAS_SPREAD])
-    log_spread = draw_log_spread(rng, weight, away, 1.0 / hyper.bias_scale**2, start)
-    state.population[BIAS_SPREAD] = math.exp(log_spread)
-    between = math.exp(2.0 * log_spread)
+        residual = first[k] / max(count[k], 1.0)
+        away[k] = residual + state.bias[k] - shift - state.group_bias[scores.group[k]]
+    spread = state.population[BIAS_SPREAD]
+    spread = draw_spread(rng, weight, away, 1.0 / hyper.bias_scale**2, spread)
+    state.population[BIAS_SPREAD] = spread
     state.location[:] += shift
     for k in range(n_raters):
         bias, beta = state.bias[k], state.group_bias[scores.group[k]]
-        own = weight[k] + 1.0 / between
-        centre = beta + weight[k] * away[k] / own
-        state.bias[k] = centre + standard_normal(rng) / math.sqrt(own)
+        state.bias[k] = beta + _deviation(rng, weight[k], away[k], spread)
         moved = state.bias[k] - bias + shift  # of what is taken from each score
         squares = second[k] - 2.0 * moved * first[k] + count[k] * moved * moved
         nu = state.population[SHAPE]
@@ -173,7 +175,8 @@ def _draw_group_biases(rng, group, hyper, state, residuals):
     for k in range(len(count)):
         own = count[k] / (state.variance[k] + count[k] * between)
         weight[group[k]] += own
-        total[group[k]] += own * (first[k] / count[k] + state.bias[k] + state.population[MEAN])
+        residual = first[k] / max(count[k], 1.0)
+        total[group[k]] += own * (residual + state.bias[k] + state.population[MEAN])
     free = 1.0 / (weight + 1.0 / hyper.group_sd**2)  # variance of each group's bias given the mean
     slope, centre, room = np.sum(free * weight), np.sum(free * total), np.sum(free)
     known = 1.0 / hyper.mean_sd**2 + np.sum(weight - weight * weight * free)
@@ -204,6 +207,8 @@ def draw_populations(rng, scores, hyper, state):
     for k in range(n_raters):
         ratio = state.usual[scores.group[k]] / state.variance[k]
         fit += math.log(ratio) - ratio
+    if not math.isfinite(fit):  # the chain has left the numbers: nothing of it is to be kept
+        return
     given = (float(n_raters), fit - hyper.shape_rate, hyper.shape_shape)
     state.population[SHAPE] = math.exp(draw_log_shape(rng, given, math.log(nu)))
 

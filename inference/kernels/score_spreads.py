@@ -1,10 +1,11 @@
 """Draws of the spread of a population of normal variables, and of the shape of a population of Gamma variables.
 
-A spread s with prior HalfNormal(A), given noisy deviations d_k ~ Normal(0, s^2 + 1 / w_k) from the mean, and x = log s:
+A spread s with prior HalfNormal(A), given noisy deviations d_k ~ Normal(0, s^2 + 1 / w_k) from the mean:
 
-    log p(x) = x - exp(2 x) / (2 A^2) - sum of [log(1 + w_k exp(2 x)) + w_k d_k^2 / (1 + w_k exp(2 x))] / 2
+    log p(s) = -s^2 / (2 A^2) - sum of [log(1 + w_k s^2) + w_k d_k^2 / (1 + w_k s^2)] / 2
 
-It may have two modes, and is drawn from by a slice (Neal 2003, doi:10.1214/aos/1056562461).
+It may have two modes, and is drawn from by a slice (Neal 2003, doi:10.1214/aos/1056562461). It is even and flat at zero, where
+the density of log s would have an endless tail: so the slice is of s itself, on either side of zero, and the sign is dropped.
 
 A shape a with prior Gamma(c, d), given n precisions t_k ~ Gamma(a, a v_k), L the sum of log(t_k v_k) - t_k v_k, and x = log a:
 
@@ -22,9 +23,11 @@ from ...models.distributions.vector_math import FAST, log
 from .log_concave import log_concave_sampler
 from .random_stream import standard_exponential, uniform
 
-__all__ = ["digamma", "draw_log_shape", "draw_log_spread", "spread_log_p", "trigamma"]
+__all__ = ["digamma", "draw_log_shape", "draw_spread", "spread_log_p", "trigamma"]
 
 RECURRED = 12.0  # from here the asymptotic series are exact to the last digits
+SCORINGS = 4
+DOUBLINGS, SHRINKS = 64, 300  # no slice is wider or found later, unless a density is not a number
 
 
 @nb.njit(error_model="numpy")
@@ -52,13 +55,13 @@ def trigamma(x: float) -> float:
 
 
 @nb.njit(**FAST)
-def spread_log_p(x: float, weight: np.ndarray, away: np.ndarray, narrow: float) -> float:
-    """Return the log density of a log spread, up to a constant.
+def spread_log_p(spread: float, weight: np.ndarray, away: np.ndarray, narrow: float) -> float:
+    """Return the log density of a spread, up to a constant.
 
     Parameters
     ----------
-    x : float
-        Log of the spread.
+    spread : float
+        s; its sign does not matter.
     weight : ndarray, shape (member,)
         w, zero for a member of whom nothing is known.
     away : ndarray, shape (member,)
@@ -71,19 +74,37 @@ def spread_log_p(x: float, weight: np.ndarray, away: np.ndarray, narrow: float) 
     float
         Log density.
     """
-    between = math.exp(2.0 * x)
+    between = spread * spread
     total = 0.0
     for k in range(len(weight)):
         grown = 1.0 + weight[k] * between
         total += log(grown) + weight[k] * away[k] * away[k] / grown
-    return x - 0.5 * (narrow * between + total)
+    return -0.5 * (narrow * between + total)
+
+
+@nb.njit(**FAST)
+def _slice_width(weight, away, narrow):
+    """Return about three standard deviations of a spread, from where Fisher's scoring finds its square."""
+    widest = 3.0 / math.sqrt(narrow)
+    square, information = 1.0 / narrow, 0.0
+    for _ in range(SCORINGS):
+        information, score = 0.0, 0.0
+        for k in range(len(weight)):
+            precision = weight[k] / (1.0 + weight[k] * square)
+            information += precision * precision
+            score += precision * (precision * away[k] * away[k] - 1.0)
+        if not information > 0.0:  # nothing is known
+            return widest
+        square = max(square + score / information, 0.0)
+    reach = 1.5 * math.sqrt(2.0 / information)
+    return min(math.sqrt(square + reach) - math.sqrt(max(square - reach, 0.0)), widest)
 
 
 @nb.njit(error_model="numpy")
-def draw_log_spread(
-    rng: np.ndarray, weight: np.ndarray, away: np.ndarray, narrow: float, x: float
+def draw_spread(
+    rng: np.ndarray, weight: np.ndarray, away: np.ndarray, narrow: float, spread: float
 ) -> float:
-    """Draw a log spread once by a slice through the density at the present one, stepped out and shrunk.
+    """Draw a spread once by a slice through the density at the present one, doubled and shrunk.
 
     Parameters
     ----------
@@ -91,30 +112,57 @@ def draw_log_spread(
         Stream, advanced in place.
     weight, away, narrow
         As in `spread_log_p`.
-    x : float
-        The present log spread.
+    spread : float
+        The present spread.
 
     Returns
     -------
     float
-        The next one.
+        The next one; the present one if the density is not a number.
     """
-    level = spread_log_p(x, weight, away, narrow) - standard_exponential(rng)
-    width = 3.0 / math.sqrt(len(weight))
-    left = x - width * uniform(rng)
+    law = (weight, away, narrow)
+    level = spread_log_p(spread, *law) - standard_exponential(rng)
+    width = _slice_width(*law)
+    left = spread - width * uniform(rng)
     right = left + width
-    while spread_log_p(left, weight, away, narrow) > level:
-        left -= width
-    while spread_log_p(right, weight, away, narrow) > level:
-        right += width
-    while True:
+    low, high = spread_log_p(left, *law), spread_log_p(right, *law)
+    for _ in range(DOUBLINGS):
+        if not (low > level or high > level):
+            break
+        if uniform(rng) < 0.5:
+            left -= right - left
+            low = spread_log_p(left, *law)
+        else:
+            right += right - left
+            high = spread_log_p(right, *law)
+    whole = (left, right)
+    for _ in range(SHRINKS):
         y = left + (right - left) * uniform(rng)
-        if spread_log_p(y, weight, away, narrow) >= level:
-            return y
-        if y < x:
+        if spread_log_p(y, *law) >= level and _leads_back(y, spread, whole, (level, width), law):
+            return abs(y)
+        if y < spread:
             left = y
         else:
             right = y
+    return spread
+
+
+@nb.njit(error_model="numpy")
+def _leads_back(y, spread, whole, slice_, law):
+    """Tell whether doubling from y could have ended with the same interval (Neal 2003, figure 6)."""
+    left, right = whole
+    level, width = slice_
+    apart = False
+    while right - left > 1.1 * width:
+        middle = 0.5 * (left + right)
+        apart = apart or ((spread < middle) != (y < middle))
+        if y < middle:
+            right = middle
+        else:
+            left = middle
+        if apart and level >= spread_log_p(left, *law) and level >= spread_log_p(right, *law):
+            return False
+    return True
 
 
 @nb.njit(error_model="numpy")

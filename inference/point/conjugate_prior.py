@@ -12,6 +12,7 @@ calculation of the most probable values of frequency constants, doi:10.1112/plms
 """
 
 import warnings
+from numbers import Real
 
 import numpy as np
 from scipy.optimize import minimize
@@ -26,6 +27,7 @@ __all__ = ["log_marginal", "log_marginal_gradient", "normal_scores_prior"]
 
 NAMES = ("mean", "mean_weight", "shape", "rate")
 MOST = 1e6  # mean weight, shape and rate are sought between this and its inverse, in the unit of the scores' spread
+ROUNDING = 1e-9  # of the range of the scores: differences up to this are none
 
 
 def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> dict[str, float]:
@@ -36,7 +38,8 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
     scores : Scores
         The annotations.
     resolution : float, optional
-        Step of the scale on which scores were given, 0 if there is none; by default the smallest difference of two scores.
+        Step of the scale on which scores were given, 0 if there is none; by default the smallest difference of two scores that is
+        no rounding: more than 1e-9 of their range.
 
     Returns
     -------
@@ -46,7 +49,8 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
     Raises
     ------
     ValueError
-        If no item has two scores, all scores are equal, or the likelihood has no maximum.
+        If no item has two scores, all scores are equal, the likelihood has no maximum, or the resolution is not a number from 0
+        to the range of the scores.
 
     Warns
     -----
@@ -58,8 +62,8 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
         raise ValueError(
             "all scores are equal, or there are none: they do not tell a prior; give its numbers"
         )
-    step = _step(scores, resolution)
     centre, unit = np.median(scores.score), scores.score.max() - scores.score.min()
+    step = _step(scores.score, resolution, unit)
     moments = _moments(scores, centre, unit, step / unit)
     if moments.count.max() < 2:
         raise ValueError(
@@ -82,12 +86,16 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
     return {name: float(value) for name, value in zip(NAMES, values, strict=True)}
 
 
-def _step(scores: Scores, resolution: float | None) -> float:
+def _step(score: np.ndarray, resolution: float | None, unit: float) -> float:
     """Return the step of the scale."""
     if resolution is None:
-        return float(np.diff(np.unique(scores.score)).min())
-    if not 0 <= resolution < np.inf:
-        raise ValueError(f"resolution={resolution!r} must be a finite number from 0")
+        gaps = np.diff(np.unique(score))
+        return float(gaps[gaps > ROUNDING * unit].min())
+    number = isinstance(resolution, Real) and not isinstance(resolution, bool)
+    if not number or not 0 <= resolution <= unit:
+        raise ValueError(
+            f"resolution={resolution!r} must be a number from 0 to {unit:g}, the range of the scores"
+        )
     return float(resolution)
 
 

@@ -12,13 +12,15 @@ import numpy as np
 import xarray as xr
 
 from ...models.data.labels import Labels
+from ...models.data.prior_numbers import log_normal_prior, normal_prior
 from ..kernels.answer_patterns import AnswerPatterns
 from ..kernels.glad_ascent import answers_by_rater, maximise_skills, true_labels
 from .vote_starts import (
     check_search,
     estimate_coords,
     patterns_of,
-    positive_numbers,
+    prevalence_prior,
+    stream_of,
     vote_starts,
     warn_of_estimate,
 )
@@ -46,7 +48,8 @@ def glad_em(
     prevalence_concentration : float or array_like or "uniform", default 1
         Prior of the prevalence, of which the estimate maximises the posterior of the log odds; the paper's is "uniform".
     ability, easiness : pair of float, default (1, 1)
-        Mean and standard deviation of the normal priors of abilities and of the items' log easiness, as in `models.glad`.
+        Mean and standard deviation of the normal priors of abilities and of the items' log easiness, as in `models.glad`; of the
+        log easiness each at most 10 in size.
     restarts : int, default 20
         Further starts, drawn near the vote.
     max_iterations : int, default 1000
@@ -81,15 +84,11 @@ def glad_em(
     """
     check_search(labels, "glad_em", restarts, max_iterations, tolerance)
     n = len(labels.categories)
-    uniform = isinstance(prevalence_concentration, str) and prevalence_concentration == "uniform"
-    pseudo = np.ones(n) if uniform else prevalence_concentration
-    alpha = positive_numbers("prevalence_concentration", pseudo, (n,))
-    priors = (*_normal("ability", ability), *_normal("easiness", easiness))
-    patterns = patterns_of(labels)
-    search = _Search(
-        len(labels.raters), None if uniform else alpha, priors, max_iterations, tolerance
-    )
-    starts = vote_starts(patterns, n, restarts, random_seed)
+    alpha = prevalence_prior(prevalence_concentration, n)
+    priors = (*normal_prior("ability", ability), *log_normal_prior("easiness", easiness))
+    search = _Search(len(labels.raters), alpha, priors, max_iterations, tolerance)
+    patterns, rng = patterns_of(labels), stream_of(random_seed)
+    starts = vote_starts(patterns, n, restarts, rng)
     found = [_climb(patterns, start, search) for start in starts]
     ends = np.array([run.trace[-1] for run in found])
     warn_of_estimate(labels, ends, sum(not run.converged for run in found))
@@ -132,13 +131,6 @@ class _Run(NamedTuple):
     log_likelihood: float
     trace: np.ndarray
     converged: bool
-
-
-def _normal(name: str, prior: Any) -> tuple[float, float]:
-    """Return mean and standard deviation of a normal prior."""
-    if np.shape(prior) != (2,) or not np.isfinite(prior).all() or prior[1] <= 0:
-        raise ValueError(f"{name}={prior!r} must be a pair: a finite mean and a positive sd")
-    return float(prior[0]), float(prior[1])
 
 
 def _climb(patterns: AnswerPatterns, start: np.ndarray, search: _Search) -> _Run:

@@ -19,21 +19,28 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy.special import digamma, gammaln
+from scipy.special import digamma, expit, gammaln, logsumexp
 
 from ...models.data.labels import Labels
-from ...models.distributions.answer_sweep import answer_sweeps
+from ...models.data.prior_numbers import positive_array, positive_pair
+from ...models.distributions.answer_sweep import Answers, answer_sweeps
 from ..kernels.answer_patterns import AnswerPatterns
 from .vote_starts import (
     check_search,
     estimate_coords,
     patterns_of,
-    positive_numbers,
+    prevalence_prior,
+    stream_of,
     vote_starts,
     warn_of_estimate,
 )
 
 __all__ = ["mace_em"]
+
+LEAST_LOG = -690.0  # of a weight that doubles hold with all digits
+LEAST_CONCENTRATION = (
+    1e-6  # of variational Bayes: beside an expected log of -1e6 ten decimals count
+)
 
 
 def mace_em(
@@ -61,7 +68,7 @@ def mace_em(
     competence_concentration : pair of float, default (2, 1)
         Prior of the competences. The paper's variational Bayes has (.5, .5).
     spam_concentration : float or array_like, default 1
-        Prior of the spam, one number, or an array (label) or (rater, label).
+        Prior of the spam, one number, or an array (label) or (rater, label). Variational Bayes takes concentrations from 1e-6.
     restarts : int, default 20
         Further starts, drawn near the vote.
     max_iterations : int, default 1000
@@ -91,15 +98,16 @@ def mace_em(
     """
     check_search(labels, "mace_em", restarts, max_iterations, tolerance)
     n, n_raters = len(labels.categories), len(labels.raters)
-    uniform = isinstance(prevalence_concentration, str) and prevalence_concentration == "uniform"
-    alpha = np.ones(n) if uniform else prevalence_concentration
+    pair = positive_pair("competence_concentration", competence_concentration)
     prior = _Counts(
-        None if uniform else positive_numbers("prevalence_concentration", alpha, (n,)),
-        _pair(competence_concentration, n_raters),
-        positive_numbers("spam_concentration", spam_concentration, (n_raters, n)),
+        prevalence_prior(prevalence_concentration, n),
+        np.tile(pair, (n_raters, 1)),
+        positive_array("spam_concentration", spam_concentration, (n_raters, n)),
     )
-    patterns = patterns_of(labels)
-    starts = vote_starts(patterns, n, restarts, random_seed)
+    if variational:
+        _check_logs(prior)
+    patterns, rng = patterns_of(labels), stream_of(random_seed)
+    starts = vote_starts(patterns, n, restarts, rng)
     rule = (variational, max_iterations, tolerance)
     found = [_climb(patterns, start, prior, rule) for start in starts]
     ends = np.array([run.trace[-1] for run in found])
@@ -116,7 +124,7 @@ class _Counts(NamedTuple):
 
 
 class _Weights(NamedTuple):
-    """What the E-step multiplies: of categories (category,), of telling the truth (rater,), of labels as spam (rater, label)."""
+    """Logs of what the E-step multiplies: of categories (category,), truth told (rater,), labels as spam (rater, label)."""
 
     category: np.ndarray
     told: np.ndarray
@@ -124,10 +132,10 @@ class _Weights(NamedTuple):
 
     @property
     def table(self) -> np.ndarray:
-        """Weights of a label given rater and true category, shape (rater * label, category)."""
+        """Log weights of a label given rater and true category, shape (rater * label, category)."""
         n = len(self.category)
-        table = np.repeat(self.missed[:, :, None], n, axis=2)
-        table[:, np.arange(n), np.arange(n)] += self.told[:, None]
+        table, same = np.repeat(self.missed[:, :, None], n, axis=2), np.arange(n)
+        table[:, same, same] = np.logaddexp(self.told[:, None], self.missed)
         return table.reshape(-1, n)
 
 
@@ -140,13 +148,14 @@ class _Run(NamedTuple):
     converged: bool
 
 
-def _pair(concentration: Any, n_raters: int) -> np.ndarray:
-    if np.shape(concentration) != (2,):
-        raise ValueError(
-            f"competence_concentration={concentration!r} must be a pair: how many answers that tell the truth, and how many of "
-            "spam, it is worth"
-        )
-    return positive_numbers("competence_concentration", concentration, (n_raters, 2))
+def _check_logs(prior: _Counts) -> None:
+    """Raise if the expected log of a share would leave no digits for anything else."""
+    for name, own in zip(_Counts._fields, prior, strict=True):
+        if own is not None and own.min() < LEAST_CONCENTRATION:
+            raise ValueError(
+                f"{name}_concentration holds {own.min():g}; variational Bayes takes the expected log of a share, about "
+                f"-1 / {own.min():g}: it must be at least {LEAST_CONCENTRATION:g}, or pass variational=False"
+            )
 
 
 def _climb(patterns: AnswerPatterns, plausibility: np.ndarray, prior: _Counts, rule: tuple) -> _Run:
@@ -156,17 +165,56 @@ def _climb(patterns: AnswerPatterns, plausibility: np.ndarray, prior: _Counts, r
     (n_raters, n), sweeps = prior.spam.shape, answer_sweeps(prior.spam.shape[1])
     categories, counts = weight @ plausibility, np.empty((n_raters * n, n))
     sweeps.counts(plausibility, weight, answers, counts)
-    weights = _Weights(np.full(n, 1 / n), np.full(n_raters, 0.5), np.full((n_raters, n), 0.5 / n))
+    halves = np.full(n_raters, np.log(0.5))
+    weights = _Weights(np.zeros(n), halves, np.full((n_raters, n), np.log(0.5 / n)))
     trace, posterior, converged = [], prior, False
     for _ in range(max_iterations):
         posterior = _posterior(prior, weights, categories, counts)
         weights, log_prior = _maximum(prior, posterior, variational)
-        total = sweeps.both(weights.category, weights.table, answers, weight, (categories, counts))
+        total = _expect(patterns, weights, (categories, counts))
         trace.append(total + log_prior)
         if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
             converged = True
             break
     return _Run(posterior, weights, np.array(trace), converged)
+
+
+def _expect(
+    patterns: AnswerPatterns, weights: _Weights, expected: tuple[np.ndarray, np.ndarray]
+) -> float:
+    """Overwrite the expected numbers of items by category, and of labels, and return the log likelihood.
+
+    A label that a rater does not give as spam has the weight exp(-1 / c) in variational Bayes: with small c it is below doubles.
+    """
+    answers, weight, table = patterns.answers, patterns.multiplicity, weights.table
+    categories, counts = expected
+    if min(weights.category.min(), table.min()) > LEAST_LOG:
+        sweep = answer_sweeps(len(categories)).both
+        return sweep(np.exp(weights.category), np.exp(table), answers, weight, expected)
+    log_p, truth = _item_logs(answers, weights.category, table)
+    truth *= weight[:, None]
+    categories[:] = truth.sum(axis=0)
+    item = _item_of(answers)
+    for j in range(len(categories)):
+        counts[:, j] = np.bincount(answers.code, truth[item, j], len(counts))
+    return float(weight @ log_p)
+
+
+def _item_logs(
+    answers: Answers, category: np.ndarray, table: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return log p of every item's answers, and p(true category | answers), from logs of the weights."""
+    item, known = _item_of(answers), answers.known
+    sums = [np.bincount(item, of[answers.code], len(known)) for of in table.T]
+    joint = category + np.stack(sums, axis=1)
+    joint[(known[:, None] >= 0) & (known[:, None] != np.arange(len(category)))] = -np.inf
+    log_p = np.asarray(logsumexp(joint, axis=1))
+    return log_p, np.exp(joint - log_p[:, None])
+
+
+def _item_of(answers: Answers) -> np.ndarray:
+    """Return the item of each answer."""
+    return np.repeat(np.arange(len(answers.known)), np.diff(answers.start))
 
 
 def _posterior(
@@ -175,7 +223,7 @@ def _posterior(
     """Add to the prior the answers that are expected to tell the truth, and to be spam."""
     n = len(categories)
     by_truth = counts.reshape(-1, n, n)
-    share = weights.told[:, None] / (weights.told[:, None] + weights.missed)
+    share = expit(weights.told[:, None] - weights.missed)
     told = np.diagonal(by_truth, axis1=1, axis2=2) * share
     spam = by_truth.sum(axis=2) - told
     competence = np.column_stack([told.sum(axis=1), spam.sum(axis=1)])
@@ -193,16 +241,18 @@ def _maximum(prior: _Counts, posterior: _Counts, variational: bool) -> tuple[_We
             logs.append(np.full(n, -np.log(n)))
             continue
         logs.append(log_weight(after))
-        log_prior += (own * logs[-1]).sum()
         if variational:  # minus the divergence of the posterior from the prior
-            log_prior += (_log_beta(after) - _log_beta(own)).sum() - (after * logs[-1]).sum()
-    category, competence, spam = (np.exp(log) for log in logs)
-    return _Weights(category, competence[:, 0], competence[:, 1:] * spam), float(log_prior)
+            log_prior -= ((after - own) * logs[-1]).sum()
+            log_prior += (_log_beta(after) - _log_beta(own)).sum()
+        else:
+            log_prior += (own * logs[-1]).sum()
+    category, competence, spam = logs
+    return _Weights(category, competence[:, 0], competence[:, 1:] + spam), float(log_prior)
 
 
 def _logs(concentration: np.ndarray) -> np.ndarray:
     """Return the logs of the shares."""
-    return np.log(concentration / concentration.sum(axis=-1, keepdims=True))
+    return np.log(concentration) - np.log(concentration.sum(axis=-1, keepdims=True))
 
 
 def _expected_logs(concentration: np.ndarray) -> np.ndarray:
@@ -218,18 +268,16 @@ def _log_beta(concentration: np.ndarray) -> np.ndarray:
 def _dataset(labels: Labels, patterns: AnswerPatterns, best: _Run, ends: np.ndarray) -> xr.Dataset:
     """Lay the best run out."""
     n, after = len(labels.categories), best.posterior
-    prevalence = np.full(n, 1 / n) if after.prevalence is None else np.exp(_logs(after.prevalence))
-    competence, spam = np.exp(_logs(after.competence)), np.exp(_logs(after.spam))
-    table = _Weights(prevalence, competence[:, 0], competence[:, 1:] * spam).table
-    plausibility = np.empty((len(patterns.multiplicity), n))
-    log_p = np.empty(len(plausibility))
-    sweep = answer_sweeps(n).log_p
-    sweep(best.weights.category, best.weights.table, patterns.answers, log_p, plausibility)
+    prevalence = np.full(n, -np.log(n)) if after.prevalence is None else _logs(after.prevalence)
+    competence, spam = _logs(after.competence), _logs(after.spam)
+    table = _Weights(prevalence, competence[:, 0], competence[:, 1:] + spam).table
+    confusion = np.exp(table).reshape(-1, n, n).swapaxes(1, 2)
+    plausibility = _item_logs(patterns.answers, best.weights.category, best.weights.table)[1]
     data = {
-        "prevalence": ("category", prevalence),
-        "competence": ("rater", competence[:, 0]),
-        "spam": (("rater", "label"), spam),
-        "confusion": (("rater", "category", "label"), table.reshape(-1, n, n).swapaxes(1, 2)),
+        "prevalence": ("category", np.exp(prevalence)),
+        "competence": ("rater", np.exp(competence[:, 0])),
+        "spam": (("rater", "label"), np.exp(spam)),
+        "confusion": (("rater", "category", "label"), confusion),
         "plausibility": (("item", "category"), plausibility[patterns.pattern]),
         "trace": ("iteration", best.trace),
         "start_objective": ("start", ends),

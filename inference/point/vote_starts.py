@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
 from ...models.data.container import expect
 from ...models.data.labels import Labels
+from ...models.data.prior_numbers import positive_array
 from ...models.data.single_answers import check_answers, one_by_one
 from ..kernels.answer_patterns import AnswerPatterns, answer_patterns, coded_answers
 from ..kernels.vote import jittered_vote, vote_share
@@ -18,7 +19,8 @@ __all__ = [
     "check_search",
     "estimate_coords",
     "patterns_of",
-    "positive_numbers",
+    "prevalence_prior",
+    "stream_of",
     "vote_starts",
     "warn_of_estimate",
 ]
@@ -54,45 +56,28 @@ def check_search(
     for name, value, least in (("restarts", restarts, 0), ("max_iterations", max_iterations, 1)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise ValueError(f"{name}={value!r} must be a whole number from {least}")
-    number = isinstance(tolerance, int | float) and not isinstance(tolerance, bool)
-    if not number or tolerance != tolerance:
+    number = isinstance(tolerance, int | float | np.integer | np.floating)
+    if not number or isinstance(tolerance, bool) or tolerance != tolerance:
         raise ValueError(
             f"tolerance={tolerance!r} must be a number; below zero every iteration is made"
         )
 
 
-def positive_numbers(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return positive finite numbers of a shape.
+def prevalence_prior(
+    concentration: Any | Literal["uniform"], n_categories: int
+) -> np.ndarray | None:
+    """Return the Dirichlet concentrations of the prevalence, shape (category,); None where it is fixed as uniform."""
+    if isinstance(concentration, str) and concentration == "uniform":
+        return None
+    return positive_array("prevalence_concentration", concentration, (n_categories,))
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : float or array_like
-        Broadcast to the shape.
-    shape : tuple of int
-        The shape.
 
-    Returns
-    -------
-    ndarray of float
-        A fresh array.
-
-    Raises
-    ------
-    ValueError
-        If it does not broadcast, or a number is not positive and finite.
-    """
-    try:
-        array = np.array(np.broadcast_to(np.asarray(value, np.float64), shape))
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name}={value!r} must be a number, or numbers of shape {shape} or its last dims"
-        ) from None
-    wrong = ~((array > 0) & (array < np.inf))
-    if wrong.any():
-        raise ValueError(f"{name} holds {array[wrong][0]:g}; it must be positive and finite")
-    return array
+def stream_of(random_seed: int | None) -> np.random.Generator:
+    """Return the random stream of a seed, or raise if it is neither a whole number from 0 nor None."""
+    whole = isinstance(random_seed, int | np.integer) and not isinstance(random_seed, bool)
+    if random_seed is not None and (not whole or random_seed < 0):
+        raise ValueError(f"random_seed={random_seed!r} must be a whole number from 0, or None")
+    return np.random.default_rng(random_seed)
 
 
 def patterns_of(labels: Labels) -> AnswerPatterns:
@@ -102,7 +87,7 @@ def patterns_of(labels: Labels) -> AnswerPatterns:
 
 
 def vote_starts(
-    patterns: AnswerPatterns, n_categories: int, restarts: int, random_seed: int | None
+    patterns: AnswerPatterns, n_categories: int, restarts: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
     """Yield p(true category) of every pattern to start from: the vote, then draws near it.
 
@@ -114,8 +99,8 @@ def vote_starts(
         Number of categories.
     restarts : int
         How many draws.
-    random_seed : int or None
-        Seed of the draws.
+    rng : numpy.random.Generator
+        Random stream of the draws.
 
     Yields
     ------
@@ -123,7 +108,6 @@ def vote_starts(
         Sums to one.
     """
     yield vote_share(patterns.answers, n_categories)
-    rng = np.random.default_rng(random_seed)
     for _ in range(restarts):
         yield jittered_vote(patterns.answers, n_categories, rng)
 

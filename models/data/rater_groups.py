@@ -64,7 +64,7 @@ def rater_groups(
     DataError
         If there is no such attribute, or a rater has no value of it.
     """
-    if group not in attributes:
+    if not isinstance(group, str) or group not in attributes:
         known = np.array(list(attributes), np.str_)
         raise DataError(
             f"group={shown(group)} is not one of the attributes of the raters",

@@ -9,8 +9,9 @@ at most by sec(a d / 2), so that the error is at most, relative to the sum, for 
 
     2 exp(d^2 / 2) sec(a d / 2)^n / (exp(2 pi d / h) - 1)
 
-The step h is the largest that keeps this bound below 1e-8. In two and three dimensions the nodes are products of Gauss-Hermite
-rules; in more, a scrambled Sobol set.
+The step h is the largest that keeps this bound below 1e-8. In two and three dimensions the nodes are products of such grids,
+coarser ones, as the bound holds along each dimension; in more, a scrambled Sobol set, whose error no bound keeps small where many
+answers say closely where an item lies.
 
 References
 ----------
@@ -19,11 +20,14 @@ doi:10.1137/130932132.
 """
 
 import math
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
+
+from ..data.errors import DataWarning
 
 __all__ = ["Nodes", "normal_nodes", "trapezoid_step"]
 
@@ -31,7 +35,9 @@ REACH = 7.0  # standard deviations: 3e-12 of a normal are beyond
 ERROR = 1e-8
 STEEPEST = 4.0  # log odds for a standard deviation of the effect, up to which the bound holds
 MOST_NODES = 100_000
-MOST_DIMS_OF_PRODUCT, NODES_OF_PRODUCT, NODES_OF_SET = 3, {2: 11, 3: 7}, 512
+MOST_DIMS_OF_PRODUCT, NODES_OF_SET = 3, 512
+STEEPEST_OF_PRODUCT, ERROR_OF_PRODUCT = 2.0, {2: 0.1, 3: 0.3}
+MANY_ANSWERS = 10  # for a set: an item's log probability may be off by .4
 
 
 class Nodes(NamedTuple):
@@ -49,7 +55,9 @@ class Nodes(NamedTuple):
     weight: np.ndarray
 
 
-def normal_nodes(dims: int, factors: int, nodes: int | None = None) -> Nodes:
+def normal_nodes(
+    dims: int, factors: int, nodes: int | None = None, error: float | None = None
+) -> Nodes:
     """Return nodes and weights of independent standard normals.
 
     Parameters
@@ -59,8 +67,11 @@ def normal_nodes(dims: int, factors: int, nodes: int | None = None) -> Nodes:
     factors : int
         Largest number of factors whose product is averaged: answers to an item.
     nodes : int, optional
-        Nodes of each dimension, from three; of the whole set beyond three dimensions. The default follows from `factors` in one
-        dimension; it is 11 of each of two, 7 of each of three, and 512 in all beyond.
+        Nodes of each dimension, from three; of the whole set beyond three dimensions. The default follows from `factors` and
+        `error` in up to three dimensions, and is 512 in all beyond.
+    error : float, optional
+        Bound on the relative error along each of two or three dimensions, for log odds that change by 2 for a standard
+        deviation; by default .1 in two and .3 in three.
 
     Returns
     -------
@@ -70,23 +81,34 @@ def normal_nodes(dims: int, factors: int, nodes: int | None = None) -> Nodes:
     Raises
     ------
     ValueError
-        If `nodes` is not a whole number from three, or makes more than 100,000 nodes in all.
+        If `nodes` is not a whole number from three, or there are more than 100,000 nodes in all.
+
+    Warns
+    -----
+    DataWarning
+        If the default is too few for as many factors: from ten, beyond three dimensions.
     """
     if nodes is not None and (
         isinstance(nodes, bool) or not isinstance(nodes, int | np.integer) or nodes < 3
     ):
         raise ValueError(f"nodes={nodes!r} must be a whole number from 3, or None")
-    every = 1 if dims > MOST_DIMS_OF_PRODUCT else dims
-    if nodes is not None and nodes**every > MOST_NODES:
+    if dims > MOST_DIMS_OF_PRODUCT:
+        if nodes is None and factors >= MANY_ANSWERS:
+            _warn_of_few_nodes(dims, factors)
+        every, reach = NODES_OF_SET, 0.0
+    elif dims == 1:
+        every, reach = _nodes_within(REACH, trapezoid_step(factors)), REACH
+    else:
+        every, reach = _grid_of_product(factors, nodes, error or ERROR_OF_PRODUCT[dims])
+    every = every if nodes is None else int(nodes)
+    total = every**dims if dims <= MOST_DIMS_OF_PRODUCT else every
+    if total > MOST_NODES:
+        default = f", the default for {factors} answers to an item," if nodes is None else ""
         raise ValueError(
-            f"nodes={nodes} makes {nodes**every:,} nodes of the {dims} dimensions of an item's effect, more than "
+            f"nodes={every}{default} makes {total:,} nodes of the {dims} dimensions of an item's effect, more than "
             f"{MOST_NODES:,}; ask for fewer nodes="
         )
-    if dims == 1:
-        return _uniform_grid(factors, nodes)
-    if dims > MOST_DIMS_OF_PRODUCT:
-        return _sobol_set(dims, NODES_OF_SET if nodes is None else int(nodes))
-    return _product_of_gauss(dims, NODES_OF_PRODUCT[dims] if nodes is None else int(nodes))
+    return _sobol_set(dims, every) if reach == 0 else _product_of_grids(dims, every, reach)
 
 
 def trapezoid_step(factors: int, steepness: float = STEEPEST, error: float = ERROR) -> float:
@@ -108,23 +130,43 @@ def trapezoid_step(factors: int, steepness: float = STEEPEST, error: float = ERR
     """
     d = np.linspace(0, math.pi / steepness, 400)[1:-1]
     growth = math.log(2) + d**2 / 2 - factors * np.log(np.cos(steepness * d / 2))
-    return float((2 * math.pi * d / np.log1p(np.exp(growth - math.log(error)))).max())
+    return float((2 * math.pi * d / np.logaddexp(0, growth - math.log(error))).max())
 
 
-def _uniform_grid(factors: int, nodes: int | None) -> Nodes:
-    """Return the trapezoid rule; a node is at zero."""
-    if nodes is None:
-        nodes = 2 * math.ceil(REACH / trapezoid_step(factors)) + 1
-    point = np.linspace(-REACH, REACH, nodes)
-    weight = np.exp(-0.5 * point**2)
-    return Nodes(point[:, None], weight / weight.sum())
+def _nodes_within(reach: float, step: float) -> int:
+    """Return how many nodes so far apart at most reach so far; one is at zero."""
+    return 2 * math.ceil(reach / step) + 1
 
 
-def _product_of_gauss(dims: int, nodes: int) -> Nodes:
-    """Return every combination of the nodes of Gauss-Hermite rules."""
-    point, weight = np.polynomial.hermite_e.hermegauss(nodes)
-    points = np.stack(np.meshgrid(*[point] * dims, indexing="ij"), axis=-1).reshape(-1, dims)
-    weights = np.stack(np.meshgrid(*[weight] * dims, indexing="ij"), axis=-1).prod(axis=-1).ravel()
+def _grid_of_product(factors: int, nodes: int | None, error: float) -> tuple[int, float]:
+    """Return nodes and reach of each dimension; those asked for are spent on the smallest error that they allow.
+
+    Answers move an item by up to the steepness, beyond which the normal leaves as much as the error.
+    """
+    errors = [error] if nodes is None else np.geomspace(ERROR, 0.9, 100).tolist()
+    grids = []
+    for bound in errors:
+        reach = STEEPEST_OF_PRODUCT + math.sqrt(-2 * math.log(bound))
+        step = trapezoid_step(factors, STEEPEST_OF_PRODUCT, bound)
+        grids.append((_nodes_within(reach, step), reach))
+    return next((grid for grid in grids if nodes is None or grid[0] <= nodes), grids[-1])
+
+
+def _warn_of_few_nodes(dims: int, factors: int) -> None:
+    warnings.warn(
+        f"{NODES_OF_SET} nodes of the {dims} dimensions of an item's effect are few for an item of {factors} answers: its log "
+        "probability may be off by .4 for 10 answers, and by 4 for 30; compare with nodes=4096, or use "
+        "models.hierarchical_dawid_skene, which has no effects of items",
+        DataWarning,
+        stacklevel=4,
+    )
+
+
+def _product_of_grids(dims: int, nodes: int, reach: float) -> Nodes:
+    """Return every combination of the nodes of trapezoid rules."""
+    line = np.linspace(-reach, reach, nodes)
+    points = np.stack(np.meshgrid(*[line] * dims, indexing="ij"), axis=-1).reshape(-1, dims)
+    weights = np.exp(-0.5 * (points**2).sum(axis=1))
     return Nodes(points, weights / weights.sum())
 
 

@@ -39,14 +39,18 @@ import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
 from ..data.labels import Labels
+from ..data.prior_numbers import log_normal_prior, normal_prior
 from .fixed_prevalence import prevalence_or_uniform
 from .item_effects import most_answers, observe_states
 from .observed import coords_of, known_raters
 
 __all__ = ["easiness_nodes", "glad"]
 
-# Standard deviations of the log easiness: answers at random say that an item is very hard.
-LEAST, MOST = -7.0, 5.0
+# Standard deviations of the log easiness: answers at random say that an item is very hard, the more the answers and the easier
+# or the more alike the items are by the prior.
+LEAST, MOST, FARTHEST = -7.0, 5.0, -20.0
+HARDEST = -6.0  # log easiness where everyone answers at random
+MOST_NODES = 100_000
 LEAST_LOG = -600.0  # a smaller probability is not told from it: doubles end at -708
 
 
@@ -70,7 +74,7 @@ def glad(
     ability : pair of float, default (1, 1)
         Mean and standard deviation of the normal prior of the abilities.
     easiness : pair of float, default (1, 1)
-        Mean and standard deviation of the normal law of the log easiness of items.
+        Mean and standard deviation of the normal law of the log easiness of items, each at most 10 in size.
     nodes : int, optional
         Number of values that stand for the law of the log easiness; by default enough for the item with the most answers, see
         `easiness_nodes`.
@@ -89,12 +93,12 @@ def glad(
     """
     coords = coords_of(known_raters(labels, "glad"))
     n = len(labels.categories)
-    point, weight = easiness_nodes(most_answers(labels), nodes)
-    mean, sd = _normal("easiness", easiness)
-    beta = np.exp(mean + sd * point)
+    typical, spread = log_normal_prior("easiness", easiness)
+    mean, sd = normal_prior("ability", ability)
+    point, weight = easiness_nodes(most_answers(labels), nodes, (typical, spread))
+    beta = np.exp(typical + spread * point)
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_or_uniform(labels, prevalence_concentration)
-        mean, sd = _normal("ability", ability)
         skill = pm.Normal("ability", mean, sd, dims="rater")
         by_node = _confusion(skill, beta, n)
         average = cast(Any, by_node * weight[:, None]).sum(axis=2)
@@ -105,44 +109,47 @@ def glad(
     return model
 
 
-def easiness_nodes(answers: int, nodes: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def easiness_nodes(
+    answers: int, nodes: int | None = None, easiness: tuple[float, float] = (1.0, 1.0)
+) -> tuple[np.ndarray, np.ndarray]:
     """Return values and weights that stand for a standard normal in products of as many probabilities as there are answers.
 
     The rule is the trapezoid, whose error falls exponentially with its step; the nodes of a Gauss-Hermite rule are too far apart
-    about an item of many answers. With the default step of 1 / (2 + sqrt(answers) / 4) the log probability of an item is off by
-    less than 1e-6 with up to 40 answers, 1e-4 with 200 and 2e-3 with 1,000, even where half of the items are answered at random.
+    about an item of many answers. With the default step of 1 / (2 + sqrt(answers) / 4), in the log easiness where its standard
+    deviation is above one, the log probability of an item is usually off by less than 1e-6, and at most by 1e-4 with up to 40
+    answers, 2e-4 with 200 and 2e-3 with 1,000, even where half of the items are answered at random.
 
     Parameters
     ----------
     answers : int
         Largest number of answers to an item.
     nodes : int, optional
-        Number of nodes from 5, in place of the default.
+        Number of nodes from 5 to 100,000, in place of the default.
+    easiness : pair of float, default (1, 1)
+        Mean and standard deviation of the log easiness, of which the nodes are standard deviations from the mean.
 
     Returns
     -------
     point, weight : ndarray, shape (node,)
-        From -7 to 5, equally spaced, and weights that sum to one.
+        Equally spaced, to 5, from -7 or from where the log easiness is -6, and weights that sum to one.
 
     Raises
     ------
     ValueError
-        If `nodes` is not a whole number from 5.
+        If `nodes` is not a whole number within these limits.
     """
+    mean, sd = easiness
+    least = max(min(LEAST, (HARDEST - mean) / sd), FARTHEST)
     if nodes is None:
-        nodes = math.ceil((MOST - LEAST) * (2 + math.sqrt(answers) / 4)) + 1
-    if isinstance(nodes, bool) or not isinstance(nodes, int | np.integer) or nodes < 5:
-        raise ValueError(f"nodes={nodes!r} must be a whole number from 5, or None")
-    point = np.linspace(LEAST, MOST, nodes)
+        nodes = math.ceil((MOST - least) * max(1.0, sd) * (2 + math.sqrt(answers) / 4)) + 1
+    whole = isinstance(nodes, int | np.integer) and not isinstance(nodes, bool)
+    if not whole or not 5 <= nodes <= MOST_NODES:
+        raise ValueError(
+            f"nodes={nodes!r} must be a whole number from 5 to {MOST_NODES:,}, or None"
+        )
+    point = np.linspace(least, MOST, nodes)
     weight = np.exp(-0.5 * point**2)
     return point, weight / weight.sum()
-
-
-def _normal(name: str, prior: Any) -> tuple[float, float]:
-    """Return mean and standard deviation of a normal prior."""
-    if np.shape(prior) != (2,) or not np.isfinite(prior).all() or prior[1] <= 0:
-        raise ValueError(f"{name}={prior!r} must be a pair: a finite mean and a positive sd")
-    return float(prior[0]), float(prior[1])
 
 
 def _confusion(skill: TensorVariable, beta: np.ndarray, n: int) -> TensorVariable:

@@ -48,8 +48,9 @@ from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 
 from ..data.labels import Labels
+from ..data.prior_numbers import finite_number, positive_array
 from ..data.rater_groups import rater_groups
-from .observed import coords_of, known_raters, observe_labels, positive_array, prevalence_prior
+from .observed import coords_of, known_raters, observe_labels, prevalence_prior
 
 __all__ = ["hierarchical_dawid_skene"]
 
@@ -94,8 +95,7 @@ def hierarchical_dawid_skene(
     coords = coords_of(known_raters(labels, "hierarchical_dawid_skene"), ("deviation",))
     scale = positive_array("spread", spread, ())
     scale_of_groups = positive_array("group_spread", group_spread, ())
-    if not isinstance(diagonal, int | float) or not np.isfinite(diagonal):
-        raise ValueError(f"diagonal={diagonal!r} must be a finite number")
+    ahead = finite_number("diagonal", diagonal)
     dims = ("rater", "category", "label")
     who = None
     if group is not None:
@@ -103,7 +103,7 @@ def hierarchical_dawid_skene(
         coords["group_of_raters"] = groups
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
-        favoured = diagonal * np.eye(len(labels.categories))
+        favoured = ahead * np.eye(len(labels.categories))
         mean = pm.Normal("population_mean", favoured, 1.0, dims=dims[1:])
         sd = pm.HalfNormal("population_spread", scale, dims=dims[1:])
         deviation = pm.Normal("rater_deviation", dims=dims)

@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 MOST_CELLS = 50_000_000  # numbers of a table; several copies of it are in memory
+FEWEST = 5  # nodes with which a model of effects is still one
 
 
 def observe_states(
@@ -179,13 +180,17 @@ def check_size(labels: Labels, raters: int, states: int) -> None:
     Raises
     ------
     ValueError
-        If one has more than 50 million numbers; the message names ``nodes=``.
+        If one has more than 50 million numbers; the message names ``nodes=``, or another model where even five are too many.
     """
     n, items = len(labels.categories), len(labels.items)
     tables = {f"{raters:,} raters x {n:,} labels": raters * n, f"{items:,} items": items}
     for rows, size in tables.items():
         if size * states > MOST_CELLS:
+            fewer = (
+                "ask for fewer nodes="
+                if size * n * FEWEST <= MOST_CELLS
+                else "use models.hierarchical_dawid_skene"
+            )
             raise ValueError(
-                f"{rows} x {states:,} states of an item are {size * states:,} probabilities, more than {MOST_CELLS:,}; "
-                "ask for fewer nodes=, or use models.hierarchical_dawid_skene"
+                f"{rows} x {states:,} states of an item are {size * states:,} probabilities, more than {MOST_CELLS:,}; {fewer}"
             )

@@ -38,8 +38,9 @@ import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
 from ..data.labels import Labels
+from ..data.prior_numbers import positive_array, positive_pair
 from .fixed_prevalence import prevalence_or_uniform
-from .observed import coords_of, known_raters, observe_labels, positive_array
+from .observed import coords_of, known_raters, observe_labels
 
 __all__ = ["mace"]
 
@@ -77,7 +78,7 @@ def mace(
         If the raters are anonymous, or a concentration is not positive.
     """
     coords = coords_of(known_raters(labels, "mace"))
-    honest, idle = _competence_prior(competence_concentration)
+    honest, idle = positive_pair("competence_concentration", competence_concentration)
     n = len(labels.categories)
     c = positive_array("spam_concentration", spam_concentration, (len(labels.raters), n))
     dims = ("rater", "category", "label")
@@ -90,14 +91,3 @@ def mace(
         confusion = pm.Deterministic("confusion", told + missed, dims=dims)
         observe_labels(labels, prevalence, cast(TensorVariable, confusion))
     return model
-
-
-def _competence_prior(concentration: Any) -> tuple[float, float]:
-    """Return the two concentrations of the Beta prior of the competences."""
-    if np.shape(concentration) != (2,):
-        raise ValueError(
-            f"competence_concentration={concentration!r} must be a pair: how many answers that tell the truth, and how many of "
-            "spam, it is worth"
-        )
-    honest, idle = positive_array("competence_concentration", concentration, (2,))
-    return honest, idle

@@ -12,6 +12,7 @@ from ..data.container import expect
 from ..data.errors import DataWarning
 from ..data.favoured import favoured_rows
 from ..data.labels import Labels
+from ..data.prior_numbers import positive_array, positive_pair
 from ..data.rater_groups import check_attributes
 from ..data.single_answers import check_answers, one_by_one
 from ..distributions.label_op import label_logp
@@ -112,48 +113,7 @@ def concentration_of_confusion(
 
 def coin_prior(concentration: Any) -> tuple[float, float]:
     """Return the two concentrations of a Beta prior of abilities."""
-    if np.shape(concentration) != (2,):
-        raise ValueError(
-            f"ability_concentration={concentration!r} must be a pair: how many right and how many wrong answers it is worth"
-        )
-    right, wrong = positive_array("ability_concentration", concentration, (2,))
-    return right, wrong
-
-
-def positive_array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return positive finite numbers of a shape.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : float or array_like
-        Broadcast to the shape.
-    shape : tuple of int
-        The shape.
-
-    Returns
-    -------
-    ndarray of float
-        A fresh array.
-
-    Raises
-    ------
-    ValueError
-        If it does not broadcast, or a number is not positive and finite.
-    """
-    try:
-        array = np.array(np.broadcast_to(np.asarray(value, np.float64), shape))
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name}={value!r} must be a number, or numbers of shape {shape} or its last dims"
-        ) from None
-    wrong = ~((array > 0) & (array < np.inf))
-    if wrong.any():
-        raise ValueError(
-            f"{name} holds {array[wrong][0]:g}; every concentration must be positive and finite"
-        )
-    return array
+    return positive_pair("ability_concentration", concentration)
 
 
 def observe_labels(

@@ -54,6 +54,7 @@ import pytensor.tensor as pt
 
 from ..data.container import expect
 from ..data.labels import Labels
+from ..data.matching import distinct_ids, match_ids
 from ..data.single_answers import check_answers
 from .effect_nodes import Nodes, normal_nodes
 from .item_effects import check_size, most_answers, observe_blocks
@@ -124,12 +125,13 @@ def _places(categories: np.ndarray, order: Any) -> np.ndarray:
                 f"the labels are text, whose order is not known; say it from lowest to highest, such as order={names!r}"
             )
         return np.argsort(np.argsort(categories))
-    asked = np.asarray(order).tolist() if not isinstance(order, list | tuple) else list(order)
-    if len(asked) != len(names) or set(asked) != set(names):
+    asked = distinct_ids("order", order)
+    place = match_ids(categories, asked, "order")
+    if len(asked) != len(names) or (place < 0).any():
         raise ValueError(
-            f"order={asked!r} must hold each of the {len(names)} categories once: {names!r}"
+            f"order={asked.tolist()!r} must hold each of the {len(names)} categories once: {names!r}"
         )
-    return np.array([asked.index(name) for name in names])
+    return place
 
 
 def _threshold_names(ordered: np.ndarray) -> dict[str, list[str]]:

@@ -19,6 +19,8 @@ __all__ = [
 ]
 
 MAX_SCORES = 200_000_000
+ROUNDING = 1e-12  # of the largest score: differences up to this are none, but errors of arithmetic
+LARGEST = 1e100  # prior mean and spread; the squares of all numbers are still doubles
 WIDTHS = 6.0  # standard deviations between the bounds, in a usual item
 
 
@@ -121,14 +123,15 @@ def usual_score(scores: Scores) -> tuple[float, float]:
     middle : float
         The middle of the bounds; without them, the mean of all scores.
     spread : float
-        A sixth of the distance between the bounds; without them, the root of half the variance of all scores. Zero if that is.
+        A sixth of the distance between the bounds; without them, the root of half the variance of all scores. Zero if these are
+        equal but for rounding.
     """
     _check_number(scores)
     if scores.bounds is not None:
         low, high = scores.bounds
         return 0.5 * low + 0.5 * high, (high - low) / WIDTHS
     middle = np.average(scores.score, weights=scores.count)
-    if scores.score.min() == scores.score.max():
+    if np.ptp(scores.score) <= ROUNDING * np.abs(scores.score).max():
         return float(scores.score[0]), 0.0
     variance = np.average((scores.score - middle) ** 2, weights=scores.count)
     return float(middle), float(np.sqrt(0.5 * variance))
@@ -167,10 +170,16 @@ def score_scale(scores: Scores, mean: float | None, spread: float | None) -> tup
         If they are not, or the scores do not tell them.
     """
     middle, unit = usual_score(scores)
-    middle = middle if mean is None else float(prior_numbers("mean", mean, (), positive=False))
-    if spread is None:
-        return middle, _told(unit, "spread")
-    return middle, float(prior_numbers("spread", spread, ()))
+    if mean is not None:
+        middle = float(prior_numbers("mean", mean, (), positive=False))
+    unit = _told(unit, "spread") if spread is None else float(prior_numbers("spread", spread, ()))
+    least = max(1 / LARGEST, ROUNDING * np.abs(scores.score).max())
+    if not least <= unit <= LARGEST:
+        raise ValueError(
+            f"spread={unit:g} must be from {least:g} to {LARGEST:g}, for double precision to tell scores apart"
+        )
+    # not Python's floats: PyTensor would try, aloud, whether these fit single precision
+    return np.float64(middle), np.float64(unit)
 
 
 def score_prior(scores: Scores, mean: Any, mean_weight: Any, shape: Any, rate: Any) -> ScorePrior:
@@ -212,7 +221,7 @@ def _told(spread: float, argument: str) -> float:
     """Return how far scores usually are apart, or raise if they do not tell."""
     if not spread**2 > 0:
         raise ValueError(
-            "all scores are equal and have no bounds: they do not tell how far scores can be apart; "
+            "all scores are equal, but for rounding, and have no bounds: they do not tell how far scores can be apart; "
             f"give {argument}=, or bounds= to Scores.from_table"
         )
     return spread
@@ -242,16 +251,19 @@ def prior_numbers(
     Raises
     ------
     ValueError
-        If it does not broadcast, or a number is not finite or not positive.
+        If it does not broadcast, a number is not finite or not positive, or it is text or a truth value.
     """
     try:
-        array = np.array(np.broadcast_to(np.asarray(value, np.float64), shape))
+        given = np.asarray(value)
+        if given.dtype.kind not in "iuf":
+            raise TypeError
+        array = np.array(np.broadcast_to(given.astype(np.float64), shape))
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name}={value!r} must be a number, or numbers of shape {shape}"
+            f"{name}={value!r} must be a number{f', or numbers of shape {shape}' if shape else ''}"
         ) from None
-    wrong = ~np.isfinite(array) | (positive & (array <= 0))
+    wrong = ~((array > 0) & np.isfinite(array)) if positive else ~(np.abs(array) <= LARGEST)
     if wrong.any():
-        what = "positive and finite" if positive else "finite"
+        what = "positive and finite" if positive else f"finite, at most {LARGEST:g} in size"
         raise ValueError(f"{name} holds {array[wrong][0]:g}; it must be {what}")
     return array

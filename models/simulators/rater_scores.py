@@ -20,6 +20,7 @@ import numpy as np
 from ..data.score_numbers import read_bounds
 from ..data.score_tables import GivenScores, score_layout
 from ..data.scores import Scores
+from .refusals import LARGEST, SMALLEST, refuse_counts, refuse_number
 from .simulated import Simulated
 
 __all__ = ["ScoreModel", "scores"]
@@ -27,6 +28,7 @@ __all__ = ["ScoreModel", "scores"]
 ScoreModel = Literal["hierarchical_scores", "normal_scores"]
 
 SHAPE = 3.0  # of the inverse gamma of the items' variances: the least whole number at which these have a finite variance
+MOST_UNEQUAL = 10.0  # of two raters one is then often a million times as exact
 
 
 def scores(
@@ -63,7 +65,7 @@ def scores(
     scale : float
         Usual standard deviation of a score about what its rater sees in its item.
     unequal : float
-        Standard deviation of the log scales of raters, 0 if all are alike; unused by "normal_scores".
+        Standard deviation of the log scales of raters, 0 if all are alike, at most 10; unused by "normal_scores".
     bounds : (low, high), optional
         Ends of the scale.
     step : float, optional
@@ -84,10 +86,13 @@ def scores(
     """
     if model not in ScoreModel.__args__:
         raise ValueError(f"model={model!r} is not one of {', '.join(ScoreModel.__args__)}")
-    _refuse_counts(items=items, raters=raters, answers=answers)
-    _refuse_sizes(spread=spread, bias=bias, unequal=unequal)
-    if not 0 < scale < np.inf:
-        raise ValueError(f"scale={scale!r} must be positive and finite")
+    refuse_counts(items=items, raters=raters, answers=answers)
+    refuse_number("spread", spread, 0, LARGEST)
+    refuse_number("bias", bias, 0, LARGEST)
+    refuse_number("scale", scale, SMALLEST, LARGEST)
+    refuse_number("unequal", unequal, 0, MOST_UNEQUAL)
+    if center is not None:
+        refuse_number("center", center, -LARGEST, LARGEST)
     ends = read_bounds(bounds)
     _refuse_step(step, ends)
     middle = center if center is not None else sum(ends) / 2 if ends else 0.0
@@ -149,23 +154,10 @@ def _on_scale(
     return (np.clip(score, *bounds) if bounds else score) + 0.0
 
 
-def _refuse_counts(**counts: int) -> None:
-    for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise ValueError(f"{name}={count!r} must be a whole number from 1")
-
-
-def _refuse_sizes(**sizes: float) -> None:
-    for name, size in sizes.items():
-        if not 0 <= size < np.inf:
-            raise ValueError(f"{name}={size!r} must be a finite number from 0")
-
-
 def _refuse_step(step: float | None, bounds: tuple[float, float] | None) -> None:
     if step is None:
         return
-    if not 0 < step < np.inf:
-        raise ValueError(f"step={step!r} must be positive and finite, or None")
+    refuse_number("step", step, SMALLEST, LARGEST)
     steps = (bounds[1] - bounds[0]) / step if bounds else 1.0
     if abs(steps - round(steps)) > 1e-9 * steps:
         raise ValueError(

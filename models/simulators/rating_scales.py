@@ -26,6 +26,7 @@ import numpy as np
 from ..data.answers import UNKNOWN
 from ..data.score_tables import GivenScores, score_layout
 from ..data.scores import Scores
+from .refusals import LARGEST, SMALLEST, refuse_counts, refuse_number
 from .simulated import Simulated
 
 __all__ = ["aesthetic_scores", "toxicity_scores"]
@@ -34,6 +35,7 @@ __all__ = ["aesthetic_scores", "toxicity_scores"]
 ORDINARY, TOXIC = (0.35, 0.25, 0.65), (-1.0, 0.35, 0.8)
 FEWEST, USUAL, MOST = 78, 210, 549
 VOTE_WEIGHT = 10.0  # of the Beta of the votes: standard deviation 64 about 210
+MOST_VOTES = 1e8  # the counts of an item still have 32 bits
 
 
 def toxicity_scores(
@@ -68,10 +70,8 @@ def toxicity_scores(
     ValueError
         If a number is out of range.
     """
-    _refuse_count("items", items)
-    _refuse_count("raters", raters)
-    if not 0 <= toxic <= 1:
-        raise ValueError(f"toxic={toxic!r} must be a share from 0 to 1")
+    refuse_counts(items=items, raters=raters)
+    refuse_number("toxic", toxic, 0, 1)
     rng = np.random.default_rng(random_seed)
     is_toxic = rng.random(items) < toxic
     mean, spread, usual = np.where(is_toxic[:, None], TOXIC, ORDINARY).T
@@ -115,13 +115,11 @@ def aesthetic_scores(
     ValueError
         If a number is out of range.
     """
-    _refuse_count("items", items)
-    for name, size in (("votes", votes), ("scale", scale)):
-        if not 0 < size < np.inf:
-            raise ValueError(f"{name}={size!r} must be positive and finite")
-    for name, number in (("center", center), ("spread", spread)):
-        if not abs(number) < np.inf or (name == "spread" and number < 0):
-            raise ValueError(f"{name}={number!r} must be finite, a spread from 0")
+    refuse_counts(items=items)
+    refuse_number("votes", votes, SMALLEST, MOST_VOTES)
+    refuse_number("center", center, -LARGEST, LARGEST)
+    refuse_number("spread", spread, 0, LARGEST)
+    refuse_number("scale", scale, SMALLEST, LARGEST)
     rng = np.random.default_rng(random_seed)
     location = rng.normal(center, spread, items)
     scales = scale * np.exp(rng.normal(0.0, 0.1, items))
@@ -161,8 +159,3 @@ def _rounded_normal(location: np.ndarray, scale: np.ndarray, level: np.ndarray) 
     z = (level[:-1] + 0.5 - location[:, None]) / (scale[:, None] * sqrt(2.0))
     below = 0.5 + 0.5 * np.fromiter(map(erf, z.ravel().tolist()), float, z.size).reshape(z.shape)
     return np.diff(below, axis=1, prepend=0.0, append=1.0)
-
-
-def _refuse_count(name: str, count: int) -> None:
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise ValueError(f"{name}={count!r} must be a whole number from 1")

@@ -8,6 +8,7 @@ import xarray as xr
 from command_line import read, run, said, write
 from raterzoo import evaluation, models
 from raterzoo.cli.sides import mean_sides, read_sides
+from raterzoo.evaluation.score_draws import ScoreDraws
 
 ITEMS = 24
 QUICK = ("--draws", 150, "--chains", 2, "--seed", 3)
@@ -101,14 +102,19 @@ def test_evaluate_scores_either_side_of_a_threshold(files, posterior, tmp_path):
     assert beyond.exit_code == 0, beyond.output  # within the bounds, if above all scores
 
 
-def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path):
+def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path, monkeypatch):
+    walks, walk = [], ScoreDraws.map_blocks
+    monkeypatch.setattr(ScoreDraws, "map_blocks", lambda *own: walks.append(own) or walk(*own))
     options = ("--kind", "scores", "--bounds", "-3,3", "--threshold", "0", "--threshold", "1")
     metrics = ("--metric", "accuracy", "--metric", "brier")
     result = run(
         "report", files["long"], files["both"], *options, *metrics, "--out", tmp_path, *QUICK
     )
     assert result.exit_code == 0, result.output
+    assert len(walks) == 2  # one through the draws for each threshold
     assert "By accuracy net does best" in said(result)
+    assert "The more probable side of threshold 0 is right with probability" in said(result)
+    assert "most plausible label" not in said(result)
     found = json.loads((tmp_path / "report.json").read_text())
     assert found["kind"] == "scores" and found["data"]["bounds"] == [-3, 3]
     tree = xr.open_datatree(posterior, engine="h5netcdf")  # of the same seed
@@ -130,6 +136,7 @@ def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path):
     mean = found["certainty"]["thresholds"][0]["annotation_certainty"]
     assert found["certainty"]["mean"] == pytest.approx(mean, abs=1e-6)
     page = (tmp_path / "report.html").read_text()
+    assert "The more probable side of an item is right" in page and "of one side can" in page
     assert "Threshold 1" in page and "annotation certainty" in page and "net" in page
     assert {row["classifier"] for row in read(tmp_path / "metrics.csv")} == {"net", "coin"}
     assert found["comparison"]["optimism"]["rows"][0]["estimate"] == "mean score"

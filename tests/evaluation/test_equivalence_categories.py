@@ -141,6 +141,12 @@ def test_groups_tell_the_items_that_are_not_used():
         rater_equivalence(*given, max_amateurs=9)
     with pytest.raises(EvaluationError, match="experts: no item has 2 labels"):
         rater_equivalence(given[0], given[0] // 2)
+    with pytest.raises(EvaluationError, match="1 amateurs and 4 experts; pass smaller"):
+        experts = counts_of([[0, 1], [0, 1, 1, 1]], 2)
+        most = {"max_experts": 2, "max_amateurs": 1, "reference": 2}
+        rater_equivalence(counts_of([[1], []], 2), experts, **most)
+    with pytest.raises(EvaluationError, match="foo=2: no such rule; expected base, clip"):
+        rater_equivalence(*given, foo=2)
     every = rater_equivalence(given[0][:2], given[1][:2], bootstrap=0)
     assert every.attrs["left_out"] == 0
 
@@ -194,3 +200,17 @@ class TestWithoutValue:
     def test_functions_must_return_scores(self, value):
         with pytest.raises(EvaluationError, match=f"scorer: it returned {value}; expected numbers"):
             survey_power_curve(self.counts, "frequency", lambda p, label: np.full(len(p), value))
+
+    @pytest.mark.parametrize("names", [("1", "2", "inf"), ("1", "2", "nan"), ("1", "-inf", "3")])
+    def test_categories_are_finite_numbers_or_none(self, names):
+        counts = array([[2, 1, 1], [1, 0, 2], [0, 2, 2]], names)
+        with pytest.raises(EvaluationError, match="needs a number for each of"):
+            survey_power_curve(counts, "mean", "pearson")
+
+    def test_label_that_only_predictions_name_is_not_offered_as_positive(self):
+        law = array(np.full((3, 3), 1 / 3), ("0", "1", "2"))
+        given = raters_of([[0, 1, 1], [1, 1, 0], [0, 0, 1]]), law, "mean", "auc"
+        with pytest.raises(EvaluationError, match="'2' has the largest; pass other values, or"):
+            survey_equivalence(*given, positive="1")
+        with pytest.raises(EvaluationError, match="'1' has the largest; pass that label, other"):
+            survey_equivalence(*given, positive="0", values={"0": 0, "1": 2, "2": 1})

@@ -69,7 +69,7 @@ class TestForms:
         )
         found = survey_power_curve(tree, max_raters=5)
         assert found["power_curve"].dims == ("chain", "draw", "k") and "asymptote" in found
-        assert "performance_ratio" in worth(tree, max_raters=5)
+        assert "performance_ratio" in survey_equivalence(tree, laws(), max_raters=5)
 
     def test_predictions_for_more_items_are_not_used(self):
         xr.testing.assert_identical(worth(array(ROWS[:5])), worth(array(ROWS[:5]), laws()[:5]))
@@ -177,6 +177,8 @@ BAD_ARGUMENTS = [
     ({"learn": "others"}, "learn='others'"),
     ({"learn": 1}, "learn=1"),
     ({"learn": True}, "learn=True"),
+    ({"learn": 7}, "learn=7: more folds than the 6 items"),
+    ({"learn": 10**9}, "learn=1000000000: more folds"),
     ({"base": 1}, "base=1"),
     ({"base": -2}, "base=-2"),
     ({"clip": 0.5}, "clip=0.5"),

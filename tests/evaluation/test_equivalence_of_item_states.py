@@ -62,9 +62,41 @@ def test_votes_are_scored_by_agreement(survey):
     assert (found["power_curve"] <= 1).all()
 
 
+ALONE = [
+    {"reference": 3},
+    {"items": "common"},
+    {"relearn": True},
+    {"samples": 3},
+    {"bootstrap": 0},
+    {"probability": 0.5},
+    {"draws": True},
+]
+
+
 @pytest.mark.filterwarnings("ignore:NOT converged")
-@pytest.mark.parametrize("wrong", [{"reference": 3}, {"items": "common"}, {"relearn": True}])
+@pytest.mark.parametrize("wrong", ALONE)
 def test_what_is_for_counts_alone_is_refused(survey, wrong):
     tree, predictions = survey
-    with pytest.raises(evaluation.EvaluationError, match=f"{next(iter(wrong))}="):
+    said = f"{next(iter(wrong))}=.* with item states go combiner, scorer"
+    with pytest.raises(evaluation.EvaluationError, match=said):
         evaluation.survey_equivalence(tree, predictions, **wrong)
+    with pytest.raises(evaluation.EvaluationError, match=said):
+        evaluation.survey_power_curve(tree, **wrong)
+
+
+@pytest.mark.filterwarnings("ignore:NOT converged")
+def test_clip_is_for_predictions(survey):
+    with pytest.raises(evaluation.EvaluationError, match=r"clip=0\.1 is for counts"):
+        evaluation.survey_power_curve(survey[0], clip=0.1)
+
+
+@pytest.mark.parametrize("wrong", [None, xr.Dataset(), "curve"])
+def test_only_draws_are_summed_up(wrong):
+    with pytest.raises(evaluation.EvaluationError, match="drawn: no draws"):
+        survey_summary(wrong)
+
+
+@pytest.mark.parametrize("probability", ["x", 0, 1, np.nan, True, None])
+def test_probability_of_a_summary(probability):
+    with pytest.raises(evaluation.EvaluationError, match="probability="):
+        survey_summary(xr.Dataset(), probability=probability)

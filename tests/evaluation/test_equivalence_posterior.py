@@ -1,10 +1,6 @@
 """The posterior of the power curve: enumeration, the running example, classifiers in the draws, the check, bad input."""
 
-import json
-import os
-from functools import cache
-from itertools import permutations, product
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,12 +12,10 @@ from raterzoo.evaluation.equivalence_posterior import (
     posterior_survey_equivalence,
 )
 from raterzoo.evaluation.errors import EvaluationError
-from raterzoo.evaluation.state_checks import checked_ks, observed_curve
 from raterzoo.evaluation.state_classifiers import classifier_scores
 from raterzoo.evaluation.state_curves import ItemStates, asymptote, curve_at
 from raterzoo.evaluation.state_scores import SCORERS, Score
 
-DATA = os.environ.get("RATERZOO_DATA")
 RUNNING = ([0.7, 0.1, 0.2], [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
 BITS = Score("cross_entropy")
 RNG = np.random.default_rng(0)
@@ -157,48 +151,6 @@ def test_score_has_the_mean_and_the_spread_of_the_bootstrap_where_counts_say_not
     assert abs(drawn.std() / expected - 1) < 4 / np.sqrt(2 * len(drawn))
 
 
-@cache
-def running():
-    table = np.genfromtxt(Path(str(DATA)) / "running_example.csv", delimiter=",", names=True)
-    yes = sum(table[f"e_{rater}"] for rater in range(1, 11)).astype(int)
-    return np.stack([10 - yes, yes], axis=1), table
-
-
-@pytest.mark.skipif(DATA is None, reason="RATERZOO_DATA is not set")
-def test_observed_curve_is_the_exact_one():
-    counts, _ = running()
-    stored = json.loads((Path(str(DATA)).parent / "expected/survey_equivalence.json").read_text())
-    stored = stored["running_example"]
-    # the other k are means over sampled raters; the stored combiner rounds, and plurality draws ties
-    for name, score, combiner, enumerated, error in (
-        ("abc_plus_cross_entropy", BITS, "abc", [0, 1, 2, 3, 7, 8, 9], 2e-8),
-        ("plurality_plus_agreement", Score("agreement"), "plurality", [1, 3, 7, 9], 1e-12),
-    ):
-        found = observed_curve(counts, enumerated, score, combiner)
-        expected = np.array(stored[name]["power_curve_actual"])[enumerated]
-        np.testing.assert_allclose(found, expected, atol=error)
-
-
-def by_raters(labels, k, n):
-    """The in-sample curve of labels (item, rater) over all ordered draws of k raters and one more."""
-    joint = {}
-    for item in labels:
-        for raters in permutations(range(len(item)), k + 1):
-            y = tuple(np.bincount(item[list(raters[:k])], minlength=n))
-            joint.setdefault(y, np.zeros(n))[item[raters[k]]] += 1
-    total = sum(own.sum() for own in joint.values())
-    return sum((own[own > 0] * np.log2(own[own > 0] / own.sum())).sum() for own in joint.values()) / total  # fmt: skip
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_observed_curve_is_that_of_all_choices_of_raters(n):
-    labels = np.random.default_rng(n).integers(n, size=(6, 5))
-    counts = np.stack([np.bincount(row, minlength=n) for row in labels])
-    found = observed_curve(counts, list(range(5)), BITS, "abc")
-    expected = [by_raters(labels, k, n) for k in range(5)]
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-
-
 def test_check_passes_the_law_and_fails_another():
     """A Beta with the mean of the urns has curves unlike theirs: 3,000 items never take one for the other."""
     rng = np.random.default_rng(seed_of("check"))
@@ -211,15 +163,6 @@ def test_check_passes_the_law_and_fails_another():
     assert posterior_power_curve(one_urn, longest=1).attrs["check_p"] == least
     unchecked = posterior_power_curve(one_urn, longest=1, replicates=0)
     assert "check_p" not in unchecked.attrs
-
-
-def test_check_rests_on_most_items():
-    """Items that were asked about longer are not any items: the curve is checked as far as nine in ten go."""
-    for longer, last in ((50, 9), (850, 9), (950, 29)):
-        counts = np.tile([5, 5], (1000, 1))
-        counts[:longer] = 15
-        assert checked_ks(counts, 500) == list(range(last + 1))
-    assert checked_ks(counts[:0], 500) == []
 
 
 def predictions(values, names=None):
@@ -264,6 +207,25 @@ def test_equivalence_ratio_and_censoring():
     assert survey_summary(drawn)["power_curve_interval"].dims == ("k", "bound")
 
 
+def test_spread_of_one_is_the_largest_below_it():
+    """In single precision what is almost 1 is 1: an item whose first label tells all others."""
+    posterior = tree_of(states_of(*RUNNING, 1.0, samples=2), urns(20, 5, RNG)[1])["posterior"]
+    states = ItemStates.of(posterior.to_dataset())
+    for score in map(Score, SCORERS):
+        best = 0 if score.name != "agreement" else 1
+        for k in (1, 2, 5):
+            np.testing.assert_allclose(curve_at(states, k, score, "abc"), best, atol=1e-9)
+        np.testing.assert_allclose(asymptote(states, score), best, atol=1e-9)
+
+
+def test_nothing_to_attain_has_no_ratio_and_is_never_passed():
+    counts = np.tile([1, 1], (30, 1))
+    tree = tree_of(states_of([1.0], [[0.5, 0.5]], samples=4), counts)
+    drawn = posterior_survey_equivalence(tree, predictions(np.full((30, 2), 0.5)), replicates=0)
+    assert np.isnan(drawn["performance_ratio"]).all()
+    assert (drawn["equivalence"] == np.inf).all()
+
+
 TREE = tree_of(states_of(*RUNNING, samples=4), urns(50, 5, RNG)[1])
 GOOD = np.tile([0.4, 0.6], (50, 1))
 
@@ -275,7 +237,10 @@ GOOD = np.tile([0.4, 0.6], (50, 1))
         (lambda: posterior_power_curve(TREE, combiner="mean"), "combiner='mean'"),
         (lambda: posterior_power_curve(TREE, combiner="plurality"), "take scorer='agreement'"),
         (lambda: posterior_power_curve(TREE, longest=0), "longest=0"),
+        (lambda: posterior_power_curve(TREE, longest=0), "max_raters of survey_power_curve"),
         (lambda: posterior_power_curve(TREE, base=1), "base=1"),
+        (lambda: posterior_power_curve(TREE, base="x"), "base='x'"),
+        (lambda: posterior_survey_equivalence(TREE, predictions(GOOD), clip="x"), "clip='x'"),
         (lambda: posterior_power_curve(TREE["posterior"].to_dataset()), "no DataTree"),
         (lambda: posterior_power_curve(TREE.drop_nodes("observed_data")), "lacks observed_data"),
         (lambda: posterior_power_curve(tree_without("state_weight")), "no 'state_weight'"),

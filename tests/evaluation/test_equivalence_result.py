@@ -98,6 +98,8 @@ class TestResult:
         assert {"score", "score_lower", "equivalence_upper", "words", "censored"} <= set(table)
         with pytest.raises(EvaluationError, match="survey_equivalence"):
             equivalence_summary(survey_power_curve(self.counts, bootstrap=0))
+        with pytest.raises(EvaluationError, match="no equivalences"):
+            equivalence_summary(None)
 
     def test_seed_decides(self):
         first, again, other = (

@@ -98,7 +98,27 @@ def test_truth_values_are_no_numbers():
     assert alone.categories.tolist() == ["False", "True"]
 
 
+def test_bytes_are_text():
+    given = [["é", "a", ""], ["", "b", "é"], ["a", "é", "a"]]
+    encoded = np.strings.encode(np.array(given), "utf-8")
+    found, expected = LabelCounts.of(table(encoded)), LabelCounts.of(table(np.array(given)))
+    assert found.categories.tolist() == expected.categories.tolist() == ["a", "b", "é"]
+    assert found.counts.tolist() == expected.counts.tolist()
+
+
+@pytest.mark.parametrize("largest", [2**53 + 1, 2**60, 2**64 - 1])
+def test_whole_numbers_are_exact_however_large(largest):
+    cells = np.array(rows(largest, largest - 1, 3, 4), np.uint64)
+    found = [LabelCounts.of(table(given)) for given in (cells, cells.astype(object))]
+    for one in found:
+        assert one.categories.tolist() == ["3", "4", str(largest - 1), str(largest)]
+        assert one.counts.tolist() == found[0].counts.tolist()
+    mixed = LabelCounts.of(table([[-1, largest, None], [2**70, -1, -1], [0, None, None]]))
+    assert mixed.categories.tolist() == ["-1", "0", str(largest), str(2**70)]
+
+
 WRONG = {
+    "bytes": (np.full((3, 3), b"\xff"), r"bytes b'\\xff' are not UTF-8"),
     "inf": (np.array(rows(1.0, 2.0, np.inf, np.nan)), "item i1, rater c: inf is no label"),
     "fraction": (np.array(rows(1.0, 0.5, 10.0, np.nan)), "item i1, rater b: 0.5 is no label"),
     "too large": (np.array(rows(1.0, 1e300, 2.0, np.nan)), "item i1, rater b: 1e.300 is no label"),

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
+from raterzoo.evaluation import state_paths
 from raterzoo.evaluation.state_curves import ItemStates, asymptote, curve_at, item_probabilities
 from raterzoo.evaluation.state_paths import drawn_curve
 from raterzoo.evaluation.state_scores import SCORERS, Score, best_labels
 from raterzoo.evaluation.surveys.crossings import crossing
 
 WAYS = [*((name, "abc") for name in SCORERS), ("agreement", "plurality")]
+BITS = Score("cross_entropy")
+RNG = np.random.default_rng(0)
 LAST = 60
 FIRST = {3: 30, 4: 11}  # where 500 count vectors end
 
@@ -70,6 +73,84 @@ def test_drawn_curve_is_the_enumerated_one(categories, spread, way):
     check_mean(own, exact, bias)
     if way[0] == "cross_entropy":
         assert_rejects_twin(check_mean, own, early, bias)
+
+
+def sparse(categories, spread, samples):
+    """A rare state that knows nothing, and one that says most of its labels alike: few items tell anything."""
+    rare, certain = {8: (0.05, 0.9), 10: (0.02, 0.93)}[categories]
+    usual = np.r_[certain, np.full(categories - 1, (1 - certain) / (categories - 1))]
+    probability = np.array([usual, np.full(categories, 1 / categories)])
+    arrays = [1 - rare, rare], probability, [spread, spread]
+    return ItemStates(*(np.repeat(np.array(x)[None], samples, axis=0) for x in arrays))
+
+
+def check_centred(curve, exact):
+    """The mean over samples is not off by more than a small part of what one of them is off by."""
+    off = curve - exact
+    error = off.std(ddof=1) / np.sqrt(len(off))
+    assert abs(off.mean()) < 0.15 * off.std() + bonferroni_threshold(8) * error
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3])
+@pytest.mark.parametrize(("categories", "first"), [(8, 4), (10, 3)])
+def test_few_items_that_tell_anything_do_not_move_the_mean(categories, first, spread):
+    """Twin: the share of the room by a ratio of means, of items that are drawn as they come."""
+    states, score = sparse(categories, spread, 500), BITS
+    limit = asymptote(states.taken(slice(1)), score).repeat(500)
+    rng = np.random.default_rng(seed_of(f"sparse {categories} {spread}"))
+    ks = range(first, first + 3)
+    curve, error = drawn_curve(states, ks, limit, (score, "abc"), rng)
+    start, exact = (curve_at(states.taken(slice(1)), k, score, "abc") for k in (first, first + 1))
+    check_centred(curve[:, 0], exact)
+    assert np.sqrt(((curve[:, 0] - exact) ** 2).mean()) < 1.3 * np.sqrt((error[:, 0] ** 2).mean())
+    if not spread:
+        twin = start + (limit - start) * ratio_of_means(states, first, score, rng)
+        assert_rejects_twin(check_centred, twin, exact)
+
+
+def ratio_of_means(states, first, score, rng, items=40):
+    """Return the share of the room that one more label covers, by items as they come."""
+    truth = item_probabilities(states, rng.random((len(states.weight), items)), rng)
+    counts = rng.multinomial(first, truth)
+    gain, whole = np.empty((2, len(counts), items))
+    for s, own in enumerate(counts):
+        alone = states.taken(slice(s, s + 1))
+        q = alone.next_label(alone.joint(own), own)[1][0]
+        then = (
+            alone.next_two(normalised(alone.joint(own)), own[None].astype(float))[0] / q[..., None]
+        )
+        gain[s] = (q * score.attained(then)).sum(axis=1) - score.attained(q)
+        whole[s] = score.attained(truth[s]) - score.expected(q, truth[s])
+    mean = whole.mean(axis=1)
+    return gain.mean(axis=1) / np.where(mean > 0, mean, 1)
+
+
+def normalised(joint):
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+def test_plurality_is_uncertain_where_abc_has_nothing_to_gain():
+    states, score = sparse(10, 0.0, 100), Score("agreement")
+    limit = asymptote(states, score)
+    rng = np.random.default_rng(seed_of("nothing to gain"))
+    curve, error = drawn_curve(states, range(3, 6), limit, (score, "plurality"), rng)
+    assert curve[:, 0].std() > 1e-3  # and ABC is at the asymptote from the first label on
+    assert 0.7 < np.sqrt((error[:, 0] ** 2).mean()) / curve[:, 0].std() < 1.4
+
+
+def test_long_curves_are_drawn_in_blocks_that_memory_holds(monkeypatch):
+    sizes = []
+    walked = state_paths._walked
+
+    def watched(states, ks, how, items, rng):
+        sizes.append(len(states.weight) * states.weight.shape[1] * items * len(ks))
+        return walked(states, ks, how, items, rng)
+
+    monkeypatch.setattr(state_paths, "_walked", watched)
+    monkeypatch.setattr("raterzoo.evaluation.state_curves.CELLS", 50_000)
+    states, score = mixture(3, samples=40), BITS
+    drawn_curve(states, range(10, 60), asymptote(states, score), (score, "abc"), RNG)
+    assert len(sizes) > 1 and max(sizes) <= 50_000
 
 
 def check_law_of_curves(curve, limit):

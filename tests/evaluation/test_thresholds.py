@@ -6,6 +6,7 @@ import xarray as xr
 from monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
 from raterzoo import evaluation
 from raterzoo.evaluation import EvaluationError, score_draws
+from raterzoo.evaluation.thresholds import cut_and_certainty
 from scipy.stats import norm, t
 
 ITEMS = ["a", "b", "c"]
@@ -132,6 +133,14 @@ def test_certainty_is_that_of_the_metrics(build, kind):
         evaluation.truth_certainty(cut)
 
 
+@pytest.mark.parametrize("build", [of_items, of_raters])
+def test_one_walk_gives_the_cut_and_its_certainty(build):
+    tree = build()
+    cut, certainty = cut_and_certainty(tree, 0.2)
+    xr.testing.assert_identical(cut, evaluation.thresholded(tree, 0.2))
+    xr.testing.assert_identical(certainty, evaluation.threshold_certainty(tree, 0.2))
+
+
 def test_the_side_of_a_symmetric_score_is_that_of_its_location():
     tree = of_items()
     score, location = (evaluation.thresholded(tree, 0.1, of=of) for of in ("score", "location"))
@@ -163,6 +172,7 @@ SCORES = np.array([-2.0, 0.0, 1.5])
         ("0", {}, "threshold='0' must be a finite number"),
         (True, {}, "threshold=True must be a finite number"),
         (None, {}, "threshold=None must be a finite number"),
+        pytest.param(10**400, {}, "threshold=10+ must be a finite number", id="10**400"),
         (2, {"observed": SCORES}, "threshold=2 lies outside the observed scores, -2 to 1.5"),
         (-2.1, {"observed": SCORES}, "outside the observed scores"),
         (11, {"observed": SCORES, "bounds": [1, 10]}, "outside the bounds of the scores, 1 to 10"),
@@ -180,6 +190,7 @@ def test_thresholds_that_cut_nothing_are_refused(threshold, more, message):
 def test_thresholds_within_the_bounds_may_be_beyond_the_scores():
     evaluation.thresholded(of_items(observed=SCORES, bounds=[-3, 3]), 2)
     evaluation.thresholded(of_items(observed=SCORES), 1.5)
+    evaluation.thresholded(of_items(bounds=[-1e100, 1e100]), np.float32(1.5))
 
 
 @pytest.mark.parametrize(
@@ -188,6 +199,14 @@ def test_thresholds_within_the_bounds_may_be_beyond_the_scores():
         ({"of": "scores"}, "of='scores' is not one of 'score', 'location'"),
         ({"names": "toxic"}, "two different texts"),
         ({"names": ("toxic", "toxic")}, "two different texts"),
+        ({"names": ["fine", "bad", "bad"]}, "two different texts"),
+        ({"names": {"fine", "toxic"}}, "names={.*} must be a list of two different texts"),
+        ({"names": np.array("fine")}, "must be a list of two different texts"),
+        ({"names": np.array([["fine", "toxic"]])}, "must be a list of two different texts"),
+        ({"names": ["fine", ["toxic"]]}, "must be a list of two different texts"),
+        ({"names": 5}, "names=5 must be a list"),
+        ({"names": iter(["fine", "toxic"])}, "must be a list of two different texts"),
+        ({"names": [1, 2]}, "must be a list of two different texts"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):

@@ -220,6 +220,26 @@ def test_nan_draws_and_too_few_fail():
     assert few["failed"].values.tolist() == [[3, 0, 2]]
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("where", [(2, 7, 4), ...])  # in one draw, or wherever it is
+@pytest.mark.parametrize("method", ["exact", "gibbs"])
+def test_draws_that_are_not_finite_are_neither_exact_nor_converged(value, where, method):
+    items, raters = plausibility("infinite"), confusion("infinite")
+    both = {"r_hat": 9, "ess": 1}  # no other gate is missed
+    assert diagnose(tree_of(items, raters, method=method), **both).attrs["converged"] == 1
+    items[(slice(None), slice(None), 4) if where is ... else where] = value
+    raters[0, 0, 1, 2, 0] = value
+    diagnosis = diagnose(tree_of(items, raters, method=method), **both)
+    assert diagnosis.attrs["converged"] == 0
+    assert diagnosis["failed"].values.tolist() == [[0, 0, 1]]
+    assert diagnosis["not_finite"].values.tolist() == [[0, 0, 1]]
+    expected = "plausibility of item c, confusion[Bob, z, x] are infinite or NaN in a draw"
+    beginning = "NOT exact: " if method == "exact" else "NOT converged: "
+    assert diagnosis.attrs["verdict"].startswith(beginning + expected)
+    with pytest.warns(ConvergenceWarning, match="infinite or NaN in a draw"):
+        warn_unless_converged(diagnosis)
+
+
 def test_one_chain_cannot_be_judged():
     diagnosis = diagnose(tree_of(plausibility("one chain").isel(chain=[0])))
     assert diagnosis.attrs["verdict"].startswith("NOT converged: one chain has no R-hat")

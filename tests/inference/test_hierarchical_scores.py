@@ -211,6 +211,22 @@ def test_nuts_agrees_with_gibbs():
         assert np.max(combined) < 4, variable
 
 
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
+@pytest.mark.parametrize("items", [1500, 4000])
+def test_items_that_do_not_differ(items):
+    """The spread is then near zero, a draw all the same, and nothing runs for ever."""
+    rng = np.random.default_rng(seed_of("no spread"))
+    item, rater = np.repeat(np.arange(items), 5), rng.integers(0, 100, 5 * items)
+    score = 0.5 * rng.standard_normal(100)[rater] + 0.7 * rng.standard_normal(5 * items)
+    scores = models.Scores.from_table({"item": item, "rater": rater, "score": score})
+    options = {"draws": 30, "tune": 50, "chains": 2, "thin": 2, "log_likelihood": False, **QUIET}
+    tree = inference.sample(models.hierarchical_scores(scores), random_seed=1, **options)
+    posterior = tree["posterior"].to_dataset()
+    spread = posterior["location_spread"].to_numpy()
+    assert 0 < spread.min() and spread.max() < 0.2 and len(np.unique(spread)) == 60
+    assert all(np.isfinite(values).all() for values in posterior.data_vars.values())
+
+
 def test_draws_depend_on_the_seed_alone():
     law = read_rater_scores(build())
     lengths = [ChainLength(2, 20, 5, 2, 9, threads) for threads in (1, 4)]

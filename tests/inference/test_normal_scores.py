@@ -146,7 +146,7 @@ def test_tree_has_pymcs_densities_and_is_exact():
     for group in ("log_likelihood", "log_prior"):
         for name, theirs in free[group].data_vars.items():
             ours = tree[group][name]
-            assert ours.dims == ("chain", "draw", "item")
+            assert ours.dims == ("chain", "draw", "item") and set(ours.coords) == set(ours.dims)
             np.testing.assert_allclose(ours.to_numpy(), theirs.to_numpy(), rtol=1e-9, atol=1e-9)
     score = np.array([1.0, 2.5, 2.0])
     own = posterior.isel(item=0)

@@ -10,7 +10,7 @@ from raterzoo.inference.kernels.score_gibbs import RaterScores, ScoreHyper, Scor
 from raterzoo.inference.kernels.score_spreads import (
     digamma,
     draw_log_shape,
-    draw_log_spread,
+    draw_spread,
     spread_log_p,
     trigamma,
 )
@@ -139,7 +139,7 @@ def test_raters_given_items():
     check(run(score_gibbs.draw_raters, "raters")[..., RATERS], exact)
     for change in (
         ("free[g] * (total[g] - weight[g] * mean) + noise", "free[g] * total[g] + noise"),
-        ("centre = beta + weight[k]", "centre = weight[k]"),
+        ("state.bias[k] = beta + _deviation", "state.bias[k] = _deviation"),
     ):
         twin = altered("inference.kernels.score_gibbs", change)
         assert_rejects_twin(check, run(twin.draw_raters, "raters")[..., RATERS], exact)
@@ -193,21 +193,39 @@ def test_shape_has_its_density(members):
 def test_spread_has_its_density():
     rng = np.random.default_rng(seed_of("spread"))
     weight, away = np.array([0.0, 0.3, 5.0, 1.0]), np.array([0.0, 0.5, 1.2, -0.4])
-    for x in (-2.0, 0.5):
-        s2 = np.exp(2 * x)
+    for s in (0.1, 1.6):
         some = weight > 0
-        law = stats.norm.logpdf(away[some], scale=np.sqrt(s2 + 1 / weight[some])).sum()
-        law += stats.halfnorm.logpdf(np.exp(x), scale=1.5) + x
-        if x < 0:
-            first = law - spread_log_p(x, weight, away, 1 / 2.25)
-    assert abs(law - spread_log_p(x, weight, away, 1 / 2.25) - first) < 1e-12
-    state_, x, draws = stream(rng), 0.0, []
+        law = stats.norm.logpdf(away[some], scale=np.sqrt(s**2 + 1 / weight[some])).sum()
+        law += stats.halfnorm.logpdf(s, scale=1.5)
+        if s < 1:
+            first = law - spread_log_p(s, weight, away, 1 / 2.25)
+    assert abs(law - spread_log_p(s, weight, away, 1 / 2.25) - first) < 1e-12
+    state_, s, draws = stream(rng), 1.0, []
     for _ in range(40_000):
-        x = draw_log_spread(state_, weight, away, 1 / 2.25, x)
-        draws.append(x)
+        s = draw_spread(state_, weight, away, 1 / 2.25, s)
+        draws.append(s)
     apart = np.array(draws[::8])  # nearly independent
-    assert quantiles(apart, lambda x: spread_log_p(x, weight, away, 1 / 2.25), -15, 4) > 1e-4
-    assert quantiles(apart, lambda x: spread_log_p(x, weight, away, 1 / 2.25) - x, -15, 4) < 1e-4
+    assert quantiles(apart, lambda s: spread_log_p(s, weight, away, 1 / 2.25), 0, 12) > 1e-4
+    twin = quantiles(apart, lambda s: spread_log_p(s, weight, away, 1 / 2.25) - np.log(s), 1e-6, 12)
+    assert twin < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("weight", "noise"), [(10.0, 0.0), (10.0, 0.97), (1e8, 0.0), (1e-12, 1.0), (10.0, np.nan)]
+)
+def test_no_spread_takes_a_bounded_slice(weight, noise):
+    """Members that do not differ: the spread is small, not nothing; what is no number changes nothing."""
+    rng = np.random.default_rng(seed_of("no spread"))
+    away = noise * rng.standard_normal(4000) / np.sqrt(weight)
+    state_, weights, s, draws = stream(rng), np.full(4000, weight), 1.0, []
+    for _ in range(300):
+        s = draw_spread(state_, weights, away, 0.25, s)
+        draws.append(s)
+    reach = min(1 / np.sqrt(weight), 2.0)
+    if np.isnan(noise):
+        assert set(draws) == {1.0}
+    else:
+        assert 1e-5 * reach < min(draws[20:]) and max(draws[20:]) < 4 * reach
 
 
 def test_derivatives_of_log_gamma():

@@ -9,7 +9,7 @@ from monte_carlo import assert_rejects_twin
 from rater_laws import given_truth, truths
 from raterzoo import inference, models
 from raterzoo.models import Labels
-from scipy.special import betaln, digamma, gammaln
+from scipy.special import betaln, digamma, expit, gammaln, logsumexp
 
 PRIOR = {"competence_concentration": (2.0, 1.0), "spam_concentration": 0.7}
 
@@ -29,32 +29,39 @@ def crowd(items=120, raters=8, seed=1, each=4):
     return Labels.from_table({"item": item, "rater": rater, "label": label}, categories=range(3))
 
 
-def one_iteration(labels, weights):
-    """The E-step answer by answer, with weights of categories, telling the truth and spam; and what it expects to count."""
-    category, told, missed = weights
+def one_iteration(labels, logs):
+    """The E-step answer by answer, with log weights of categories, truth told and spam; and what it expects to count."""
+    category, told, missed = logs
     truth = np.tile(category, (len(labels.items), 1))
-    for i, k, y, n in zip(
+    truth[
+        (labels.gold[:, None] >= 0) & (labels.gold[:, None] != np.arange(len(category)))
+    ] = -np.inf
+    for i, k, y, n in answers(labels):
+        same = np.where(np.arange(len(category)) == y, told[k], -np.inf)
+        truth[i] += n * np.logaddexp(missed[k, y], same)
+    total = logsumexp(truth, axis=1)
+    truth = np.exp(truth - total[:, None])
+    return total.sum(), truth, *expected_counts(labels, truth, told, missed)
+
+
+def answers(labels):
+    return zip(
         labels.annotation_item,
         labels.annotation_rater,
         labels.label_code,
         labels.count,
         strict=True,
-    ):
-        truth[i] *= (missed[k, y] + told[k] * (np.arange(len(category)) == y)) ** n
-    total = np.log(truth.sum(axis=1)).sum()
-    truth /= truth.sum(axis=1, keepdims=True)
+    )
+
+
+def expected_counts(labels, truth, told, missed):
+    """Items by category; answers that told the truth and that did not, by rater; answers as spam, by rater and label."""
     pair, spam = np.zeros((len(told), 2)), np.zeros(missed.shape)
-    for i, k, y, n in zip(
-        labels.annotation_item,
-        labels.annotation_rater,
-        labels.label_code,
-        labels.count,
-        strict=True,
-    ):
-        meant = truth[i, y] * told[k] / (told[k] + missed[k, y])
+    for i, k, y, n in answers(labels):
+        meant = truth[i, y] * expit(told[k] - missed[k, y])
         pair[k] += n * meant, n * (1 - meant)
         spam[k, y] += n * (1 - meant)
-    return total, truth, truth.sum(axis=0), pair, spam  # fmt: skip
+    return truth.sum(axis=0), pair, spam
 
 
 @pytest.mark.parametrize("variational", [False, True])
@@ -83,8 +90,8 @@ def test_estimate_is_a_fixed_point_of_the_iteration(variational):
             else np.log(c / c.sum(axis=-1, keepdims=True))
             for c in posterior
         ]
-        category, pair, spam = map(np.exp, logs)
-        expected = one_iteration(labels, (category, pair[:, 0], pair[:, 1:] * spam))
+        category, pair, spam = logs
+        expected = one_iteration(labels, (category, pair[:, 0], pair[:, 1:] + spam))
         for own, new, old in zip(prior, expected[2:], posterior, strict=True):
             np.testing.assert_allclose(own + new, old, rtol=1e-5)
         np.testing.assert_allclose(found["plausibility"], expected[1], atol=1e-6)
@@ -134,6 +141,52 @@ def test_objective_never_falls(variational, prevalence):
                         prevalence_concentration=prevalence, tolerance=-1.0, max_iterations=200)  # fmt: skip
         assert (np.diff(found["trace"]) > -1e-12 * np.abs(found["trace"][1:])).all()
         assert found.attrs["converged"] == 0 and found.sizes["iteration"] == 200
+
+
+def by_logs(labels, prior, iterations):
+    """Objective and p(true category) of variational Bayes from the vote, all weights kept as logs."""
+    n, known = len(labels.categories), labels.gold >= 0
+    truth = np.full((len(labels.items), n), 1e-300)
+    np.add.at(truth, (labels.annotation_item, labels.label_code), labels.count)
+    truth[known] = np.eye(n)[labels.gold[known]]
+    truth /= truth.sum(axis=1, keepdims=True)
+    half = np.full(len(labels.raters), np.log(0.5))
+    counts = expected_counts(labels, truth, half, np.tile(half[:, None] - np.log(n), n))
+    for _ in range(iterations):
+        after = [own + more for own, more in zip(prior, counts, strict=True)]
+        logs = [digamma(c) - digamma(c.sum(axis=-1, keepdims=True)) for c in after]
+        bound = sum(
+            (_log_beta(c) - _log_beta(own)).sum() - ((c - own) * log).sum()
+            for own, c, log in zip(prior, after, logs, strict=True)
+        )
+        total, truth, *counts = one_iteration(
+            labels, (logs[0], logs[1][:, 0], logs[1][:, 1:] + logs[2])
+        )
+    return total + bound, truth
+
+
+@pytest.mark.parametrize("small", [0.5, 2e-3, 1e-3, 1e-6])
+@pytest.mark.parametrize("of", ["plain", "gold"])
+def test_weights_too_small_for_doubles_are_kept_as_logs(small, of):
+    """The expected log of a share that nobody has is about -1 / concentration; exp(-1000) is no double."""
+    plain = Labels.from_table({"item": list("aabb"), "rater": list("rsrs"), "label": list("xyyz")})
+    labels = plain if of == "plain" else tiny_labels()
+    shape = len(labels.raters), len(labels.categories)
+    options = {"competence_concentration": (small, small), "spam_concentration": small}
+
+    def check(small):
+        prior = np.ones(shape[1]), np.full((shape[0], 2), small), np.full(shape, small)
+        for iterations in (1, 2, 30):
+            found = quietly(
+                labels, restarts=0, max_iterations=iterations, tolerance=-1.0, **options
+            )
+            objective, truth = by_logs(labels, prior, iterations)
+            np.testing.assert_allclose(found.attrs["objective"], objective, rtol=1e-9)
+            np.testing.assert_allclose(found["plausibility"], truth, atol=1e-8)
+            np.testing.assert_allclose(found["confusion"].sum("label"), 1, rtol=1e-12)
+
+    check(small)
+    assert_rejects_twin(check, 1.01 * small)
 
 
 def test_best_start_is_returned():
@@ -186,6 +239,10 @@ def test_what_is_uncertain_is_said():
         ({"restarts": -1}, "restarts=-1 must be a whole number from 0"),
         ({"max_iterations": True}, "max_iterations=True must be"),
         ({"tolerance": np.nan}, "tolerance=nan must be a number"),
+        ({"tolerance": True}, "tolerance=True must be a number"),
+        ({"random_seed": -1}, "random_seed=-1 must be a whole number from 0, or None"),
+        ({"random_seed": "a"}, "random_seed='a' must be a whole number"),
+        ({"random_seed": 1.5}, "random_seed=1.5 must be a whole number"),
         ({"prevalence_concentration": 0}, "prevalence_concentration holds 0"),
         ({"prevalence_concentration": "flat"}, "prevalence_concentration='flat' must be a number"),
     ],
@@ -207,3 +264,14 @@ def test_wrong_concentrations_are_named():
         inference.mace_em(tiny_labels(), competence_concentration=1)
     with pytest.raises(ValueError, match="spam_concentration holds -1"):
         inference.mace_em(tiny_labels(), spam_concentration=-1)
+    with pytest.raises(
+        ValueError, match=r"holds 1e-07; .* at least 1e-06, or pass variational=False"
+    ):
+        inference.mace_em(tiny_labels(), spam_concentration=1e-7)
+    found = quietly(tiny_labels(), spam_concentration=1e-300, variational=False, restarts=0)
+    assert np.isfinite(found["plausibility"]).all()
+
+
+@pytest.mark.parametrize("tolerance", [np.float32(1e-3), np.int64(1)])
+def test_numbers_of_numpy_are_numbers(tolerance):
+    assert quietly(tiny_labels(), restarts=0, tolerance=tolerance).attrs["converged"] == 1

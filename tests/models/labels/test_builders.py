@@ -94,7 +94,7 @@ def test_concentrations_of_every_shape():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: models.dawid_skene(LABELS, confusion_concentration=0), "holds 0; every concentration"),
+        (lambda: models.dawid_skene(LABELS, confusion_concentration=0), "holds 0; it must be positive"),
         (lambda: models.dawid_skene(LABELS, confusion_concentration=np.ones(3)), "numbers of shape"),
         (lambda: models.dawid_skene(LABELS, prevalence_concentration=np.nan), "holds nan"),
         (lambda: models.one_coin(LABELS, ability_concentration=(1, -1)), "holds -1"),
@@ -103,11 +103,20 @@ def test_concentrations_of_every_shape():
         (lambda: models.hierarchical_dawid_skene(LABELS, diagonal="x"), "diagonal='x' must be a finite"),
         (lambda: models.dirichlet(LABELS, reliability=0), "reliability holds 0"),
         (lambda: models.hierarchical_dawid_skene(LABELS, diagonal=np.inf), "diagonal=inf"),
+        (lambda: models.hierarchical_dawid_skene(LABELS, diagonal=True), "diagonal=True must be a finite"),
+        (lambda: models.hierarchical_dawid_skene(LABELS, diagonal=10**400), "must be a finite"),
+        (lambda: models.hierarchical_dawid_skene(LABELS, spread=-1), "spread holds -1; it must be positive"),
+        (lambda: models.hierarchical_dawid_skene(LABELS, spread="2"), "spread='2' must be a number"),
     ],
 )  # fmt: skip
 def test_wrong_priors_are_named(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def test_numbers_of_numpy_are_numbers():
+    model = models.hierarchical_dawid_skene(LABELS, diagonal=np.float32(2), spread=np.float32(0.5))
+    np.testing.assert_array_equal(model["population_mean"].owner.inputs[2].eval(), 2 * np.eye(2))
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"dirichlet", "multinomial"}))

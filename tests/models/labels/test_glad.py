@@ -48,10 +48,10 @@ def test_law_is_the_sum_over_truths_and_difficulties():
     np.testing.assert_allclose(computed["confusion"].sum(axis=-1), 1, rtol=1e-12)
 
 
-def law_on(nodes, prevalence, ability, labels):
+def law_on(nodes, prevalence, ability, labels, easiness=(1.0, 1.0)):
     """Log p of items that all raters answered, given nodes and weights."""
     point, weight = nodes
-    log_odds = ability[:, None] * np.exp(1 + point)
+    log_odds = ability[:, None] * np.exp(easiness[0] + easiness[1] * point)
     right, wrong = log_expit(log_odds), log_expit(-log_odds) - np.log(len(prevalence) - 1)
     joint = np.stack([
         np.tensordot(labels == j, right, 1) + np.tensordot(labels != j, wrong, 1) + np.log(p)
@@ -80,8 +80,30 @@ def test_quadrature_against_many_nodes(answers, most):
     assert np.abs(gauss - exact).max() > 3 * worst
 
 
-def _wide(nodes):
-    point = np.linspace(-10, 9, nodes)
+@pytest.mark.parametrize(
+    "easiness", [(1, 3), (1, 10), (1, 0.1), (3, 0.3), (8, 1), (10, 10), (-10, 10)]
+)
+def test_nodes_follow_the_law_of_the_easiness(easiness):
+    """However wide, narrow or far off it is, while a third of the items are answered at random."""
+    rng = np.random.default_rng(200)
+    prevalence, ability = np.array([0.5, 0.3, 0.2]), rng.normal(1, 1, 200)
+    beta = np.exp(easiness[0] + easiness[1] * rng.normal(size=(20, 1)))
+    p = expit(ability * beta) * (rng.random((20, 1)) < 0.7)
+    labels = np.where(rng.random(p.shape) < p, 0, rng.integers(0, 3, p.shape))
+    exact = law_on(_wide(2500, -25), prevalence, ability, labels, easiness)
+
+    def check(of):
+        point, weight = easiness_nodes(200, None, of)
+        found = law_on((point, weight), prevalence, ability, labels, easiness)
+        assert np.abs(found - exact).max() < 2e-4
+        assert np.isfinite(np.exp(-easiness[0] - easiness[1] * point)).all()
+
+    check(easiness)
+    assert_rejects_twin(check, (1, 1))
+
+
+def _wide(nodes, least=-10):
+    point = np.linspace(least, 9, nodes)
     weight = np.exp(-0.5 * point**2)
     return point, weight / weight.sum()
 
@@ -103,8 +125,16 @@ def test_gradient_is_the_derivative():
     [
         ({"ability": (1.0, 0.0)}, "ability=.* must be a pair: a finite mean and a positive sd"),
         ({"ability": 2.0}, "ability=2.0 must be a pair"),
+        ({"ability": ("a", "b")}, r"ability=\('a', 'b'\) must be a pair"),
+        ({"ability": (1.0, [2.0, 3.0])}, "ability=.* must be a pair"),
         ({"easiness": (np.nan, 1.0)}, "easiness=.* must be a pair"),
+        (
+            {"easiness": (1e6, 1)},
+            r"at most 10 in size: they are of a logarithm, and exp\(10\) is 22,026",
+        ),
+        ({"easiness": (1, 1e6)}, "at most 10 in size"),
         ({"nodes": 4}, "nodes=4 must be a whole number from 5"),
+        ({"nodes": 10**9}, "nodes=1000000000 must be a whole number from 5 to 100,000"),
         ({"prevalence_concentration": -1}, "holds -1"),
     ],
 )

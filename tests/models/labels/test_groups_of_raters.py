@@ -41,6 +41,7 @@ def test_groups_are_named_in_order_of_appearance():
     [
         (LABELS, "knd", "group='knd' is not one of the attributes.*the nearest is 'kind'"),
         (LABELS, 3, "group=3 is not one of the attributes.*'kind'"),
+        (LABELS, ["kind"], "group=.'kind'. is not one of the attributes.*'kind'"),
         (models.Labels.from_table({"item": list("aab"), "rater": list("rsr"), "label": list("xyx")}), "kind",
          "there are none; remedy: read its column"),
         (replace(LABELS, rater_attributes={"kind": np.array(["p", "", "m", "p"])}), "kind",
@@ -53,7 +54,7 @@ def test_wrong_groups_are_named(labels, group, message):
 
 
 def test_wrong_spread_of_groups_is_named():
-    with pytest.raises(ValueError, match="group_spread holds 0"):
+    with pytest.raises(ValueError, match="group_spread holds 0; it must be positive and finite"):
         models.hierarchical_dawid_skene(LABELS, group="kind", group_spread=0)
 
 

@@ -100,7 +100,7 @@ def test_three_labels_are_integrated_as_well_as_is_said(name):
     point = drawn_point(model, seed_of(f"three {name}"))
     point["effect_spread"] = np.minimum(point["effect_spread"], 1.0)
     found = outputs_at(model, point, *PARTS)
-    tolerance = 1e-8 if name == "item_difficulty" else 1e-4  # 31 or 11 nodes of each dimension
+    tolerance = 1e-8 if name == "item_difficulty" else 1e-4  # 29 or 11 nodes of each dimension
     z, weight = fine_grid(2, 121)
     for one, exact in zip(found, integrated(THREE, name, point, z, weight), strict=True):
         np.testing.assert_allclose(one, exact, rtol=tolerance, atol=tolerance)

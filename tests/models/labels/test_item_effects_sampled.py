@@ -4,6 +4,7 @@ import os
 
 import arviz as az
 import numpy as np
+import pymc as pm
 import pytest
 from label_designs import TINY
 from monte_carlo import seed_of, within_sbc_band
@@ -15,10 +16,7 @@ LABELS = models.Labels.from_table(TINY, count="count", gold="gold", categories=[
 OPTIONS = {"item_difficulty": {"nodes": 5}, "logistic_random_effects": {"nodes": 5}}
 OPTIONS["ordinal"] = {"order": ["y", "x", "z"]}
 EXPECTED = dict.fromkeys(OPTIONS, "expected_effect") | {"ordinal": "expected_location"}
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 
 
 LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
@@ -28,6 +26,33 @@ LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LO
 def test_route(name):
     route = route_of(getattr(models, name)(LABELS, **OPTIONS[name]))
     assert (route.name, route.method) == (name, models.catalog[name].methods[0])
+
+
+class Asked(Exception):
+    """What `pymc.sample` was asked for."""
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("item_difficulty", {}, 0.95),
+        ("logistic_random_effects", {}, 0.95),
+        ("logistic_random_effects", {"target_accept": 0.9}, 0.9),
+        ("logistic_random_effects", {"nuts": {"target_accept": 0.9}}, None),
+        ("ordinal", {}, None),
+    ],
+)
+def test_steps_are_short_on_the_ridge_of_effects(name, given, expected, monkeypatch):
+    def sample(**options):
+        raise Asked(options)
+
+    monkeypatch.setattr(pm, "sample", sample)
+    model = getattr(models, name)(LABELS, **OPTIONS[name])
+    with pytest.raises(Asked) as asked:
+        inference.sample(model, progressbar=False, **given)
+    (options,) = asked.value.args
+    assert options.get("target_accept") == expected
+    assert given.items() <= options.items()
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,9 @@ def test_uniform_prevalence_is_the_papers():
     ("options", "message"),
     [
         ({"competence_concentration": 3}, "must be a pair"),
-        ({"competence_concentration": (1, 0)}, "holds 0; every concentration"),
+        ({"competence_concentration": ("a", "b")}, "must be a pair"),
+        ({"spam_concentration": True}, "spam_concentration=True must be a number"),
+        ({"competence_concentration": (1, 0)}, "holds 0; it must be positive and finite"),
         ({"spam_concentration": np.ones(3)}, "numbers of shape"),
         ({"spam_concentration": np.nan}, "holds nan"),
         ({"prevalence_concentration": "flat"}, "prevalence_concentration='flat' must be a number"),

@@ -96,6 +96,13 @@ def test_rows_and_raters_may_come_in_any_order():
         (lambda: models.hierarchical_scores(SCORES, group="kind"), "group='kind' is not one of the attributes"),
         (lambda: models.hierarchical_scores(hierarchy(RNG, 3, 3, 2), group="kind"), "all raters are 'person'"),
         (lambda: models.normal_scores([1, 2, 3]), "a list is not Scores"),
+        (lambda: models.normal_scores(SCORES, mean=True), "mean=True must be a number"),
+        (lambda: models.normal_scores(SCORES, shape=None), "shape=None must be a number"),
+        (lambda: models.normal_scores(SCORES, mean=1e300), "mean holds 1e.300; it must be finite, at most 1e.100"),
+        (lambda: models.hierarchical_scores(SCORES, spread=1e-200), "spread=1e-200 must be from"),
+        (lambda: models.hierarchical_scores(SCORES, spread=1e200), "spread=1e.200 must be from"),
+        (lambda: models.normal_scores(scores([0.1 + 0.2, 0.3])), "all scores are equal, but for rounding"),
+        (lambda: models.hierarchical_scores(scores(1e9 + 1e-6 * np.arange(4))), "all scores are equal, but for rounding"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(build, message):

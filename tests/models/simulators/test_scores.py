@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from raterzoo.models import Scores, simulators
+from raterzoo.models.data.score_numbers import MAX_SCORE
+from raterzoo.models.data.whole_numbers import MAX_COUNT
 from raterzoo.models.simulators.rater_scores import different_raters
 from scipy.stats import chisquare, gamma, kstest, norm
 
@@ -123,16 +125,31 @@ def test_fifty_million_votes_are_counts():
     ) == (data.select(items=range(50)))
 
 
+@pytest.mark.parametrize("model", ["hierarchical_scores", "normal_scores"])
+@pytest.mark.parametrize("size", [1e-50, 1e50])
+def test_the_largest_and_the_smallest_sizes_give_legal_scores(model, size):
+    options = {"scale": size, "spread": size, "bias": size, "center": -size, "step": size}
+    data = simulators.scores(model=model, unequal=10, random_seed=1, **options).data
+    assert np.abs(data.score).max() <= MAX_SCORE
+    exact = simulators.scores(model=model, scale=np.float32(0.5), step=np.int8(1), random_seed=1)
+    assert (exact.data.score % 1 == 0).all()
+    few = {"center": size, "spread": size, "scale": size, "votes": size if size < 1 else 1e8}
+    data = simulators.aesthetic_scores(items=5, random_seed=1, **few).data
+    assert data.count.max() <= MAX_COUNT and len(data) >= 5
+
+
 @pytest.mark.parametrize(
     "options",
     [
         {"items": 0}, {"items": True}, {"raters": 1.5}, {"answers": 0}, {"spread": -1}, {"bias": np.nan},
         {"unequal": np.inf}, {"scale": 0}, {"scale": np.nan}, {"bounds": (2, 1)}, {"step": 0}, {"step": -1},
         {"step": 0.3, "bounds": (1, 5)}, {"model": "normal"},
+        {"center": np.nan}, {"center": "a"}, {"center": 1e60}, {"unequal": 1e5}, {"scale": "a"}, {"spread": None}, {"step": "a"},
+        {"bias": True}, {"answers": 10**20},
     ],
 )  # fmt: skip
 def test_wrong_numbers_are_named(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
+    with pytest.raises(ValueError, match=rf"^(argument )?{next(iter(options))}\b"):
         simulators.scores(**options)
 
 
@@ -142,8 +159,10 @@ def test_wrong_numbers_are_named(options):
         ("toxicity_scores", {"items": 0}), ("toxicity_scores", {"raters": 2.5}), ("toxicity_scores", {"toxic": 1.1}),
         ("aesthetic_scores", {"items": True}), ("aesthetic_scores", {"votes": 0}), ("aesthetic_scores", {"scale": np.nan}),
         ("aesthetic_scores", {"spread": -1}), ("aesthetic_scores", {"center": np.inf}),
+        ("toxicity_scores", {"toxic": "a"}), ("toxicity_scores", {"toxic": True}), ("toxicity_scores", {"raters": 10**20}),
+        ("aesthetic_scores", {"votes": "a"}), ("aesthetic_scores", {"votes": 1e18}), ("aesthetic_scores", {"center": None}),
     ],
 )  # fmt: skip
 def test_wrong_numbers_of_rating_scales_are_named(name, options):
-    with pytest.raises(ValueError, match=next(iter(options))):
+    with pytest.raises(ValueError, match=f"^{next(iter(options))}="):
         getattr(simulators, name)(**options)
