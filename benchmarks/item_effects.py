@@ -11,7 +11,7 @@ from raterzoo import inference, models
 
 ITEMS, RATERS, ANSWERS = 1000, 50, 5
 CASES = [
-    ("item_difficulty", 3, 2000),
+    ("item_difficulty", 3, 4000),
     ("logistic_random_effects", 3, 2000),
     ("ordinal", 5, 1000),
     ("hierarchical_dawid_skene", 3, 1000),

@@ -57,7 +57,7 @@ def item_difficulty(
     """Build the model of item difficulty.
 
     Prevalence, means and spreads trade off against each other: of five answers to each of 1,000 items, with three labels,
-    ``draws=2000`` of `raterzoo.inference.sample` converge, and the default of 1,000 may not.
+    ``draws=4000`` of `raterzoo.inference.sample` converge (ESS 1,000), and the default of 1,000 does not.
 
     Parameters
     ----------
