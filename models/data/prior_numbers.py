@@ -57,7 +57,7 @@ def positive_pair(name: str, value: Any) -> tuple[float, float]:
     Returns
     -------
     tuple of float
-        Positive and finite.
+        Positive and finite, in double precision: PyTensor takes a short Python float for single precision.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def positive_pair(name: str, value: Any) -> tuple[float, float]:
         raise ValueError(
             f"{name}={value!r} must be a pair of numbers: how many answers for it, and how many against it, the prior is worth"
         )
-    first, second = positive_array(name, pair, (2,)).tolist()
+    first, second = positive_array(name, pair, (2,))
     return first, second
 
 
@@ -95,7 +95,7 @@ def normal_prior(name: str, value: Any) -> tuple[float, float]:
     pair = _pair(value)
     if pair is None or not np.isfinite(pair).all() or pair[1] <= 0:
         raise ValueError(f"{name}={value!r} must be a pair: a finite mean and a positive sd")
-    return float(pair[0]), float(pair[1])
+    return np.float64(pair[0]), np.float64(pair[1])
 
 
 def log_normal_prior(name: str, value: Any) -> tuple[float, float]:
