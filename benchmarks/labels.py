@@ -19,7 +19,8 @@ from raterzoo.inference.kernels.answer_patterns import AnswerPatterns
 from raterzoo.inference.kernels.label_ascent import Ascent, ascend
 from raterzoo.inference.kernels.vote import vote_share
 from raterzoo.inference.label_chains import LabelPlan, draw_labels_model
-from raterzoo.inference.point.dawid_skene_em import _patterns, _plausibility, _pseudo_counts
+from raterzoo.inference.point.dawid_skene_em import _pseudo_counts
+from raterzoo.inference.point.label_evidence import InMemory, patterns_of
 from raterzoo.inference.steps.label_reading import constant_prior, read_labels
 from scipy.special import logsumexp
 
@@ -45,7 +46,7 @@ def em(answers: int, raters: int, iterations: int, peer: bool) -> None:
     frame = simulated(answers, raters)
     labels, cpu, wall = timed(lambda: models.Labels.from_table(frame))
     print(f"{answers:,} answers: table to codes        cpu {cpu:7.2f} s   wall {wall:7.2f} s")
-    patterns, pseudo = _patterns(labels), _pseudo_counts(labels, None)
+    patterns, pseudo = patterns_of(labels), _pseudo_counts(labels, None)
     start = vote_share(patterns.answers, len(labels.categories))
     ascend(patterns, start, pseudo, 1, 0.0)  # compiles
     run, cpu, wall = timed(lambda: ascend(patterns, start, pseudo, iterations, -np.inf))
@@ -73,7 +74,7 @@ def compare(labels: models.Labels, run: Ascent, patterns: AnswerPatterns, peer: 
 
     named, iterations = peer
     theirs = DawidSkene(n_iter=iterations, tol=-np.inf).fit(named).probas_
-    ours = _plausibility(run, patterns)[patterns.pattern]
+    ours = InMemory(patterns, len(labels.categories)).plausibility(run)
     apart = np.abs(theirs.loc[labels.items, labels.categories].to_numpy() - ours).max()
     before = DawidSkene(n_iter=iterations - 1, tol=-np.inf).fit(named)
     log_p = named.join(np.log(before.errors_), on=["worker", "label"])

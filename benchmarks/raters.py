@@ -11,30 +11,15 @@ from typing import Any
 import numpy as np
 import pymc as pm
 from raterzoo import inference, models
-from scipy.special import expit
 
 LIMIT = 2.0  # CPU seconds
 EACH = 5  # answers to an item
 
 
-def simulated(answers: int, raters: int, categories: int, able: Callable) -> models.Labels:
-    """Answers of raters who are right with a probability that `able(rng, item, rater)` returns, and else name any label."""
-    rng = np.random.default_rng(1)
-    item = np.repeat(np.arange(answers // EACH), EACH)
-    rater, guess = rng.integers(0, raters, answers), rng.integers(0, categories, answers)
-    truth = rng.integers(0, categories, answers // EACH)[item]
-    label = np.where(rng.random(answers) < able(rng, item, rater), truth, guess)
-    table = {"item": item, "rater": rater, "label": label}
-    return models.Labels.from_table(table, categories=range(categories))
-
-
-def competent(rng: np.random.Generator, item: np.ndarray, rater: np.ndarray) -> np.ndarray:
-    return rng.beta(2, 1, rater.max() + 1)[rater]
-
-
-def able(rng: np.random.Generator, item: np.ndarray, rater: np.ndarray) -> np.ndarray:
-    easiness = np.exp(rng.normal(1, 1, item.max() + 1))
-    return expit(rng.normal(1, 1, rater.max() + 1)[rater] * easiness[item])
+def simulated(model: str, answers: int, raters: int, categories: int) -> models.Labels:
+    """Answers by the law of a model, five to an item."""
+    sizes = {"items": answers // EACH, "raters": raters, "categories": categories, "answers": EACH}
+    return models.simulators.labels(model=model, **sizes, random_seed=1).data
 
 
 def cpu_seconds(run: Callable[[], Any]) -> float:
@@ -88,13 +73,13 @@ def sampler(name: str, model: pm.Model, method: str) -> None:
 
 
 if __name__ == "__main__":
-    of_mace, of_glad = simulated(500_000, 1000, 5, competent), simulated(500_000, 1000, 5, able)
+    of_mace, of_glad = (simulated(name, 500_000, 1000, 5) for name in ("mace", "glad"))
     iterations("mace", of_mace)
     iterations("mace", of_mace, variational=False)
     iterations("glad", of_glad)
     gradient("mace", models.mace(of_mace))
     gradient("glad", models.glad(of_glad))
-    few = simulated(5000, 50, 3, competent)
+    few = simulated("mace", 5000, 50, 3)
     sampler("mace", models.mace(few), "gibbs")
     sampler("mace", models.mace(few), "nuts")
-    sampler("glad", models.glad(simulated(5000, 50, 3, able)), "nuts")
+    sampler("glad", models.glad(simulated("glad", 5000, 50, 3)), "nuts")

@@ -45,7 +45,7 @@ def normal() -> None:
     timed("    posterior in closed form", lambda: inference.normal_scores_posterior(model), 2)
     timed("    empirical prior", lambda: inference.normal_scores_prior(scores))
     few: dict[str, Any] = {"draws": 250, **QUIET}
-    timed("    4 x 250 draws", lambda: inference.sample(model, log_likelihood=False, **few))
+    timed("    4 x 250 draws", lambda: inference.sample(model, log_likelihood=False, **few), 2)
     timed("    4 x 250 draws and their densities", lambda: inference.sample(model, **few))
     timed("    4 x 1,000 draws", lambda: inference.sample(model, log_likelihood=False, **QUIET))
     timed("    4 x 1,000 draws and their densities", lambda: inference.sample(model, **QUIET))

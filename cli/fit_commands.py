@@ -8,6 +8,7 @@ import typer
 
 from .options import (
     Annotations,
+    Anonymize,
     Bounds,
     Categories,
     Chains,
@@ -24,12 +25,14 @@ from .options import (
     Model,
     RaterAttributes,
     Raters,
+    Scheduler,
     Seed,
     Signed,
     Thresholds,
     Ties,
     TieWeight,
     Unranked,
+    Workers,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +55,7 @@ OF_MODELS = (
     "group",
     "bounds",
     "threshold",
+    "anonymize",
 )
 
 
@@ -107,6 +111,7 @@ def report(
     bounds: Bounds = None,
     threshold: Thresholds = None,
     largest_component: LargestComponent = False,
+    anonymize: Anonymize = False,
     draws: Draws = 1000,
     chains: Chains = 4,
     seed: Seed = 1,
@@ -121,8 +126,26 @@ def report(
 
 
 def fit(
-    annotations: Annotations,
-    output: Annotated[Path, typer.Option("-o", "--output", help="posterior.nc or posterior.zarr")],
+    annotations: Annotated[
+        Path | None, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="posterior.nc, written at the end, or posterior.zarr, written as it is drawn: what an interrupted fit has drawn "
+            "is there, and --resume goes on.",
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            "--resume",
+            help="posterior.zarr of a fit that was interrupted: draw the rest, to the same draws as if it had not been. Data, "
+            "model and settings are its own; nothing else is to be given.",
+        ),
+    ] = None,
     kind: KindOption = Kind.rankings,
     layout: LayoutOption = Layout.long,
     model: Model = None,
@@ -142,12 +165,28 @@ def fit(
     group: Group = None,
     bounds: Bounds = None,
     largest_component: LargestComponent = False,
+    anonymize: Anonymize = False,
     draws: Draws = 1000,
     chains: Chains = 4,
     seed: Seed = 1,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Draw from the posterior and write it to a file."""
-    settings = _settings(locals())
+    given = locals()
+    if resume is not None:
+        if annotations is not None or output is not None:
+            raise ValueError("--resume goes on with a fit: give no annotations and no -o")
+        from .fitting import resume_fit
+
+        return resume_fit(resume)
+    if annotations is None or output is None:
+        raise ValueError("name a table of annotations, and -o posterior.nc or posterior.zarr")
+    settings = _settings(given)
+    if workers is not None or scheduler is not None:
+        from .dividing import fit_divided
+
+        return fit_divided(annotations, column or [], settings, output, (workers, scheduler))
     from .fitting import fit_to_file
 
     fit_to_file(annotations, column or [], settings, output)

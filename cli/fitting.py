@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,14 @@ import pymc as pm
 import xarray as xr
 
 from .. import inference, models
-from .posterior_files import write_posterior
+from .posterior_files import stored, write_posterior
 from .reading import Container, read_annotations
 from .scales import draw_scale, read_scale
 from .screen import say
 from .settings import Settings
 from .votes import build_votes, draw_votes, read_votes
 
-__all__ = ["build", "draw", "fit_to_file"]
+__all__ = ["build", "draw", "fit_to_file", "resume_fit"]
 
 
 def build(annotations: Container, settings: Settings, reliability: float) -> pm.Model:
@@ -44,7 +45,9 @@ def build(annotations: Container, settings: Settings, reliability: float) -> pm.
     return getattr(models, settings.model)(annotations, **further)
 
 
-def draw(annotations: Container, settings: Settings) -> dict[float, xr.DataTree]:
+def draw(
+    annotations: Container, settings: Settings, store: Path | None = None
+) -> dict[float, xr.DataTree]:
     """Sample at every reliability that was asked for.
 
     Parameters
@@ -53,6 +56,8 @@ def draw(annotations: Container, settings: Settings) -> dict[float, xr.DataTree]
         What the raters said.
     settings : Settings
         Model, priors and sampler.
+    store : Path, optional
+        Where draws are written as they are made, of one reliability.
 
     Returns
     -------
@@ -67,13 +72,14 @@ def draw(annotations: Container, settings: Settings) -> dict[float, xr.DataTree]
             random_seed=settings.seed,
             draws=settings.draws,
             chains=settings.chains,
+            **stored(store),
         )
 
 
 def fit_to_file(
     annotations: Path, columns: Sequence[str], settings: Settings, output: Path
 ) -> None:
-    """Sample, say whether it converged, and write the posterior.
+    """Sample, say whether it converged, and write the posterior: as zarr while it is drawn, so that nothing is lost.
 
     Parameters
     ----------
@@ -90,13 +96,35 @@ def fit_to_file(
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
+    store = output if output.suffix == ".zarr" and _writes_draws(settings.model) else None
     if settings.kind == "comparisons":
         votes = read_votes(annotations, columns, settings)
-        tree = draw_votes(build_votes(votes, settings), settings)
+        tree = draw_votes(build_votes(votes, settings), settings, store=store)
     elif settings.kind == "scores":
-        tree = draw_scale(read_scale(annotations, columns, settings), settings)
+        tree = draw_scale(read_scale(annotations, columns, settings), settings, store)
     else:
-        (tree,) = draw(read_annotations(annotations, settings, columns), settings).values()
+        (tree,) = draw(read_annotations(annotations, settings, columns), settings, store).values()
     say(inference.diagnose(tree).attrs["verdict"])
-    write_posterior(tree, output)
+    if store is None:
+        write_posterior(tree, output)
     say(f"wrote {output}")
+
+
+def _writes_draws(model: str) -> bool:
+    """Tell whether the draws of a model can be written as they are made: those of NUTS by nutpie alone."""
+    return models.catalog[model].methods[0] != "nuts" or find_spec("nutpie") is not None
+
+
+def resume_fit(store: Path) -> None:
+    """Go on with a fit that was interrupted, and say whether it converged.
+
+    Parameters
+    ----------
+    store : Path
+        What `raterzoo fit -o run.zarr` began.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
+        tree = inference.resume(store)
+    say(inference.diagnose(tree).attrs["verdict"])
+    say(f"wrote {store}")

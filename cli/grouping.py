@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from .._legible import shown, some
 from .reading import as_numbers, read_columns
 
 __all__ = ["Groups", "read_groups", "read_item_groups"]
@@ -42,7 +43,7 @@ class Groups:
         if missing := [name for name in categories if name not in self.group]:
             more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
             raise ValueError(
-                f"{self.path}: no group for the category {missing[0]!r}{more}; give every category one, also those that are "
+                f"{self.path}: no group for the category {shown(missing[0])}{more}; give every category one, also those that are "
                 "only predicted or declared"
             )
         known = set(categories)
@@ -78,7 +79,7 @@ def read_groups(path: Path) -> Groups:
         if (bad := ~np.isfinite(numbers)).any():
             row = int(np.argmax(bad))
             raise ValueError(
-                f"{path}: row {row + 1}, column 'value': {table['value'][row]!r} is not finite"
+                f"{path}: row {row + 1}, column 'value': {shown(table['value'][row])} is not finite"
             )
         order = np.argsort(numbers, kind="stable")  # groups are shown from the least value up
         category, group = ([cells[i] for i in order] for cells in (category, group))
@@ -114,7 +115,7 @@ def _columns(path: Path, needed: Sequence[str]) -> dict[str, np.ndarray]:
         if name not in names:
             raise ValueError(
                 f"{path}: there is no column {name!r}; a file of groups has category, group and perhaps value, or item and "
-                f"group; the columns are {', '.join(names)}"
+                f"group; the columns are {some(names)}"
             )
     table = {name: np.asarray(frame[name]) for name in names}
     if not len(table[needed[0]]):
@@ -135,5 +136,5 @@ def _check_distinct(path: Path, column: str, names: list[str]) -> None:
     for row, name in enumerate(names):
         if (earlier := first.setdefault(name, row)) != row:
             raise ValueError(
-                f"{path}: row {row + 1}: the {column} {name!r} is there twice, first in row {earlier + 1}"
+                f"{path}: row {row + 1}: the {column} {shown(name)} is there twice, first in row {earlier + 1}"
             )

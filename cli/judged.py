@@ -15,6 +15,7 @@ __all__ = ["worth_section"]
 SAMPLE = ("chain", "draw")
 GROUPS = "group_of_raters"
 TAIL = 0.05
+HARD_ITEMS = ("glad", "logistic_random_effects", "ordinal")  # models whose items are not alike
 
 
 def worth_section(tree: xr.DataTree, group: str | None) -> Section:
@@ -39,6 +40,11 @@ def worth_section(tree: xr.DataTree, group: str | None) -> Section:
         "information about the truth. Accuracy counts only what changes the best guess: of two answers that contradict each "
         f"other the second changes none. The largest panel has {found.sizes['answers'] - 1} raters. Intervals hold 90 %."
     )
+    if tree.attrs.get("model") in HARD_ITEMS:
+        text += (
+            " The matrices of this model are averages over the items: that raters fail together on the hard ones is left out, "
+            "which makes panels look better, and a judge worth less of one, than they are."
+        )
     figure = plots.rater_worth(found, backend="matplotlib").figure
     facts: dict[str, Any] = {"group": group, "reference": reference}
     if group is not None:

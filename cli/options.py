@@ -8,6 +8,7 @@ import typer
 
 __all__ = [
     "Annotations",
+    "Anonymize",
     "Bounds",
     "Categories",
     "Chains",
@@ -25,12 +26,14 @@ __all__ = [
     "Prob",
     "RaterAttributes",
     "Raters",
+    "Scheduler",
     "Seed",
     "Signed",
     "Thresholds",
     "TieWeight",
     "Ties",
     "Unranked",
+    "Workers",
 ]
 
 
@@ -52,6 +55,13 @@ class Layout(StrEnum):
 
 
 Annotations = Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")]
+Anonymize = Annotated[
+    bool,
+    typer.Option(
+        "--anonymize",
+        help="Number the raters in a random order that nobody can draw again, and name them nowhere.",
+    ),
+]
 KindOption = Annotated[Kind, typer.Option("--kind", help="What the raters gave.")]
 LayoutOption = Annotated[
     Layout,
@@ -139,3 +149,16 @@ Prob = Annotated[float, typer.Option(help="Posterior probability of the interval
 Draws = Annotated[int, typer.Option(help="Draws of each chain.")]
 Chains = Annotated[int, typer.Option(help="Chains.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Processes that share the items of plackett_luce, prirn, dirichlet, normal_scores and dawid_skene; needs -o "
+        "posterior.zarr. The same command goes on with what was interrupted."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of a scheduler of dask, such as tcp://10.0.0.1:8786, in place of processes."
+    ),
+]

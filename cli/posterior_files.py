@@ -1,10 +1,18 @@
 """Files of posteriors: netCDF or zarr."""
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import xarray as xr
 
-__all__ = ["read_posterior", "write_posterior"]
+from .._legible import shown
+from ..inference._schema import check_schema
+from ..inference.netcdf_checks import DAMAGED, check_netcdf
+from ..inference.store_reading import trimmed
+from ..inference.zarr_checks import check_zarr
+
+__all__ = ["read_posterior", "stored", "write_posterior"]
 
 
 def read_posterior(path: Path) -> xr.DataTree:
@@ -18,18 +26,75 @@ def read_posterior(path: Path) -> xr.DataTree:
     Returns
     -------
     DataTree
-        The posterior.
+        The posterior; its draws are read from disk when they are used. Of a fit that was interrupted, the draws that are there.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it holds anything but a posterior, or one that a newer version wrote.
     """
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
     try:
         if path.suffix == ".zarr":
-            return xr.open_datatree(path, engine="zarr", consolidated=False)
-        return xr.open_datatree(path, engine="h5netcdf")
-    except (OSError, ValueError, KeyError) as problem:
+            check_zarr(path)
+            tree = xr.open_datatree(path, engine="zarr", consolidated=False, decode_times=False)
+        else:
+            check_netcdf(path)
+            tree = xr.open_datatree(path, engine="h5netcdf", phony_dims="sort", decode_times=False)
+        check_schema(path, {str(name): value for name, value in tree.attrs.items()})
+        tree = trimmed(tree)
+        for node in tree.subtree:
+            for ids in node.coords.values():
+                ids.to_numpy()  # fails now, if ever
+    except (*DAMAGED, *_of_arrow()) as problem:
         raise ValueError(
             f"{path}: not a posterior that `raterzoo fit` wrote ({problem})"
         ) from problem
+    _check_draws(path, tree)
+    return tree
+
+
+def _of_arrow() -> tuple[type[Exception], ...]:
+    """Return what is raised where pandas keeps text in Arrow, and the text is no Unicode."""
+    arrow = sys.modules.get("pyarrow")
+    return () if arrow is None else (arrow.ArrowException,)
+
+
+def _check_draws(path: Path, tree: xr.DataTree) -> None:
+    """Raise unless there are draws, of numbers, and every coordinate has numbers or text."""
+    posterior = tree.children.get("posterior")
+    if posterior is None or not posterior.data_vars:
+        raise ValueError(f"{path}: there is no posterior in it; `raterzoo fit` writes one")
+    for name, draws in posterior.data_vars.items():
+        if draws.dims[:2] != ("chain", "draw") or draws.dtype.kind not in "fiub" or not draws.size:
+            raise ValueError(
+                f"{path}: {shown(name)} of its posterior has dims {shown(draws.dims)} of {shown(tuple(draws.shape))}; expected "
+                "numbers along chain, draw, and what they are of; fit again"
+            )
+
+
+def stored(path: Path | None) -> dict[str, Any]:
+    """Return the options of `inference.sample` that write draws to a store as they are made, if there is to be one.
+
+    Parameters
+    ----------
+    path : Path or None
+        A zarr store that does not exist yet.
+
+    Returns
+    -------
+    dict
+        Keyword arguments.
+    """
+    if path is None:
+        return {}
+    if path.exists():
+        raise ValueError(
+            f"-o {path}: there is one already; go on with it by `raterzoo fit --resume {path}`, or name another"
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return {"store": path}
 
 
 def write_posterior(tree: xr.DataTree, path: Path) -> None:

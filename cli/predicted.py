@@ -1,6 +1,7 @@
 """The parts of a report on predictions: metrics, comparison, and whether the answers hang on reliability or prior."""
 
 import warnings
+from collections.abc import Callable
 
 import xarray as xr
 from matplotlib.figure import Figure
@@ -17,7 +18,7 @@ from .metric_names import metric_named
 from .scoring import scored
 from .study import Study
 
-__all__ = ["found_metrics", "metric_sections", "sensitivity_sections"]
+__all__ = ["found_metrics", "metric_sections", "prior_part", "sensitivity_sections"]
 
 DRAWN = 2  # metrics that fit beside each other
 STEP = 1.5  # factor to the neighbouring reliabilities
@@ -85,7 +86,7 @@ def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Sec
     if len(steps) > 1:
         name = study.metrics[0] if study.metrics else "certainty"
         sections.append(reliability_section(steps, name, [_sweep(steps, name)]))
-    return [*sections, _prior_part(study, found)]
+    return [*sections, prior_part(study.tree, study.seed, lambda: _conclusions(study, found))]
 
 
 def _steps(study: Study, found: dict[str, xr.Dataset]) -> dict[float, Step]:
@@ -134,14 +135,25 @@ def _headline(
     return found[name] if same else scored(tree, study.predicted, [name], study.seed)[name]
 
 
-def _prior_part(study: Study, found: dict[str, xr.Dataset]) -> Section:
-    """Return which items lean on the prior."""
-    tree, seed = study.tree, study.seed
+def prior_part(
+    tree: xr.DataTree, seed: int, conclusions: Callable[[], dict[str, xr.DataArray]] = dict
+) -> Section:
+    """Return which items lean on the prior.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior with plausibilities.
+    seed : int
+        For the members of OTHER.
+    conclusions : callable
+        Returns further quantities by item, whose totals are reported.
+    """
     try:
         certainty = evaluation.prior_sensitivity(tree, random_seed=seed)
         totals = {
             name: evaluation.prior_sensitivity(tree, quantity, distance="mean", random_seed=seed)
-            for name, quantity in _conclusions(study, found).items()
+            for name, quantity in conclusions().items()
         }
     except evaluation.EvaluationError as missing:
         return Section("Prior", f"Not computed: {missing}.", key="sensitivity.prior", part=True)

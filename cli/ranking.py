@@ -1,6 +1,5 @@
 """A leaderboard on the screen: ranks with intervals and ties, and what the raters are worth."""
 
-import csv
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import xarray as xr
 from .. import inference
 from ..evaluation.qualities import check_probability
 from ..models import Comparisons
+from ..reports.page import write_table
 from .screen import say, show, width, working
 from .settings import Settings
 from .standings import (
@@ -84,10 +84,7 @@ def rank_votes(
     _show_raters(raters, data, tree, prob)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with out.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(board[0]))
-            writer.writeheader()
-            writer.writerows(board)
+        write_table(out, board)
         say(f"wrote {out}")
 
 

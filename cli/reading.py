@@ -1,15 +1,18 @@
 """Files into containers."""
 
 from collections.abc import Sequence
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from .._legible import shown, some
 from ..evaluation import predictions_from_table
 from ..models import Labels, PartialRankings
 from ..models.data import read_table
+from ..models.data.text_lines import text_lines
 from .settings import Settings
 
 __all__ = [
@@ -46,14 +49,11 @@ def read_annotations(path: Path, settings: Settings, columns: Sequence[str]) -> 
         The annotations; ids are text.
     """
     declared = None if settings.categories is None else _declared(settings.categories)
-    return read_container(
-        path,
-        settings.kind,
-        columns,
-        declared,
-        layout=settings.layout,
-        rater_attributes=settings.rater_attributes,
-    )
+    known: dict[str, Any] = {
+        "layout": settings.layout,
+        "rater_attributes": settings.rater_attributes,
+    }
+    return settings.nameless(read_container(path, settings.kind, columns, declared, **known))
 
 
 def read_container(
@@ -126,7 +126,7 @@ def check_attributes(
         )
     if missing:
         raise ValueError(
-            f"{path}: there is no column {missing[0]!r} that says something of the raters; the columns are {', '.join(names)}"
+            f"{path}: there is no column {missing[0]!r} that says something of the raters; the columns are {some(names)}"
         )
 
 
@@ -145,8 +145,8 @@ def _read_broad_labels(
 
 def _declared(categories: str) -> list[str]:
     """Return the categories of a text file, or of a text with commas."""
-    if (path := Path(categories)).is_file():
-        return [line for line in path.read_text("utf-8-sig").splitlines() if line]
+    if isfile(categories):  # of Path, Python 3.12 raises where the text is too long for a name
+        return [line for text in text_lines(Path(categories)) if (line := text.rstrip("\r\n"))]
     if "," not in categories:
         raise ValueError(
             f"--categories {categories}: there is no such file; name one, or write the categories with commas: a,b,c"
@@ -189,8 +189,8 @@ def read_predictions(path: Path, columns: Sequence[str]) -> xr.DataArray:
     table, order = _prediction_columns(path, columns)
     if not order:
         order, table["rank"] = ["rank"], np.ones(len(next(iter(table.values()))))
-    classifier = "classifier" if "classifier" in table else None
-    return predictions_from_table(table, classifier=classifier, **{order[0]: order[0]})
+    named = "classifier" if "classifier" in table else None
+    return predictions_from_table(table, classifier=named, **{order[0]: order[0]})
 
 
 def read_scores(path: Path, columns: Sequence[str]) -> xr.DataArray:
@@ -212,14 +212,13 @@ def read_scores(path: Path, columns: Sequence[str]) -> xr.DataArray:
     table, order = _prediction_columns(path, columns)
     if not order:
         raise ValueError(
-            f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are {', '.join(table)}"
+            f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are {some(table)}"
         )
     score = table[order[0]] if order == ["score"] else -table[order[0]]
     rows = len(score)
     own = {name: table[name] for name in ("item", "classifier") if name in table}
     own |= {"score": score, "category": np.full(rows, "score")}
-    if "classifier" not in own:
-        own["classifier"] = np.full(rows, "predictions")
+    own.setdefault("classifier", np.full(rows, "predictions"))
     scores = predictions_from_table(own, score="score", classifier="classifier")
     return scores.isel(category=0, drop=True)
 
@@ -260,9 +259,8 @@ def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
         try:
             numbers[row] = float(text)
         except (TypeError, ValueError):
-            raise ValueError(
-                f"{path}: row {row + 1}, column {column!r}: {text!r} is not a number"
-            ) from None
+            where = f"{path}: row {row + 1}, column {column!r}"
+            raise ValueError(f"{where}: {shown(text)} is not a number") from None
     return numbers
 
 
@@ -293,8 +291,7 @@ def _renamings(columns: Sequence[str]) -> dict[str, str]:
     for column in columns:
         name, equals, own = column.partition("=")
         if not (name and equals and own):
-            raise ValueError(
-                f"--column {column}: write item=case to read the column 'case' as 'item'"
-            )
+            meant = "write item=case to read the column 'case' as 'item'"
+            raise ValueError(f"--column {column}: {meant}")
         renamings[own] = name
     return renamings

@@ -10,6 +10,7 @@ import xarray as xr
 
 from .. import inference, models
 from ..models.data.scores import Scores
+from .posterior_files import stored
 from .reading import check_attributes, read_columns
 from .settings import Settings
 
@@ -94,10 +95,10 @@ def read_scale(path: Path, columns: Sequence[str], settings: Settings) -> Scores
                 f"--threshold {threshold:g} lies outside {what}, {ends[0]:g} to {ends[1]:g}: all items would be on one side; "
                 "choose one within"
             )
-    return scores
+    return settings.nameless(scores)
 
 
-def draw_scale(scores: Scores, settings: Settings) -> xr.DataTree:
+def draw_scale(scores: Scores, settings: Settings, store: Path | None = None) -> xr.DataTree:
     """Fit a model of scores.
 
     Parameters
@@ -106,6 +107,8 @@ def draw_scale(scores: Scores, settings: Settings) -> xr.DataTree:
         The annotations.
     settings : Settings
         Model, priors and sampler.
+    store : Path, optional
+        Where draws are written as they are made.
 
     Returns
     -------
@@ -116,7 +119,11 @@ def draw_scale(scores: Scores, settings: Settings) -> xr.DataTree:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
         return inference.sample(
-            model, random_seed=settings.seed, draws=settings.draws, chains=settings.chains
+            model,
+            random_seed=settings.seed,
+            draws=settings.draws,
+            chains=settings.chains,
+            **stored(store),
         )
 
 

@@ -13,7 +13,7 @@ from ..reports import Section
 from .cut import cut_sections
 from .fitted import convergence_section, model_section
 from .located import location_section, rater_sections
-from .predicted import metric_sections
+from .predicted import metric_sections, prior_part
 from .scales import draw_scale, read_scale
 from .scoring import scored
 from .screen import working
@@ -101,11 +101,24 @@ def _of_thresholds(
     cut, sure = cut_and_certainty(tree, first)
     further = [evaluation.threshold_certainty(tree, other) for other in others]
     sections = cut_sections(tree, cut, [sure, *further], settings.seed)
+    sensitivity = _sensitivity(cut, settings.seed)
     if predicted is None:
-        return sections
+        return [*sections, *sensitivity]
     points = None
     if predicted.sizes.get("classifier", 1) > 1:
         points = {"mean score": mean_sides(scores, first)}
     names = metrics or metrics_of_sides(cut, predicted)
     found = scored(cut, predicted, names, settings.seed, points=points)
-    return [*sections, *metric_sections(predicted, found)]
+    return [*sections, *metric_sections(predicted, found), *sensitivity]
+
+
+def _sensitivity(cut: xr.DataTree, seed: int) -> list[Section]:
+    """Return whether the side of an item hangs on the prior."""
+    text = "Would another prior change on which side the items are?"
+    if "log_prior" in cut.children:
+        return [Section("Sensitivity", text, key="sensitivity"), prior_part(cut, seed)]
+    text += (
+        " The items of this model share what it learns of the raters, so that no prior can be scaled item by item: fit again "
+        "with another prior, and compare."
+    )
+    return [Section("Sensitivity", text, key="sensitivity")]

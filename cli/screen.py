@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from .._legible import escaped
+
 __all__ = ["say", "show", "width", "working"]
 
 _console = Console(soft_wrap=True)
@@ -14,8 +16,8 @@ _progress = Console(stderr=True)
 
 
 def say(text: str) -> None:
-    """Show text as it is: labels may hold what looks like markup."""
-    _console.print(Text(text))
+    """Show text as it is: labels may hold what looks like markup, or what steers a terminal."""
+    _console.print(Text("\n".join(map(escaped, text.split("\n")))))
 
 
 def width() -> int:
@@ -81,4 +83,4 @@ def _cell(value: object) -> str:
     """Return the text of a cell."""
     if value is None:
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    return f"{value:.3f}" if isinstance(value, float) else escaped(str(value))

@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..models.data.container import Container
 
 __all__ = ["Settings", "bounds_of", "thresholds_of"]
 
@@ -17,10 +20,10 @@ DEFAULT_MODEL = {
 DEFAULT_RELIABILITY = {"plackett_luce": "3", "prirn": "3", "tempered_plackett_luce": "3"}
 OF_VOTES = {"ties", "left_bias", "signed", "raters", "rater_attribute", "largest_component"}
 OF_KIND = {
-    "rankings": {"categories"},
-    "labels": {"categories", "rater_attribute"},
-    "comparisons": OF_VOTES,
-    "scores": {"bounds", "threshold", "rater_attribute"},
+    "rankings": {"categories", "anonymize"},
+    "labels": {"categories", "rater_attribute", "anonymize"},
+    "comparisons": OF_VOTES | {"anonymize"},
+    "scores": {"bounds", "threshold", "rater_attribute", "anonymize"},
 }
 OPTIONS = {
     "plackett_luce": {"reliability", "concentration", "unranked"},
@@ -62,6 +65,8 @@ class Settings:
         Of scores: the lowest and the highest that could be given.
     thresholds : tuple of float
         Of scores: where to cut them.
+    anonymize : bool
+        Whether raters are numbered in a random order, and named nowhere.
     priors : dict
         Further arguments of the builder.
     """
@@ -78,6 +83,7 @@ class Settings:
     largest_component: bool = False
     bounds: tuple[float, float] | None = None
     thresholds: tuple[float, ...] = ()
+    anonymize: bool = False
     priors: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -123,8 +129,13 @@ class Settings:
             largest_component=given.get("largest_component", False),
             bounds=bounds_of(given.get("bounds")),
             thresholds=thresholds_of(given.get("threshold", ())),
+            anonymize=given.get("anonymize", False),
             priors=priors,
         )
+
+    def nameless[Data: "Container"](self, data: Data) -> Data:
+        """Return annotations without the names of the raters, if that was asked for."""
+        return data.anonymized() if self.anonymize else data
 
     @property
     def has_reliability(self) -> bool:

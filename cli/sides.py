@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from .._legible import shown, some
 from ..evaluation import predictions_from_table
 from ..models.data.scores import Scores
 from .metric_names import metric_named, natural_metrics
@@ -68,7 +69,7 @@ def _way_of(path: Path, names: Sequence[str], threshold: float) -> str:
     ways = [way for way in WAYS if way in names]
     if len(ways) == 1:
         return ways[0]
-    found = f"the columns {' and '.join(ways)}" if ways else f"columns {', '.join(names)}"
+    found = f"the columns {' and '.join(ways)}" if ways else f"columns {some(names)}"
     raise ValueError(
         f"{path}: found {found}; predictions of scores have item, perhaps classifier, and one of: probability (of a score "
         f"above {threshold:g}), score (on the scale of the raters), label (above or at most)"
@@ -82,7 +83,8 @@ def _named(path: Path, cells: np.ndarray, threshold: float) -> np.ndarray:
     for row, cell in enumerate(cells.tolist()):
         if cell not in meant:
             raise ValueError(
-                f"{path}: row {row + 1}, column 'label': {cell!r} is neither 'above' nor 'at most' the threshold {threshold:g}"
+                f"{path}: row {row + 1}, column 'label': {shown(cell)} is neither 'above' nor 'at most' the threshold "
+                f"{threshold:g}"
             )
     return np.array([meant[cell] for cell in cells.tolist()], np.str_)
 
@@ -95,7 +97,9 @@ def _numbers(path: Path, way: str, cells: np.ndarray) -> np.ndarray:
         fine, allowed = (numbers >= 0) & (numbers <= 1), "a probability, from 0 to 1"
     if not fine.all():
         row = int(np.argmin(fine))
-        raise ValueError(f"{path}: row {row + 1}, column {way!r}: {cells[row]!r} is not {allowed}")
+        raise ValueError(
+            f"{path}: row {row + 1}, column {way!r}: {shown(cells[row])} is not {allowed}"
+        )
     return numbers
 
 

@@ -11,6 +11,7 @@ import xarray as xr
 from .. import inference, models
 from ..inference.routes import route_of
 from ..models.data.connectivity import components_in_words, connected_components
+from .posterior_files import stored
 from .reading import read_columns
 from .screen import say, working
 from .settings import Settings
@@ -68,6 +69,7 @@ def read_votes(path: Path, columns: Sequence[str], settings: Settings) -> models
             f"--layout {settings.layout} is a layout of labels; comparisons are long tables"
         )
     votes = read_comparisons(path, columns, settings.rater_attributes)
+    votes = settings.nameless(votes)
     if not settings.largest_component:
         return votes
     largest = votes.largest_component()
@@ -113,7 +115,13 @@ def build_votes(votes: models.Comparisons, settings: Settings) -> pm.Model:
         return getattr(models, settings.model)(votes, **priors)
 
 
-def draw_votes(model: pm.Model, settings: Settings, *, log_likelihood: bool = True) -> xr.DataTree:
+def draw_votes(
+    model: pm.Model,
+    settings: Settings,
+    *,
+    log_likelihood: bool = True,
+    store: Path | None = None,
+) -> xr.DataTree:
     """Sample a model of comparisons.
 
     Parameters
@@ -124,13 +132,15 @@ def draw_votes(model: pm.Model, settings: Settings, *, log_likelihood: bool = Tr
         Sampler.
     log_likelihood : bool
         Whether to store each annotation's log likelihood.
+    store : Path, optional
+        Where draws are written as they are made.
 
     Returns
     -------
     DataTree
         The posterior.
     """
-    own_bar = route_of(model).method == "nuts"
+    own_bar = store is not None or route_of(model).method == "nuts"
     with (
         warnings.catch_warnings(),
         nullcontext() if own_bar else working("Drawing from the posterior"),
@@ -142,4 +152,5 @@ def draw_votes(model: pm.Model, settings: Settings, *, log_likelihood: bool = Tr
             draws=settings.draws,
             chains=settings.chains,
             log_likelihood=log_likelihood,
+            **stored(store),
         )

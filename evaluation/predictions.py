@@ -1,14 +1,21 @@
 """A table of predictions becomes a DataArray that every metric takes."""
 
+import re
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
 
+from .._legible import shown, some
 from .errors import EvaluationError
 
 __all__ = ["predictions_from_table"]
+
+MAX_SCORES = 1_000_000_000
+LARGEST = sys.float_info.max
+UNSAFE = re.compile(r"[\0\ud800-\udfff]")
 
 
 class Frame(Protocol):
@@ -51,7 +58,7 @@ def predictions_from_table(
     Raises
     ------
     EvaluationError
-        If a column is missing, a value is empty or no number, or a row is duplicated.
+        If a column is missing, a value is empty or no number, a row is duplicated, or there are absurdly many scores.
     """
     if (score is None) == (rank is None):
         raise EvaluationError(
@@ -71,6 +78,11 @@ def predictions_from_table(
     items, row_item = _coded(ids[0])
     categories, row_category = np.unique(ids[1], return_inverse=True)
     names, row_name = _coded(ids[2]) if classifier else (np.array([""]), np.zeros(len(value), int))
+    if rank is None and len(names) * len(items) * len(categories) > MAX_SCORES:
+        raise EvaluationError(
+            f"predictions: {len(names):,} classifiers x {len(items):,} items x {len(categories):,} categories are over "
+            f"{MAX_SCORES:,} scores; pass ranks of the best categories, or split the items"
+        )
     rows = np.ravel_multi_index(
         (row_name, row_item, row_category), (len(names), len(items), len(categories))
     )
@@ -94,19 +106,30 @@ def predictions_from_table(
 
 
 def _column(frame: Frame, column: str) -> np.ndarray:
-    names = getattr(frame, "columns", None)
-    if names is None or not all(isinstance(name, str) for name in names):
-        names = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None)
+    names = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None)
+    names = getattr(frame, "columns", None) if names is None else names
     if names is not None and column not in list(names):
+        raise EvaluationError(f"predictions: no column {column!r}; the columns are {some(names)}")
+    try:
+        values: Any = frame[column]
+    except (TypeError, LookupError, ValueError):
         raise EvaluationError(
-            f"predictions: no column {column!r}; the columns are {', '.join(map(str, names))}"
-        )
-    values = frame[column]
+            f"predictions: {shown(frame)} is no table with a column {column!r}; pass a frame, or columns by name"
+        ) from None
+    for to_list in ("to_pylist", "to_list"):  # pyarrow; pandas and polars
+        if hasattr(values, to_list):
+            values = getattr(values, to_list)()
+            break
     if not isinstance(values, list | tuple):
-        return np.asarray(values)
-    cells = np.empty(len(values), object)  # NumPy would make text of what stands beside text
-    cells[:] = values
-    return cells
+        values = np.asarray(values)
+        if values.ndim != 1:
+            raise EvaluationError(
+                f"predictions: column {column!r} has {values.ndim} dims; pass its cells in the order of the rows"
+            )
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "mM":
+        return values
+    # NumPy would make text of what stands beside text, and numbers of times
+    return np.fromiter(values, object, len(values))
 
 
 def _ids(frame: Frame, column: str) -> np.ndarray:
@@ -116,23 +139,32 @@ def _ids(frame: Frame, column: str) -> np.ndarray:
     listed: Sequence[object] = values.tolist()
     integers = [isinstance(value, int) and not isinstance(value, bool) for value in listed]
     for row, value in enumerate(listed):
-        if integers[0] == integers[row] and (integers[row] or (isinstance(value, str) and value)):
+        if integers[0] == integers[row] and (_fits(value) if integers[row] else _is_text(value)):
             continue
         raise EvaluationError(
-            f"predictions: row {row + 1}, column {column!r}: {value!r} is no "
+            f"predictions: row {row + 1}, column {column!r}: {shown(value)} is no "
             f"{'integer' if integers[0] else 'text'} id; write all ids of a column as text, or all as integers, in every row"
         )
     return values.astype(np.int64 if integers and integers[0] else str)
 
 
+def _fits(number: Any) -> bool:
+    return -(2**63) <= number < 2**63
+
+
+def _is_text(value: Any) -> bool:
+    """Tell whether an id is text that an array can hold: NUL ends it early, half a surrogate pair cannot be written."""
+    return isinstance(value, str) and value != "" and not UNSAFE.search(value)
+
+
 def _numbers(frame: Frame, column: str) -> np.ndarray:
     values = _column(frame, column)
-    listed: Sequence[object] = values.tolist()
+    listed: Sequence[Any] = values.tolist()
     for row, value in enumerate(listed):
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or np.isnan(value) or value == np.inf:  # pyright: ignore[reportArgumentType, reportCallIssue]
+        if not number or not (value == -np.inf or abs(value) <= LARGEST):
             raise EvaluationError(
-                f"predictions: row {row + 1}, column {column!r}: {value!r} is no finite number; "
+                f"predictions: row {row + 1}, column {column!r}: {shown(value)} is no finite number; "
                 "leave the row out where nothing is predicted"
             )
     return values.astype(float)
@@ -145,12 +177,12 @@ def _coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return unique[order], np.argsort(order)[inverse]
 
 
-def _check_distinct(keys: np.ndarray, what: str, shown: tuple[np.ndarray, np.ndarray]) -> None:
+def _check_distinct(keys: np.ndarray, what: str, columns: tuple[np.ndarray, np.ndarray]) -> None:
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(keys[order][1:] == keys[order][:-1])
     if len(again):
         first, row = order[again[0]], order[again[0] + 1]
-        values = what.format(*(repr(column.tolist()[row]) for column in shown))
+        values = what.format(*(shown(column.tolist()[row]) for column in columns))
         raise EvaluationError(
             f"predictions: row {row + 1}: {values} is duplicated, first in row {first + 1}; keep one of them"
         )

@@ -148,8 +148,7 @@ def pareto_smoothed(
     relative_ess : ndarray, shape (item,)
         Effective sample size as a share of the draws; sets the length of the tail.
     tied : float
-        k of a tail whose weights are all equal: -inf where that is a bound of the ratio, inf where it
-        is one of storage.
+        k of a tail of equal weights: -inf where that is a bound of the ratio, inf where it is one of storage.
 
     Returns
     -------
@@ -174,10 +173,13 @@ def pareto_smoothed(
         if _tail_range(log_ratio[i], relative_ess[i]) < ROUNDING:
             k[i] = tied
             continue
-        log_weight, k[i] = array_stats.psislw(-log_ratio[i], r_eff=relative_ess[i])
-        weights[i] = np.exp(log_weight)
-    # a tail that cannot be fitted is not one to rely on
-    return weights, np.where(np.isnan(k), np.inf, k)
+        try:
+            with np.errstate(over="raise"):
+                log_weight, k[i] = array_stats.psislw(-log_ratio[i], r_eff=relative_ess[i])
+            weights[i] = np.exp(log_weight)
+        except FloatingPointError:  # a tail over more orders of magnitude than there are
+            k[i] = np.inf
+    return weights, np.where(np.isnan(k), np.inf, k)  # what cannot be fitted is not to be relied on
 
 
 def _tail_range(log_ratio: np.ndarray, relative_ess: float) -> float:

@@ -51,7 +51,8 @@ def thresholded(
     Returns
     -------
     DataTree
-        Posterior with ``plausibility`` (chain, draw, item, category). Every metric takes it.
+        Posterior with ``plausibility`` (chain, draw, item, category). Every metric takes it. The densities stay with it where
+        items share nothing, for `prior_sensitivity`.
 
     Raises
     ------
@@ -194,9 +195,16 @@ def _as_tree(
         name="plausibility",
         attrs={"truth": "plausibility"},
     )
-    result = xr.DataTree.from_dict({"posterior": array.to_dataset()})
+    result = xr.DataTree.from_dict({"posterior": array.to_dataset(), **_densities(tree)})
     result.attrs = dict(tree.attrs)
     return result
+
+
+def _densities(tree: xr.DataTree) -> dict[str, xr.Dataset]:
+    """Return the densities by item, where every parameter is that of an item."""
+    shared = any("item" not in v.dims for v in tree["posterior"].data_vars.values())
+    groups = () if shared else {"log_likelihood", "log_prior"} & set(tree.children)
+    return {group: tree[group].to_dataset() for group in sorted(groups)}
 
 
 def _names(names: Sequence[str] | None, threshold: float) -> list[str]:

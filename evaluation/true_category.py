@@ -8,7 +8,7 @@ the question where the plausibilities themselves are the truth, as in rankings.)
 import xarray as xr
 
 from .errors import EvaluationError
-from .plausibility import plausibility_of
+from .plausibility import BLOCK_SIZE, plausibility_of
 
 __all__ = ["truth_certainty"]
 
@@ -45,7 +45,7 @@ def truth_certainty(tree: xr.DataTree | xr.DataArray) -> xr.Dataset:
         raise EvaluationError(
             "the plausibilities of this model are the truth itself, not the probability of one category; use annotation_certainty"
         )
-    probability = plausibility.mean(("chain", "draw"), dtype=float)
+    probability = _mean(plausibility)
     best = probability.argmax("category")
     names = probability["category"].to_numpy()[best.to_numpy()]
     values = probability.transpose("item", "category").to_numpy()
@@ -57,3 +57,14 @@ def truth_certainty(tree: xr.DataTree | xr.DataArray) -> xr.Dataset:
         },
         {dim: probability[dim] for dim in ("item", "category") if dim in probability.coords},
     )
+
+
+def _mean(plausibility: xr.DataArray) -> xr.DataArray:
+    """Return the mean over draws, by blocks of items: a posterior on disk is never loaded as a whole."""
+    n_items = plausibility.sizes["item"]
+    step = max(BLOCK_SIZE * n_items // max(plausibility.size, 1), 1)
+    blocks = [
+        plausibility.isel(item=slice(first, first + step)).mean(("chain", "draw"), dtype=float)
+        for first in range(0, n_items, step)
+    ]
+    return xr.concat(blocks, "item") if len(blocks) > 1 else blocks[0]

@@ -6,6 +6,7 @@ from .._exports import lazy_exports
 
 if TYPE_CHECKING:
     from . import design as design
+    from .checkpointing import resume as resume
     from .diagnostics import ConvergenceWarning as ConvergenceWarning
     from .diagnostics import diagnose as diagnose
     from .labelling import label as label
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from .point.plackett_luce_mle import plackett_luce_mle as plackett_luce_mle
     from .point.quite import quite as quite
     from .relabelling import relabel as relabel
+    from .resume_warning import ResumeWarning as ResumeWarning
     from .sampling import sample as sample
+    from .scattering import scatter as scatter
     from .score_posterior import normal_scores_posterior as normal_scores_posterior
+    from .sharded_labels import dawid_skene_gibbs as dawid_skene_gibbs
     from .steps.confusion_gibbs import ConfusionGibbs as ConfusionGibbs
     from .steps.laplace_hmc import LaplaceHMC as LaplaceHMC
     from .steps.worth_gibbs import WorthGibbs as WorthGibbs
@@ -38,10 +42,12 @@ __all__ = [
     "ConvergenceWarning",
     "EstimateWarning",
     "LaplaceHMC",
+    "ResumeWarning",
     "WorthGibbs",
     "alternating_gradient",
     "bradley_terry_mle",
     "dawid_skene_em",
+    "dawid_skene_gibbs",
     "design",
     "diagnose",
     "glad_em",
@@ -59,7 +65,9 @@ __all__ = [
     "plackett_luce_mle",
     "quite",
     "relabel",
+    "resume",
     "sample",
+    "scatter",
     "sweep",
 ]
 
@@ -70,10 +78,12 @@ __getattr__, __dir__ = lazy_exports(
         "ConvergenceWarning": ".diagnostics",
         "EstimateWarning": ".point.dawid_skene_em",
         "LaplaceHMC": ".steps.laplace_hmc",
+        "ResumeWarning": ".resume_warning",
         "WorthGibbs": ".steps.worth_gibbs",
         "alternating_gradient": ".point.alternating_gradient",
         "bradley_terry_mle": ".point.bradley_terry_mle",
         "dawid_skene_em": ".point.dawid_skene_em",
+        "dawid_skene_gibbs": ".sharded_labels",
         "design": ".design",
         "diagnose": ".diagnostics",
         "glad_em": ".point.glad_em",
@@ -91,7 +101,9 @@ __getattr__, __dir__ = lazy_exports(
         "plackett_luce_mle": ".point.plackett_luce_mle",
         "quite": ".point.quite",
         "relabel": ".relabelling",
+        "resume": ".checkpointing",
         "sample": ".sampling",
+        "scatter": ".scattering",
         "sweep": ".sweeping",
     },
 )

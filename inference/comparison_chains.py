@@ -7,11 +7,17 @@ import numpy as np
 
 from .kernels.anchored_posterior import PairPrior
 from .kernels.laplace_centre import Centre
-from .kernels.laplace_hmc import HmcSchedule, sample_pairs
+from .kernels.laplace_hmc import HmcSchedule, Laplace, PairState, begin_pairs, continue_pairs
 from .kernels.pair_likelihood import PairCells
 from .kernels.random_stream import stream
 
-__all__ = ["PairPlan", "draw_comparisons", "tuned_steps"]
+__all__ = [
+    "PairPlan",
+    "begin_comparisons",
+    "continue_comparisons",
+    "draw_comparisons",
+    "tuned_steps",
+]
 
 WANTED_ACCEPTANCE = 0.85
 PILOT_DRAWS, PILOT_TUNE = 60, 15
@@ -56,23 +62,93 @@ def draw_comparisons(
     acceptance : ndarray, shape (chain,)
         Mean probability of accepting.
     """
-    n = len(centre.laplace.centre)
-    draws = np.empty((plan.chains, plan.draws * plan.thin, n))
+    state = begin_comparisons(model, centre, plan)
+    draws = continue_comparisons(model, centre, steps, plan, state)
+    return draws, state["numbers"][:, 1] / (plan.draws * plan.thin)
 
-    def run(chain: int) -> float:
-        laplace = centre.laplace if centre.rival is None or chain % 2 == 0 else centre.rival
+
+def begin_comparisons(
+    model: tuple[PairCells, PairPrior], centre: Centre, plan: PairPlan
+) -> dict[str, np.ndarray]:
+    """Start all chains from dispersed places, half of them about the rival centre if there is one.
+
+    Parameters
+    ----------
+    model : tuple of PairCells and PairPrior
+        Answers and priors.
+    centre : Centre
+        Centre and metric.
+    plan : PairPlan
+        Chains and seed.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Where the chains stand: ``stream`` (chain, word), and what `PairState` has, of every chain.
+    """
+    n = len(centre.laplace.centre)
+    state = {name: np.empty((plan.chains, n)) for name in PairState._fields}
+    state["numbers"] = np.empty((plan.chains, 2))
+    streams = np.empty((plan.chains, 4), np.uint64)
+    for chain in range(plan.chains):
+        laplace = _laplace_of(centre, chain)
         seed = np.random.SeedSequence(plan.seed, spawn_key=(plan.stream, chain))
         rng = np.random.default_rng(seed)
         z = DISPERSION * rng.standard_normal(n)
-        start = laplace.centre + (z[:, None] * laplace.inverse).sum(
-            axis=0
-        )  # the same on any number of cores
-        schedule = HmcSchedule(plan.tune, steps, centre.open_scales, centre.rival is not None)
-        return sample_pairs(stream(rng), model, laplace, schedule, (start, draws[chain]))
+        away = (z[:, None] * laplace.inverse).sum(axis=0)  # the same on any number of cores
+        state["theta"][chain] = laplace.centre + away
+        streams[chain] = stream(rng)
+        begin_pairs(model, laplace, _state_of(state, chain))
+    return {"stream": streams} | state
+
+
+def continue_comparisons(
+    model: tuple[PairCells, PairPrior],
+    centre: Centre,
+    steps: int,
+    plan: PairPlan,
+    state: dict[str, np.ndarray],
+) -> np.ndarray:
+    """Run all chains on from where they stand.
+
+    Parameters
+    ----------
+    model : tuple of PairCells and PairPrior
+        Answers and priors.
+    centre : Centre
+        Centre and metric.
+    steps : int
+        Pushes in a transition.
+    plan : PairPlan
+        Draws, transitions before the first and for each, threads.
+    state : dict of str to ndarray
+        As of `begin_comparisons`, changed in place.
+
+    Returns
+    -------
+    ndarray, shape (chain, draw, coordinate)
+        Coordinates.
+    """
+    draws = np.empty((plan.chains, plan.draws * plan.thin, len(centre.laplace.centre)))
+    schedule = HmcSchedule(plan.tune, steps, centre.open_scales, centre.rival is not None)
+
+    def run(chain: int) -> None:
+        place = (_state_of(state, chain), draws[chain])
+        continue_pairs(state["stream"][chain], model, _laplace_of(centre, chain), schedule, place)
 
     with ThreadPoolExecutor(plan.threads or plan.chains) as pool:
-        acceptance = np.array(list(pool.map(run, range(plan.chains))))
-    return draws[:, plan.thin - 1 :: plan.thin], acceptance
+        list(pool.map(run, range(plan.chains)))
+    return draws[:, plan.thin - 1 :: plan.thin]
+
+
+def _laplace_of(centre: Centre, chain: int) -> Laplace:
+    """Return the centre of a chain: every second one has the rival, if there is one."""
+    return centre.laplace if centre.rival is None or chain % 2 == 0 else centre.rival
+
+
+def _state_of(state: dict[str, np.ndarray], chain: int) -> PairState:
+    """Return where one chain stands."""
+    return PairState(*(state[name][chain] for name in PairState._fields))
 
 
 def tuned_steps(model: tuple[PairCells, PairPrior], centre: Centre, seed: int) -> int:

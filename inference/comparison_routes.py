@@ -2,6 +2,7 @@
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pymc as pm
@@ -10,16 +11,18 @@ from scipy.special import gammaln
 
 from ..models.data.errors import DataWarning
 from ..models.distributions.pair_sweep import Codes, Strengths, pair_sweeps
-from .comparison_chains import PairPlan, draw_comparisons, tuned_steps
+from .centre_arrays import as_arrays, as_centre
+from .comparison_chains import PairPlan, begin_comparisons, continue_comparisons, tuned_steps
 from .groups import as_dataset
 from .kernels.anchored_posterior import BOX
 from .kernels.laplace_centre import Centre, find_centre
 from .plan import Draws
+from .runs import Found, Run
 from .steps.comparison_reading import PairStructure, read_comparisons
 from .steps.comparison_values import values_of
 from .steps.reading import number
 
-__all__ = ["comparison_posterior", "draw_with_hmc"]
+__all__ = ["begin_hmc", "comparison_posterior"]
 
 TRANSITIONS_BEFORE = 50  # default warm-up
 CHEAP, LARGEST_THINNING = (
@@ -29,31 +32,50 @@ CHEAP, LARGEST_THINNING = (
 MOST_DENSITIES = 2**29  # pointwise log likelihoods that are stored: two gigabytes
 
 
-def draw_with_hmc(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
-    """Draw all free variables by the compiled loop."""
+def begin_hmc(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Begin the compiled loop of all free variables."""
     structure = read_comparisons(model)
-    centre = find_centre(structure.cells, structure.prior)
     answers = (structure.cells, structure.prior)
-    steps = tuned_steps(answers, centre, plan.seed)
-    tune = TRANSITIONS_BEFORE if plan.tune is None else plan.tune
-    thin = (
-        _usual_thinning(centre, len(structure.cells.wins))
-        if plan.thin == "pilot"
-        else int(plan.thin)
-    )
-    chains = PairPlan(plan.chains, plan.draws, tune, thin, plan.seed, plan.cores)
-    theta, acceptance = draw_comparisons(answers, centre, steps, chains)
-    groups = {"posterior": comparison_posterior(model, structure, theta)}
-    groups["sample_stats"] = xr.Dataset(
-        {
-            "acceptance_rate": ("chain", acceptance),
-            "n_steps": np.int64(steps),
-            "thinning": np.int64(thin),
+    if found is None:
+        centre = find_centre(*answers)
+        usual = _usual_thinning(centre, len(structure.cells.wins))
+        found = as_arrays(centre) | {
+            "steps": np.array(tuned_steps(answers, centre, plan.seed)),
+            "thinning": np.array(usual if plan.thin == "pilot" else int(plan.thin)),
         }
-    )
-    if plan.densities:
-        groups |= _densities(model, structure, theta, plan)
-    return groups
+    centre, steps, thin = as_centre(found), int(found["steps"]), int(found["thinning"])
+    tune = TRANSITIONS_BEFORE if plan.tune is None else plan.tune
+    chains = PairPlan(plan.chains, plan.draws, tune, thin, plan.seed, plan.cores)
+    state = begin_comparisons(answers, centre, chains)
+    wide = plan.densities and _too_wide(model, plan)
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        now = replace(chains, draws=n, tune=0 if drawn else tune)
+        theta = continue_comparisons(answers, centre, steps, now, state)
+        acceptance = state["numbers"][:, 1] / (thin * (drawn + n))
+        stats = {"acceptance_rate": ("chain", acceptance)}
+        stats |= {"n_steps": np.int64(steps), "thinning": np.int64(thin)}
+        groups = {"posterior": comparison_posterior(model, structure, theta)}
+        groups["sample_stats"] = xr.Dataset(stats)
+        if plan.densities:
+            groups |= _densities(model, structure, theta, replace(plan, densities=not wide))
+        return groups
+
+    return Run(found, state, draw)
+
+
+def _too_wide(model: pm.Model, plan: Draws) -> bool:
+    """Tell whether the log likelihood of every annotation is too much to store, and say so."""
+    annotations = model.named_vars_to_dims[str(model.observed_RVs[0].name)][0]
+    wanted = plan.chains * plan.draws * int(np.asarray(model.dim_lengths[annotations].eval()))
+    if wanted > MOST_DENSITIES:
+        warnings.warn(
+            f"the log likelihood of every annotation would be {wanted:,} numbers, and is left out; pass log_likelihood=False, "
+            "or ask for fewer draws",
+            DataWarning,
+            stacklevel=5,
+        )
+    return wanted > MOST_DENSITIES
 
 
 def _usual_thinning(centre: Centre, n_cells: int) -> int:
@@ -92,21 +114,14 @@ def comparison_posterior(
 def _densities(
     model: pm.Model, structure: PairStructure, theta: np.ndarray, plan: Draws
 ) -> dict[str, xr.Dataset]:
-    """Return each annotation's log likelihood and each variable's log prior."""
+    """Return each variable's log prior, and each annotation's log likelihood where it is not too much."""
     values, sample = values_of(theta, structure.prior), ("chain", "draw")
     log_prior = _log_prior(structure, values)
     groups = {"log_prior": _named(model, log_prior, sample)}
+    if not plan.densities:
+        return groups
     observed = model.observed_RVs[0]
     annotations = model.named_vars_to_dims[str(observed.name)][0]
-    wanted = theta.shape[0] * theta.shape[1] * model.dim_lengths[annotations].eval()
-    if wanted > MOST_DENSITIES:
-        warnings.warn(
-            f"the log likelihood of every annotation would be {wanted:,} numbers, and is left out; pass log_likelihood=False, "
-            "or ask for fewer draws",
-            DataWarning,
-            stacklevel=5,
-        )
-        return groups
     log_p = _log_likelihood(model, values, plan)
     dims = (*sample, annotations)
     groups["log_likelihood"] = xr.Dataset({str(observed.name): (dims, log_p)})

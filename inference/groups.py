@@ -1,14 +1,16 @@
 """The groups of a tree that a model knows before it is sampled: its constants, its observations, its ids."""
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import pymc as pm
 import xarray as xr
 from pymc.backends.arviz import find_constants, find_observations
 
-__all__ = ["CodeNames", "as_dataset", "constant_groups", "with_deterministics"]
+__all__ = ["CodeNames", "Deterministics", "as_dataset", "constant_groups"]
 
+SAMPLE = ("chain", "draw")
 RATER_ATTRIBUTE = "rater_"  # begins the names of coordinates that say something of the raters
 
 
@@ -91,26 +93,29 @@ def as_dataset(
     return xr.Dataset(variables, coords)
 
 
-def with_deterministics(model: pm.Model, posterior: xr.Dataset) -> xr.Dataset:
-    """Add what the model computes from its free variables and the sampler did not.
+class Deterministics:
+    """What a model computes from its free variables and the sampler did not; compiled once, when it is first needed."""
 
-    Parameters
-    ----------
-    model : pymc.Model
-        The model.
-    posterior : Dataset
-        Draws of all free variables.
+    def __init__(self, model: pm.Model) -> None:
+        self._model, self._function = model, cast(Any, None)
 
-    Returns
-    -------
-    Dataset
-        With a variable for every deterministic of the model.
-    """
-    missing = [rv.name for rv in model.deterministics if rv.name not in posterior]
-    if not missing:
-        return posterior
-    free = posterior[[rv.name for rv in model.free_RVs]]
-    computed = pm.compute_deterministics(
-        free, var_names=missing, model=model, merge_dataset=False, progressbar=False
-    )
-    return posterior.assign(computed.data_vars)
+    def __call__(self, posterior: xr.Dataset) -> xr.Dataset:
+        """Return draws of all free variables with a variable for every deterministic of the model."""
+        model = self._model
+        missing = [rv for rv in model.deterministics if rv.name not in posterior]
+        if not missing:
+            return posterior
+        if self._function is None:
+            self._function = model.compile_fn(
+                missing, inputs=model.free_RVs, on_unused_input="ignore"
+            )
+        free = [str(rv.name) for rv in model.free_RVs]
+        drawn = [posterior[name].transpose(*SAMPLE, ...).to_numpy() for name in free]
+        size = drawn[0].shape[:2]
+        points = (dict(zip(free, (d[at] for d in drawn), strict=True)) for at in np.ndindex(size))
+        values = zip(*(self._function(point) for point in points), strict=True)
+        arrays = {
+            str(rv.name): np.stack(value).reshape(*size, *np.shape(value[0]))
+            for rv, value in zip(missing, values, strict=True)
+        }
+        return posterior.assign(as_dataset(model, arrays, SAMPLE).data_vars)

@@ -8,11 +8,17 @@ import numpy as np
 from ..models.distributions.answer_sweep import Answers
 from .diagnostics import mixing_of
 from .kernels.confusion import SPAM, ConfusionPrior
-from .kernels.label_chain import LabelDraws, LabelSchedule, sample_labels
+from .kernels.label_chain import (
+    LabelDraws,
+    LabelSchedule,
+    LabelState,
+    begin_table,
+    sample_labels,
+)
 from .kernels.random_stream import stream
 from .kernels.vote import jittered_vote
 
-__all__ = ["LabelPlan", "draw_labels_model", "label_pilot"]
+__all__ = ["LabelPlan", "begin_labels", "continue_labels", "draw_labels_model", "label_pilot"]
 
 PILOT_DRAWS = 300
 LARGEST_THINNING = 64
@@ -53,6 +59,70 @@ def draw_labels_model(
     LabelDraws
         Arrays with a leading dimension of chains.
     """
+    return continue_labels(answers, prior, thin, plan, begin_labels(answers, prior, plan))
+
+
+def begin_labels(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> dict[str, np.ndarray]:
+    """Start every chain near the vote.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers.
+    prior : ConfusionPrior
+        Priors.
+    plan : LabelPlan
+        Chains and seed.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Where the chains stand: ``stream`` (chain, word), and what `LabelState` has, of every chain.
+    """
+    n_rows, n = prior.confusion.shape
+    n_items = len(answers.known)
+    state = {
+        "stream": np.empty((plan.chains, 4), np.uint64),
+        "category": np.empty((plan.chains, n_items), np.int64),
+        "table": np.empty((plan.chains, n_rows, n)),
+    }
+    for chain in range(plan.chains):
+        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
+        vote = jittered_vote(answers, n, rng)
+        below = vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))
+        state["category"][chain] = below.sum(axis=1)
+        state["stream"][chain] = stream(rng)
+        begin_table(state["stream"][chain], prior, state["table"][chain])
+    return state
+
+
+def continue_labels(
+    answers: Answers,
+    prior: ConfusionPrior,
+    thin: int,
+    plan: LabelPlan,
+    state: dict[str, np.ndarray],
+) -> LabelDraws:
+    """Run all chains on from where they stand.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers.
+    prior : ConfusionPrior
+        Priors.
+    thin : int
+        Sweeps for each kept draw.
+    plan : LabelPlan
+        Draws, sweeps before the first, threads, storage.
+    state : dict of str to ndarray
+        As of `begin_labels`, changed in place.
+
+    Returns
+    -------
+    LabelDraws
+        Arrays with a leading dimension of chains.
+    """
     n_rows, n = prior.confusion.shape
     n_items, size = len(answers.known), (plan.chains, plan.draws)
     # a competence is the difference of two entries
@@ -63,16 +133,12 @@ def draw_labels_model(
         np.empty((*size, n_items, n), plan.dtype),
         np.empty((*size, n_items), plan.dtype),
     )
+    schedule = LabelSchedule(plan.tune, thin, plan.collapsed)
 
     def run(chain: int) -> None:
-        seed = np.random.SeedSequence(plan.seed, spawn_key=(chain,))
-        rng = np.random.default_rng(seed)
-        vote = jittered_vote(answers, n, rng)
-        below = vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))
-        category = below.sum(axis=1).astype(np.int64)
-        schedule = LabelSchedule(plan.tune, thin, plan.collapsed)
         own = LabelDraws(*(array[chain] for array in draws))
-        sample_labels(stream(rng), answers, prior, schedule, (category, own))
+        place = (LabelState(state["category"][chain], state["table"][chain]), own)
+        sample_labels(state["stream"][chain], answers, prior, schedule, place)
 
     with ThreadPoolExecutor(plan.threads or plan.chains) as pool:
         list(pool.map(run, range(plan.chains)))

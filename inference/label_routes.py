@@ -1,4 +1,6 @@
-"""How label models are drawn: exactly, or by the compiled Gibbs loop."""
+"""How models of labels of raters are drawn: by the compiled Gibbs loop."""
+
+from dataclasses import replace
 
 import numpy as np
 import pymc as pm
@@ -7,60 +9,45 @@ from scipy.special import betaln, gammaln, xlogy
 
 from .groups import as_dataset
 from .kernels.confusion import COIN, ROWS, SPAM, ConfusionPrior
-from .label_chains import LabelPlan, draw_labels_model, label_pilot
+from .kernels.label_chain import LabelDraws
+from .label_chains import LabelPlan, begin_labels, continue_labels, label_pilot
 from .plan import Draws
-from .steps.label_reading import (
-    LabelStructure,
-    constant_prior,
-    read_counted_labels,
-    read_labels,
-)
+from .runs import Found, Run
+from .steps.label_reading import LabelStructure, constant_prior, read_labels
 
-__all__ = ["draw_counted_labels", "draw_labels_with_gibbs"]
+__all__ = ["begin_labels_gibbs"]
 
 SWEEPS_BEFORE = 200  # default warm-up
+SAMPLE = ("chain", "draw")
 
 
-def draw_counted_labels(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
-    """Draw plausibilities from their exact Dirichlet posterior."""
-    plausibility, alpha, counts, reliability = read_counted_labels(model)
-    concentration = alpha + reliability[..., None] * counts
-    draws = np.empty((plan.chains, plan.draws, *concentration.shape), plan.dtype)
-    log_p = np.empty((plan.chains, plan.draws, len(concentration)), plan.dtype)
-    log_prior = np.empty_like(log_p)
-    for chain in range(plan.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        for draw in range(plan.draws):
-            gamma = _log_gamma(rng, concentration)
-            log_share = gamma - np.logaddexp.reduce(gamma, axis=1, keepdims=True)
-            draws[chain, draw] = np.exp(log_share)
-            log_p[chain, draw] = (counts * log_share).sum(axis=1)
-            log_prior[chain, draw] = _density_of_logs(log_share, alpha)
-    sample = ("chain", "draw")
-    groups = {"posterior": as_dataset(model, {"plausibility": draws}, sample)}
-    if plan.densities:
-        items = (*sample, "item")
-        observed = str(model.observed_RVs[0].name)
-        groups["log_likelihood"] = xr.Dataset({observed: (items, log_p)})
-        groups["log_prior"] = xr.Dataset({str(plausibility.name): (items, log_prior)})
-    return groups
-
-
-def _log_gamma(rng: np.random.Generator, shape: np.ndarray) -> np.ndarray:
-    """Draw logs of Gammas: a Gamma(a) is a Gamma(a + 1) times U ** (1 / a), which in logs does not underflow."""
-    return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
-
-
-def draw_labels_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
-    """Draw prevalence, confusion and plausibility by the compiled loop."""
+def begin_labels_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Begin the compiled loop of prevalence, confusion and plausibility."""
     structure = read_labels(model)
     answers, prior = structure.answers, constant_prior(model, structure)
     tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
     chains = LabelPlan(plan.chains, plan.draws, tune, plan.seed, plan.cores, plan.dtype)
-    thin = label_pilot(answers, prior, chains) if plan.thin == "pilot" else int(plan.thin)
-    drawn = draw_labels_model(answers, prior, thin, chains)
+    if found is None:
+        thin = label_pilot(answers, prior, chains) if plan.thin == "pilot" else int(plan.thin)
+        found = {"thinning": np.array(thin)}
+    thin, state = int(found["thinning"]), begin_labels(answers, prior, chains)
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        now = replace(chains, draws=n, tune=0 if drawn else tune)
+        draws = continue_labels(answers, prior, thin, now, state)
+        groups = _groups(model, (structure, prior), draws, plan)
+        return groups | {"sample_stats": xr.Dataset({"thinning": np.int64(thin)})}
+
+    return Run(found, state, draw)
+
+
+def _groups(
+    model: pm.Model, law: tuple[LabelStructure, ConfusionPrior], drawn: LabelDraws, plan: Draws
+) -> dict[str, xr.Dataset]:
+    """Return draws of the loop as draws of the model's variables, with their densities."""
+    structure, prior = law
     n = len(prior.prevalence)
-    confusion = drawn.table.reshape(plan.chains, plan.draws, -1, n, n).swapaxes(-1, -2)
+    confusion = drawn.table.reshape(*drawn.table.shape[:2], -1, n, n).swapaxes(-1, -2)
     values = (drawn.prevalence, *structure.skills_of(confusion))
     arrays = {str(rv.name): value for rv, value in zip(structure.free, values, strict=True)}
     if prior.kind != ROWS and "confusion" in model.named_vars:
@@ -68,14 +55,10 @@ def draw_labels_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset
     if "plausibility" in model.named_vars:
         arrays["plausibility"] = drawn.plausibility
     stored = {name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()}
-    sample = ("chain", "draw")
-    groups = {
-        "posterior": as_dataset(model, stored, sample),
-        "sample_stats": xr.Dataset({"thinning": np.int64(thin)}),
-    }
+    groups = {"posterior": as_dataset(model, stored, SAMPLE)}
     if plan.densities:
         name = model.observed_RVs[0].name
-        groups["log_likelihood"] = xr.Dataset({name: ((*sample, "item"), drawn.log_p)})
+        groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), drawn.log_p)})
         groups["log_prior"] = _log_prior(model, structure, prior, values)
     return groups
 
@@ -99,13 +82,12 @@ def _log_prior(
     else:
         coin = 0 if prior.kind == COIN else slice(None)
         own = [_beta_log_density(skills[0], concentration[:, 0, coin], concentration[:, 1, coin])]
-    sample = ("chain", "draw")
-    variables = {"prevalence": (sample, _dirichlet_log_density(prevalence, prior.prevalence))}
+    variables = {"prevalence": (SAMPLE, _dirichlet_log_density(prevalence, prior.prevalence))}
     coords = {}
     for rv, log_p in zip(structure.skills, own, strict=True):
         dims = model.named_vars_to_dims[str(rv.name)][: log_p.ndim - 2]
         coords |= {dim: np.asarray(model.coords[dim]) for dim in dims}
-        variables[str(rv.name)] = ((*sample, *dims), log_p)
+        variables[str(rv.name)] = ((*SAMPLE, *dims), log_p)
     return xr.Dataset(variables, coords)
 
 

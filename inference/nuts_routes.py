@@ -16,28 +16,35 @@ from .score_routes import scores_by_item
 from .state_chains import in_order
 from .steps.reading import number
 
-__all__ = ["draw_with_nuts"]
+__all__ = ["draw_with_nuts", "finished_groups", "nuts_options", "nuts_thinning", "thinned"]
 
 OPTIONS = {  # of a model of labels that has this variable
     "effect_spread": {"target_accept": 0.95},  # trades off with prevalence on a curved ridge
 }
+# Draws for each that is kept, of a model of labels; the first variable that it has counts.
+THINNING = {"effect_mean": 4, "effect_spread": 2}
 MOST_MEMORY = 4 * 2**30  # bytes of the draws of NUTS, which are kept twice
 
 
 def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dict[str, xr.Dataset]:
-    """Draw by `pymc.sample`, and bring the pointwise log likelihood to power one."""
-    _refuse_beyond_memory(model, plan)
+    """Draw by `pymc.sample`, keep as many draws as were asked for, and bring the pointwise log likelihood to power one."""
+    every = nuts_thinning(model, plan)
     asked = {} if plan.tune is None else {"tune": plan.tune}
     tree = pm.sample(
-        draws=plan.draws,
+        draws=plan.draws * every,
         chains=plan.chains,
         cores=plan.cores,
         random_seed=plan.seed,
         progressbar=plan.progressbar,
         model=model,
         **asked,
-        **_own_options(model, options),
+        **nuts_options(model, options),
     )
+    return finished_groups(model, thinned(tree, every), plan)
+
+
+def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str, xr.Dataset]:
+    """Add densities to draws of NUTS, the log likelihood at power one, and name and order what our own samplers do."""
     if plan.densities and model.observed_RVs:
         pm.compute_log_likelihood(tree, model=model, progressbar=False)
         pm.stats.compute_log_prior(tree, model=model, progressbar=False)
@@ -52,25 +59,55 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
     return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
 
 
-def _own_options(model: pm.Model, asked: dict[str, Any]) -> dict[str, Any]:
+def nuts_options(model: pm.Model, asked: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were asked for, and those of the model unless its steps were asked for."""
-    of_labels = any(isinstance(rv.owner.op, MarginalLabelsRV) for rv in model.observed_RVs)
-    if not of_labels or {"nuts", "step"} & asked.keys():
+    if not _is_of_labels(model) or {"nuts", "step"} & asked.keys():
         return asked
     ours = (options for mark, options in OPTIONS.items() if mark in model.named_vars)
     return next(ours, {}) | asked
 
 
-def _refuse_beyond_memory(model: pm.Model, plan: Draws) -> None:
+def nuts_thinning(model: pm.Model, plan: Draws) -> int:
+    """Return how many draws each kept draw takes for a run of the default length to converge on 5,000 answers."""
+    ours = (every for mark, every in THINNING.items() if mark in model.named_vars)
+    own = next(ours, 1) if _is_of_labels(model) else 1
+    every = own if plan.thin == "pilot" else int(plan.thin)
+    _refuse_beyond_memory(model, plan, every)
+    return every
+
+
+def _is_of_labels(model: pm.Model) -> bool:
+    return any(isinstance(rv.owner.op, MarginalLabelsRV) for rv in model.observed_RVs)
+
+
+def thinned(tree: xr.DataTree, every: int) -> xr.DataTree:
+    """Keep the last draw of as many; it diverged if one of them did. E-BFMI is then that of the kept draws."""
+    if every == 1:
+        return tree
+    groups = {name: group.to_dataset() for name, group in tree.children.items()}
+    for name, whole in groups.items():
+        if "draw" not in whole.dims or name.startswith("warmup"):
+            continue
+        kept = whole.isel(draw=slice(every - 1, None, every))
+        if "diverging" in whole:
+            diverged = whole["diverging"].coarsen(draw=every).max()
+            kept["diverging"] = kept["diverging"].copy(data=diverged.astype(bool))
+        groups[name] = kept.assign_coords(draw=np.arange(kept.sizes["draw"]))
+    groups["sample_stats"] = groups["sample_stats"].assign(thinning=np.int64(every))
+    return xr.DataTree.from_dict(groups)
+
+
+def _refuse_beyond_memory(model: pm.Model, plan: Draws, every: int) -> None:
     """Raise unless the draws themselves would fit into memory."""
     sizes = {dim: len(names) for dim, names in model.coords.items() if names is not None}
     drawn = [*model.free_RVs, *model.deterministics]
     dims = [model.named_vars_to_dims.get(str(rv.name)) or () for rv in drawn]
     numbers = sum(int(np.prod([sizes.get(str(d), 1) for d in own])) for own in dims)
-    size = 8 * numbers * plan.chains * plan.draws
+    draws = plan.draws * every
+    size = 8 * numbers * plan.chains * draws
     if size > MOST_MEMORY:
         raise ValueError(
-            f"{plan.chains} x {plan.draws:,} draws of {numbers:,} numbers are {size / 2**30:,.0f} GiB; ask for fewer draws, "
+            f"{plan.chains} x {draws:,} draws of {numbers:,} numbers are {size / 2**30:,.0f} GiB; ask for fewer draws, "
             "or use a point estimate of raterzoo.inference (of comparisons, quite or bradley_terry_mle)"
         )
 

@@ -1,5 +1,7 @@
 """How models of rankings are drawn: worths without data exactly, behind partial rankings by the compiled Gibbs loop."""
 
+from dataclasses import replace
+
 import numpy as np
 import pymc as pm
 import xarray as xr
@@ -10,35 +12,42 @@ from .groups import as_dataset
 from .kernels.annotations import distinct_annotations
 from .kernels.posterior import worth_posterior
 from .plan import Draws
+from .prior_worths import draw_prior_log_worths, streams_of_items
+from .runs import Found, Run
 from .steps.reading import RankingLikelihood, gamma_parameters, lengths, read_rankings
 from .worth_chains import (
     ChainPlan,
-    draw_log_worths,
-    draw_prior_log_worths,
+    begin_worths,
+    continue_worths,
     item_keys,
     pilot_thinning,
     plausibilities,
 )
 
-__all__ = ["draw_independently", "draw_with_gibbs"]
+__all__ = ["begin_gibbs", "begin_independent"]
 
 SWEEPS_BEFORE = 200  # default warm-up of Gibbs
 
 
-def draw_independently(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
-    """Draw independent worths."""
-    shape, rate = gamma_parameters(model["worth"])
+def begin_independent(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Begin to draw independent worths."""
+    law = gamma_parameters(model["worth"])
     start = np.searchsorted(
         model["candidate_item"].get_value(), np.arange(len(model.coords["item"] or ()) + 1)
     )
-    chains = ChainPlan(plan.chains, plan.draws, 0, plan.seed, plan.cores, plan.dtype)
     keys = item_keys(np.asarray(model.coords["item"]))
-    log_worth = draw_prior_log_worths(shape, rate, start, keys, chains)
-    return _posterior_groups(model, log_worth, start)
+    streams = streams_of_items(keys, plan.chains, plan.seed)
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        chains = ChainPlan(plan.chains, n, 0, plan.seed, plan.cores, plan.dtype)
+        log_worth = draw_prior_log_worths(law, start, streams, chains)
+        return _posterior_groups(model, log_worth, start)
+
+    return Run({}, {"stream": streams}, draw)
 
 
-def draw_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
-    """Draw worths by the compiled Gibbs loop."""
+def begin_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Begin the compiled Gibbs loop of worths."""
     likelihood = read_rankings(model)
     shape, rate = gamma_parameters(likelihood.worth)
     annotations = distinct_annotations(
@@ -49,17 +58,23 @@ def draw_with_gibbs(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
     tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
     chains = ChainPlan(plan.chains, plan.draws, tune, plan.seed, plan.cores, plan.dtype)
     keys = item_keys(np.asarray(model.coords.get("item", range(len(start) - 1))))
-    thinning = pilot_thinning(posterior, keys, chains) if plan.thin == "pilot" else plan.thin
-    with Progress(disable=not plan.progressbar, transient=True) as progress:
-        task = progress.add_task("Gibbs sweeps", total=plan.chains * len(keys))
-        log_worth = draw_log_worths(
-            posterior, keys, thinning, chains, lambda done: progress.advance(task, done)
-        )
-    groups = _densities(model, likelihood, log_worth, plan) if plan.densities else {}
-    stats = xr.Dataset(
-        {"thinning": ("item", np.broadcast_to(thinning, len(keys)).astype(np.int64))}
-    )
-    return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
+    if found is None:
+        thin = pilot_thinning(posterior, keys, chains) if plan.thin == "pilot" else plan.thin
+        found = {"thinning": np.broadcast_to(thin, len(keys)).astype(np.int64)}
+    thinning, state = found["thinning"], begin_worths(posterior, keys, chains)
+    stats = xr.Dataset({"thinning": ("item", thinning)})
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        now = replace(chains, draws=n, tune=0 if drawn else tune)
+        with Progress(disable=not plan.progressbar, transient=True) as progress:
+            task = progress.add_task("Gibbs sweeps", total=plan.chains * len(keys))
+            log_worth = continue_worths(
+                posterior, thinning, now, state, lambda done: progress.advance(task, done)
+            )
+        groups = _densities(model, likelihood, log_worth, plan) if plan.densities else {}
+        return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
+
+    return Run(found, state, draw)
 
 
 def _densities(

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pymc as pm
-import xarray as xr
 from pytensor.graph.traversal import ancestors
 
 from ..models.distributions.counted_labels import CountedLabelsRV
@@ -12,14 +11,15 @@ from ..models.distributions.item_scores import ItemScoresRV
 from ..models.distributions.marginal_labels import MarginalLabelsRV
 from ..models.distributions.mixed_counts import MixedCountsRV
 from ..models.distributions.paired_comparisons import PairedComparisonsRV
-from .comparison_routes import draw_with_hmc
+from .comparison_routes import begin_hmc
+from .count_routes import begin_counted_labels
 from .kernels.confusion import COIN, COINS, SPAM
-from .label_routes import draw_counted_labels, draw_labels_with_gibbs
-from .nuts_routes import draw_with_nuts
+from .label_routes import begin_labels_gibbs
 from .plan import Draws
-from .ranking_routes import draw_independently, draw_with_gibbs
-from .score_routes import draw_hierarchical_scores, draw_scores_exactly
-from .state_chains import draw_states_with_gibbs
+from .ranking_routes import begin_gibbs, begin_independent
+from .runs import Found, Run
+from .score_routes import begin_hierarchical_scores, begin_scores
+from .state_routes import begin_item_states_gibbs
 from .steps.comparison_reading import read_comparisons
 from .steps.label_reading import constant_prior, read_counted_labels, read_labels
 from .steps.rater_score_reading import read_rater_scores
@@ -27,7 +27,7 @@ from .steps.reading import NotConjugate, gamma_parameters, read_rankings
 from .steps.score_reading import read_item_scores
 from .steps.state_reading import read_item_states
 
-__all__ = ["Route", "route_of"]
+__all__ = ["Route", "begin_run", "route_of"]
 
 BY_NUTS = {  # the first of these variables that a model of labels has tells its name
     "threshold": "ordinal",
@@ -41,12 +41,12 @@ BY_NUTS = {  # the first of these variables that a model of labels has tells its
 
 @dataclass(frozen=True)
 class Route:
-    """How a model is drawn: its name, the method, the sentence that says why, and the sampler."""
+    """How a model is drawn: its name, the method, the sentence that says why, and how its own sampler begins, if it has one."""
 
     name: str
     method: str
     reason: str
-    draw: Callable[[pm.Model, Draws], dict[str, xr.Dataset]]
+    begin: Callable[[pm.Model, Draws, Found | None], Run] | None
 
 
 def route_of(model: pm.Model) -> Route:
@@ -64,7 +64,7 @@ def route_of(model: pm.Model) -> Route:
     """
     if _is_independent(model):
         reason = "nothing is observed and the worths are independent Gammas"
-        return Route("prirn", "exact", reason, draw_independently)
+        return Route("prirn", "exact", reason, begin_independent)
     if any(isinstance(rv.owner.op, MarginalLabelsRV) for rv in model.observed_RVs):
         return _route_of_labels(model)
     if any(isinstance(rv.owner.op, CountedLabelsRV) for rv in model.observed_RVs):
@@ -87,12 +87,35 @@ def route_of(model: pm.Model) -> Route:
     except NotConjugate as refusal:
         return _by_nuts(_name_of_rankings(model), refusal)
     reason = "Gamma worths behind partial rankings with whole reliabilities are conjugate"
-    return Route("plackett_luce", "gibbs", reason, draw_with_gibbs)
+    return Route("plackett_luce", "gibbs", reason, begin_gibbs)
+
+
+def begin_run(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Begin the sampler of a model that has one of its own.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        The model.
+    plan : Draws
+        What was asked for.
+    found : mapping of str to ndarray, optional
+        What an earlier beginning of the same run found out.
+
+    Returns
+    -------
+    Run
+        Before its first draw.
+    """
+    begin = route_of(model).begin
+    if begin is None:
+        raise ValueError("the model has no sampler of its own")
+    return begin(model, plan, found)
 
 
 def _by_nuts(name: str, refusal: NotConjugate) -> Route:
     """Return the route of a model that has no sampler of its own, and why."""
-    return Route(name, "nuts", str(refusal), lambda model, plan: draw_with_nuts(model, plan, {}))
+    return Route(name, "nuts", str(refusal), None)
 
 
 def _route_of_labels(model: pm.Model) -> Route:
@@ -106,7 +129,7 @@ def _route_of_labels(model: pm.Model) -> Route:
     own = "dawid_skene" if structure.skills[0].type.ndim == 3 else "multinomial"
     name = {COIN: "one_coin", COINS: "class_conditional", SPAM: "mace"}.get(structure.kind, own)
     reason = "given the true categories, prevalence and confusion are conjugate"
-    return Route(name, "gibbs", reason, draw_labels_with_gibbs)
+    return Route(name, "gibbs", reason, begin_labels_gibbs)
 
 
 def _route_of_counts(model: pm.Model) -> Route:
@@ -115,7 +138,7 @@ def _route_of_counts(model: pm.Model) -> Route:
     except NotConjugate as refusal:
         return _by_nuts("pm.Model", refusal)
     reason = "counts of labels and a Dirichlet prior are conjugate"
-    return Route("dirichlet", "exact", reason, draw_counted_labels)
+    return Route("dirichlet", "exact", reason, begin_counted_labels)
 
 
 def _route_of_states(model: pm.Model) -> Route:
@@ -124,7 +147,7 @@ def _route_of_states(model: pm.Model) -> Route:
     except NotConjugate as refusal:
         return _by_nuts("item_states", refusal)
     reason = "given the states of the items, their weights and probabilities are conjugate"
-    return Route("item_states", "gibbs", reason, draw_states_with_gibbs)
+    return Route("item_states", "gibbs", reason, begin_item_states_gibbs)
 
 
 def _route_of_comparisons(model: pm.Model) -> Route:
@@ -135,7 +158,7 @@ def _route_of_comparisons(model: pm.Model) -> Route:
     except NotConjugate as refusal:
         return _by_nuts(op.link, refusal)
     reason = "qualities and reliabilities of comparisons are nearly normal about their centre"
-    return Route(op.link, "hmc", reason, draw_with_hmc)
+    return Route(op.link, "hmc", reason, begin_hmc)
 
 
 def _route_of_item_scores(model: pm.Model) -> Route:
@@ -144,7 +167,7 @@ def _route_of_item_scores(model: pm.Model) -> Route:
     except NotConjugate as refusal:
         return _by_nuts("pm.Model", refusal)
     reason = "normal scores and a normal-inverse-gamma prior are conjugate"
-    return Route("normal_scores", "exact", reason, draw_scores_exactly)
+    return Route("normal_scores", "exact", reason, begin_scores)
 
 
 def _route_of_rater_scores(model: pm.Model) -> Route:
@@ -153,7 +176,7 @@ def _route_of_rater_scores(model: pm.Model) -> Route:
     except NotConjugate as refusal:
         return _by_nuts("pm.Model", refusal)
     reason = "given the rest, locations, biases and variances of hierarchical scores are conjugate"
-    return Route("hierarchical_scores", "gibbs", reason, draw_hierarchical_scores)
+    return Route("hierarchical_scores", "gibbs", reason, begin_hierarchical_scores)
 
 
 def _is_independent(model: pm.Model) -> bool:

@@ -15,9 +15,8 @@ any other pm.Model                nuts      pm.sample
 ================================  ========  =====================================
 """
 
-import json
-import platform
-from importlib.metadata import version
+import os
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -25,13 +24,16 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
+from .checkpointing import draw_into
+from .completion import Completion, attributes
 from .diagnostics import warn_unless_converged
-from .groups import CodeNames, constant_groups, with_deterministics
-from .labelling import label
 from .nuts_routes import draw_with_nuts
+from .nuts_store import draw_nuts_into
 from .plan import Draws
-from .routes import Route, route_of
+from .routes import Route, begin_run, route_of
+from .runs import NotHeld
 from .state_plausibility import with_items_drawn
+from .store_reading import read_draws
 
 __all__ = ["Method", "sample"]
 
@@ -51,6 +53,7 @@ def sample(
     thin: int | Literal["pilot"] = "pilot",
     dtype: Literal["float32", "float64"] = "float32",
     log_likelihood: bool = True,
+    store: str | os.PathLike[str] | None = None,
     **nuts: Any,
 ) -> xr.DataTree:
     """Draw from the posterior of a model, with its diagnostics attached.
@@ -73,13 +76,17 @@ def sample(
     progressbar : bool, default True
         Whether to show progress.
     thin : int or "pilot", default "pilot"
-        Gibbs sweeps for each kept draw: one number, or what a pilot run of each item asks for. HMC keeps every draw, but for a
-        number.
+        Gibbs sweeps, transitions of HMC or draws of NUTS for each kept draw: one number, or what suits the model. That is what a
+        pilot run of each item asks for by Gibbs, the more the fewer answers there are by HMC, and 1 by NUTS, but 4 for
+        ``item_difficulty`` and 2 for ``logistic_random_effects``, which need as many to converge on 5,000 answers.
     dtype : {"float32", "float64"}, default "float32"
         Storage of Gibbs and exact draws, and of log likelihoods; the arithmetic is in double precision. Draws of scores that
         float32 would not hold or tell apart, such as those about 1e9, are float64 whatever is asked for.
     log_likelihood : bool, default True
         Whether to store each annotation's log likelihood (at power one) and each variable's log prior.
+    store : path, optional
+        A zarr store to be made, such as "run.zarr", to which draws are written as they are made. Whatever ends the process, what
+        is there can be read, and `resume` goes on with the rest. The draws are the same as without.
     **nuts
         Handed to `pymc.sample` by NUTS, for example ``target_accept=.95``.
 
@@ -114,7 +121,7 @@ def sample(
     seed = (
         int(np.random.SeedSequence(random_seed).generate_state(1)[0])
         if random_seed is None
-        else random_seed
+        else int(random_seed)
     )
     plan = Draws(
         draws=draws,
@@ -127,28 +134,37 @@ def sample(
         dtype=dtype,
         densities=log_likelihood,
     )
-    if chosen == "nuts":
-        groups = draw_with_nuts(model, plan, nuts)
+    if nuts and chosen != "nuts":
+        raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
+    attrs = attributes(route.name, chosen, route.reason, seed)
+    if store is not None:
+        if chosen == "nuts":
+            draw_nuts_into(store, model, plan, attrs, nuts)
+        else:
+            draw_into(store, model, plan, attrs)
+        tree = read_draws(store)
     else:
-        if nuts:
-            raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
-        groups = route.draw(model, plan)
-        groups["posterior"] = with_deterministics(model, groups["posterior"])
-    groups["posterior"] = with_items_drawn(model, groups["posterior"], plan)
-    tree = xr.DataTree.from_dict(groups | constant_groups(model))
-    if names := CodeNames.of(model):
-        tree = label(tree, names)
-    tree.attrs |= {
-        "model": route.name,
-        "method": chosen,
-        "method_reason": route.reason,
-        "seed": seed,
-        "seconds": perf_counter() - started,
-        "versions": _versions(),
-    }
+        tree = _nuts(model, plan, nuts) if chosen == "nuts" else _own(model, plan)
+        tree.attrs |= attrs | {"seconds": perf_counter() - started}
     if chosen != "exact":  # independent draws have nothing to converge to
         warn_unless_converged(tree)
     return tree
+
+
+def _own(model: pm.Model, plan: Draws) -> xr.DataTree:
+    """Draw by the model's own sampler."""
+    try:
+        groups = begin_run(model, plan).advance(plan.draws)
+    except NotHeld:
+        groups = begin_run(model, replace(plan, dtype="float64")).advance(plan.draws)
+    return Completion(model)(groups)
+
+
+def _nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> xr.DataTree:
+    """Draw by NUTS."""
+    groups = draw_with_nuts(model, plan, options)
+    groups["posterior"] = with_items_drawn(model, groups["posterior"], plan)
+    return Completion(model)(groups, computed=True)
 
 
 def _choose(route: Route, method: Method) -> str:
@@ -172,9 +188,3 @@ def _check_numbers(**numbers: int | str | None) -> None:
         least = 0 if name in ("tune", "random_seed") else 1
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
             raise ValueError(f"{name}={number!r} must be a whole number from {least}")
-
-
-def _versions() -> str:
-    """Return the versions a run depends on, as JSON text (netCDF stores no dicts)."""
-    packages = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")
-    return json.dumps({"python": platform.python_version()} | {p: version(p) for p in packages})

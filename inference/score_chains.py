@@ -8,18 +8,32 @@ from itertools import product
 import numpy as np
 
 from .diagnostics import mixing_of
-from .kernels.normal_draws import NormalDraws, draw_normal_items, item_streams
+from .kernels.normal_draws import NormalDraws, draw_normal_items
 from .kernels.normal_items import NormalItems, ScoreMoments, posterior_items
 from .kernels.random_stream import stream
 from .kernels.score_chain import ScoreDraws, sample_scores
 from .kernels.score_gibbs import RaterScores, ScoreHyper, ScoreState
 from .plan import Draws
+from .prior_worths import streams_of_items
 from .score_storage import holds
 
-__all__ = ["ChainLength", "draw_hierarchy", "draw_normal_posterior", "score_pilot"]
+__all__ = [
+    "BEYOND",
+    "ChainLength",
+    "begin_hierarchy",
+    "continue_hierarchy",
+    "continue_normal_posterior",
+    "draw_hierarchy",
+    "draw_normal_posterior",
+    "score_pilot",
+]
 
 BLOCK = 1024  # items that are drawn in step
 PILOT_DRAWS, LARGEST_THINNING, WANTED_ESS = 300, 64, 1600
+BEYOND = (
+    "the draws are beyond double precision: nearly all scores agree exactly, or the numbers of the prior are of another size "
+    "than the scores; models.normal_scores takes scores that all agree"
+)
 
 
 def draw_normal_posterior(
@@ -46,22 +60,48 @@ def draw_normal_posterior(
     NormalDraws
         Arrays with a leading dimension of chains; densities that are not wanted have no draws.
     """
+    streams = streams_of_items(keys, plan.chains, plan.seed)
+    return continue_normal_posterior(prior, moments, streams, plan)
+
+
+def continue_normal_posterior(
+    prior: NormalItems, moments: ScoreMoments, streams: np.ndarray, plan: Draws
+) -> NormalDraws:
+    """Draw on from where the streams of the items stand.
+
+    Parameters
+    ----------
+    prior : NormalItems
+        Prior of each item.
+    moments : ScoreMoments
+        Its scores.
+    streams : ndarray of uint64, shape (chain, 4, item)
+        Stream of every item, advanced in place.
+    plan : Draws
+        Draws, threads and storage; whether densities are wanted.
+
+    Returns
+    -------
+    NormalDraws
+        Arrays with a leading dimension of chains; densities that are not wanted have no draws.
+    """
     posterior = posterior_items(prior, moments)
-    n_items = len(keys)
+    n_items = streams.shape[-1]
     shapes = [(plan.chains, plan.draws, n_items)] * 3
     shapes += [(plan.chains, plan.draws if plan.densities else 0, n_items)] * 3
     draws = NormalDraws(*(np.empty(shape, plan.dtype) for shape in shapes))
-    words = [stream(np.random.SeedSequence(plan.seed, spawn_key=(c,))) for c in range(plan.chains)]
 
     def run(chain: int, first: int) -> None:
         own = slice(first, first + BLOCK)
         laws = (NormalItems(*(p[own] for p in law)) for law in (posterior, prior))
+        block = np.ascontiguousarray(streams[chain, :, own])  # compiled for that: items in step
         draw_normal_items(
-            item_streams(keys[own], words[chain]),
+            block,
             *laws,
             ScoreMoments(*(m[own] for m in moments)),
             NormalDraws(*(array[chain, :, own] for array in draws)),
         )
+        streams[chain, :, own] = block
 
     with ThreadPoolExecutor(plan.cores or os.cpu_count()) as pool:
         work = product(range(plan.chains), range(0, n_items, BLOCK))
@@ -104,29 +144,72 @@ def draw_hierarchy(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) 
     ValueError
         If the chains leave what double precision holds.
     """
-    draws = _run_chains(scores, hyper, length)
+    draws = continue_hierarchy(scores, hyper, length, begin_hierarchy(scores, hyper, length))
     if holds(draws):
         return draws
     if length.dtype == "float64":
-        raise ValueError(
-            "the draws are beyond double precision: nearly all scores agree exactly, or the numbers of the prior are of another "
-            "size than the scores; models.normal_scores takes scores that all agree"
-        )
+        raise ValueError(BEYOND)
     del draws
     return draw_hierarchy(scores, hyper, replace(length, dtype="float64"))
 
 
-def _run_chains(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> ScoreDraws:
-    """Run the chains, whatever becomes of them."""
-    sizes = _sizes(scores)
-    shapes = [(length.chains, length.draws, size) for size in (*sizes, 4)]
+def begin_hierarchy(
+    scores: RaterScores, hyper: ScoreHyper, length: ChainLength
+) -> dict[str, np.ndarray]:
+    """Start every chain somewhere: the sweeps forget where in a few steps.
+
+    Parameters
+    ----------
+    scores : RaterScores
+        The scores.
+    hyper : ScoreHyper
+        Constants of the priors.
+    length : ChainLength
+        Chains and seed.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Where the chains stand: ``stream`` (chain, word), and what `ScoreState` has, of every chain.
+    """
+    streams, states = [], []
+    for chain in range(length.chains):
+        rng = np.random.default_rng(np.random.SeedSequence(length.seed, spawn_key=(chain,)))
+        states.append(_start(scores, hyper, rng))
+        streams.append(stream(rng))
+    stacked = (np.stack(arrays) for arrays in zip(*states, strict=True))
+    return {"stream": np.stack(streams)} | dict(zip(ScoreState._fields, stacked, strict=True))
+
+
+def continue_hierarchy(
+    scores: RaterScores, hyper: ScoreHyper, length: ChainLength, state: dict[str, np.ndarray]
+) -> ScoreDraws:
+    """Run all chains on from where they stand, whatever becomes of them.
+
+    Parameters
+    ----------
+    scores : RaterScores
+        The scores.
+    hyper : ScoreHyper
+        Constants of the priors.
+    length : ChainLength
+        Draws, sweeps before the first and for each, threads, storage.
+    state : dict of str to ndarray
+        As of `begin_hierarchy`, changed in place.
+
+    Returns
+    -------
+    ScoreDraws
+        Arrays with a leading dimension of chains.
+    """
+    shapes = [(length.chains, length.draws, size) for size in (*_sizes(scores), 4)]
     draws = ScoreDraws(*(np.empty(shape, length.dtype) for shape in shapes))
 
     def run(chain: int) -> None:
-        rng = np.random.default_rng(np.random.SeedSequence(length.seed, spawn_key=(chain,)))
-        state = _start(scores, hyper, rng)
         own = ScoreDraws(*(array[chain] for array in draws))
-        sample_scores(stream(rng), scores, hyper, (length.tune, length.thin), (state, own))
+        place = ScoreState(*(state[name][chain] for name in ScoreState._fields))
+        schedule = (length.tune, length.thin)
+        sample_scores(state["stream"][chain], scores, hyper, schedule, (place, own))
 
     with ThreadPoolExecutor(length.threads or length.chains) as pool:
         list(pool.map(run, range(length.chains)))
@@ -140,7 +223,7 @@ def _sizes(scores: RaterScores) -> tuple[int, int, int, int, int]:
 
 
 def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> ScoreState:
-    """Return a random place to start: the sweeps forget it in a few steps."""
+    """Return a random place to start."""
     sizes = _sizes(scores)
     spread = hyper.bias_scale * np.exp(rng.uniform(-1.0, 1.0, 3))
     population = np.array([hyper.mean, spread[0], spread[1], rng.uniform(1.0, 8.0)])
@@ -154,8 +237,8 @@ def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> 
     )
 
 
-def score_pilot(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> int:
-    """Ask a pilot run how many sweeps a kept draw needs.
+def score_pilot(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> tuple[int, bool]:
+    """Ask a pilot run how many sweeps a kept draw needs, and whether single precision tells the draws apart.
 
     The rule is fixed beforehand: 4 chains of 300 draws after the warm-up of the plan; if the least effective quantity has bulk or
     tail ESS n, runs are thinned by the least whole number that makes the effective size of the planned run 1,600, or four fifths
@@ -172,13 +255,18 @@ def score_pilot(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> 
 
     Returns
     -------
-    int
+    thin : int
         Sweeps for each kept draw.
+    single : bool
+        Whether single precision is enough.
     """
     pilot = ChainLength(4, PILOT_DRAWS, length.tune, 1, length.seed + 1, length.threads, "float64")
-    flat = np.concatenate(draw_hierarchy(scores, hyper, pilot), axis=2)
+    draws = draw_hierarchy(scores, hyper, pilot)
+    flat = np.concatenate(draws, axis=2)
     _, bulk, tail, _ = mixing_of(flat, length.threads)
     kept = length.chains * length.draws
     per_draw = np.nanmin(np.fmin(bulk, tail)) / (4 * PILOT_DRAWS)
     wanted = min(WANTED_ESS, 0.8 * kept) / kept
-    return int(np.clip(np.ceil(wanted / per_draw), 1, LARGEST_THINNING))
+    thin = int(np.clip(np.ceil(wanted / per_draw), 1, LARGEST_THINNING))
+    with np.errstate(over="ignore"):
+        return thin, holds(ScoreDraws(*(array.astype(np.float32) for array in draws)))

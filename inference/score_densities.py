@@ -70,10 +70,9 @@ def hierarchy_log_prior(
         ),
         "bias_spread": _half_normal(d["bias_spread"], hyper.bias_scale),
         "variance_shape": _gamma(d["variance_shape"], hyper.shape_shape, hyper.shape_rate),
-        "usual_variance": _gamma(usual, hyper.usual_shape, hyper.usual_rate),
+        "usual_variance": _inverse_gamma(usual, hyper.usual_shape, hyper.usual_rate),
         "rater_bias": _normal(d["rater_bias"], centre, d["bias_spread"][..., None]),
-        "rater_variance": _gamma(1 / d["rater_variance"], nu, nu * of_rater)
-        - 2 * np.log(d["rater_variance"]),
+        "rater_variance": _inverse_gamma(d["rater_variance"], nu, (nu + 1) * of_rater),
     }
     if "group_bias" in d:
         biases = d["group_bias"]
@@ -93,3 +92,9 @@ def _half_normal(x: np.ndarray, scale: float) -> np.ndarray:
 
 def _gamma(x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float) -> np.ndarray:
     return shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(x) - rate * x
+
+
+def _inverse_gamma(
+    x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float
+) -> np.ndarray:
+    return _gamma(1 / x, shape, rate) - 2 * np.log(x)

@@ -10,36 +10,60 @@ from pytensor.graph.traversal import ancestors
 
 from ..models.distributions.item_scores import ItemScoresRV
 from .groups import as_dataset
+from .kernels.normal_draws import NormalDraws
 from .kernels.normal_items import posterior_items, score_moments
+from .kernels.score_chain import ScoreDraws
 from .plan import Draws
-from .score_chains import ChainLength, draw_hierarchy, draw_normal_posterior, score_pilot
+from .prior_worths import streams_of_items
+from .runs import Found, NotHeld, Run
+from .score_chains import (
+    BEYOND,
+    ChainLength,
+    begin_hierarchy,
+    continue_hierarchy,
+    continue_normal_posterior,
+    score_pilot,
+)
 from .score_densities import hierarchy_log_likelihood, hierarchy_log_prior
-from .score_storage import storage_of_items
-from .steps.rater_score_reading import read_rater_scores
+from .score_storage import LARGEST, storage_of_items
+from .steps.rater_score_reading import RaterScoresModel, read_rater_scores
 from .steps.score_reading import ItemScoresModel, read_item_scores
 from .worth_chains import item_keys
 
-__all__ = ["draw_hierarchical_scores", "draw_scores_exactly", "scores_by_item"]
+__all__ = ["begin_hierarchical_scores", "begin_scores", "scores_by_item"]
 
 SAMPLE = ("chain", "draw")
 SWEEPS_BEFORE = 200  # default warm-up
 
 
-def draw_scores_exactly(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
-    """Draw locations and variances from their exact posterior."""
+def begin_scores(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Begin to draw locations and variances from their exact posterior."""
     law = read_item_scores(model)
     n_items = len(law.prior.mean)
     items = np.asarray(model.coords.get("item", range(n_items)))
     moments = score_moments(law.item, law.score, n_items)
     posterior = posterior_items(law.prior, moments)
     dtype = storage_of_items(posterior, plan.chains * plan.draws, plan.dtype, items)
-    plan = replace(plan, dtype=dtype)
-    drawn = draw_normal_posterior(law.prior, moments, item_keys(items), plan)
+    streams = streams_of_items(item_keys(items), plan.chains, plan.seed)
+    scales = _scales(model, law)
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        now = replace(plan, draws=n, dtype=dtype)
+        draws = continue_normal_posterior(law.prior, moments, streams, now)
+        return _groups_of_items(model, law, scales, draws)
+
+    return Run({}, {"stream": streams}, draw)
+
+
+def _groups_of_items(
+    model: pm.Model, law: ItemScoresModel, scales: list[str], drawn: NormalDraws
+) -> dict[str, xr.Dataset]:
+    """Return draws as draws of the model's variables, with their densities if there are any."""
     location, variance = str(law.location.name), str(law.variance.name)
     arrays = {location: drawn.location, variance: drawn.variance}
-    arrays |= {name: drawn.scale for name in _scales(model, law)}
+    arrays |= {name: drawn.scale for name in scales}
     groups = {"posterior": as_dataset(model, arrays, SAMPLE)}
-    if plan.densities:
+    if drawn.log_p.size:
         by_variable = {location: drawn.location_prior, variance: drawn.variance_prior}
         observed = str(model.observed_RVs[0].name)
         by_item = (*SAMPLE, "item")
@@ -63,13 +87,43 @@ def _scales(model: pm.Model, law: ItemScoresModel) -> list[str]:
     return found
 
 
-def draw_hierarchical_scores(model: pm.Model, plan: Draws) -> dict[str, xr.Dataset]:
-    """Draw items, raters and their populations by the compiled Gibbs loop."""
+def begin_hierarchical_scores(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Begin the compiled Gibbs loop of items, raters and their populations."""
     law = read_rater_scores(model)
     tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
     length = ChainLength(plan.chains, plan.draws, tune, 1, plan.seed, plan.cores, plan.dtype)
-    thin = score_pilot(law.scores, law.hyper, length) if plan.thin == "pilot" else int(plan.thin)
-    drawn = draw_hierarchy(law.scores, law.hyper, replace(length, thin=thin))
+    if found is None:
+        thin, single = plan.thin, False
+        if thin == "pilot" or plan.dtype == "float32":
+            asked, single = score_pilot(law.scores, law.hyper, length)
+            thin = asked if thin == "pilot" else thin
+        found = {"thinning": np.array(thin), "single": np.array(single)}
+    dtype = plan.dtype if found["single"] else "float64"
+    length = replace(length, thin=int(found["thinning"]), dtype=dtype)
+    state = begin_hierarchy(law.scores, law.hyper, length)
+    stats = xr.Dataset({"thinning": np.int64(length.thin)})
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        now = replace(length, draws=n, tune=0 if drawn else tune)
+        draws = continue_hierarchy(law.scores, law.hyper, now, state)
+        _check_numbers(draws)
+        return _groups_of_raters(model, law, draws, plan) | {"sample_stats": stats}
+
+    return Run(found, state, draw)
+
+
+def _check_numbers(draws: ScoreDraws) -> None:
+    """Raise if draws are no numbers, or smaller than their storage holds."""
+    dtype = str(draws.location.dtype)
+    finite = all(np.isfinite(array).all() for array in draws)
+    if not finite or min(draws.variance.min(), draws.usual.min()) <= 1 / LARGEST[dtype]:
+        raise NotHeld(dtype) if dtype == "float32" else ValueError(BEYOND)
+
+
+def _groups_of_raters(
+    model: pm.Model, law: RaterScoresModel, drawn: ScoreDraws, plan: Draws
+) -> dict[str, xr.Dataset]:
+    """Return draws of the loop as draws of the model's variables, with their densities."""
     mean, spread, bias_spread, shape = np.moveaxis(drawn.population, -1, 0)
     arrays = {
         "location_mean": mean,
@@ -81,10 +135,7 @@ def draw_hierarchical_scores(model: pm.Model, plan: Draws) -> dict[str, xr.Datas
         "rater_bias": drawn.bias,
         "rater_variance": drawn.variance,
     } | ({"group_bias": drawn.group_bias} if law.grouped else {})
-    groups = {
-        "posterior": as_dataset(model, arrays, SAMPLE),
-        "sample_stats": xr.Dataset({"thinning": np.int64(thin)}),
-    }
+    groups = {"posterior": as_dataset(model, arrays, SAMPLE)}
     if plan.densities:
         observed = str(model.observed_RVs[0].name)
         log_p = hierarchy_log_likelihood(law.scores, drawn)

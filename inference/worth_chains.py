@@ -16,12 +16,13 @@ import numpy as np
 from .diagnostics import mixing_of
 from .kernels.posterior import WorthPosterior
 from .kernels.random_stream import stream
-from .kernels.worth import Schedule, sample_item
+from .kernels.worth import Schedule, begin_item, continue_item
 
 __all__ = [
     "ChainPlan",
+    "begin_worths",
+    "continue_worths",
     "draw_log_worths",
-    "draw_prior_log_worths",
     "item_keys",
     "pilot_thinning",
     "plausibilities",
@@ -89,60 +90,89 @@ def draw_log_worths(
     ndarray, shape (chain, draw, candidate)
         Log worths.
     """
+    return continue_worths(posterior, thinning, plan, begin_worths(posterior, keys, plan), progress)
+
+
+def begin_worths(
+    posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan
+) -> dict[str, np.ndarray]:
+    """Start every chain of every item from a draw of its prior.
+
+    Parameters
+    ----------
+    posterior : WorthPosterior
+        Annotations and priors.
+    keys : ndarray of uint64, shape (item,)
+        Key of every item.
+    plan : ChainPlan
+        Chains and seed.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Where the chains stand: ``stream`` (chain, item, word) and ``log_worth`` (chain, candidate).
+    """
     start = posterior.candidate_start
-    thinning = np.broadcast_to(thinning, len(keys))
+    streams = np.empty((plan.chains, len(keys), 4), np.uint64)
+    log_worth = np.empty((plan.chains, start[-1]))
+    for chain, item in np.ndindex(streams.shape[:2]):
+        streams[chain, item] = stream(_seed(plan.seed, chain, int(keys[item])))
+        own = log_worth[chain, start[item] : start[item + 1]]
+        begin_item(streams[chain, item], item, posterior, own)
+    return {"stream": streams, "log_worth": log_worth}
+
+
+def continue_worths(
+    posterior: WorthPosterior,
+    thinning: np.ndarray | int,
+    plan: ChainPlan,
+    state: dict[str, np.ndarray],
+    progress: Callable[[int], None] = lambda done: None,
+) -> np.ndarray:
+    """Run all chains on from where they stand.
+
+    Parameters
+    ----------
+    posterior : WorthPosterior
+        Annotations and priors.
+    thinning : ndarray of int, shape () or (item,)
+        Sweeps for each kept draw.
+    plan : ChainPlan
+        Draws, sweeps before the first, threads and storage.
+    state : dict of str to ndarray
+        As of `begin_worths`, changed in place.
+    progress : callable
+        Told how many more items have been finished, over all chains.
+
+    Returns
+    -------
+    ndarray, shape (chain, draw, candidate)
+        Log worths.
+    """
+    start, streams, log_worth = posterior.candidate_start, state["stream"], state["log_worth"]
+    n_items = streams.shape[1]
+    thinning = np.broadcast_to(thinning, n_items)
     out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
 
     def run(chain: int, first: int) -> int:
-        end = min(first + RUN, len(keys))
+        end = min(first + RUN, n_items)
         for item in range(first, end):
-            rng = stream(_seed(plan.seed, chain, int(keys[item])))
-            draws = np.empty((plan.draws, start[item + 1] - start[item]))
-            sample_item(rng, item, posterior, Schedule(plan.tune, int(thinning[item])), draws)
-            out[chain, :, start[item] : start[item + 1]] = draws
+            own = slice(start[item], start[item + 1])
+            draws = np.empty((plan.draws, own.stop - own.start))
+            schedule = Schedule(plan.tune, int(thinning[item]))
+            place = (log_worth[chain, own], draws)
+            continue_item(streams[chain, item], item, posterior, schedule, place)
+            out[chain, :, own] = draws
         return end - first
 
     with ThreadPoolExecutor(plan.threads or os.cpu_count()) as pool:
         work = [
             pool.submit(run, chain, first)
-            for first in range(0, len(keys), RUN)
+            for first in range(0, n_items, RUN)
             for chain in range(plan.chains)
         ]
         for done in as_completed(work):
             progress(done.result())
-    return out
-
-
-def draw_prior_log_worths(
-    shape: np.ndarray, rate: np.ndarray, start: np.ndarray, keys: np.ndarray, plan: ChainPlan
-) -> np.ndarray:
-    """Draw independent log worths of all items from their Gamma priors.
-
-    Parameters
-    ----------
-    shape, rate : ndarray, shape (candidate,)
-        Priors.
-    start : ndarray of int, shape (item + 1,)
-        Candidates of each item.
-    keys : ndarray of uint64, shape (item,)
-        Key of every item.
-    plan : ChainPlan
-        Chains, draws, seed and storage.
-
-    Returns
-    -------
-    ndarray, shape (chain, draw, candidate)
-        Log worths; a Gamma(a) is a Gamma(a + 1) times U ** (1 / a), which in logs does not underflow.
-    """
-    out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
-    for chain, item in np.ndindex(plan.chains, len(keys)):
-        own = slice(start[item], start[item + 1])
-        rng = np.random.default_rng(_seed(plan.seed, chain, int(keys[item])))
-        size = (plan.draws, start[item + 1] - start[item])
-        boost = rng.standard_exponential(size) / shape[own]
-        out[chain, :, own] = (
-            np.log(rng.standard_gamma(shape[own] + 1, size)) - boost - np.log(rate[own])
-        )
     return out
 
 

@@ -17,6 +17,7 @@ locations             of scores; rows: location of each item with its interval, 
 raters                rows: what the model says of each rater, of scores bias and scale with intervals
 rater_groups          of scores; rows: bias and usual scale of each group; differences: difference, lower, upper and
                       probability_higher of every pair
+prevalence            of labels; rows: how frequent each true category is, with its interval
 worth                 of labels; rows: how many answers of a typical rater one of each judge is worth; group, reference,
                       and groups: the same on average over the raters of each
 label_thresholds      of labels with an order; rows: where on the scale of the items one label gives way to the next

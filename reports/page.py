@@ -18,6 +18,11 @@ from .machine import document, write_json
 __all__ = ["Section", "write_report", "write_table"]
 
 ROWS_SHOWN = 30
+# what turns the direction of the text around it, shown as a sign in its place
+STEERS = dict.fromkeys(
+    [*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}"
+)
+FORMULA = tuple("=+-@\t\r")  # what a spreadsheet takes for the beginning of one
 
 Row = Mapping[str, Any]
 
@@ -119,7 +124,7 @@ def write_report(
         alarm=alarms[0] if alarms else None,
     )
     path = folder / "report.html"
-    path.write_text(page, encoding="utf-8")
+    path.write_text(page.translate(STEERS), encoding="utf-8")
     heading = {"title": title, "summary": [summary, *box]}
     write_json(folder / "report.json", document({**heading, **(facts or {})}, sections))
     return path
@@ -127,6 +132,8 @@ def write_report(
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as CSV; an empty table has no columns.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe in front of it; numbers do not.
 
     Parameters
     ----------
@@ -136,9 +143,20 @@ def write_table(path: Path, rows: Sequence[Row]) -> None:
         With the same keys.
     """
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(file)
+        writer.writerow([_harmless(name) for name in rows[0]] if rows else [])
+        writer.writerows([_harmless(row[name]) for name in rows[0]] for row in rows)
+
+
+def _harmless(cell: object) -> object:
+    """Return a cell that no spreadsheet runs."""
+    if not isinstance(cell, str) or not cell.startswith(FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def _svg(figure: Figure) -> Markup:

@@ -19,7 +19,7 @@ labels, arXiv:2106.01254, algorithms 1-3.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 
 from ..errors import EvaluationError
 from .patterns import Patterns
@@ -27,6 +27,7 @@ from .patterns import Patterns
 __all__ = ["Subsets", "check_number", "further_label", "shared_top", "subsets_of"]
 
 MOST = 10_000_000  # ways to answer; each takes some 100 bytes
+TABLED = 1_000_000  # largest count whose log factorials are kept
 ROUNDING = 1e-12
 
 
@@ -116,13 +117,15 @@ def _draws(counts: np.ndarray, k: int) -> tuple[np.ndarray, ...]:
 
 
 class _LogChoose:
-    """log C(n, y), from a table of log factorials."""
+    """log C(n, y), from a table of log factorials; of counts too large for one, by the beta function."""
 
     def __init__(self, largest: int) -> None:
-        self.log_factorial = gammaln(np.arange(1.0, largest + 2))
+        self.log_factorial = gammaln(np.arange(1.0, largest + 2)) if largest <= TABLED else None
 
     def __call__(self, n: np.ndarray, y: np.ndarray) -> np.ndarray:
         f = self.log_factorial
+        if f is None:
+            return -np.log1p(n) - betaln(n - y + 1, y + 1)
         return f[n] - f[y] - f[n - y]
 
 

@@ -26,7 +26,14 @@ from ...models.distributions.compiling import kept
 from .binomial import split_count
 from .gamma import log_standard_gamma
 
-__all__ = ["CountPatterns", "StateDraws", "StatePrior", "sample_item_states"]
+__all__ = [
+    "CountPatterns",
+    "StateDraws",
+    "StatePrior",
+    "begin_item_states",
+    "continue_item_states",
+    "sample_item_states",
+]
 
 
 class CountPatterns(NamedTuple):
@@ -89,12 +96,56 @@ def sample_item_states(
     draws : StateDraws
         Where the draws go.
     """
-    tune, thin = schedule
+    state = (np.empty(prior.weight.shape), np.empty(prior.probability.shape))
+    begin_item_states(rng, prior, state)
+    continue_item_states(rng, patterns, prior, schedule, (state, draws))
+
+
+@kept(nogil=True, error_model="numpy")
+def begin_item_states(
+    rng: np.ndarray, prior: StatePrior, state: tuple[np.ndarray, np.ndarray]
+) -> None:
+    """Draw weights and probabilities from their prior.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream of this chain, advanced in place.
+    prior : StatePrior
+        Priors.
+    state : tuple of ndarray, shapes (state,) and (state, category)
+        Overwritten with the logs of weights and probabilities.
+    """
+    items, labels = np.zeros(prior.weight.shape), np.zeros(prior.probability.shape)
+    _draw_states(rng, prior, (items, labels), state)
+
+
+@kept(nogil=True, error_model="numpy")
+def continue_item_states(
+    rng: np.ndarray,
+    patterns: CountPatterns,
+    prior: StatePrior,
+    schedule: tuple[int, int],
+    state_and_draws: tuple[tuple[np.ndarray, np.ndarray], StateDraws],
+) -> None:
+    """Run one chain on from where it stands.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream of this chain, advanced in place.
+    patterns : CountPatterns
+        The data.
+    prior : StatePrior
+        Priors.
+    schedule : tuple of int
+        Sweeps before the first stored draw, and sweeps per stored draw.
+    state_and_draws : tuple of tuple of ndarray, shapes (state,) and (state, category), and StateDraws
+        Logs of weights and probabilities, changed in place, and where the draws go.
+    """
+    (sweeps, thin), ((log_weight, log_probability), draws) = schedule, state_and_draws
     n_states, n = prior.probability.shape
     items, labels = np.zeros(n_states), np.zeros((n_states, n))
-    log_weight, log_probability = np.empty(n_states), np.empty((n_states, n))
-    _draw_states(rng, prior, (items, labels), (log_weight, log_probability))
-    sweeps = tune
     for d in range(len(draws.weight)):
         sweeps += thin
         for _ in range(sweeps):

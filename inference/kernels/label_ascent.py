@@ -26,7 +26,7 @@ from ...models.distributions.answer_sweep import Answers, answer_sweeps
 from ...models.distributions.compiling import kept
 from .answer_patterns import AnswerPatterns
 
-__all__ = ["Ascent", "ascend"]
+__all__ = ["Ascent", "ascend", "climb"]
 
 LEAST_PART = 400_000  # answers that a thread is worth
 MOST_PARTS = 4  # the parts, and so the sums, are the same for any number of threads
@@ -85,16 +85,44 @@ def ascend(
     alpha, beta = prior
     categories, counts = (weight[:, None] * plausibility).sum(axis=0), np.empty(beta.shape)
     answer_sweeps(len(alpha)).counts(plausibility, weight, answers, counts)
-    prevalence, table = np.empty(len(alpha)), np.empty(beta.shape)
+    expected = (categories, counts)
+    with _expectation(answers, weight, expected) as expect:
+        return climb(expect, expected, prior, max_iterations, tolerance)
+
+
+def climb(
+    expect: Callable[[np.ndarray, np.ndarray], float],
+    expected: tuple[np.ndarray, np.ndarray],
+    prior: tuple[np.ndarray, np.ndarray],
+    max_iterations: int,
+    tolerance: float,
+) -> Ascent:
+    """Run EM, wherever the answers are.
+
+    Parameters
+    ----------
+    expect : callable
+        ``expect(prevalence, table)`` overwrites the expected counts and returns the log likelihood.
+    expected : tuple of ndarray, shapes (category,) and (rater * label, category)
+        Expected counts of items and labels to start from; overwritten.
+    prior, max_iterations, tolerance
+        As of `ascend`.
+
+    Returns
+    -------
+    Ascent
+        The last iterate.
+    """
+    categories, counts = expected
+    prevalence, table = np.empty(len(categories)), np.empty(counts.shape)
     trace, log_likelihood, converged = [], -np.inf, False
-    with _expectation(answers, weight, (categories, counts)) as expect:
-        for _ in range(max_iterations):
-            log_prior = maximise(prior, categories, counts, prevalence, table)
-            log_likelihood = expect(prevalence, table)
-            trace.append(log_likelihood + log_prior)
-            if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
-                converged = True
-                break
+    for _ in range(max_iterations):
+        log_prior = maximise(prior, categories, counts, prevalence, table)
+        log_likelihood = expect(prevalence, table)
+        trace.append(log_likelihood + log_prior)
+        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
+            converged = True
+            break
     return Ascent(prevalence, table, np.array(trace), log_likelihood, converged)
 
 

@@ -17,7 +17,14 @@ from ...models.distributions.compiling import kept
 from .confusion import ROWS, SPAM, ConfusionPrior, draw_confusion, draw_prevalence
 from .true_category import draw_collapsed, draw_true_categories, recount
 
-__all__ = ["LabelDraws", "LabelSchedule", "sample_labels", "sweep_labels"]
+__all__ = [
+    "LabelDraws",
+    "LabelSchedule",
+    "LabelState",
+    "begin_table",
+    "sample_labels",
+    "sweep_labels",
+]
 
 
 class LabelSchedule(NamedTuple):
@@ -26,6 +33,21 @@ class LabelSchedule(NamedTuple):
     tune: int
     thin: int
     collapsed: bool
+
+
+class LabelState(NamedTuple):
+    """Where a chain stands; both arrays are changed in place.
+
+    Attributes
+    ----------
+    category : ndarray of int64, shape (item,)
+        True categories.
+    table : ndarray, shape (rater * label, category)
+        p(label | rater, true category); read by spam alone, each draw of which needs the one before.
+    """
+
+    category: np.ndarray
+    table: np.ndarray
 
 
 class LabelDraws(NamedTuple):
@@ -50,14 +72,32 @@ class LabelDraws(NamedTuple):
 
 
 @kept(nogil=True, error_model="numpy")
+def begin_table(rng: np.ndarray, prior: ConfusionPrior, table: np.ndarray) -> None:
+    """Draw the table of spam from its prior; others need none to begin with.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream of this chain, advanced in place.
+    prior : ConfusionPrior
+        Priors.
+    table : ndarray, shape (rater * label, category)
+        Overwritten.
+    """
+    table[:] = 1.0
+    if prior.kind == SPAM:
+        draw_confusion(rng, prior, np.zeros(table.shape, np.int64), table)
+
+
+@kept(nogil=True, error_model="numpy")
 def sample_labels(
     rng: np.ndarray,
     answers: Answers,
     prior: ConfusionPrior,
     schedule: LabelSchedule,
-    start_and_draws: tuple[np.ndarray, LabelDraws],
+    state_and_draws: tuple[LabelState, LabelDraws],
 ) -> None:
-    """Run one chain.
+    """Run one chain on from where it stands.
 
     Parameters
     ----------
@@ -68,22 +108,19 @@ def sample_labels(
     prior : ConfusionPrior
         Priors.
     schedule : LabelSchedule
-        Warm-up, thinning, and the kind of sweep; only rows can be collapsed.
-    start_and_draws : tuple of ndarray of int64, shape (item,), and LabelDraws
-        True categories to start from, overwritten, and where the draws go.
+        Sweeps before the first stored draw and for each, and their kind; only rows can be collapsed.
+    state_and_draws : tuple of LabelState and LabelDraws
+        Where the chain stands, overwritten, and where the draws go.
     """
-    category, draws = start_and_draws
+    (category, table), draws = state_and_draws
     n_rows, n = prior.confusion.shape
     items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
     truth = (category, items, labels, np.zeros((n_rows // n, n), np.int64))
     recount(answers, truth)
     row_total = prior.confusion.copy().reshape(n_rows // n, n, n).sum(axis=1)
-    parameters = (np.empty(n), np.empty((n_rows, n)))
+    parameters = (np.empty(n), table)
     pointwise = (np.empty(len(category)), np.empty((len(category), n)))
     collapsed = schedule.collapsed and prior.kind == ROWS
-    if prior.kind == SPAM:  # begins with a draw of the prior, for each draw needs the one before
-        parameters[1][:] = 1.0
-        draw_confusion(rng, prior, np.zeros_like(labels), parameters[1])
     sweeps = schedule.tune
     for d in range(len(draws.prevalence)):
         sweeps += schedule.thin

@@ -32,7 +32,16 @@ from .pair_likelihood import PairCells
 from .random_stream import standard_normal, uniform
 from .scale_moves import draw_scales
 
-__all__ = ["COMING_IN", "MOST_COMING_IN", "HmcSchedule", "Laplace", "sample_pairs"]
+__all__ = [
+    "COMING_IN",
+    "MOST_COMING_IN",
+    "HmcSchedule",
+    "Laplace",
+    "PairState",
+    "begin_pairs",
+    "continue_pairs",
+    "sample_pairs",
+]
 
 QUARTER = math.pi / 2
 COMING_IN, MOST_COMING_IN = (
@@ -64,6 +73,26 @@ class HmcSchedule(NamedTuple):
     steps: int
     move_scales: bool
     mirror: bool
+
+
+class PairState(NamedTuple):
+    """Where a chain stands; all arrays are changed in place.
+
+    Attributes
+    ----------
+    theta, z : ndarray, shape (coordinate,)
+        Coordinates, and the same whitened; each is rounded for itself.
+    gradient, force : ndarray, shape (coordinate,)
+        Of log p, and what pushes.
+    numbers : ndarray, shape (2,)
+        log p, and the sum of the probabilities of accepting over the draws that were kept.
+    """
+
+    theta: np.ndarray
+    z: np.ndarray
+    gradient: np.ndarray
+    force: np.ndarray
+    numbers: np.ndarray
 
 
 @nb.njit(**FAST)
@@ -172,13 +201,61 @@ def sample_pairs(
     float
         Mean probability of accepting, over the draws that are kept.
     """
-    (cells, prior), (theta, draws) = model, start_and_draws
+    theta, draws = start_and_draws
     n = len(theta)
-    z, gradient, force, p = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    trial = (np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    state = PairState(theta, np.empty(n), np.empty(n), np.empty(n), np.empty(2))
+    begin_pairs(model, laplace, state)
+    continue_pairs(rng, model, laplace, schedule, (state, draws))
+    return state.numbers[1] / max(1, len(draws))
+
+
+@kept(nogil=True, **FAST)
+def begin_pairs(model: tuple[PairCells, PairPrior], laplace: Laplace, state: PairState) -> None:
+    """Fill in what follows from the coordinates that a chain starts from.
+
+    Parameters
+    ----------
+    model : tuple of PairCells and PairPrior
+        Answers and priors.
+    laplace : Laplace
+        Centre and metric.
+    state : PairState
+        With ``theta``; the rest is overwritten.
+    """
+    theta, z, gradient, force, numbers = state
     _whiten(laplace, theta, z)
-    log_p = _density(laplace, cells, prior, z, (theta, gradient, force))
-    accepted, finer = 0.0, COMING_IN
+    numbers[0] = _density(laplace, model[0], model[1], z, (theta, gradient, force))
+    numbers[1] = 0.0
+
+
+@kept(nogil=True, **FAST)
+def continue_pairs(
+    rng: np.ndarray,
+    model: tuple[PairCells, PairPrior],
+    laplace: Laplace,
+    schedule: HmcSchedule,
+    state_and_draws: tuple[PairState, np.ndarray],
+) -> None:
+    """Run one chain on from where it stands.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream of this chain, advanced in place.
+    model : tuple of PairCells and PairPrior
+        Answers and priors.
+    laplace : Laplace
+        Centre and metric.
+    schedule : HmcSchedule
+        Transitions before the first stored draw, and steps.
+    state_and_draws : tuple of PairState and ndarray, shape (draw, coordinate)
+        Where the chain stands, changed in place; and where the draws go.
+    """
+    (cells, prior), (own, draws) = model, state_and_draws
+    theta, z, gradient, force, numbers = own
+    n = len(theta)
+    p, trial = np.empty(n), (np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    log_p, accepted, finer = numbers[0], numbers[1], COMING_IN
     for t in range(schedule.tune + len(draws)):
         finer = finer if t < schedule.tune else 1
         before, state = log_p, ((z, theta, gradient, force, p), log_p)
@@ -201,4 +278,4 @@ def sample_pairs(
         if t >= schedule.tune:
             accepted += accept
             draws[t - schedule.tune] = theta
-    return accepted / max(1, len(draws))
+    numbers[0], numbers[1] = log_p, accepted

@@ -10,6 +10,7 @@ import math
 
 import numba as nb
 
+from ...models.distributions.compiling import kept
 from ...models.distributions.vector_math import FAST
 from .anchored_posterior import anchored_log_p
 from .random_stream import uniform
@@ -17,7 +18,7 @@ from .random_stream import uniform
 __all__ = ["draw_mirrored", "mirror"]
 
 
-@nb.njit(**FAST)
+@kept(**FAST)
 def mirror(prior, theta, image):
     """Write the mirror image of coordinates into `image`."""
     image[:] = theta

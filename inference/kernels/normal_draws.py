@@ -3,10 +3,15 @@
     1 / sigma2 ~ Gamma(a, b),    mu | sigma2 ~ Normal(m, sigma2 / k)
 
 The items of a block advance in step, each by a stream of its own. Two uniforms make two normal variables (Box and Muller 1958):
-one for the proposal of Marsaglia and Tsang (2000), one for the location. Nearly all proposals are accepted, so that the compiler
-computes several items at a time; the few others are drawn again one by one. That leaves the normal variable of the location
-alone: the two are independent. No operation may be contracted or put in another order by the compiler: the last digits of an
-item's draws would depend on its place among those that are computed together.
+one for the proposal of Marsaglia and Tsang (2000), one for the location. A normal x proposes d (1 + y)^3 with d = a - 1/3 and
+y = x / sqrt(9 d), accepted if a uniform u is below exp(q),
+
+    q = x^2 / 2 + d - d (1 + y)^3 + 3 d log(1 + y) = 3 d (log(1 + y) - y + y^2 / 2 - y^3 / 3) >= -3/2 d y^4    for y >= -1/2
+
+and so, without a logarithm, if u < 1 - 3/2 d y^4. Nearly all proposals are, so that the compiler computes several items at a
+time; the few others are looked at one by one. That leaves the normal variable of the location alone: the two are independent. No
+operation may be contracted or put in another order by the compiler: the last digits of an item's draws would depend on its place
+among those that are computed together.
 
 References
 ----------
@@ -29,7 +34,6 @@ from .random_stream import standard_exponential
 __all__ = ["NormalDraws", "draw_normal_items", "item_streams"]
 
 LOG_2_PI = math.log(2 * math.pi)
-LEAST = 1e-300  # a ratio that no proposal within 37 standard deviations comes below, and that has a logarithm
 
 
 class NormalDraws(NamedTuple):
@@ -113,22 +117,22 @@ def draw_normal_items(
     centre = shape - 1.0 / 3.0
     constants = (centre, 1.0 / np.sqrt(9.0 * centre), 1.0 / np.sqrt(posterior.mean_weight))
     logs = _log_constants(prior)
-    words, accepted = np.empty((3, n_items), np.uint64), np.empty(n_items, np.bool_)
-    normal, gamma = np.empty(n_items), np.empty(n_items)
+    words, at_once = np.empty((3, n_items), np.uint64), np.empty(n_items, np.bool_)
+    normal, gamma, away = np.empty(n_items), np.empty(n_items), np.empty(n_items)
     for d in range(len(draws.location)):
         _advance(streams, words)
-        _propose(words, constants, (normal, gamma), accepted)
+        _propose(words, constants, (normal, gamma, away), at_once)
         for i in range(n_items):
-            if not accepted[i]:
+            if not (at_once[i] or _is_accepted(words[2, i], away[i], centre[i])):
                 gamma[i] = _drawn_again(streams, i, shape[i])
             if boosted[i]:
                 gamma[i] *= _boost(streams, i, posterior.shape[i])
-        _to_items(posterior, constants, (normal, gamma))
-        location, variance = normal, gamma
+        location, variance, scale = normal, gamma, away
+        _to_items(posterior, constants, (location, variance, scale))
         for i in range(n_items):
             draws.location[d, i] = location[i]
             draws.variance[d, i] = variance[i]
-            draws.scale[d, i] = math.sqrt(variance[i])
+            draws.scale[d, i] = scale[i]
         if len(draws.log_p):
             own = (draws.log_p[d], draws.location_prior[d], draws.variance_prior[d])
             _densities((location, variance), prior, moments, logs, own)
@@ -162,20 +166,30 @@ def _uniform(word):
 
 
 @nb.njit(error_model="numpy")
-def _propose(words, constants, variables, accepted):
-    """Propose a Gamma variable for every item, with a normal variable beside it, and tell which are accepted."""
+def _propose(words, constants, variables, at_once):
+    """Propose a Gamma variable for every item, with a normal variable beside it, and tell which are accepted at once."""
     centre, spread, _ = constants
-    normal, gamma = variables
+    normal, gamma, away = variables
     for i in range(len(normal)):
         radius = math.sqrt(-2.0 * log(_uniform(words[0, i])))
         near, far = _on_circle(words[1, i])
-        x = radius * near
+        y = spread[i] * (radius * near)
         normal[i] = radius * far
-        root = 1.0 + spread[i] * x
-        ratio = root * root * root
-        gamma[i] = centre[i] * ratio
-        bound = 0.5 * x * x + centre[i] * (1.0 - ratio + log(max(ratio, LEAST)))
-        accepted[i] = (log(_uniform(words[2, i])) < bound) & (ratio > LEAST)
+        root = 1.0 + y
+        gamma[i] = centre[i] * (root * root * root)
+        away[i] = y
+        square = y * y
+        at_once[i] = (_uniform(words[2, i]) < 1.0 - 1.5 * centre[i] * square * square) & (y > -0.5)
+
+
+@nb.njit(error_model="numpy")
+def _is_accepted(word, y, centre):
+    """Tell whether a proposal is accepted that is not at once."""
+    if y <= -1.0:
+        return False
+    root = 1.0 + y
+    q = centre * (4.5 * y * y + 1.0 - root * root * root + 3.0 * math.log(root))
+    return math.log(_uniform(word)) < q
 
 
 @nb.njit(inline="always")
@@ -222,14 +236,16 @@ def _boost(streams, i, shape):
 
 
 @nb.njit(error_model="numpy")
-def _to_items(posterior, constants, variables):
-    """Turn normal and Gamma variables into locations and variances, in place."""
-    normal, gamma = variables
+def _to_items(posterior, constants, values):
+    """Turn normal and Gamma variables into locations and variances, in place, and store the roots of these."""
+    location, variance, scale = values
     width = constants[2]
-    for i in range(len(normal)):
-        sigma2 = posterior.rate[i] / gamma[i]
-        gamma[i] = sigma2
-        normal[i] = posterior.mean[i] + normal[i] * math.sqrt(sigma2) * width[i]
+    for i in range(len(location)):
+        sigma2 = posterior.rate[i] / variance[i]
+        sigma = math.sqrt(sigma2)
+        location[i] = posterior.mean[i] + location[i] * sigma * width[i]
+        variance[i] = sigma2
+        scale[i] = sigma
 
 
 @nb.njit(error_model="numpy")

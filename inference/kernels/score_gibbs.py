@@ -8,7 +8,7 @@ raters | items
     zero), then the spread omega, with the biases summed out, r_k ~ Normal(m + beta_g, omega^2 + sigma2_k / n_k); then b_k; the
     locations follow m
 variances
-    1 / sigma2_k ~ Gamma(nu + n_k / 2, nu v_g + S_k / 2),    v_g ~ Gamma(c + nu K_g, d + nu sum of 1 / sigma2_k), then nu
+    1 / sigma2_k ~ Gamma(nu + n_k / 2, (nu + 1) v_g + S_k / 2), then v_g, whose law is generalised inverse Gaussian, then nu
 
 The mean is drawn in either half together with what it shifts, so that locations and biases need not take turns to follow it: the
 collapsed sampler of Papaspiliopoulos, Roberts and Zanella (2020), doi:10.1093/biomet/asz058.
@@ -22,7 +22,7 @@ import numpy as np
 
 from .gamma import standard_gamma
 from .random_stream import standard_exponential, standard_normal
-from .score_spreads import draw_log_shape, draw_spread
+from .score_spreads import draw_log_mode, draw_log_shape, draw_spread
 
 __all__ = [
     "RaterScores",
@@ -57,7 +57,7 @@ class RaterScores(NamedTuple):
 
 
 class ScoreHyper(NamedTuple):
-    """Constants of the priors: means, standard deviations, and shape and rate of Gamma laws."""
+    """Constants of the priors: means, standard deviations, shape and rate of an inverse Gamma and of a Gamma law."""
 
     mean: float
     mean_sd: float
@@ -161,7 +161,7 @@ def draw_raters(rng, scores, hyper, state):
         moved = state.bias[k] - bias + shift  # of what is taken from each score
         squares = second[k] - 2.0 * moved * first[k] + count[k] * moved * moved
         nu = state.population[SHAPE]
-        rate = nu * state.usual[scores.group[k]] + 0.5 * squares
+        rate = (nu + 1.0) * state.usual[scores.group[k]] + 0.5 * squares
         state.variance[k] = rate / _gamma(rng, nu + 0.5 * count[k])
 
 
@@ -197,18 +197,20 @@ def draw_populations(rng, scores, hyper, state):
     n_raters, n_groups = len(state.bias), len(state.usual)
     nu = state.population[SHAPE]
     members, precision = np.zeros(n_groups), np.zeros(n_groups)
+    log_precision = 0.0
     for k in range(n_raters):
         members[scores.group[k]] += 1.0
         precision[scores.group[k]] += 1.0 / state.variance[k]
-    for g in range(n_groups):
-        rate = hyper.usual_rate + nu * precision[g]
-        state.usual[g] = _gamma(rng, hyper.usual_shape + nu * members[g]) / rate
-    fit = 0.0
-    for k in range(n_raters):
-        ratio = state.usual[scores.group[k]] / state.variance[k]
-        fit += math.log(ratio) - ratio
-    if not math.isfinite(fit):  # the chain has left the numbers: nothing of it is to be kept
+        log_precision += math.log(1.0 / state.variance[k])
+    # the chain has left the numbers: nothing of it is to be kept
+    if not math.isfinite(log_precision):
         return
+    fit = log_precision
+    for g in range(n_groups):
+        given = (nu * members[g] - hyper.usual_shape, (nu + 1.0) * precision[g], hyper.usual_rate)
+        log_usual = draw_log_mode(rng, given, math.log(state.usual[g]))
+        state.usual[g] = math.exp(log_usual)
+        fit += members[g] * log_usual - state.usual[g] * precision[g]
     given = (float(n_raters), fit - hyper.shape_rate, hyper.shape_shape)
     state.population[SHAPE] = math.exp(draw_log_shape(rng, given, math.log(nu)))
 

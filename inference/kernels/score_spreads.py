@@ -1,4 +1,4 @@
-"""Draws of the spread of a population of normal variables, and of the shape of a population of Gamma variables.
+"""Draws of the spread of a population of normal variables, and of the shape and mode of a population of variances.
 
 A spread s with prior HalfNormal(A), given noisy deviations d_k ~ Normal(0, s^2 + 1 / w_k) from the mean:
 
@@ -7,11 +7,18 @@ A spread s with prior HalfNormal(A), given noisy deviations d_k ~ Normal(0, s^2 
 It may have two modes, and is drawn from by a slice (Neal 2003, doi:10.1214/aos/1056562461). It is even and flat at zero, where
 the density of log s would have an endless tail: so the slice is of s itself, on either side of zero, and the sign is dropped.
 
-A shape a with prior Gamma(c, d), given n precisions t_k ~ Gamma(a, a v_k), L the sum of log(t_k v_k) - t_k v_k, and x = log a:
+A shape a with prior Gamma(c, d), given n precisions t_k ~ Gamma(a, (a + 1) v_k), L the sum of log(t_k v_k) - t_k v_k, x = log a:
 
-    log p(x) = n (a log a - lgamma(a)) + a (L - d) + c x
+    log p(x) = n (a log(a + 1) - lgamma(a)) + a (L - d) + c x
 
-It is concave in x, as a (log a - digamma(a)) falls with a, from 1 to 1/2 (Anderson and Qiu 1997), and L <= -n.
+It is concave in x, as L <= -n and a (log(a + 1) + a / (a + 1) - digamma(a)) - a falls with a, from 1 to 1/2: with b = a + 1 it is
+1 - (1 - 1/b) (1 - b (log b - digamma(b))), and b (log b - digamma(b)) falls with b (Anderson and Qiu 1997).
+
+A mode v with prior InverseGamma(c, d), given the shape a and n such precisions, T their sum, and x = log v:
+
+    log p(x) = (n a - c) x - (a + 1) T exp(x) - d exp(-x)
+
+a generalised inverse Gaussian law, and concave in x.
 """
 
 import math
@@ -23,7 +30,14 @@ from ...models.distributions.vector_math import FAST, log
 from .log_concave import log_concave_sampler
 from .random_stream import standard_exponential, uniform
 
-__all__ = ["digamma", "draw_log_shape", "draw_spread", "spread_log_p", "trigamma"]
+__all__ = [
+    "digamma",
+    "draw_log_mode",
+    "draw_log_shape",
+    "draw_spread",
+    "spread_log_p",
+    "trigamma",
+]
 
 RECURRED = 12.0  # from here the asymptotic series are exact to the last digits
 SCORINGS = 4
@@ -153,7 +167,9 @@ def _leads_back(y, spread, whole, slice_, law):
     left, right = whole
     level, width = slice_
     apart = False
-    while right - left > 1.1 * width:
+    for _ in range(DOUBLINGS):
+        if not right - left > 1.1 * width:
+            break
         middle = 0.5 * (left + right)
         apart = apart or ((spread < middle) != (y < middle))
         if y < middle:
@@ -170,9 +186,22 @@ def _shape_density(x, parameters):
     """Return the log density of a log shape, with slope and curvature; parameters n, L - d, c."""
     n, slope, power = parameters
     a = math.exp(x)
-    value = n * (a * x - math.lgamma(a)) + a * slope + power * x
-    first = n * (x + 1.0 - digamma(a)) + slope  # with respect to a
-    return value, a * first + power, a * first + a * n * (1.0 - a * trigamma(a))
+    part = a / (a + 1.0)
+    value = n * (a * math.log1p(a) - math.lgamma(a)) + a * slope + power * x
+    first = n * (math.log1p(a) + part - digamma(a)) + slope  # with respect to a
+    second = n * (part * (1.0 + 1.0 / (a + 1.0)) - a * trigamma(a))  # times a
+    return value, a * first + power, a * (first + second)
 
 
 draw_log_shape = log_concave_sampler(_shape_density)
+
+
+@nb.njit(error_model="numpy")
+def _mode_density(x, parameters):
+    """Return the log density of a log mode, with slope and curvature; parameters n a - c, (a + 1) T, d."""
+    power, above, below = parameters
+    up, down = above * math.exp(x), below * math.exp(-x)
+    return power * x - up - down, power - up + down, -up - down
+
+
+draw_log_mode = log_concave_sampler(_mode_density)

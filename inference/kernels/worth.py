@@ -33,7 +33,14 @@ from .posterior import WorthPosterior
 from .race import draw_log_rates
 from .race_track import RaceTrack, race_track
 
-__all__ = ["Schedule", "sample_item", "sweep_items", "update_worth"]
+__all__ = [
+    "Schedule",
+    "begin_item",
+    "continue_item",
+    "sample_item",
+    "sweep_items",
+    "update_worth",
+]
 
 
 class Schedule(NamedTuple):
@@ -117,12 +124,60 @@ def sample_item(
     draws : ndarray, shape (draw, candidate of the item)
         Overwritten with the log worths after every ``schedule.thin`` sweeps.
     """
-    track, state = race_track(posterior, item, item + 1), np.empty(draws.shape[1])
-    rng, posterior, lent_track, log_worth = borrow((rng, posterior, track, state))
+    log_worth = np.empty(draws.shape[1])
+    begin_item(rng, item, posterior, log_worth)
+    continue_item(rng, item, posterior, schedule, (log_worth, draws))
+
+
+@kept(nogil=True, error_model="numpy")
+def begin_item(
+    rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray
+) -> None:
+    """Draw log worths of an item from their prior.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream of this chain and item, advanced in place.
+    item : int
+        The item.
+    posterior : WorthPosterior
+        Annotations and priors of all items.
+    log_worth : ndarray, shape (candidate of the item,)
+        Overwritten.
+    """
     first = posterior.candidate_start[item]
     for k in range(len(log_worth)):
         log_draw = log_standard_gamma(rng, float(posterior.shape[first + k]))
         log_worth[k] = log_draw - math.log(posterior.rate[first + k])
+
+
+@kept(nogil=True, error_model="numpy")
+def continue_item(
+    rng: np.ndarray,
+    item: int,
+    posterior: WorthPosterior,
+    schedule: Schedule,
+    state_and_draws: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Run one chain of one item on from where it stands; stream and log worths are all that it carries.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64, shape (4,)
+        Stream of this chain and item, advanced in place.
+    item : int
+        The item.
+    posterior : WorthPosterior
+        Annotations and priors of all items.
+    schedule : Schedule
+        Sweeps before the first stored draw, and for each.
+    state_and_draws : tuple of ndarray, shapes (candidate of the item,) and (draw, candidate of the item)
+        Log worths, replaced in place; and where they go after every ``schedule.thin`` sweeps.
+    """
+    state, draws = state_and_draws
+    track = race_track(posterior, item, item + 1)
+    rng, posterior, lent_track, log_worth = borrow((rng, posterior, track, state))
     for _ in range(schedule.tune):
         update_worth(rng, item, posterior, log_worth, lent_track)
     for d in range(draws.shape[0]):

@@ -7,6 +7,7 @@ doi:10.2307/2346806.
 """
 
 import warnings
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,11 +17,10 @@ from scipy.optimize import linear_sum_assignment
 from ...models.data.container import expect
 from ...models.data.favoured import favoured_rows
 from ...models.data.labels import Labels
-from ...models.data.single_answers import check_answers, one_by_one
-from ...models.distributions.answer_sweep import answer_sweeps
-from ..kernels.answer_patterns import AnswerPatterns, answer_patterns, coded_answers
-from ..kernels.label_ascent import Ascent, ascend
-from ..kernels.vote import jittered_vote, vote_share
+from ...models.data.single_answers import check_answers
+from ..kernels.label_ascent import Ascent
+from ..shards.workers import AnyExecutor
+from .label_evidence import LabelEvidence, evidence_of
 
 __all__ = ["EstimateWarning", "dawid_skene_em"]
 
@@ -43,6 +43,9 @@ def dawid_skene_em(
     max_iterations: int = 1000,
     tolerance: float = 1e-10,
     random_seed: int | None = None,
+    executor: AnyExecutor = None,
+    shards: int | None = None,
+    folder: str | Path | None = None,
 ) -> xr.Dataset:
     """Estimate prevalence, confusion matrices and true categories.
 
@@ -64,6 +67,13 @@ def dawid_skene_em(
         Relative gain of the objective at which a start has converged.
     random_seed : int, optional
         Seed of the restarts.
+    executor : Executor, dask.distributed.Client or int, optional
+        Who passes over the answers, in shards of items: anything with ``submit``, or a number of processes. The estimate does not
+        depend on who it is, and is that of this process but for the rounding of sums; restarts are drawn by item there.
+    shards : int, optional
+        How many shards; by default one for every million of answers. Given without `executor`, processes share them.
+    folder : path, optional
+        Where the shards are kept meanwhile; workers on other machines must see it. By default that of temporary files.
 
     Returns
     -------
@@ -87,16 +97,13 @@ def dawid_skene_em(
     """
     _check(labels, start, prior, restarts, max_iterations)
     _check_tolerance(tolerance)
-    patterns, n = _patterns(labels), len(labels.categories)
-    pseudo = _pseudo_counts(labels, prior)
-    rng = np.random.default_rng(random_seed)
-    starts = [vote_share(patterns.answers, n)]
-    starts += [jittered_vote(patterns.answers, n, rng) for _ in range(restarts)]
-    found = [ascend(patterns, first, pseudo, max_iterations, tolerance) for first in starts]
-    if prior is None and (labels.gold < 0).all():
-        found = [_aligned(run, patterns) for run in found]
-    optima, ended = _distinct(found, patterns)
-    result = _dataset(labels, patterns, optima, prior)
+    pseudo, stop = _pseudo_counts(labels, prior), (max_iterations, tolerance)
+    with evidence_of(labels, executor, shards, folder) as evidence:
+        found = list(evidence.ascents(restarts, random_seed, pseudo, stop))
+        if prior is None and (labels.gold < 0).all():
+            found = [_aligned(run, evidence) for run in found]
+        optima, ended = _distinct(found, evidence)
+    result = _dataset(labels, optima, prior)
     result["optimum_found"] = ("optimum", np.bincount(ended, minlength=len(optima)))
     result["vote_optimum"] = ended[0]
     _warn(labels, prior, result, found)
@@ -130,11 +137,6 @@ def _check(labels: Labels, start: str, prior: str | None, restarts: int, iterati
             raise ValueError(f"{name}={value!r} must be a whole number from {least}")
 
 
-def _patterns(labels: Labels) -> AnswerPatterns:
-    item, rater, label = one_by_one(labels)
-    return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
-
-
 def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the pseudo-counts of the prevalence and, in the layout of the kernels, of the confusion matrices."""
     n = len(labels.categories)
@@ -143,35 +145,23 @@ def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.nd
     return np.ones(n), np.tile(favoured_rows(n), (len(labels.raters), 1))
 
 
-def _aligned(run: Ascent, patterns: AnswerPatterns) -> Ascent:
+def _aligned(run: Ascent, evidence: LabelEvidence) -> Ascent:
     """Name the categories so that raters are right as often as possible; the likelihood does not know their names."""
     n = len(run.prevalence)
-    counts = np.empty(run.table.shape)
-    answer_sweeps(n).counts(
-        _plausibility(run, patterns), patterns.multiplicity, patterns.answers, counts
-    )
-    right = counts.reshape(-1, n, n).sum(axis=0)  # (label, category)
+    right = evidence.expected_labels(run).reshape(-1, n, n).sum(axis=0)  # (label, category)
     _, category = linear_sum_assignment(right, maximize=True)
     return run._replace(prevalence=run.prevalence[category], table=run.table[:, category])
 
 
-def _plausibility(run: Ascent, patterns: AnswerPatterns) -> np.ndarray:
-    """Return p(true category | estimate, answers) of every pattern."""
-    log_p = np.empty(len(patterns.multiplicity))
-    plausibility = np.empty((len(log_p), len(run.prevalence)))
-    table = np.ascontiguousarray(run.table)
-    sweep = answer_sweeps(len(run.prevalence)).log_p
-    sweep(run.prevalence, table, patterns.answers, log_p, plausibility)
-    return plausibility
-
-
-def _distinct(found: list[Ascent], patterns: AnswerPatterns) -> tuple[list[Ascent], np.ndarray]:
-    """Return one run of each optimum, the best first, and at which optimum each run ended."""
+def _distinct(
+    found: list[Ascent], evidence: LabelEvidence
+) -> tuple[list[tuple[Ascent, np.ndarray]], np.ndarray]:
+    """Return one run of each optimum with its plausibility, the best first, and at which optimum each run ended."""
     order = np.argsort([-run.trace[-1] for run in found], kind="stable")
     optima: list[tuple[Ascent, np.ndarray]] = []
     ended = np.empty(len(found), int)
     for place in order:
-        run, own = found[place], _plausibility(found[place], patterns)
+        run, own = found[place], evidence.plausibility(found[place])
         for k, (other, theirs) in enumerate(optima):
             near = abs(run.trace[-1] - other.trace[-1]) <= SAME_OBJECTIVE * (1 + abs(run.trace[-1]))
             if near and np.abs(own - theirs).max() < SAME_PLAUSIBILITY:
@@ -180,39 +170,36 @@ def _distinct(found: list[Ascent], patterns: AnswerPatterns) -> tuple[list[Ascen
         else:
             ended[place] = len(optima)
             optima.append((run, own))
-    return [run for run, _ in optima], ended
+    return optima, ended
 
 
 def _dataset(
-    labels: Labels, patterns: AnswerPatterns, optima: list[Ascent], prior: str | None
+    labels: Labels, optima: list[tuple[Ascent, np.ndarray]], prior: str | None
 ) -> xr.Dataset:
     """Lay the optima out."""
     n, names = len(labels.categories), labels.categories.astype(str)
-    tables = np.stack([run.table for run in optima]).reshape(len(optima), -1, n, n)
+    runs = [run for run, _ in optima]
+    tables = np.stack([run.table for run in runs]).reshape(len(runs), -1, n, n)
     if prior is None:
         unseen = tables.sum(axis=2, keepdims=True) == 0
         tables = np.where(unseen, np.nan, tables)
-    items = patterns.pattern
     variables: dict[str, Any] = {
-        "prevalence": (("category",), np.stack([run.prevalence for run in optima])),
+        "prevalence": (("category",), np.stack([run.prevalence for run in runs])),
         "confusion": (("rater", "category", "label"), tables.swapaxes(2, 3)),
-        "plausibility": (
-            ("item", "category"),
-            np.stack([_plausibility(run, patterns)[items] for run in optima]),
-        ),
-        "log_likelihood": ((), np.array([run.log_likelihood for run in optima])),
-        "objective": ((), np.array([run.trace[-1] for run in optima])),
+        "plausibility": (("item", "category"), np.stack([own for _, own in optima])),
+        "log_likelihood": ((), np.array([run.log_likelihood for run in runs])),
+        "objective": ((), np.array([run.trace[-1] for run in runs])),
     }
     data = {name: (dims, values[0]) for name, (dims, values) in variables.items()}
     data |= {f"optimum_{k}": (("optimum", *dims), v) for k, (dims, v) in variables.items()}
-    data["trace"] = (("iteration",), optima[0].trace)
+    data["trace"] = (("iteration",), runs[0].trace)
     kind = {"kind": "integer" if np.issubdtype(labels.categories.dtype, np.integer) else "text"}
     coords = {"item": labels.items, "rater": labels.raters}
     coords |= {dim: xr.DataArray(names, dims=dim, attrs=kind) for dim in ("category", "label")}
     attrs = {
-        "log_likelihood": float(optima[0].log_likelihood),
-        "converged": int(optima[0].converged),
-        "iterations": len(optima[0].trace),
+        "log_likelihood": float(runs[0].log_likelihood),
+        "converged": int(runs[0].converged),
+        "iterations": len(runs[0].trace),
     }
     return xr.Dataset(data, coords, attrs)
 

@@ -22,7 +22,7 @@ LAWS = {
     "location": NormalRV,
     "bias_spread": HalfNormalRV,
     "variance_shape": GammaRV,
-    "usual_variance": GammaRV,
+    "usual_variance": InvGammaRV,
     "rater_bias": NormalRV,
     "rater_variance": InvGammaRV,
 }
@@ -135,7 +135,7 @@ class _Laws:
             "the mean of the biases": at[GROUP_BIAS][group] if GROUP_BIAS in at else 0.0,
             "the spread of the biases": at["bias_spread"],
             "the shape of the variances": at["variance_shape"],
-            "the rate of the variances": at["variance_shape"]
+            "the rate of the variances": (at["variance_shape"] + 1.0)
             * (usual[group] if usual.ndim else usual),
         }
         for (what, value), found in zip(expected.items(), self(at), strict=True):
@@ -163,7 +163,7 @@ def _constants(free: dict[str, TensorVariable]) -> ScoreHyper:
         bias_scale=of("bias_spread", 1),
         group_sd=of(GROUP_BIAS, 0) if GROUP_BIAS in free else 1.0,
         usual_shape=of("usual_variance", 0),
-        usual_rate=1.0 / of("usual_variance", 1),
+        usual_rate=of("usual_variance", 1),
         shape_shape=of("variance_shape", 0),
         shape_rate=1.0 / of("variance_shape", 1),
     )

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 
+UNCOMPILED = "FAST_COMPILE"  # of PyTensor: to compile takes longer than to evaluate once
 MOST_COPIES = 10_000  # of an annotation: each tied block has as many arrivals to draw
 
 
@@ -154,7 +155,10 @@ def gamma_parameters(worth: TensorVariable) -> tuple[np.ndarray, np.ndarray]:
 
 def lengths(variable: TensorVariable) -> tuple[int, ...]:
     """Return the shape of a variable."""
-    return tuple(np.asarray(variable.shape.eval()).tolist())
+    known = variable.type.shape
+    if None not in known:
+        return known
+    return tuple(np.asarray(variable.shape.eval(mode=UNCOMPILED)).tolist())
 
 
 def number(variable: Variable, what: str) -> np.ndarray:
@@ -183,4 +187,4 @@ def number(variable: Variable, what: str) -> np.ndarray:
         op = ancestor.owner.op if ancestor.owner is not None else None
         if isinstance(op, RandomVariable | SymbolicRandomVariable):
             raise NotConjugate(f"{what} depends on the random variable {ancestor.name!r}")
-    return np.asarray(variable.eval())
+    return np.asarray(variable.eval(mode=UNCOMPILED))

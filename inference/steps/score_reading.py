@@ -132,4 +132,5 @@ def _weight(sigma: Variable, variance: TensorVariable) -> np.ndarray:
         raise NotConjugate(
             f"the variance of the locations is not in proportion to {variance.name!r}, which conjugacy needs"
         )
-    return first
+    # at ones: a weight is rounded alike wherever its item stands
+    return 1.0 / np.asarray(compiled(np.ones(trials.shape[1:]))) ** 2

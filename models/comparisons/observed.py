@@ -9,7 +9,7 @@ import pymc as pm
 from ..data.comparisons import Comparisons
 from ..data.connectivity import components_in_words, connected_components
 from ..data.container import expect
-from ..data.errors import DataWarning
+from ..data.errors import BUILDERS, DataWarning
 from ..data.votes import NOBODY, TIE
 from ..distributions.pair_sweep import Link
 from ..distributions.paired_comparisons import PairedComparisons
@@ -67,7 +67,7 @@ def compared(pairs: Comparisons) -> Comparisons:
             f"{components_in_words(pairs.items, component)}; the prior alone places them relative to each other. "
             "pairs.largest_component() keeps what was compared",
             DataWarning,
-            stacklevel=3,
+            skip_file_prefixes=BUILDERS,
         )
     return pairs
 

@@ -41,12 +41,14 @@ from typing import Any, Literal
 import pymc as pm
 
 from ..data.comparisons import Comparisons
+from ..data.recipes import recorded
 from .observed import compared, coords_of, models_ties, observe_winners
 from .priors import Reliability, strength_prior
 
 __all__ = ["thurstone"]
 
 
+@recorded
 def thurstone(
     pairs: Comparisons,
     *,

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .cells import is_missing
+from .cells import is_empty
 from .columns import code_ids
 from .errors import DataError, shown
 from .matching import match_ids, nearest
@@ -127,7 +127,7 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
         If a label is not one of the categories, or two rows of an item disagree.
     """
     gold = np.full(len(items), UNKNOWN, np.int32)
-    rows = np.array([r for r, v in enumerate(column.values) if not (is_missing(v) or v == "")], int)
+    rows = np.array([r for r, v in enumerate(column.values) if not is_empty(v)], int)
     if not len(rows):
         return gold
     used, code = code_ids(Column(column.name, [_whole(column.values[r]) for r in rows]))

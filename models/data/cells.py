@@ -15,6 +15,7 @@ __all__ = [
     "NO_MISSING",
     "code_values",
     "first_place",
+    "is_empty",
     "is_integer",
     "is_missing",
     "kinds_of",
@@ -78,6 +79,22 @@ def is_missing(value: Any) -> bool:
         Whether nothing is there. Empty text is another matter.
     """
     return type(value).__name__ in _MISSING or (isinstance(value, FLOATS) and value != value)
+
+
+def is_empty(value: Any) -> bool:
+    """Tell whether a cell is missing, or holds empty text.
+
+    Parameters
+    ----------
+    value : object
+        Cell.
+
+    Returns
+    -------
+    bool
+        Whether nothing is said there, where nothing may be said.
+    """
+    return is_missing(value) or (isinstance(value, str) and value == "")
 
 
 def kinds_of(column: Column) -> set[type]:

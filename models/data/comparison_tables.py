@@ -12,6 +12,7 @@ from .errors import DataError, shown
 from .matching import distinct_ids, match_ids, nearest
 from .tables import Column, Columns, column_names, named_columns
 from .votes import OUTCOMES, TIE
+from .whole_numbers import split_counts
 
 __all__ = ["code_items", "item_set", "long_columns", "vote_columns"]
 
@@ -183,10 +184,10 @@ def long_columns(pairs: AnyComparisons) -> dict[str, np.ndarray]:
         "count": np.r_[pairs.count, nobody],
     }
     if not len(pairs.raters):
-        return table
+        return split_counts(table)
     rater = np.r_[pairs.annotation_rater, nobody]
     attributes = {name: own[rater] for name, own in pairs.rater_attributes.items()}
-    return {"rater": pairs.raters[rater]} | table | attributes
+    return split_counts({"rater": pairs.raters[rater]} | table | attributes)
 
 
 def _by_appearance(one: _Coded, other: _Coded) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .anonymous import Recoded, Whose, unchanged
 from .answers import read_attributes
 from .columns import code_ids
 from .comparison_formats import named_outcomes, paired_votes
@@ -206,11 +207,6 @@ class Comparisons(Container):
         )
 
     @property
-    def anonymous(self) -> bool:
-        """Whether the raters are not told apart."""
-        return len(self.raters) == 0
-
-    @property
     def has_ties(self) -> bool:
         """Whether some vote is a tie."""
         return bool((self.outcome == TIE).any())
@@ -235,7 +231,7 @@ class Comparisons(Container):
         Comparisons
             Votes on these items, which chains of comparisons join.
         """
-        return self._kept(np.flatnonzero(self._component == 0))
+        return self.select(items=self.items[self._component == 0])
 
     def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
         """Keep some items, in the order given, and the votes between them. Raters without a vote go.
@@ -255,10 +251,18 @@ class Comparisons(Container):
         DataError
             If an item is unknown, repeated or of the wrong kind, or no vote is between two of them.
         """
-        return self._kept(chosen_items(items, self.items)[0])
+        code, place = chosen_items(items, self.items)
+        return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
 
-    def to_table(self) -> dict[str, np.ndarray]:
+    def to_table(
+        self, *, anonymize: Whose | None = None, random_seed: int | None = None
+    ) -> dict[str, np.ndarray]:
         """Write the long table that `from_table` reads.
+
+        Parameters
+        ----------
+        anonymize, random_seed
+            Whose names are left out, if anybody's: as `anonymized` takes them.
 
         Returns
         -------
@@ -266,7 +270,7 @@ class Comparisons(Container):
             Columns rater (unless anonymous), left, right, winner in words, count, and the attributes of the raters; a row of
             count 0 for an item without a vote. With ``items=self.items, count="count"`` `from_table` returns an equal container.
         """
-        return long_columns(self)
+        return long_columns(self._named(anonymize, random_seed))
 
     def report(self) -> str:
         """Return a few lines on the data, and on what in them deserves a second look."""
@@ -276,13 +280,13 @@ class Comparisons(Container):
     def _component(self) -> np.ndarray:
         return connected_components(len(self.items), self.left, self.right)
 
-    def _kept(self, code: np.ndarray) -> Self:
-        place = np.full(len(self.items), -1, np.int32)
-        place[code] = np.arange(len(code))
-        left, right = place[self.left], place[self.right]
-        votes = CodedVotes(left, right, self.annotation_rater, self.outcome, self.count)
+    def _recoded(self, items: Recoded, raters: Recoded) -> Self:
+        left, right = items.new[self.left], items.new[self.right]
+        rater = raters.new[self.annotation_rater]
+        votes = CodedVotes(left, right, rater, self.outcome, self.count)
+        attributes = {name: own[raters.old] for name, own in self.rater_attributes.items()}
         inside = votes.where((left >= 0) & (right >= 0))
-        return self._of_votes(self.items[code], self.raters, inside, self.rater_attributes)
+        return self._of_votes(items.ids, raters.ids, inside, attributes)
 
     def __len__(self) -> int:
         return int(self.count.sum())

@@ -1,12 +1,13 @@
-"""What all containers have in common: read-only arrays, and equality by content."""
+"""What all containers have in common: read-only arrays, equality by content, and leaving names out."""
 
 from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from .anonymous import Recoded, Whose, recoded
 from .errors import DataError
 
 __all__ = ["Container", "expect"]
@@ -14,6 +15,9 @@ __all__ = ["Container", "expect"]
 
 class Container:
     """Base of the frozen dataclasses that hold annotations."""
+
+    items: np.ndarray
+    raters: np.ndarray
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
@@ -24,6 +28,40 @@ class Container:
             return NotImplemented
         compared = [field.name for field in fields(self) if field.compare]  # type: ignore[arg-type]
         return all(_equal(getattr(self, name), getattr(other, name)) for name in compared)
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether the raters are not told apart."""
+        return len(self.raters) == 0
+
+    def anonymized(self, whose: Whose = "raters", *, random_seed: int | None = None) -> Self:
+        """Put numbers, in a random order, in the place of the names of raters.
+
+        Parameters
+        ----------
+        whose : {"raters", "all"}
+            "all": in the place of the ids of items as well.
+        random_seed : int, optional
+            Of the order. Who knows it, and the data with their names, can tell who is who: by default nobody can draw it again.
+
+        Returns
+        -------
+        same container
+            The same annotations, by "rater 1", "rater 2"...; what is known of raters stays.
+
+        Raises
+        ------
+        DataError
+            If `whose` is another word.
+        """
+        return self._recoded(*recoded(self.items, self.raters, whose, random_seed))
+
+    def _named(self, anonymize: Whose | None, random_seed: int | None) -> Self:
+        return self if anonymize is None else self.anonymized(anonymize, random_seed=random_seed)
+
+    def _recoded(self, items: Recoded, raters: Recoded) -> Self:
+        """Return the annotations with other ids, in the order of these, without those that are gone."""
+        raise NotImplementedError
 
 
 def expect(data: object, kind: type[Container]) -> None:

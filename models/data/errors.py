@@ -1,21 +1,16 @@
 """The one error of every door: where it is, what was found, what is allowed, what to do."""
 
-import reprlib
 from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
-__all__ = ["DataError", "DataWarning", "shown"]
+from ..._legible import legible, shown
 
+__all__ = ["BUILDERS", "DataError", "DataWarning", "shown"]
 
-class _Short(reprlib.Repr):
-    """A `repr` of bounded length. Python itself refuses to write integers of 4,300 digits."""
-
-    def __init__(self) -> None:
-        super().__init__(maxstring=60, maxother=60)
-
-    def repr_int(self, x: int, level: int) -> str:
-        bits = x.bit_length()
-        return super().repr_int(x, level) if bits < 256 else f"<integer of {bits:,} bits>"
+BUILDERS = (
+    str(Path(__file__).parents[1]),
+)  # frames that a warning skips, to name the line of whoever calls a builder
 
 
 class DataWarning(UserWarning):
@@ -72,7 +67,7 @@ class DataError(ValueError):
         message = f"{self.where}: {self.problem}" if self.where else self.problem
         if self.allowed:
             message += f"; allowed: {self.allowed}"
-        return f"{message}; remedy: {self.remedy}"
+        return legible(f"{message}; remedy: {self.remedy}")
 
     def __reduce__(self) -> tuple[partial[Self], tuple[str]]:
         # The reduction of exceptions forgets keywords; workers send errors home as pickles.
@@ -97,22 +92,6 @@ class DataError(ValueError):
     def _details(self) -> dict[str, Any]:
         names = ("row", "column", "value", "allowed", "remedy", "where")
         return {name: getattr(self, name) for name in names}
-
-
-def shown(value: object) -> str:
-    """Return a short `repr` on one line, however large the value.
-
-    Parameters
-    ----------
-    value : object
-        What was found.
-
-    Returns
-    -------
-    str
-        At most about a hundred characters.
-    """
-    return _Short().repr(value).replace("\n", " ")
 
 
 def _place(row: int | None, column: str | None) -> str:

@@ -1,6 +1,7 @@
 """JSON lines: one object in each line, with the keys of the first."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ from .errors import DataError, shown
 from .text_lines import text_lines
 
 __all__ = ["read_json_lines"]
+
+HALF_PAIR = re.compile(r"[\ud800-\udfff]")  # of surrogates: JSON can spell it, no file can hold it
 
 
 def read_json_lines(path: Path) -> dict[str, list[Any]]:
@@ -70,6 +73,7 @@ def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) ->
             where=place,
         )
     if row == 1:
+        _refuse_names(record, place)
         columns.update((name, []) for name in record)
     if differing := sorted(record.keys() ^ columns.keys()):
         name = differing[0]
@@ -82,17 +86,35 @@ def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) ->
             where=place,
         )
     for name, cell in record.items():
-        if isinstance(cell, dict | list) or (isinstance(cell, str) and len(cell) > MAX_CHARACTERS):
+        if not _is_cell(cell):
             raise DataError(
                 f"{shown(cell)} is no cell of a table",
                 row=row,
                 column=name,
                 value=cell,
-                allowed=f"text of at most {MAX_CHARACTERS:,} characters, a number or null",
+                allowed=f"valid Unicode text of at most {MAX_CHARACTERS:,} characters, a number or null",
                 remedy="write one row for each member, or a shorter text",
                 where=f"{place}, column {shown(name)}",
             )
         columns[name].append(cell)
+
+
+def _refuse_names(record: dict[str, Any], place: str) -> None:
+    if half := [name for name in record if HALF_PAIR.search(name)]:
+        raise DataError(
+            f"key {shown(half[0])} holds half a surrogate pair",
+            row=1,
+            column=half[0],
+            value=half[0],
+            remedy="write it as valid Unicode text",
+            where=place,
+        )
+
+
+def _is_cell(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return len(cell) <= MAX_CHARACTERS and not HALF_PAIR.search(cell)
+    return not isinstance(cell, dict | list)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,19 +1,19 @@
-"""Labels in tables of other shapes: a column for each rater, and counts without raters."""
+"""Labels in long tables, and in wide ones: a column for each rater."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .cells import is_missing
+from .cells import FLOATS, is_empty
 from .columns import code_ids
 from .errors import DataError, shown
 from .label_summary import AnyLabels
-from .matching import distinct_ids, match_ids, nearest
+from .matching import distinct_ids
 from .tables import Column, column_names, named_columns
-from .whole_numbers import read_counts
+from .whole_numbers import read_counts, split_counts
 
-__all__ = ["counted_columns", "long_columns", "long_names", "wide_columns"]
+__all__ = ["item_ids", "items_of_rows", "long_columns", "long_names", "wide_columns"]
 
 MAX_ITEMS = 10_000_000
 CROWD_KIT = {"item": "task", "rater": "worker"}
@@ -44,8 +44,8 @@ def long_names(frame: Any, roles: dict[str, str]) -> dict[str, str]:
 
 def wide_columns(
     frame: Any, raters: Sequence[str], item: str | None, count: str | None
-) -> tuple[np.ndarray, dict[str, Column], Callable[[int], tuple[int, str]]]:
-    """Write a wide table as a long one.
+) -> tuple[np.ndarray, dict[str, Column], np.ndarray, np.ndarray]:
+    """Write a wide table as a long one, each row once however many items it stands for.
 
     Parameters
     ----------
@@ -61,9 +61,11 @@ def wide_columns(
     items : ndarray of str or int64
         Ids of the items.
     columns : dict of str to Column
-        Item (as a code), rater and label of every answer.
-    row_of : callable
-        Place of an answer -> row of the wide table and its column.
+        Rater and label of every answer.
+    row : ndarray of int64, shape (answer,)
+        Row of the wide table.
+    repeats : ndarray of int64, shape (row,)
+        How many items each row stands for.
 
     Raises
     ------
@@ -74,8 +76,7 @@ def wide_columns(
     extra = {k: v for k, v in {"item": item, "count": count}.items() if v is not None}
     columns = named_columns(frame, {f"raters {name}": name for name in names} | extra)
     answers = [_whole_cells(columns[f"raters {name}"]) for name in names]
-    n_rows = len(answers[0].values)
-    repeats = np.ones(n_rows, np.int64)
+    repeats = np.ones(len(answers[0].values), np.int64)
     if count is not None:
         repeats = read_counts(columns["count"])
         if repeats.sum() > MAX_ITEMS:
@@ -86,30 +87,43 @@ def wide_columns(
                 allowed=f"{MAX_ITEMS:,} items",
                 remedy="split the table",
             )
-    items = _item_ids(columns.get("item"), repeats, count is not None)
-    start = np.cumsum(repeats) - repeats
-    at, rater, label, source = [], [], [], []
-    for row in range(n_rows):
-        given = [
-            (n, c.values[row])
-            for n, c in zip(names, answers, strict=True)
-            if not _is_empty(c.values[row])
-        ]
-        for k in range(start[row], start[row] + repeats[row]):
-            at += [k] * len(given)
-            rater += [name for name, _ in given]
-            label += [value for _, value in given]
-        source += [(row, name) for name, _ in given] * int(repeats[row])
-    if not label:
+    items = item_ids(columns.get("item"), repeats, count is not None)
+    given = [
+        (row, name, column.values[row])
+        for row in np.flatnonzero(repeats).tolist()
+        for name, column in zip(names, answers, strict=True)
+        if not is_empty(column.values[row])
+    ]
+    if not given:
         raise DataError(
             "no cell of the raters' columns holds an answer", remedy="check the columns"
         )
-    long = {
-        "item": Column("item", at),
-        "rater": Column("rater", rater),
-        "label": Column("label", label),
-    }
-    return items, long, source.__getitem__
+    row, rater, label = map(list, zip(*given, strict=True))
+    long = {"rater": Column("rater", rater), "label": Column("label", label)}
+    return items, long, np.array(row), repeats
+
+
+def items_of_rows(row: np.ndarray, repeats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Repeat the answers of each row for every item that the row stands for.
+
+    Parameters
+    ----------
+    row : ndarray of int64, shape (answer,)
+        Row of each answer.
+    repeats : ndarray of int64, shape (row,)
+        How many items each row stands for.
+
+    Returns
+    -------
+    item : ndarray of int32, shape (repeated answer,)
+        Code of the item.
+    answer : ndarray of int64, shape (repeated answer,)
+        Which answer it is.
+    """
+    first, times = np.cumsum(repeats) - repeats, repeats[row]
+    answer = np.repeat(np.arange(len(row)), times)
+    nth = np.arange(len(answer)) - np.repeat(np.cumsum(times) - times, times)
+    return (first[row][answer] + nth).astype(np.int32), answer
 
 
 def long_columns(labels: AnyLabels) -> dict[str, np.ndarray]:
@@ -142,24 +156,41 @@ def long_columns(labels: AnyLabels) -> dict[str, np.ndarray]:
     if (labels.gold >= 0).any():
         names = np.array([*labels.categories.tolist(), ""], object)
         table["gold"] = names[labels.gold[item]]
-    return table | {name: own[rater] for name, own in labels.rater_attributes.items()}
-
-
-def _is_empty(value: Any) -> bool:
-    return is_missing(value) or value == ""
+    attributes = {name: own[rater] for name, own in labels.rater_attributes.items()}
+    return split_counts(table | attributes)
 
 
 def _whole_cells(column: Column) -> Column:
     """Undo that a missing cell turns a column of integers into floats."""
-    floats = [v for v in column.values if isinstance(v, float | np.floating) and v == v]
+    floats = [v for v in column.values if isinstance(v, FLOATS) and v == v]
     if floats and len(floats) < len(column.values) and all(v.is_integer() for v in floats):
-        values = [v if is_missing(v) or isinstance(v, str) else int(v) for v in column.values]
+        values = [int(v) if isinstance(v, FLOATS) and v == v else v for v in column.values]
         return Column(column.name, values, column.declared)
     return column
 
 
-def _item_ids(column: Column | None, repeats: np.ndarray, are_patterns: bool) -> np.ndarray:
-    """Return the ids of the items: of the rows, or of the items that each row stands for."""
+def item_ids(column: Column | None, repeats: np.ndarray, are_patterns: bool) -> np.ndarray:
+    """Return the ids of the items: of the rows, or of the items that each row stands for.
+
+    Parameters
+    ----------
+    column : Column or None
+        Ids of the rows; None numbers them from 0.
+    repeats : ndarray of int64, shape (row,)
+        How many items each row stands for.
+    are_patterns : bool
+        Whether these get ids of their own, ``"row.1"``, ``"row.2"``...
+
+    Returns
+    -------
+    ndarray of str or int64
+        Ids.
+
+    Raises
+    ------
+    DataError
+        If an id stands twice.
+    """
     ids = np.arange(len(repeats))
     if column is not None:
         ids, code = code_ids(column)
@@ -181,80 +212,3 @@ def _item_ids(column: Column | None, repeats: np.ndarray, are_patterns: bool) ->
         for k in range(1, n + 1)
     ]
     return np.array(numbered, np.str_)
-
-
-def counted_columns(
-    counts: Any, item: str, categories: Sequence[Any] | np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Read a table of counts.
-
-    Parameters
-    ----------
-    counts : DataArray, frame or mapping
-        Counts by item and category.
-    item : str
-        Column, or dim, of the items.
-    categories : sequence or None
-        The categories, in their order.
-
-    Returns
-    -------
-    items, categories : ndarray of str or int64
-        Ids.
-    table : ndarray of int64, shape (item, category)
-        Counts.
-
-    Raises
-    ------
-    DataError
-        If a count is no whole number from 0, an item stands twice, or there are fewer than two categories.
-    """
-    if hasattr(counts, "dims"):
-        frame, labels = _array_columns(counts, item)
-    else:
-        frame, labels = counts, [name for name in column_names(counts) if name != item]
-    there = distinct_ids("categories", labels)
-    names = there if categories is None else distinct_ids("categories", categories)
-    place = match_ids(names, there, "categories")
-    if (place < 0).any():
-        unknown = names[(place < 0).argmax()].item()
-        raise DataError(
-            f"{shown(unknown)} is counted nowhere",
-            value=unknown,
-            allowed=nearest(unknown, there),
-            remedy="name columns of the table",
-            where="argument categories",
-        )
-    if len(names) < 2:
-        raise DataError(
-            f"{shown(names[0].item())} is the only category: there is nothing to choose from",
-            value=names[0].item(),
-            allowed="a closed set of two or more categories",
-            remedy="give counts of the others as well",
-        )
-    if item != "item" and "item" in names.tolist():
-        raise DataError(
-            "a category is called 'item', as is the column of ids",
-            column="item",
-            value="item",
-            remedy="give the category another name",
-        )
-    keys = [labels[k] for k in place]
-    columns = named_columns(frame, {"item": item} | {f"categories {k}": k for k in keys})
-    table = np.stack([read_counts(columns[f"categories {k}"]) for k in keys], axis=1)
-    ids = _item_ids(columns["item"], np.ones(len(table), np.int64), are_patterns=False)
-    return ids, names, table
-
-
-def _array_columns(counts: Any, item: str) -> tuple[dict[str, Any], list[Any]]:
-    """Write a DataArray as columns; its labels may be integers."""
-    if set(counts.dims) != {item, "category"} or not {item, "category"} <= set(counts.coords):
-        raise DataError(
-            f"the array has dims {tuple(counts.dims)} with coords {tuple(counts.coords)}",
-            value=tuple(counts.dims),
-            allowed=f"dims ({item!r}, 'category'), each with its coordinate",
-            remedy="name the dims, and assign the ids of items and categories",
-        )
-    labels = counts["category"].values.tolist()
-    cells = counts.transpose(item, "category").values
-    return {item: counts[item].values} | {k: cells[:, c] for c, k in enumerate(labels)}, labels

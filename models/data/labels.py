@@ -10,12 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from .anonymous import Recoded, Whose, unchanged
 from .answers import UNKNOWN, CodedAnswers, answer_layout, read_attributes, read_gold
 from .columns import code_ids
 from .container import Container
 from .errors import DataError, shown
+from .label_counts import counted_columns, dense_counts
 from .label_summary import labels_report
-from .label_tables import counted_columns, long_columns, long_names, wide_columns
+from .label_tables import items_of_rows, long_columns, long_names, wide_columns
 from .matching import chosen_items, code_categories
 from .tables import Column, named_columns
 from .whole_numbers import read_counts
@@ -139,18 +141,17 @@ class Labels(Container):
         DataError
             At the first thing that is wrong; it names row, column, value and remedy.
         """
-        items, columns, row_of = wide_columns(frame, raters, item, count)
+        items, columns, row, repeats = wide_columns(frame, raters, item, count)
         try:
             labels, label = code_categories(columns["label"], categories)
         except DataError as error:
             if error.row is None:
                 raise
-            row, rater = row_of(error.row - 1)
-            raise error.moved(f"row {row + 1:,}, column {shown(rater)}") from None
+            at, said_by = row[error.row - 1], columns["rater"].values[error.row - 1]
+            raise error.moved(f"row {at + 1:,}, column {shown(said_by)}") from None
         names, rater = code_ids(columns["rater"])
-        answers = CodedAnswers(
-            np.array(columns["item"].values, np.int32), rater, label, np.ones(len(label), np.int64)
-        )
+        at, answer = items_of_rows(row, repeats)
+        answers = CodedAnswers(at, rater[answer], label[answer], np.ones(len(at), np.int64))
         return cls._of_answers(items, names, labels, answers)
 
     @classmethod
@@ -184,8 +185,7 @@ class Labels(Container):
         """
         items, labels, table = counted_columns(counts, item, categories)
         at, label = np.nonzero(table)
-        nobody = np.full(len(at), UNKNOWN, np.int32)
-        answers = CodedAnswers(at, nobody, label, table[at, label])
+        answers = CodedAnswers(at, np.full(len(at), UNKNOWN), label, table[at, label])
         return cls._of_answers(items, np.array([], np.str_), labels, answers)
 
     @classmethod
@@ -193,15 +193,11 @@ class Labels(Container):
         items, item = code_ids(columns["item"])
         raters, rater = code_ids(columns["rater"])
         labels, label = code_categories(columns["label"], categories)
-        count = np.ones(len(label), np.int64)
-        if "count" in columns:
-            count = read_counts(columns["count"])
-        gold = None
-        if "gold" in columns:
-            gold = read_gold(columns["gold"], items, item, labels)
+        ones = np.ones(len(label), np.int64)
+        count = read_counts(columns["count"]) if "count" in columns else ones
+        gold = read_gold(columns["gold"], items, item, labels) if "gold" in columns else None
         said = [columns[role] for role in columns if role.startswith("rater_attributes")]
-        of_rater = {column.name: column for column in said}
-        attributes = read_attributes(of_rater, raters, rater)
+        attributes = read_attributes({column.name: column for column in said}, raters, rater)
         answers = CodedAnswers(item, rater, label, count)
         return cls._of_answers(items, raters, labels, answers, gold=gold, attributes=attributes)
 
@@ -226,11 +222,6 @@ class Labels(Container):
             **layout,
         )
 
-    @property
-    def anonymous(self) -> bool:
-        """Whether the raters are not told apart."""
-        return len(self.raters) == 0
-
     def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
         """Keep some items, in the order given. Categories stay, raters without an answer go.
 
@@ -250,20 +241,30 @@ class Labels(Container):
             If an item is unknown, repeated, or of the wrong kind.
         """
         code, place = chosen_items(items, self.items)
-        answers = CodedAnswers(
-            place[self.annotation_item], self.annotation_rater, self.label_code, self.count
-        )
+        return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
+
+    def _recoded(self, items: Recoded, raters: Recoded) -> Self:
+        item, rater = items.new[self.annotation_item], raters.new[self.annotation_rater]
+        answers = CodedAnswers(item, rater, self.label_code, self.count).where(item >= 0)
+        attributes = {name: own[raters.old] for name, own in self.rater_attributes.items()}
         return self._of_answers(
-            self.items[code],
-            self.raters,
+            items.ids,
+            raters.ids,
             self.categories,
-            answers.where(answers.item >= 0),
-            gold=self.gold[code],
-            attributes=self.rater_attributes,
+            answers,
+            gold=self.gold[items.old],
+            attributes=attributes,
         )
 
-    def to_table(self) -> dict[str, np.ndarray]:
+    def to_table(
+        self, *, anonymize: Whose | None = None, random_seed: int | None = None
+    ) -> dict[str, np.ndarray]:
         """Write the long table that `from_table` reads, or the counts that `from_counts` reads.
+
+        Parameters
+        ----------
+        anonymize, random_seed
+            Whose names are left out, if anybody's: as `anonymized` takes them.
 
         Returns
         -------
@@ -271,19 +272,18 @@ class Labels(Container):
             Columns item, rater, label and count; a row of count 0 for an item without answers; gold, empty where it is not known,
             if any is; the attributes of the raters. Anonymous labels: item, and a column of counts for each category.
         """
-        return long_columns(self)
+        return long_columns(self._named(anonymize, random_seed))
 
     @property
     def identified(self) -> bool:
         """Whether some item has two answers, or one and a known truth: else nothing tells errors from rare categories."""
-        return bool((self.counts.sum(axis=1) + (self.gold >= 0) > 1).any())
+        per_item = np.bincount(self.annotation_item, self.count, len(self.items))
+        return bool((per_item + (self.gold >= 0) > 1).any())
 
     @property
     def counts(self) -> np.ndarray:
         """How often each label was given to each item, whoever gave it; shape (item, category)."""
-        counts = np.zeros((len(self.items), len(self.categories)), np.int64)
-        np.add.at(counts, (self.annotation_item, self.label_code), self.count)
-        return counts
+        return dense_counts(self)
 
     def report(self) -> str:
         """Return a few lines on the data, and on what in them deserves a second look."""

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .anonymous import Recoded, Whose, unchanged
 from .blocks import Entries, block_layout, refuse_repeats
 from .columns import code_ids
 from .container import Container
@@ -169,14 +170,23 @@ class PartialRankings(Container):
             If an item is unknown, repeated, or text where the ids are integers.
         """
         code, place = chosen_items(items, self.items)
-        entries = self._entries()
-        chosen = Entries(place[entries.item], entries.rater, entries.category, entries.rank)
-        kept = chosen.where(chosen.item >= 0)
-        layout = block_layout(kept, self.raters)
-        return type(self)(items=self.items[code], categories=self.categories, **layout)
+        return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
 
-    def to_table(self) -> dict[str, np.ndarray]:
+    def _recoded(self, items: Recoded, raters: Recoded) -> Self:
+        own = self._entries()
+        entries = Entries(items.new[own.item], raters.new[own.rater], own.category, own.rank)
+        layout = block_layout(entries.where(entries.item >= 0), raters.ids)
+        return type(self)(items=items.ids, categories=self.categories, **layout)
+
+    def to_table(
+        self, *, anonymize: Whose | None = None, random_seed: int | None = None
+    ) -> dict[str, np.ndarray]:
         """Write the long table that `from_table` reads.
+
+        Parameters
+        ----------
+        anonymize, random_seed
+            Whose names are left out, if anybody's: as `anonymized` takes them.
 
         Returns
         -------
@@ -185,11 +195,12 @@ class PartialRankings(Container):
             takes as it is. With ``categories=self.categories`` `from_table` returns an equal
             container.
         """
-        entries = self._entries()
+        named = self._named(anonymize, random_seed)
+        entries = named._entries()
         return {
-            "item": self.items[entries.item],
-            "rater": self.raters[entries.rater],
-            "category": self.categories[entries.category],
+            "item": named.items[entries.item],
+            "rater": named.raters[entries.rater],
+            "category": named.categories[entries.category],
             "rank": entries.rank,
         }
 

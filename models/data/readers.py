@@ -58,6 +58,8 @@ def read_table(path: str | PathLike[str], *, rename: Mapping[str, str] | None = 
             remedy="check its permissions",
             where=path.name,
         ) from None
+    if not frame.columns:
+        raise DataError("the table has no columns", where=path.name, remedy="check what wrote it")
     return _renamed(frame, rename or {}, path).to_native()
 
 
@@ -119,6 +121,7 @@ def _read_parquet(path: Path) -> nw.DataFrame[Any]:
     """Read Parquet, text as dictionaries: a small file can hold more repeated text than memory."""
     try:
         parquet = import_module("pyarrow.parquet")  # an extra: nothing else here needs it
+        arrow = import_module("pyarrow")
     except ImportError:
         raise DataError(
             "reading Parquet takes pyarrow", remedy="install pyarrow, or write CSV", where=path.name
@@ -130,18 +133,29 @@ def _read_parquet(path: Path) -> nw.DataFrame[Any]:
         columns = [footer.schema.column(c) for c in range(footer.num_columns)]
         text = [column.path for column in columns if column.logical_type.type == "STRING"]
         with parquet.ParquetFile(path, read_dictionary=text) as file:
-            frame = nw.from_native(file.read(), eager_only=True)
+            table = file.read()
+        _validate(table)
+        frame = nw.from_native(table, eager_only=True)
         whole = [name for name, kind in frame.schema.items() if kind.is_integer()]
         _refuse_long(frame, text, path)
         return frame.with_columns(nw.col(name).cast(nw.String) for name in whole)
     except DataError:
         raise
-    except (OSError, ValueError, NotImplementedError) as error:
+    except (OSError, ValueError, NotImplementedError, arrow.ArrowException) as error:
         raise DataError(
             f"this is no Parquet file that can be read ({' '.join(str(error).split())[:200]})",
             remedy="write it again, or give it the suffix of what it is",
             where=path.name,
         ) from None
+
+
+def _validate(table: Any) -> None:
+    """Raise what Arrow raises if indexes leave their dictionaries, or text is no UTF-8."""
+    table.validate(full=True)
+    for column in table.columns:
+        for chunk in column.chunks:
+            if hasattr(chunk, "dictionary"):  # which is not validated with its table
+                chunk.dictionary.validate(full=True)
 
 
 def _refuse_bomb(footer: Any, path: Path) -> None:

@@ -13,7 +13,7 @@ from .label_tables import long_names
 from .score_numbers import Bounds, read_scores
 from .score_summary import AnyScores
 from .tables import Column, Columns, column_names, named_columns
-from .whole_numbers import read_counts
+from .whole_numbers import read_counts, split_counts
 
 __all__ = ["GivenScores", "counted_scores", "long_scores", "score_columns", "score_layout"]
 
@@ -190,10 +190,11 @@ def long_scores(scores: AnyScores) -> dict[str, np.ndarray]:
         "count": np.r_[scores.count, nobody][order],
     }
     if not len(scores.raters):
-        return table
+        return split_counts(table)
     rater = np.r_[scores.annotation_rater, nobody][order]
     table = {"item": table["item"], "rater": scores.raters[rater], **table}
-    return table | {name: own[rater] for name, own in scores.rater_attributes.items()}
+    attributes = {name: own[rater] for name, own in scores.rater_attributes.items()}
+    return split_counts(table | attributes)
 
 
 def _level_columns(counts: Any, item: str) -> tuple[Any, list[Any]]:

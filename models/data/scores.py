@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .anonymous import Recoded, Whose, unchanged
 from .answers import UNKNOWN, read_attributes
 from .columns import code_ids
 from .container import Container
@@ -167,11 +168,6 @@ class Scores(Container):
         )
 
     @property
-    def anonymous(self) -> bool:
-        """Whether the raters are not told apart."""
-        return len(self.raters) == 0
-
-    @property
     def identified(self) -> bool:
         """Whether some item has two scores: else nothing tells how far scores of an item spread."""
         per_item = np.bincount(self.annotation_item, self.count, len(self.items))
@@ -196,19 +192,25 @@ class Scores(Container):
             If an item is unknown, repeated, or of the wrong kind.
         """
         code, place = chosen_items(items, self.items)
-        given = GivenScores(
-            place[self.annotation_item], self.annotation_rater, self.score, self.count
-        )
+        return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
+
+    def _recoded(self, items: Recoded, raters: Recoded) -> Self:
+        item, rater = items.new[self.annotation_item], raters.new[self.annotation_rater]
+        given = GivenScores(item, rater, self.score, self.count).where(item >= 0)
+        attributes = {name: own[raters.old] for name, own in self.rater_attributes.items()}
         return self._of_scores(
-            self.items[code],
-            self.raters,
-            given.where(given.item >= 0),
-            bounds=self.bounds,
-            attributes=self.rater_attributes,
+            items.ids, raters.ids, given, bounds=self.bounds, attributes=attributes
         )
 
-    def to_table(self) -> dict[str, np.ndarray]:
+    def to_table(
+        self, *, anonymize: Whose | None = None, random_seed: int | None = None
+    ) -> dict[str, np.ndarray]:
         """Write the long table that `from_table` reads.
+
+        Parameters
+        ----------
+        anonymize, random_seed
+            Whose names are left out, if anybody's: as `anonymized` takes them.
 
         Returns
         -------
@@ -216,7 +218,7 @@ class Scores(Container):
             Columns item, rater (unless anonymous), score, count and the attributes of the raters; a row of count 0 for an item
             without a score. With ``count="count"`` and the same bounds `from_table` returns an equal container.
         """
-        return long_scores(self)
+        return long_scores(self._named(anonymize, random_seed))
 
     def report(self) -> str:
         """Return a few lines on the data, and on what in them deserves a second look."""

@@ -1,6 +1,7 @@
 """Ranks and counts: whole numbers, or their decimal text, within bounds."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from .cells import (
 )
 from .tables import Column
 
-__all__ = ["MAX_COUNT", "MAX_RANK", "read_counts", "read_ranks"]
+__all__ = ["MAX_COUNT", "MAX_RANK", "read_counts", "read_ranks", "split_counts"]
 
 MAX_RANK = 1_000_000
 MAX_COUNT = 2**31 - 1
@@ -95,6 +96,27 @@ def read_counts(column: Column) -> np.ndarray:
         If a cell is missing, no whole number, infinite, negative or absurdly large.
     """
     return _read(column, _COUNT)
+
+
+def split_counts(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Write sums of counts that one cell may not hold as several rows.
+
+    Parameters
+    ----------
+    table : mapping of str to ndarray
+        Columns, one of them count.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Columns that `read_counts` reads.
+    """
+    count = table["count"]
+    rows = np.maximum(-(-count // MAX_COUNT), 1)
+    row = np.repeat(np.arange(len(count)), rows)
+    nth = np.arange(len(row)) - np.repeat(np.cumsum(rows) - rows, rows)
+    split = {name: cells[row] for name, cells in table.items()}
+    return split | {"count": np.minimum(count[row] - nth * MAX_COUNT, MAX_COUNT)}
 
 
 def _read(column: Column, meaning: _Meaning) -> np.ndarray:

@@ -69,7 +69,7 @@ def _numba_counted_labels(op, node):
         counts[-1] = left
         return counts
 
-    return random_fn, source_stamp()
+    return random_fn, source_stamp(__file__)
 
 
 class CountedLabels(pm.Discrete):

@@ -74,7 +74,7 @@ def _numba_item_scores(op, node):
             score[a] = rng.normal(location[item[a]], np.sqrt(variance[item[a]]))
         return score
 
-    return random_fn, source_stamp()
+    return random_fn, source_stamp(__file__)
 
 
 class ItemScores(pm.Continuous):

@@ -25,7 +25,7 @@ MOST_UNROLLED = 32  # categories; the compilation of longer loops would not pay
 
 def _cache_key(op: Op, n_categories: int, nodes: int = 1) -> str:
     """Return the key under which PyTensor keeps a compiled Op: it differs for every source, number of categories and of nodes."""
-    return f"raterzoo {type(op).__name__} {source_stamp()} for {n_categories} categories by {nodes}"
+    return f"raterzoo {type(op).__name__} {source_stamp(__file__)} for {n_categories} categories by {nodes}"
 
 
 def _unrolled(n_categories: int | None) -> int:

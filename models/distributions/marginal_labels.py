@@ -109,7 +109,7 @@ def _numba_marginal_labels(op, node):
         draw_labels(rng, prevalence, confusion, (start, rater, known), label, nodes)
         return label
 
-    return random_fn, source_stamp()
+    return random_fn, source_stamp(__file__)
 
 
 class MarginalLabels(pm.Discrete):

@@ -144,7 +144,7 @@ def _numba_mixed_counts(op, node):
             counts[i, n - 1] = left
         return counts
 
-    return random_fn, source_stamp()
+    return random_fn, source_stamp(__file__)
 
 
 class MixedCounts(pm.Discrete):

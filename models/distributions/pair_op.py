@@ -32,7 +32,7 @@ class _PairOp(Op):
     def cache_key(self) -> str:
         """Return the key under which PyTensor keeps the compiled Op."""
         law = f"{self.link} with {self.n_outcomes} outcomes"
-        return f"raterzoo {type(self).__name__} {source_stamp()} for {law}"
+        return f"raterzoo {type(self).__name__} {source_stamp(__file__)} for {law}"
 
 
 class PairLogP(_PairOp):

@@ -117,7 +117,7 @@ def _numba_paired_comparisons(op, node):
         draw(rng, strengths, Codes(left, right, rater), total, counts)
         return counts
 
-    return random_fn, source_stamp()
+    return random_fn, source_stamp(__file__)
 
 
 class PairedComparisons(pm.Discrete):

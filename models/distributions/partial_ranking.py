@@ -95,7 +95,7 @@ def _numba_partial_ranking(op, node):
         draw_ranking(rng, log_worth, sizes, block)
         return block
 
-    return random_fn, source_stamp()
+    return random_fn, source_stamp(__file__)
 
 
 @numba_core_rv_funcify.register(RankedCandidatesRV)

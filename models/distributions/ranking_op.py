@@ -82,7 +82,7 @@ def _numba_partial_ranking(op, node, **kwargs):
 
     return (
         partial_ranking,
-        source_stamp(),
+        source_stamp(__file__),
     )  # part of the key under which PyTensor keeps what it compiled
 
 

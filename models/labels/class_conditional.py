@@ -29,12 +29,14 @@ from typing import Any
 import pymc as pm
 
 from ..data.labels import Labels
+from ..data.recipes import recorded
 from .coins import coin_confusion
 from .observed import coin_prior, coords_of, known_raters, observe_labels, prevalence_prior
 
 __all__ = ["class_conditional"]
 
 
+@recorded
 def class_conditional(
     labels: Labels,
     *,

@@ -29,6 +29,7 @@ from typing import Any
 import pymc as pm
 
 from ..data.labels import Labels
+from ..data.recipes import recorded
 from .observed import (
     concentration_of_confusion,
     coords_of,
@@ -40,6 +41,7 @@ from .observed import (
 __all__ = ["dawid_skene"]
 
 
+@recorded
 def dawid_skene(
     labels: Labels,
     *,

@@ -27,12 +27,14 @@ import pymc as pm
 
 from ..data.container import expect
 from ..data.labels import Labels
+from ..data.recipes import recorded
 from ..distributions.counted_labels import CountedLabels
 from .observed import positive_array
 
 __all__ = ["dirichlet"]
 
 
+@recorded
 def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 1.0) -> pm.Model:
     """Build the model of counted labels.
 

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from ..data.errors import DataWarning
+from ..data.errors import BUILDERS, DataWarning
 
 __all__ = ["Nodes", "normal_nodes", "trapezoid_step"]
 
@@ -158,7 +158,7 @@ def _warn_of_few_nodes(dims: int, factors: int) -> None:
         "probability may be off by .4 for 10 answers, and by 4 for 30; compare with nodes=4096, or use "
         "models.hierarchical_dawid_skene, which has no effects of items",
         DataWarning,
-        stacklevel=4,
+        skip_file_prefixes=BUILDERS,
     )
 
 

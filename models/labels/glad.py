@@ -40,6 +40,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from ..data.labels import Labels
 from ..data.prior_numbers import log_normal_prior, normal_prior
+from ..data.recipes import recorded
 from .fixed_prevalence import prevalence_or_uniform
 from .item_effects import most_answers, observe_states
 from .observed import coords_of, known_raters
@@ -54,6 +55,7 @@ MOST_NODES = 100_000
 LEAST_LOG = -600.0  # a smaller probability is not told from it: doubles end at -708
 
 
+@recorded
 def glad(
     labels: Labels,
     *,

@@ -50,11 +50,13 @@ from pytensor.tensor.variable import TensorVariable
 from ..data.labels import Labels
 from ..data.prior_numbers import finite_number, positive_array
 from ..data.rater_groups import rater_groups
+from ..data.recipes import recorded
 from .observed import coords_of, known_raters, observe_labels, prevalence_prior
 
 __all__ = ["hierarchical_dawid_skene"]
 
 
+@recorded
 def hierarchical_dawid_skene(
     labels: Labels,
     *,

@@ -36,6 +36,7 @@ from pytensor.tensor.special import softmax
 
 from ..data.container import expect
 from ..data.labels import Labels
+from ..data.recipes import recorded
 from ..data.single_answers import check_answers
 from .effect_nodes import normal_nodes
 from .item_effects import check_size, favoured_contrasts, most_answers, observe_states
@@ -46,6 +47,7 @@ __all__ = ["item_difficulty"]
 ERROR = {2: 1e-4, 3: 0.02}  # by dimensions; items with the same counts are computed once
 
 
+@recorded
 def item_difficulty(
     labels: Labels,
     *,
@@ -56,8 +58,8 @@ def item_difficulty(
 ) -> pm.Model:
     """Build the model of item difficulty.
 
-    Prevalence, means and spreads trade off against each other: of five answers to each of 1,000 items, with three labels,
-    ``draws=4000`` of `raterzoo.inference.sample` converge (ESS 1,000), and the default of 1,000 does not.
+    Prevalence, means and spreads trade off against each other, and so `raterzoo.inference.sample` takes four draws of NUTS for
+    each draw that it keeps.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from ..data.errors import DataWarning
+from ..data.errors import BUILDERS, DataWarning
 from ..data.labels import Labels
 from ..data.single_answers import one_by_one
 from ..distributions.answer_sweep import Answers
@@ -124,7 +124,7 @@ def observe_blocks(
         warnings.warn(
             "no item has two answers: the raters are not identified, and the posterior repeats their prior",
             DataWarning,
-            stacklevel=4,
+            skip_file_prefixes=BUILDERS,
         )
     item, own, label = one_by_one(labels)
     start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)

@@ -39,6 +39,7 @@ import pytensor.tensor as pt
 
 from ..data.container import expect
 from ..data.labels import Labels
+from ..data.recipes import recorded
 from ..distributions.mixed_counts import MixedCounts
 from .observed import positive_array
 
@@ -47,6 +48,7 @@ __all__ = ["item_states"]
 STATES, CONCENTRATION = 10, 0.5
 
 
+@recorded
 def item_states(
     labels: Labels,
     *,

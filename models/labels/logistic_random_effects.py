@@ -40,6 +40,7 @@ import pymc as pm
 from pytensor.tensor.special import softmax
 
 from ..data.labels import Labels
+from ..data.recipes import recorded
 from .effect_nodes import normal_nodes
 from .item_effects import check_size, favoured_contrasts, most_answers, observe_states
 from .observed import coords_of, known_raters, positive_array, prevalence_prior
@@ -47,6 +48,7 @@ from .observed import coords_of, known_raters, positive_array, prevalence_prior
 __all__ = ["logistic_random_effects"]
 
 
+@recorded
 def logistic_random_effects(
     labels: Labels,
     *,
@@ -58,8 +60,8 @@ def logistic_random_effects(
 ) -> pm.Model:
     """Build the model of logistic random effects.
 
-    Prevalence and population trade off against each other: of five answers to each of 1,000 items by 50 raters, three labels,
-    ``draws=2000`` of `raterzoo.inference.sample` converge (ESS 800), and the default of 1,000 may not.
+    Prevalence and population trade off against each other, and so `raterzoo.inference.sample` takes two draws of NUTS for each
+    draw that it keeps.
 
     Parameters
     ----------

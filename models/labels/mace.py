@@ -39,12 +39,14 @@ from pytensor.tensor.variable import TensorVariable
 
 from ..data.labels import Labels
 from ..data.prior_numbers import positive_array, positive_pair
+from ..data.recipes import recorded
 from .fixed_prevalence import prevalence_or_uniform
 from .observed import coords_of, known_raters, observe_labels
 
 __all__ = ["mace"]
 
 
+@recorded
 def mace(
     labels: Labels,
     *,

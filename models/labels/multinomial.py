@@ -29,12 +29,14 @@ import pymc as pm
 
 from ..data.container import expect
 from ..data.labels import Labels
+from ..data.recipes import recorded
 from ..data.single_answers import check_answers
 from .observed import concentration_of_confusion, coords_of, observe_labels, prevalence_prior
 
 __all__ = ["multinomial"]
 
 
+@recorded
 def multinomial(
     labels: Labels,
     *,

@@ -9,7 +9,7 @@ import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
 from ..data.container import expect
-from ..data.errors import DataWarning
+from ..data.errors import BUILDERS, DataWarning
 from ..data.favoured import favoured_rows
 from ..data.labels import Labels
 from ..data.prior_numbers import positive_array, positive_pair
@@ -144,7 +144,7 @@ def observe_labels(
         warnings.warn(
             "no item has two answers: the raters are not identified, and the posterior repeats their prior",
             DataWarning,
-            stacklevel=3,
+            skip_file_prefixes=BUILDERS,
         )
     item, own, label = one_by_one(labels)
     start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)

@@ -55,6 +55,7 @@ import pytensor.tensor as pt
 from ..data.container import expect
 from ..data.labels import Labels
 from ..data.matching import distinct_ids, match_ids
+from ..data.recipes import recorded
 from ..data.single_answers import check_answers
 from .effect_nodes import Nodes, normal_nodes
 from .item_effects import check_size, most_answers, observe_blocks
@@ -65,6 +66,7 @@ __all__ = ["ordinal"]
 SCALE, SCALE_SD, INCREMENT_SD = 0.55, 0.5, 0.75  # at .55 raters differ by as much as items do
 
 
+@recorded
 def ordinal(
     labels: Labels,
     *,

@@ -32,11 +32,13 @@ from typing import Literal
 import pymc as pm
 
 from ..data.rankings import PartialRankings
+from ..data.recipes import recorded
 from .observed import Layout, Unranked, annotation_reliability, observe_rankings, worth_prior
 
 __all__ = ["plackett_luce"]
 
 
+@recorded
 def plackett_luce(
     rankings: PartialRankings,
     *,

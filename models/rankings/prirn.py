@@ -31,12 +31,14 @@ import pymc as pm
 from ..data.container import expect
 from ..data.inverse_ranks import inverse_rank_scores
 from ..data.rankings import PartialRankings
+from ..data.recipes import recorded
 from .candidates import OTHER_CODE, ranked_candidates
 from .observed import allowed, flat_worth, positive, register_annotations, register_other
 
 __all__ = ["prirn"]
 
 
+@recorded
 def prirn(
     rankings: PartialRankings,
     *,

@@ -31,11 +31,13 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from ..data.rankings import PartialRankings
+from ..data.recipes import recorded
 from .observed import Layout, Unranked, annotation_reliability, observe_rankings, worth_prior
 
 __all__ = ["tempered_plackett_luce"]
 
 
+@recorded
 def tempered_plackett_luce(
     rankings: PartialRankings,
     *,

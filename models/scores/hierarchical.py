@@ -8,16 +8,16 @@ Generative law, for item i, rater k and each score a of rater k of item i:
     omega     ~ HalfNormal(s0)                               spread of the biases
     b_k       ~ Normal(0, omega^2)
     nu        ~ Gamma(2, 1/4)                                how alike the scales are
-    v         ~ Gamma(2, 2 / s0^2)                           usual variance
-    sigma2_k  ~ InverseGamma(nu, nu v)
+    v         ~ InverseGamma(2, s0^2 / 2)                    usual variance
+    sigma2_k  ~ InverseGamma(nu, (nu + 1) v)                 of which v is the mode
     y_a       ~ Normal(mu_i + b_k, sigma2_k)
 
 and where raters are of groups g(k), such as people and language models, each group has its own bias and usual variance:
 
     beta      ~ ZeroSumNormal(s0)                            bias of every group, with the sum zero
     b_k       ~ Normal(beta_g(k), omega^2)
-    v_g       ~ Gamma(2, 2 / s0^2)
-    sigma2_k  ~ InverseGamma(nu, nu v_g(k))
+    v_g       ~ InverseGamma(2, s0^2 / 2)
+    sigma2_k  ~ InverseGamma(nu, (nu + 1) v_g(k))
 
 ====================  ====================  =================================
 symbol                variable              dims
@@ -40,6 +40,9 @@ A common shift of all locations against all biases leaves the likelihood as it i
 population, not among the raters at hand: a location is the score of the item by the population of raters (groups of equal
 weight), and its uncertainty has a common part, of variance omega^2 / K or so, that no number of items takes away.
 
+The posterior is proper whatever the scores, also where all are equal: by its law a variance is hardly ever far below v, nor v far
+below s0^2. A Gamma law of v, or the rate nu v, would let the variances of scores that agree fall to nothing.
+
 References
 ----------
 Papaspiliopoulos, Roberts and Zanella (2020), Scalable inference for crossed random effects models, Biometrika 107(1),
@@ -55,12 +58,15 @@ import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
 from ..data.rater_groups import check_attributes, rater_groups
+from ..data.recipes import recorded
 from ..data.scores import Scores
 from .observed import keep_bounds, known_scorers, observed_scores, score_scale
+from .standardised import Standardised
 
 __all__ = ["hierarchical_scores"]
 
 
+@recorded
 def hierarchical_scores(
     scores: Scores,
     *,
@@ -99,8 +105,8 @@ def hierarchical_scores(
     -----
     Without bounds the priors take two numbers from the data, the mean and variance of all scores; they are wide on that scale.
 
-    With few raters, or few items, a spread may be near zero, where NUTS diverges and misses mass: prefer the Gibbs sampler, which
-    draws each spread with the variables that it spreads summed out.
+    Prefer the Gibbs sampler, which draws each spread with the variables that it spreads summed out. NUTS moves locations and
+    biases in units of their populations (`Standardised`), as their spreads may be near zero.
     """
     middle, unit = score_scale(known_scorers(scores, "hierarchical_scores"), mean, spread)
     check_attributes(scores.rater_attributes, ("bias", "scale", "variance"))
@@ -132,20 +138,20 @@ def _locations(middle: float, unit: float) -> TensorVariable:
     """Register the population of items, and return their locations."""
     mean = pm.Normal("location_mean", middle, 4.0 * unit)
     spread = pm.HalfNormal("location_spread", 2.0 * unit)
-    return pm.Normal("location", mean, spread, dims="item")
+    return pm.Normal("location", mean, spread, dims="item", transform=Standardised())
 
 
 def _raters(unit: float, of_rater: np.ndarray | None) -> tuple[TensorVariable, TensorVariable]:
     """Register the population of raters, or their groups, and return their biases and variances."""
     spread = pm.HalfNormal("bias_spread", unit)
     shape = pm.Gamma("variance_shape", 2.0, 0.25)
-    per_unit = 2.0 / unit**2
+    law = (np.float64(2.0), 0.5 * unit**2)
     if of_rater is None:
-        mean, usual = 0.0, pm.Gamma("usual_variance", 2.0, per_unit)
+        mean, usual = 0.0, pm.InverseGamma("usual_variance", *law)
     else:
         of_group = pm.ZeroSumNormal("group_bias", sigma=unit, dims="group_of_raters")
-        usual_of_group = pm.Gamma("usual_variance", 2.0, per_unit, dims="group_of_raters")
+        usual_of_group = pm.InverseGamma("usual_variance", *law, dims="group_of_raters")
         mean, usual = of_group[of_rater], usual_of_group[of_rater]
-    bias = pm.Normal("rater_bias", mean, spread, dims="rater")
-    variance = pm.InverseGamma("rater_variance", shape, shape * usual, dims="rater")
+    bias = pm.Normal("rater_bias", mean, spread, dims="rater", transform=Standardised())
+    variance = pm.InverseGamma("rater_variance", shape, (shape + 1.0) * usual, dims="rater")
     return bias, variance

@@ -35,6 +35,7 @@ from typing import Any
 import pymc as pm
 import pytensor.tensor as pt
 
+from ..data.recipes import recorded
 from ..data.scores import Scores
 from ..distributions.item_scores import ItemScores
 from .observed import keep_bounds, observed_scores, score_prior
@@ -42,6 +43,7 @@ from .observed import keep_bounds, observed_scores, score_prior
 __all__ = ["normal_scores"]
 
 
+@recorded
 def normal_scores(
     scores: Scores,
     *,

@@ -11,9 +11,18 @@ class_conditional           ability ~ Beta(4, 2) of each rater and category, oth
 hierarchical_dawid_skene    log odds ~ Normal(zeta, Omega), zeta ~ Normal(2 on the diagonal, 1), Omega ~ HalfNormal(1)
 dirichlet                   no truth: labels ~ Categorical(lambda_i), lambda_i ~ Dirichlet(prevalence_concentration)
 
+and with more behind an answer than the confusion matrix of its rater, by the default priors of the models:
+
+mace                        the true category with probability theta_k ~ Beta(2, 1), else a draw from xi_k ~ Dirichlet(1)
+glad                        right with probability logistic(alpha_k beta_i), alpha_k and log beta_i ~ Normal(1, 1)
+item_difficulty             log odds of item i ~ Normal(eta, Chi) of its category, whoever the rater
+logistic_random_effects     log odds of rater k ~ Normal(zeta, Omega), less the effect of item i ~ Normal(0, Chi)
+ordinal                     thresholds and scale of rater k, location of item i ~ Normal(0, 1)
+
 References
 ----------
-Dawid and Skene (1979), doi:10.2307/2346806. Paun et al. (2018), doi:10.1162/tacl_a_00040, section 3.
+Dawid and Skene (1979), doi:10.2307/2346806. Paun et al. (2018), doi:10.1162/tacl_a_00040, section 3. Hovy et al. (2013),
+aclanthology N13-1132 (MACE). Whitehill et al. (2009), NIPS 22 (GLAD). Samejima (1969), Psychometrika monograph 17 (ordinal).
 """
 
 from typing import Literal
@@ -22,6 +31,7 @@ import numpy as np
 
 from ..data.favoured import favoured_rows
 from ..data.labels import Labels
+from .label_effects import EFFECTS, Design
 from .simulated import Simulated
 
 __all__ = ["LabelModel", "labels"]
@@ -33,6 +43,11 @@ LabelModel = Literal[
     "class_conditional",
     "hierarchical_dawid_skene",
     "dirichlet",
+    "mace",
+    "glad",
+    "item_difficulty",
+    "logistic_random_effects",
+    "ordinal",
 ]
 
 RIGHT, WRONG = 4.0, 2.0
@@ -60,7 +75,7 @@ def labels(
     answers : int
         Answers to each item, by as many different raters where there are enough.
     prevalence_concentration : float
-        Dirichlet concentration of the prevalence; of the plausibilities under "dirichlet".
+        Dirichlet concentration of the prevalence; of the plausibilities under "dirichlet"; unused by "ordinal".
     gold : float
         Share of items whose true category is told.
     random_seed : int or numpy.random.Generator, optional
@@ -71,7 +86,12 @@ def labels(
     Simulated
         ``data``: Labels with integer ids; ``truth``: ``prevalence`` (category), ``confusion`` (rater, category, label) and
         ``true_category`` (item), or ``plausibility`` (item, category) under "dirichlet"; raters are rows as in ``data.raters``
-        before those without an answer went.
+        before those without an answer went. Under the other laws with more behind an answer also what they are named after:
+        ``competence`` and ``spam``; ``ability`` and ``easiness``; ``effect_mean``, ``effect_spread`` and ``effect`` (item,
+        contrast); ``population_mean``, ``population_spread``, ``log_odds`` (rater, category, contrast), ``effect_spread`` and
+        ``effect``; ``location``, ``threshold``, ``scale``, ``rater_shift`` and ``rater_scale``, where labels are in order and
+        ``true_category`` is what a typical rater answers. Of these only "mace" has a ``confusion``, only "ordinal" no
+        ``prevalence``.
 
     Raises
     ------
@@ -96,6 +116,8 @@ def labels(
     if model == "dirichlet":
         truth = {"plausibility": rng.dirichlet(alpha, items)}
         law = truth["plausibility"][item]
+    elif model in EFFECTS:
+        truth, law = EFFECTS[model](rng, Design(item, rater, items, raters, rng.dirichlet(alpha)))
     else:
         prevalence = rng.dirichlet(alpha)
         confusion = _confusion(rng, model, raters, categories)

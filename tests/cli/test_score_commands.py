@@ -140,6 +140,9 @@ def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path, m
     assert "Threshold 1" in page and "annotation certainty" in page and "net" in page
     assert {row["classifier"] for row in read(tmp_path / "metrics.csv")} == {"net", "coin"}
     assert found["comparison"]["optimism"]["rows"][0]["estimate"] == "mean score"
+    prior = found["sensitivity"]["prior"]
+    assert {row["item"] for row in prior["rows"]} == {row["item"] for row in rows}
+    assert 0 <= prior["share"] <= 1 and "lean on the prior" in prior["text"]
 
 
 def test_report_of_raters_and_their_groups(tmp_path):
@@ -168,4 +171,5 @@ def test_report_of_raters_and_their_groups(tmp_path):
         assert row["kind"] == str(own["kind"].to_numpy())
         assert row["bias"] == pytest.approx(float(own["rater_bias"].mean()), rel=1e-5)
         assert row["scale"] == pytest.approx(float(own["rater_scale"].mean()), rel=1e-5)
+    assert "no prior can be scaled item by item" in found["sensitivity"]["text"]
     assert "<h2>Groups of raters</h2>" in (tmp_path / "report.html").read_text()

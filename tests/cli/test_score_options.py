@@ -85,7 +85,7 @@ CASES = [
     ),
     (
         ["report", "{scores}", "{ranks}", *SCORES, "--threshold", "1"],
-        "found columns item, category, rank; predictions of scores have item",
+        "found columns 'item', 'category', 'rank'; predictions of scores have item",
     ),
     (
         ["report", "{scores}", "{two}", *SCORES, "--threshold", "1"],
@@ -116,7 +116,7 @@ CASES = [
             "--group",
             "sort",
         ],
-        "there is no column 'sort' that says something of the raters; the columns are item, rater, score",
+        "there is no column 'sort' that says something of the raters; the columns are 'item', 'rater', 'score'",
     ),
     (
         [

@@ -56,7 +56,11 @@ def changed(**columns):
 REFUSED = [
     (TABLE, {}, "either score= or rank="),
     (TABLE, {"score": "score", "rank": "rank"}, "either score= or rank="),
-    (TABLE, {"score": "p"}, "no column 'p'; the columns are item, category, score, rank, model"),
+    (
+        TABLE,
+        {"score": "p"},
+        "no column 'p'; the columns are .item., .category., .score., .rank., .model.",
+    ),
     (pl.DataFrame(TABLE), {"score": "p"}, "no column 'p'"),
     (pd.DataFrame(TABLE), {"score": "p"}, "no column 'p'"),
     (

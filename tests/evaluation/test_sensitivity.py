@@ -181,11 +181,11 @@ def test_a_constant_quantity_is_insensitive(tree):
 
 
 def test_cjs_of_an_indicator_is_the_relative_change_of_its_rarer_value():
-    """A certainty that moves by less than .01 when the prior doubles is far above .05 by CJS."""
+    """A certainty that moves by less than .05 when the prior doubles is far above it by CJS."""
     tree = dirichlet_tree(np.array([[12, 0, 0]]), 1, seed_of("rare"))
     certain, distance = prior_sensitivity(tree), prior_sensitivity(tree, distance="cjs")
     assert certain["mean"].sel(component="prior", alpha=1).item() > 0.99
-    assert certain["prior"].item() < 0.01 and distance["prior"].item() > 0.5
+    assert certain["prior"].item() < 0.05 and distance["prior"].item() > 0.5
     assert certain["diagnosis"].item() == "✓" != distance["diagnosis"].item()
 
 

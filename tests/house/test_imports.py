@@ -14,7 +14,7 @@ SOURCES = sorted(p for name in PACKAGES for p in (ROOT / name).rglob("*.py"))
 
 # package -> what it may import, besides the standard library and itself
 ALLOWED = {
-    "models.data": {"numpy", "narwhals", "pyarrow", "_exports"},
+    "models.data": {"numpy", "narwhals", "pyarrow", "_exports", "_legible"},
     "models.distributions": {"numpy", "numba", "llvmlite", "pymc", "pytensor", "jax", "_exports"},
     "models.simulators": {"numpy", "networkx", "models.data", "_exports"},
     "models.labels": {"numpy", "scipy", "pymc", "pytensor", "models.data", "models.distributions"},
@@ -26,7 +26,7 @@ ALLOWED = {
         "numpy", "pymc", "pytensor", "rich", "inference.kernels", "models.distributions",
     },
     "inference.point": {
-        "numpy", "scipy", "xarray", "inference.kernels", "models.data", "models.distributions",
+        "numpy", "scipy", "xarray", "inference.kernels", "inference.shards", "models.data", "models.distributions",
     },
     "inference.design": {
         "numpy", "scipy", "xarray", "inference.kernels", "inference.point", "models.data", "models.simulators",
@@ -34,7 +34,7 @@ ALLOWED = {
     },
     "evaluation": {
         "numpy", "scipy", "xarray", "arviz", "krippendorff", "sklearn", "matplotlib", "arviz_plots", "arviz_stats",
-        "rich", "_exports",
+        "rich", "_exports", "_legible",
     },
     "reports": {
         "numpy", "xarray", "jinja2", "markupsafe", "matplotlib", "evaluation", "_exports",

@@ -23,6 +23,7 @@ from raterzoo.inference.kernels.score_chain import ScoreDraws
 from raterzoo.inference.kernels.score_gibbs import ScoreState
 from raterzoo.inference.score_chains import ChainLength, draw_hierarchy
 from raterzoo.inference.steps.rater_score_reading import read_rater_scores
+from scipy.stats import norm
 from score_designs import hierarchy
 from source_twins import altered
 
@@ -128,6 +129,20 @@ def test_truths_are_ranked_uniformly_long():
         assert_rejects_twin(check_calibration, calibration(400, twin))
 
 
+# a long run by one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/test_hierarchical_scores.py -k long
+@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+def test_nuts_ranks_truths_uniformly_long():
+    from nuts_calibration import KEPT, nuts_ranks
+
+    def check(ranks):
+        assert within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
+
+    seed = seed_of("nuts hierarchical scores")
+    check(nuts_ranks(build(), 300, seed))
+    assert_rejects_twin(check, nuts_ranks(build(), 300, seed, build(spread=1.5)))
+
+
 def successive(twin, sweeps=12_000):
     """Alternate a sweep with new scores, in four chains."""
     law, sampler = read_rater_scores(build()), sampler_of(twin)
@@ -211,6 +226,62 @@ def test_nuts_agrees_with_gibbs():
         assert np.max(combined) < 4, variable
 
 
+def test_units_of_a_population_have_its_density():
+    """Where NUTS moves, the density is that of the model times the spreads, and standard normal along each member."""
+    model = build()
+    rng, own = np.random.default_rng(seed_of("units")), model.initial_point()
+    point = {name: value + rng.uniform(0.1, 0.9, value.shape) for name, value in own.items()}
+    moved = [model.rvs_to_values[model[name]] for name in ("location", "rater_bias")]
+    assert {v.name for v in moved} == {"location_standardised__", "rater_bias_standardised__"}
+    members = [model["location"], model["rater_bias"]]
+    expected = sum(norm.logpdf(point[str(v.name)]).sum() for v in moved)
+    found = model.compile_logp(vars=members, jacobian=True)(point)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    spreads = 7 * point["location_spread_log__"] + 5 * point["bias_spread_log__"]
+    plain = model.compile_logp(vars=members, jacobian=False)(point)
+    np.testing.assert_allclose(found - plain, spreads, rtol=1e-12)
+
+
+def agreeing(who):
+    """Scores of four raters that are all 3; or all but one; or those of one rater."""
+    rng = np.random.default_rng(seed_of(who))
+    item, rater = np.repeat(np.arange(50), 4), np.tile(np.arange(4), 50)
+    score = np.full(200, 3.0)
+    if who == "nearly all":
+        score[77] = 4.0
+    if who == "one rater":
+        score = np.where(rater == 2, 3.0, np.round(rng.normal(3, 1, 200)))
+    return models.Scores.from_table({"item": item, "rater": rater, "score": score}, bounds=(-20, 20))  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
+@pytest.mark.parametrize("who", ["all", "nearly all", "one rater"])
+def test_scores_that_agree(who):
+    """The posterior is proper: variances are small beside their prior, but stay where they are."""
+
+    def check(usual, variance):
+        usual, variance = (np.asarray(x) * (6 / 40) ** 2 for x in (usual, variance))
+        assert 1e-3 < usual.min() and np.median(usual) < 0.1 and 1e-4 < variance.min()
+        first, last = (np.log(part).mean() for part in np.split(usual, 2, axis=1))
+        assert abs(first - last) < 0.2  # on its way to nothing it would not be
+
+    model = models.hierarchical_scores(agreeing(who))
+    options = {"log_likelihood": False, "dtype": "float64", "thin": 8, **QUIET}
+    tree = inference.sample(model, random_seed=seed_of(who), **options)
+    posterior = tree["posterior"].to_dataset()
+    assert all(np.isfinite(values).all() for values in posterior.data_vars.values())
+    check(posterior["usual_variance"], posterior["rater_variance"])
+    assert np.abs(posterior["location"].mean(("chain", "draw")) - 3).max() < (2 if who == "one rater" else 0.6)  # fmt: skip
+    scales = posterior["rater_scale"].mean(("chain", "draw")).to_numpy()
+    if who == "one rater":
+        assert scales[2] < 0.8 * np.delete(scales, 2).min()
+    if who == "all":
+        law = read_rater_scores(model)
+        free = law.hyper._replace(usual_rate=1e-30)  # nothing keeps the usual variance from zero
+        twin = draw_hierarchy(law.scores, free, ChainLength(4, 400, 200, 1, 1, dtype="float64"))
+        assert_rejects_twin(check, twin.usual[..., 0], twin.variance)
+
+
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 @pytest.mark.parametrize("items", [1500, 4000])
 def test_items_that_do_not_differ(items):
@@ -247,6 +318,13 @@ def test_what_is_read_is_what_was_built():
         pm.Potential("bound", -(other["rater_bias"] ** 2).sum())
     with pytest.raises(ValueError, match="potential 'bound'"):
         inference.sample(other, method="gibbs", **QUIET)
+    for change, reason in (
+        (("(shape + 1.0) * usual", "shape * usual"), "rate of the variances is not as"),
+        (("of_group = pm.InverseGamma(", "of_group = pm.Gamma("), "prior of 'usual_variance' is"),
+    ):
+        module = altered("models.scores.hierarchical", change)
+        with pytest.raises(ValueError, match=reason):
+            inference.sample(module.hierarchical_scores(design(), group="kind"), method="gibbs", **QUIET)  # fmt: skip
     with build() as other:
         pm.Normal("more")
     with pytest.raises(ValueError, match="'more' is not among them"):

@@ -1,11 +1,18 @@
-"""Simulation-based calibration rejects samplers of comparisons that are wrong in one line, or are told something wrong."""
+"""Simulation-based calibration rejects samplers of comparisons that are wrong in one line, or are told something wrong.
 
+One twin of each kind is short; the others by one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/test_hmc_twins.py
+"""
+
+import os
+
+import pytest
 from comparison_calibration import built, calibrated, hmc_ranks
 from monte_carlo import seed_of
 from raterzoo.inference.kernels import anchored_posterior, box_units
 from source_twins import altered
 
 SIMULATIONS = 200
+LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 
 
 def twin_ranks(structure, sampler=None, spoil=None, simulations=SIMULATIONS):
@@ -24,6 +31,7 @@ def test_a_sampler_that_forgets_the_momentum_when_it_accepts_is_not():
     assert not calibrated(twin_ranks("ties", twin))
 
 
+@LONG
 def test_a_move_of_scales_that_forgets_how_much_it_stretches_is_not():
     scales = altered(
         "inference.kernels.scale_moves",
@@ -33,6 +41,7 @@ def test_a_move_of_scales_that_forgets_how_much_it_stretches_is_not():
     assert not calibrated(twin_ranks("ties", twin))
 
 
+@LONG
 def test_a_sampler_that_accepts_whatever_it_tries_is_not():
     twin = altered(
         "inference.kernels.laplace_hmc",
@@ -42,6 +51,7 @@ def test_a_sampler_that_accepts_whatever_it_tries_is_not():
     assert not calibrated(twin_ranks("ties", twin))
 
 
+@LONG
 def test_a_prior_with_a_wrong_degree_of_freedom_is_not():
     prior = altered(
         "inference.kernels.anchored_posterior",
@@ -64,6 +74,7 @@ def test_a_box_without_the_jacobian_of_its_coordinates_is_not():
     assert not calibrated(twin_ranks("box", twin))
 
 
+@LONG
 def test_a_box_whose_scale_is_drawn_from_another_power_is_not():
     units = altered(
         "inference.kernels.box_units", ("(low, high), k - n)", "(low, high), k - n + 3)")
@@ -81,6 +92,7 @@ def test_a_sampler_that_is_told_another_winner_is_not():
     assert not calibrated(twin_ranks("ties", spoil=turned))
 
 
+@LONG
 def test_a_sampler_that_is_told_less_is_not():
     def dropped(codes, counts):
         return tuple(code[6:] for code in codes), counts[6:]
@@ -88,6 +100,7 @@ def test_a_sampler_that_is_told_less_is_not():
     assert not calibrated(twin_ranks("ties", spoil=dropped, simulations=600))
 
 
+@LONG
 def test_the_unchanged_source_is_what_the_twins_differ_from():
     """The twins fail for what was changed, not for how they are made."""
     same = altered(

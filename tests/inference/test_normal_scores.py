@@ -100,14 +100,13 @@ def test_draws_have_the_law():
 @pytest.mark.parametrize(
     ("change"),
     [
-        # only the quick half of the test of Marsaglia and Tsang
-        ("bound = 0.5 * x * x + centre[i] * (1.0 - ratio + log(max(ratio, LEAST)))",
-         "bound = log(max(1.0 - 0.0331 * x * x * x * x, LEAST))"),
-        ("* math.sqrt(sigma2) * width[i]", "* math.sqrt(sigma2)"),  # 1 / k is missing
+        ("if y <= -1.0:", "if y <= np.inf:"),  # none but those that are accepted at once
+        ("math.log(_uniform(word)) < q", "q < 1.0"),  # every proposal that is positive
+        ("* sigma * width[i]", "* sigma"),  # 1 / k is missing
         ("gamma[i] *= _boost(streams, i, posterior.shape[i])", "pass"),
-        ("sigma2 = posterior.rate[i] / gamma[i]", "sigma2 = gamma[i] / posterior.rate[i]"),  # the footnote's
+        ("sigma2 = posterior.rate[i] / variance[i]", "sigma2 = variance[i] / posterior.rate[i]"),  # the footnote's
     ],
-    ids=["squeeze only", "no 1 / k", "no boost", "Gamma variance"],
+    ids=["at once only", "all proposals", "no 1 / k", "no boost", "Gamma variance"],
 )  # fmt: skip
 def test_wrong_kernels_are_rejected(change, monkeypatch):
     twin = altered("inference.kernels.normal_draws", change)
@@ -280,3 +279,18 @@ def test_truths_are_ranked_uniformly():
 def test_truths_are_ranked_uniformly_long():
     check_calibration(calibration(50_000, seed_of("normal scores, long")))
     assert_rejects_twin(check_calibration, calibration(50_000, seed_of("long"), shape=0.1))
+
+
+# one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/test_normal_scores.py -k ranks_truths
+@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+def test_nuts_ranks_truths_uniformly_long():
+    from nuts_calibration import KEPT, nuts_ranks
+
+    def check(prior):
+        twin = models.normal_scores(SCORES, **prior)
+        ranks = nuts_ranks(models.normal_scores(SCORES, **PRIOR), 300, seed_of("nuts ranks"), twin)
+        assert within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
+
+    check(PRIOR)
+    assert_rejects_twin(check, PRIOR | {"shape": 2.7})

@@ -107,7 +107,7 @@ def test_two_stages_rank_better_at_equal_budget():
 
     def two_stages(shuffled):
         wrong = []
-        for seed in range(8):
+        for seed in range(4):
             drawn, rng = simulated(items=100, alpha=0.5, seed=seed), np.random.default_rng(seed)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EstimateWarning)

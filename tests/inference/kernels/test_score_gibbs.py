@@ -146,23 +146,30 @@ def test_raters_given_items():
 
 
 def test_variances_and_populations():
-    """Given the rest, variances and usual variances have Gamma laws."""
+    """Given the rest, variances have Gamma laws, and usual variances generalised inverse Gaussian ones."""
     now, count = state(), np.bincount(SCORES.rater)
     rng, scaled, usual = stream(np.random.SeedSequence(seed_of("variances"))), [], []
     for _ in range(4000):
         own = ScoreState(*(x.copy() for x in now))
         score_gibbs.draw_raters(rng, SCORES, HYPER, own)
         away = SCORES.score - own.location[SCORES.item] - own.bias[SCORES.rater]
-        rate = 3.0 * now.usual[SCORES.group] + 0.5 * np.bincount(SCORES.rater, away**2)
+        rate = 4.0 * now.usual[SCORES.group] + 0.5 * np.bincount(SCORES.rater, away**2)
         scaled.append(rate / own.variance)
         own = ScoreState(*(x.copy() for x in now))
         score_gibbs.draw_populations(rng, SCORES, HYPER, own)
-        rate = 2.0 + 3.0 * np.bincount(SCORES.group, 1 / now.variance)
-        usual.append(own.usual * rate)
-    shapes = np.r_[3.0 + 0.5 * count, 2.0 + 3.0 * np.bincount(SCORES.group)]
-    for draws, shape in zip(np.hstack([scaled, usual]).T, shapes, strict=True):
+        usual.append(own.usual)
+    for draws, shape in zip(np.transpose(scaled), 3.0 + 0.5 * count, strict=True):
         assert stats.kstest(draws, stats.gamma(shape).cdf)[1] > 1e-5
         assert stats.kstest(draws, stats.gamma(shape + 0.5).cdf)[1] < 1e-5
+    precision = np.bincount(SCORES.group, 1 / now.variance)
+    for draws, of, members in zip(
+        np.transpose(usual), precision, np.bincount(SCORES.group), strict=True
+    ):
+        power, above = 3.0 * members - HYPER.usual_shape, 4.0 * of
+        scale = np.sqrt(HYPER.usual_rate / above)
+        bend = 2 * np.sqrt(HYPER.usual_rate * above)
+        assert stats.kstest(draws, stats.geninvgauss(power, bend, scale=scale).cdf)[1] > 1e-5
+        assert stats.kstest(draws, stats.geninvgauss(power + 1, bend, scale=scale).cdf)[1] < 1e-5
 
 
 def quantiles(draws, log_density, low, high):
@@ -183,7 +190,7 @@ def test_shape_has_its_density(members):
 
     def density(x, power=2.0):
         a = np.exp(x)
-        return members * (a * x - special.gammaln(a)) + a * (fit - 0.25) + power * x
+        return members * (a * np.log1p(a) - special.gammaln(a)) + a * (fit - 0.25) + power * x
 
     assert quantiles(draws, density, -8, 6) > 1e-5
     if members < 400:

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from raterzoo.models.distributions.compiling import kept, source_stamp
+from raterzoo.models.distributions.compiling import _imported, kept, source_stamp
 
 HELPER = "import numba as nb\n\n@nb.njit\ndef helper(x):\n    return x + {}\n"
 ENTRY = """
@@ -36,12 +36,48 @@ def test_an_edited_helper_is_compiled_anew(tmp_path):
     assert run(tmp_path) == (2, 0)
 
 
-def test_stamp_is_of_all_files(tmp_path):
-    (tmp_path / "one.py").write_text("1")
-    before = source_stamp(tmp_path)
-    source_stamp.cache_clear()
-    (tmp_path / "two.py").write_text("2")
-    assert source_stamp(tmp_path) != before != source_stamp()
+def stamp_of(path):
+    _imported.cache_clear(), source_stamp.cache_clear()
+    return source_stamp(str(path))
+
+
+def test_stamp_is_of_the_file_and_all_it_imports_and_of_nothing_else(tmp_path):
+    above, folder = tmp_path / "law.py", tmp_path / "kernels"
+    folder.mkdir()
+    one, two, other = (folder / f"{name}.py" for name in ("one", "two", "other"))
+    one.write_text("from .two import (\n    f,\n)\n")
+    two.write_text("from ..law import g\nfrom .one import h\nfrom math import exp\n")
+    above.write_text("1"), other.write_text("1")
+    seen = {stamp_of(one)}
+    for changed in (one, two, above):
+        changed.write_text(changed.read_text() + "# changed\n")
+        assert stamp_of(one) not in seen
+        seen.add(stamp_of(one))
+    other.write_text("2")
+    assert stamp_of(one) in seen
+
+
+def test_whatever_a_kernel_imports_belongs_to_its_stamp():
+    """Every module of the package that is loaded with a kernel is in its stamp, or compiles nothing."""
+    script = """
+import sys
+from pathlib import Path
+from raterzoo.models.distributions import compiling
+before = set(sys.modules)
+import raterzoo.inference.kernels.label_chain as kernel
+found, new = set(), {Path(kernel.__file__)}
+while new:
+    found |= new
+    new = {there for source in new for there in compiling._imported(source)} - found
+loaded = {Path(sys.modules[m].__file__) for m in set(sys.modules) - before if m.startswith("raterzoo.")}
+missing = sorted(path.name for path in loaded - found if "njit" in path.read_text() or "@kept" in path.read_text())
+print(len(loaded), missing)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded, missing = done.stdout.split(maxsplit=1)
+    assert int(loaded) > 5 and missing.strip() == "[]"
 
 
 def test_options_are_numbas():

@@ -1,5 +1,7 @@
 """The builders of label models: laws, dims, priors, replicates, samplers, refusals."""
 
+import os
+
 import arviz as az
 import numpy as np
 import pymc as pm
@@ -17,6 +19,7 @@ NAMES = [
     "one_coin",
 ]
 LABELS = tiny_labels()
+LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 OPTIONS = {"tune": 500, "chains": 4, "progressbar": False, "compute_convergence_checks": False}
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:pymc.sampling.jax"),
@@ -57,7 +60,9 @@ def means(tree):
     return {k: tree["posterior"][k].to_numpy() for k in ("prevalence", "confusion", "plausibility")}
 
 
-@pytest.mark.parametrize("sampler", ["pymc", "nutpie", "numpyro", "blackjax"])
+@pytest.mark.parametrize(
+    "sampler", ["pymc", "nutpie", "numpyro", pytest.param("blackjax", marks=LONG)]
+)
 def test_every_sampler_draws_the_exact_posterior(sampler):
     beta = np.broadcast_to(favoured(2), (3, 2, 2)).copy()
     extra = {"cores": 1, "quiet": True} if sampler == "pymc" else {}

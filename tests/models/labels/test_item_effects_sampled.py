@@ -6,10 +6,13 @@ import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
+import xarray as xr
 from label_designs import TINY
 from monte_carlo import seed_of, within_sbc_band
 from nuts_calibration import KEPT, nuts_ranks
 from raterzoo import inference, models
+from raterzoo.inference.nuts_routes import draw_with_nuts
+from raterzoo.inference.plan import Draws
 from raterzoo.inference.routes import route_of
 
 LABELS = models.Labels.from_table(TINY, count="count", gold="gold", categories=["x", "y", "z"])
@@ -56,6 +59,51 @@ def test_steps_are_short_on_the_ridge_of_effects(name, given, expected, monkeypa
 
 
 @pytest.mark.parametrize(
+    ("name", "thin", "every"),
+    [
+        ("item_difficulty", "pilot", 4),
+        ("logistic_random_effects", "pilot", 2),
+        ("ordinal", "pilot", 1),
+        ("item_difficulty", 1, 1),
+        ("ordinal", 3, 3),
+    ],
+)
+def test_the_last_of_as_many_draws_is_kept(name, thin, every, monkeypatch):
+    """It is marked as diverged if one of them is; statistics of the warm-up stay as they are."""
+
+    def sample(draws, chains, **_):
+        at = np.arange(chains * draws).reshape(chains, draws)
+        stats = {"diverging": (("chain", "draw"), at % 12 == 5), "energy": (("chain", "draw"), at)}
+        groups = {"posterior": {"x": (("chain", "draw"), at)}, "sample_stats": stats}
+        groups |= {"warmup_posterior": {"x": (("chain", "draw"), np.zeros((2, 7)))}}
+        coords = {"draw": np.arange(draws)}
+        return xr.DataTree.from_dict({n: xr.Dataset(v, coords if "w" not in n else None) for n, v in groups.items()})  # fmt: skip
+
+    monkeypatch.setattr(pm, "sample", sample)
+    model = getattr(models, name)(LABELS, **OPTIONS[name])
+    plan = Draws(6, None, 2, 1, 1, False, thin, "float32", False)
+    found = draw_with_nuts(model, plan, {})
+    kept = np.arange(12 * every).reshape(2, -1)[:, every - 1 :: every]
+    for variable in (found["posterior"]["x"], found["sample_stats"]["energy"]):
+        np.testing.assert_array_equal(variable, kept)
+        assert variable["draw"].to_numpy().tolist() == list(range(6))
+    bad = {5, 17, 29, 41}
+    marked = [[bool(bad & {*range(last - every + 1, last + 1)}) for last in row] for row in kept]
+    diverging = found["sample_stats"]["diverging"]
+    assert diverging.dtype == bool and diverging.to_numpy().tolist() == marked
+    assert found["sample_stats"].get("thinning", 1) == every
+    assert found["warmup_posterior"].sizes["draw"] == 7
+
+
+def test_draws_that_are_not_kept_need_memory(monkeypatch):
+    monkeypatch.setattr(pm, "sample", lambda **_: pytest.fail("sampled"))
+    model = models.ordinal(LABELS, order=["y", "x", "z"])
+    for draws, thin in ((10**8, 1), (10**5, 1000)):
+        with pytest.raises(ValueError, match="4 x 100,000,000 draws of"):
+            inference.sample(model, draws=draws, thin=thin, progressbar=False)
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "item_difficulty",
@@ -82,19 +130,21 @@ def test_tree_of_nuts(name):
     assert np.isfinite(az.loo(inference.label(tree, LABELS)).elpd)
 
 
+TWINS = {"item_difficulty": {"diagonal": 4.0}, "logistic_random_effects": {"diagonal": 4.0}}
+TWINS["ordinal"] = {"spread": 3.0}
+
+
 # one command: RATERZOO_LONG=1 pytest -n 0 tests/models/labels/test_item_effects_sampled.py -k calibrated
 @LONG
 @pytest.mark.parametrize("name", OPTIONS)
 def test_nuts_is_calibrated(name):
-    design = models.simulators.labels(items=40, raters=4, categories=2, answers=3, random_seed=1)
-    table = design.data.to_table()
-    table["label"] = np.unique(table["label"], return_inverse=True)[1]
-    labels = models.Labels.from_table(table, count="count")
-    model = getattr(models, name)(labels, nodes=15)
-    ranks = nuts_ranks(model, 60, seed_of(f"nuts {name}"))
-    level = 1 - 0.01 / ranks.shape[1]
-    assert within_sbc_band(ranks, KEPT, level).all()
-    if name == "ordinal":
-        twin = models.ordinal(labels, nodes=15, spread=3.0)
-        wrong = nuts_ranks(model, 60, seed_of("nuts ordinal twin"), twin)
-        assert not within_sbc_band(wrong, KEPT, level).all()
+    design = models.simulators.labels(model=name, items=30, raters=4, answers=3, random_seed=1)
+    build, options = getattr(models, name), {"nodes": 15 if name == "ordinal" else 5}
+    model, twin = build(design.data, **options), build(design.data, **options, **TWINS[name])
+
+    def calibrated(ranks):
+        return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
+
+    assert calibrated(nuts_ranks(model, 300, seed_of(f"nuts {name}")))
+    model = build(design.data, **options)  # the first has been opened to data
+    assert not calibrated(nuts_ranks(model, 300, seed_of(f"nuts {name} twin"), twin))

@@ -1,4 +1,6 @@
-"""Every sampler of PyMC runs on the law, and draws the posterior that Gibbs draws."""
+"""Every sampler of PyMC runs on the law, and draws the posterior that Gibbs draws; numpyro where RATERZOO_LONG is set."""
+
+import os
 
 import arviz as az
 import numpy as np
@@ -9,6 +11,7 @@ from raterzoo import inference, models
 
 CASES = models.published_ddx_cases().select(items=["fig3", "fig17a"])
 OPTIONS = {"draws": 1000, "tune": 500, "chains": 4, "progressbar": False}
+LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 # JAX as the samplers configure it: what they warn of is theirs.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:pymc.sampling.jax"),
@@ -38,7 +41,9 @@ def exact(model):
     return tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
 
 
-@pytest.mark.parametrize("sampler", ["pymc", "nutpie", "numpyro", "blackjax"])
+@pytest.mark.parametrize(
+    "sampler", ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), "blackjax"]
+)
 def test_sampler_agrees_with_gibbs(model, exact, sampler):
     # In JAX the chains are one batch: how many devices it sees depends on what ran before.
     extra = {

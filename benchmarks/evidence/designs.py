@@ -1,0 +1,75 @@
+"""Small designs: who annotates what. The annotations themselves are put in by every simulation."""
+
+from functools import cache
+
+import numpy as np
+from raterzoo import models
+
+__all__ = [
+    "CATEGORIES",
+    "comparisons",
+    "labels",
+    "many_labels",
+    "many_scores",
+    "rankings",
+    "scores",
+]
+
+CATEGORIES = 4  # that are ranked
+
+
+@cache
+def labels(categories: int = 2, items: int = 20) -> models.Labels:
+    """Four raters, of whom three answer each item."""
+    options = {"raters": 4, "answers": 3, "categories": categories, "random_seed": 1}
+    return models.simulators.labels(items=items, **options).data
+
+
+@cache
+def many_labels(items: int) -> models.Labels:
+    """From one to five labels of three categories for every item, by raters who are not told apart."""
+    total = 1 + np.arange(items) % 5
+    counts = {"item": np.arange(items), "x": total, "y": 0 * total, "z": 0 * total}
+    return models.Labels.from_counts(counts)
+
+
+@cache
+def rankings(items: int = 2) -> models.PartialRankings:
+    """Three raters, who rank one or two blocks of four categories."""
+    options = {"categories": CATEGORIES, "raters": 3, "block_sizes": (1, 2), "concentration": 0.5}
+    data = models.simulators.rankings(items=items, random_seed=1, **options).data
+    return models.PartialRankings.from_table(data.to_table(), categories=data.categories)
+
+
+@cache
+def comparisons() -> models.Comparisons:
+    """Votes of three raters on four items, some pairs in both orders, some more than once."""
+    rows = [
+        (r, i, j, "left")
+        for r in range(3)
+        for i, j in ((0, 1), (1, 0), (1, 2), (2, 3), (3, 0), (0, 2))
+        for _ in range(1 + (r + i) % 2)
+    ]
+    names = ("rater", "left", "right", "winner")
+    return models.Comparisons.from_table(
+        {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    )
+
+
+@cache
+def scores() -> models.Scores:
+    """Seven items, each scored by three of five raters of two kinds."""
+    rng = np.random.default_rng(1)
+    item = np.repeat(np.arange(7), 3)
+    rater = np.concatenate([rng.choice(5, 3, replace=False) for _ in range(7)])
+    table = {"item": item, "rater": rater, "score": np.zeros(21), "kind": np.array(["x", "y"])[rater % 2]}  # fmt: skip
+    return models.Scores.from_table(table, rater_attributes=["kind"])
+
+
+@cache
+def many_scores(items: int) -> models.Scores:
+    """From one to four scores of every item."""
+    each = 1 + np.arange(items) % 4
+    item = np.repeat(np.arange(items), each)
+    rater = np.concatenate([np.arange(n) for n in each])
+    return models.Scores.from_table({"item": item, "rater": rater, "score": np.zeros(len(item))})

@@ -1,0 +1,221 @@
+"""Wrong twins: samplers with one seeded bug each, and the evidence that has to catch it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pymc as pm
+from pymc.distributions.transforms import LogTransform
+from raterzoo import models
+
+from . import designs
+from .twin_sources import Link
+
+__all__ = ["TWINS", "Kind", "Twin"]
+
+Kind = Literal["calibration", "invariance", "joint", "closed form"]
+LABELS = "inference.kernels.label_chain"
+CONFUSION = "inference.kernels.confusion"
+SPAM = "inference.kernels.competence"
+TRUTH = "inference.kernels.true_category"
+STATES = "inference.kernels.item_states"
+SCORES = "inference.kernels.score_gibbs"
+SCORE_CHAIN = "inference.kernels.score_chain"
+WORTHS = "inference.kernels.worth"
+PAIRS = "inference.kernels.laplace_hmc"
+NORMAL = "inference.kernels.normal_draws"
+DIRICHLET = "inference.kernels.dirichlet_items"
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A bug.
+
+    Attributes
+    ----------
+    bug : str
+        In words; with the study it is the twin's name.
+    study, method : str
+        Whose sampler it is in.
+    kind : str
+        The evidence that must catch it.
+    links : tuple of Link
+        Sources that are changed, as of `rebuilt`.
+    told : callable, optional
+        Returns the model that the sampler is given in place of the study's.
+    spoil : callable, optional
+        From annotations to those that the sampler is told.
+    """
+
+    bug: str
+    study: str
+    method: str
+    kind: Kind
+    links: tuple[Link, ...] = ()
+    told: Callable[[], pm.Model] | None = None
+    spoil: Callable[[np.ndarray], np.ndarray] | None = None
+
+    @property
+    def name(self) -> str:
+        """Study and bug."""
+        return f"{self.study}: {self.bug}"
+
+
+class NoJacobian(LogTransform):
+    """The log, whose stretching of the density is forgotten."""
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return zero."""
+        return 0.0 * value
+
+
+def _without_jacobian() -> pm.Model:
+    model = models.plackett_luce(designs.rankings(), concentration=0.5, candidates="all")
+    model.rvs_to_transforms[model.free_RVs[0]] = NoJacobian()
+    return model
+
+
+def _first_like_second(answers: np.ndarray) -> np.ndarray:
+    told = answers.copy()
+    told[0] = told[1]
+    return told
+
+
+def _turned(answers: np.ndarray) -> np.ndarray:
+    """Exchange left and right in the first votes."""
+    told = answers.copy()
+    told[:2, :2] = told[:2, 1::-1]
+    return told
+
+
+def _without_first_rater(answers: np.ndarray) -> np.ndarray:
+    """Forget the votes of the first rater."""
+    told = answers.copy()
+    told[: len(told) // 3] = 0
+    return told
+
+
+def _labels(bug: str, study: str, kind: Kind, *changes: tuple[str, str], source: str = CONFUSION) -> Twin:  # fmt: skip
+    links = ((source, *changes), (LABELS,)) if source != LABELS else ((LABELS, *changes),)
+    return Twin(bug, study, "gibbs", kind, links)
+
+
+def _scores(bug: str, kind: Kind, *changes: tuple[str, str], source: str = SCORES) -> Twin:
+    above = ((SCORES,),) if source != SCORES else ()
+    links = ((source, *changes), *above, (SCORE_CHAIN,))
+    return Twin(bug, "hierarchical_scores", "gibbs", kind, links)
+
+
+def _pairs(bug: str, kind: Kind, *links: Link, study: str = "bradley_terry") -> Twin:
+    return Twin(bug, study, "hmc", kind, links)
+
+
+def _normal(bug: str, *changes: tuple[str, str]) -> Twin:
+    return Twin(bug, "normal_scores", "exact", "closed form", ((NORMAL, *changes),))
+
+
+SWEEP = (
+    "            draw_prevalence(rng, prior, items, parameters[0])\n"
+    "            draw_confusion(rng, prior, labels, parameters[1])\n"
+)
+LAST = "            draw_true_categories(rng, answers, parameters, truth, pointwise)\n        draws.prevalence[d]"
+RATERS = "for a in range(len(scores.score)):\n        k = scores.rater[a]\n        residual"
+
+OF_LABELS = (
+    _labels("rows have an answer too many", "dawid_skene", "joint",
+            ("concentration[row, j] + counts[row, j]", "concentration[row, j] + counts[row, j] + 1.0")),
+    _labels("an item is not taken out of the counts", "dawid_skene", "invariance",
+            ("        _count(answers, i, truth, -1)\n", ""), source=TRUTH),
+    _labels("totals of answers are stale", "dawid_skene", "invariance",
+            ("totals[row // n, j] += by", "totals[row // n, j] += 0"), source=TRUTH),
+    _labels("the last answer of an item is off by one", "dawid_skene", "joint",
+            ("answers.start[item], answers.start[item + 1]", "answers.start[item], answers.start[item + 1] - 1"), source=TRUTH),
+    _labels("the collapsed sweep has another prior of the prevalence", "dawid_skene", "calibration",
+            ("prior.prevalence[j] + items[j]", "0.2 + items[j]"), source=TRUTH),
+    Twin("a prior with .7 more of everything", "dawid_skene", "gibbs", "calibration",
+         told=lambda: models.dawid_skene(
+             designs.labels(), prevalence_concentration=2.7, confusion_concentration=[[5.5, 3.9], [3.9, 5.5]])),
+    _labels("a wrong answer counts twice", "one_coin", "invariance",
+            ("wrong += counts[row, j]", "wrong += 2 * counts[row, j]")),
+    _labels("counts of one category are carried to the next", "class_conditional", "invariance",
+            ("if prior.kind == COINS:\n            right, wrong = 0, 0",
+             "if prior.kind == SPAM:\n            right, wrong = 0, 0")),
+    _labels("two draws from the same random numbers", "multinomial", "invariance",
+            (SWEEP + LAST, SWEEP.replace("rng", "rng.copy()", 1) + LAST), source=LABELS),
+    Twin("every true answer is the competence's", "mace", "gibbs", "invariance",
+         ((SPAM, ("(table[row, label] - table[row, other]) / table[row, label]", "1.0")), (CONFUSION,), (LABELS,))),
+    Twin("spam keeps the answers that were true", "mace", "gibbs", "joint",
+         ((SPAM, ("concentration[row, 0] + given - true", "concentration[row, 0] + given")), (CONFUSION,), (LABELS,))),
+    Twin("the same random numbers in every chain", "dirichlet", "exact", "closed form",
+         (("inference.prior_worths", ("spawn_key=(c,)", "spawn_key=(0,)")),)),
+    Twin("items go on from the stream of the first", "dirichlet", "exact", "closed form",
+         ((DIRICHLET, ("rng[:] = streams[:, i]", "rng[:] = streams[:, 0]")),)),
+    Twin("concentrations + .1", "dirichlet", "exact", "closed form",
+         ((DIRICHLET, ("(rng, items.concentration[i, k])", "(rng, items.concentration[i, k] + 0.1)")),)),
+    Twin("another reliability", "dirichlet", "exact", "calibration",
+         told=lambda: models.dirichlet(designs.many_labels(1000), concentration=0.7, reliability=2.0)),
+    Twin("multiplicities of the patterns are forgotten", "item_states", "gibbs", "invariance",
+         ((STATES, ("+= parts[j] * patterns.counts[p, c]", "+= min(parts[j], 1) * patterns.counts[p, c]")),)),
+    Twin("items are counted by their labels", "item_states", "gibbs", "calibration",
+         ((STATES, ("items[j] += parts[j]", "items[j] += parts[j] * patterns.counts[p].sum()")),)),
+    Twin("another prior of the population", "hierarchical_dawid_skene", "nuts", "calibration",
+         told=lambda: models.hierarchical_dawid_skene(designs.labels(), diagonal=4.0)),
+    Twin("abilities that vary more", "glad", "nuts", "invariance",
+         told=lambda: models.glad(designs.labels(2, 12), ability=(1.0, 1.7))),
+)  # fmt: skip
+
+OF_SCORES = (
+    _scores("shape + 1", "invariance",
+            ("_gamma(rng, nu + 0.5 * count[k])", "_gamma(rng, nu + 1.0 + 0.5 * count[k])")),
+    _scores("locations do not follow the mean", "invariance", ("state.location[:] += shift", "state.location[:] += 0.0")),
+    _scores("biases do not follow the mean", "joint", ("+ state.bias[k] - shift -", "+ state.bias[k] -")),
+    _scores("a dropped rater", "calibration",
+            (RATERS, RATERS.replace("residual", "if k == 0:\n            continue\n        residual"))),
+    _scores("the log shape without its Jacobian", "invariance",
+            ("a * slope + power * x", "a * slope + (power - 1.0) * x"), ("a * first + power,", "a * first + power - 1.0,"),
+            source="inference.kernels.score_spreads"),
+    _normal("the mean weight is missing", ("location[i] * sigma * width[i]", "location[i] * sigma")),
+    _normal("a Gamma in place of the inverse Gamma",
+            ("sigma2 = posterior.rate[i] / variance[i]", "sigma2 = variance[i] / posterior.rate[i]")),
+    _normal("the location has the normal variable of the variance", ("normal[i] = radius * far", "normal[i] = radius * near")),
+    Twin("the same random numbers for every item", "normal_scores", "exact", "closed form",
+         ((NORMAL, ("mixed = _mixed(keys[i])", "mixed = _mixed(keys[0])")), ("inference.prior_worths",))),
+    Twin("shape + .4", "normal_scores", "exact", "calibration",
+         told=lambda: models.normal_scores(designs.many_scores(1000), mean=1.5, mean_weight=0.4, shape=2.1, rate=0.9)),
+)  # fmt: skip
+
+OF_RANKINGS = (
+    Twin("shape + .1", "plackett_luce", "gibbs", "calibration",
+         ((WORTHS, ("float(shape[first + k] + wins[first + k])", "float(shape[first + k] + wins[first + k] + 0.1)")),)),
+    Twin("the full race of all in place of the ranked", "plackett_luce", "gibbs", "invariance",
+         (("inference.kernels.race",
+           ("            exposure[member[q]] += elapsed\n",
+            "            exposure[member[q]] += elapsed + standard_gamma(rng, 1.0) / worth[member[q]]\n")), (WORTHS,))),
+    Twin("the total remembers who was ranked", "plackett_luce", "gibbs", "joint",
+         ((WORTHS, ("total_shape += shape[first + k]", "total_shape += shape[first + k] + posterior.wins[first + k]")),)),
+    Twin("one annotation is read twice, another never", "plackett_luce", "gibbs", "calibration", spoil=_first_like_second),
+    Twin("log worths without their Jacobian", "plackett_luce", "nuts", "invariance", told=_without_jacobian),
+    Twin("reliability 2", "tempered_plackett_luce", "nuts", "calibration",
+         told=lambda: models.tempered_plackett_luce(designs.rankings(), concentration=0.5, candidates="all", reliability=2.0)),
+    Twin("ties take their whole weight", "prirn", "exact", "closed form",
+         told=lambda: models.prirn(designs.rankings(5), reliability=3.0, smoothing=0.2, tie_weight="full")),
+)  # fmt: skip
+
+OF_COMPARISONS = (
+    _pairs("the momentum is forgotten when a trial is judged", "invariance",
+           (PAIRS, ("start = log_p - 0.5 * kinetic", "start = log_p"),
+            ("change = log_p_new - 0.5 * kinetic - start", "change = log_p_new - start"))),
+    _pairs("a move of a scale forgets how much it stretches", "invariance",
+           ("inference.kernels.scale_moves", ("change = tried - log_p + (n - 1) * log_c", "change = tried - log_p")), (PAIRS,)),
+    _pairs("a degree of freedom too many", "calibration",
+           ("inference.kernels.anchored_posterior",
+            ("gradient[place] += squares * precision - (n - 1)", "gradient[place] += squares * precision - n"),
+            ("- (n - 1) * log_scale", "- n * log_scale")), (PAIRS,), study="thurstone"),
+    Twin("the first winners are exchanged", "bradley_terry", "hmc", "calibration", spoil=_turned),
+    Twin("a dropped rater", "thurstone", "hmc", "calibration", spoil=_without_first_rater),
+    Twin("a fixed scale of the qualities", "bradley_terry", "nuts", "calibration",
+         told=lambda: models.bradley_terry(designs.comparisons(), ties="davidson", quality_scale=1.0)),
+)  # fmt: skip
+
+TWINS: tuple[Twin, ...] = (*OF_LABELS, *OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES)

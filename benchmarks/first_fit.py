@@ -1,0 +1,87 @@
+"""What the first fit of every model costs: `python benchmarks/first_fit.py [model ...]`.
+
+Each model is fitted by its first method to a small table in fresh processes: once with empty caches of compiled code, once with
+what that kept, and there a second time, when all is compiled and loaded. CPU seconds of the process and its children.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from itertools import pairwise
+from typing import Any
+
+DRAWS = {"draws": 200, "chains": 2, "cores": 1, "random_seed": 1, "progressbar": False}
+
+
+def cpu_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def annotations(kind: str) -> Any:
+    from raterzoo import models
+
+    simulate = models.simulators
+    if kind == "rankings":
+        return simulate.rankings(items=20, block_sizes=(1, 2), random_seed=1).data
+    if kind == "comparisons":
+        return simulate.comparisons(items=10, raters=4, degree=6, tie=1.0, random_seed=1).data
+    if kind == "scores":
+        return simulate.scores(items=20, raters=4, random_seed=1).data
+    return simulate.labels(items=50, raters=5, categories=3, random_seed=1).data
+
+
+def fit(name: str) -> None:
+    """Fit one model twice, and print what it took."""
+    warnings.simplefilter("ignore")  # so few draws may not have converged
+    from raterzoo import inference, models
+
+    marks = [0.0]
+    import pymc as pm  # noqa: F401
+
+    marks.append(cpu_seconds())
+    model = getattr(models, name)(annotations(models.catalog[name].data))
+    marks.append(cpu_seconds())
+    for _ in range(2):
+        tree = inference.sample(model, **DRAWS)
+        marks.append(cpu_seconds())
+    steps = [later - before for before, later in pairwise(marks)]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    print(json.dumps([tree.attrs["method"], *steps, peak]))
+
+
+def fitted(name: str, caches: str) -> list[Any]:
+    """Fit one model in a fresh process that keeps what it compiles in a folder."""
+    flags = f"base_compiledir={caches}/pytensor"
+    environment = os.environ | {"NUMBA_CACHE_DIR": f"{caches}/numba", "PYTENSOR_FLAGS": flags}
+    command = [sys.executable, __file__, "--fit", name]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def main(names: list[str]) -> None:
+    from raterzoo import models
+
+    print(
+        "| model | method | importing | building | first fit, nothing kept | first fit, caches filled | second fit | peak |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for name in names or list(models.catalog):
+        with tempfile.TemporaryDirectory() as caches:
+            cold, warm = fitted(name, caches), fitted(name, caches)
+        method, importing, building, first, second, peak = warm
+        cells = [importing, building, cold[3], first, second]
+        row = " | ".join(f"{seconds:.1f} s" for seconds in cells)
+        print(f"| {name} | {method} | {row} | {peak:.0f} MB |", flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--fit"]:
+        fit(sys.argv[2])
+    else:
+        main(sys.argv[1:])

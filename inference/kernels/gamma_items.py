@@ -1,0 +1,38 @@
+"""Independent log Gamma variables of items, each item by a stream of its own."""
+
+import numpy as np
+
+from ...models.distributions.compiling import kept
+from .gamma import log_standard_gamma
+
+__all__ = ["draw_log_gammas"]
+
+
+@kept(nogil=True, error_model="numpy")
+def draw_log_gammas(
+    streams: np.ndarray,
+    start: np.ndarray,
+    shape: np.ndarray,
+    log_rate: np.ndarray,
+    draws: np.ndarray,
+) -> None:
+    """Draw the logs of Gamma variables.
+
+    Parameters
+    ----------
+    streams : ndarray of uint64, shape (4, item)
+        Stream of each item, advanced in place.
+    start : ndarray of int, shape (item + 1,)
+        Variables of each item; they begin at the first.
+    shape, log_rate : ndarray, shape (variable,)
+        Of the Gamma laws.
+    draws : ndarray, shape (draw, variable)
+        Overwritten.
+    """
+    rng = np.empty(4, np.uint64)
+    for i in range(len(start) - 1):
+        rng[:] = streams[:, i]
+        for d in range(len(draws)):
+            for k in range(start[i] - start[0], start[i + 1] - start[0]):
+                draws[d, k] = log_standard_gamma(rng, shape[k]) - log_rate[k]
+        streams[:, i] = rng

@@ -1,0 +1,116 @@
+"""What a netCDF file declares, checked before anything of it is decoded: no other file is opened through it, no size believed.
+
+netCDF 4 is HDF5, whose links and data sets may lie in other files, whose filters may be plugins, whose elements opaque.
+"""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+from ..models.data.errors import DataError, shown
+from .zarr_checks import MAX_PIECE, refuse_hollow
+
+__all__ = ["check_netcdf"]
+
+MAX_NODES = 10_000
+MAX_DEPTH = 16
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
+ENTRY = 16  # bytes of a text of free length, at least
+# what damaged files make h5py and xarray raise
+DAMAGED = (
+    OSError,
+    RuntimeError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    struct.error,
+)
+
+
+def check_netcdf(path: Path) -> None:
+    """Raise unless a file declares arrays of numbers and text alone, inside of it, of sizes that they may have.
+
+    Parameters
+    ----------
+    path : Path
+        A netCDF 4 file.
+
+    Raises
+    ------
+    DataError
+        If it is no HDF5 file or damaged, links to other files, an array holds other than numbers and text or needs a plugin, or
+        declares much more than is stored; it names the array.
+    """
+    with path.open("rb") as file:
+        if file.read(len(SIGNATURE)) != SIGNATURE:
+            raise _refused(path, "", "it is no HDF5 file", "netCDF 4")
+    try:
+        with h5py.File(path, "r") as file:
+            declared = sum(_declared_bytes(path, array) for array in _arrays(path, file))
+    except DataError:
+        raise
+    except DAMAGED as problem:
+        raise _refused(path, "", f"it is damaged ({problem})", "netCDF 4") from problem
+    refuse_hollow(path, declared, path.stat().st_size)
+
+
+def _arrays(path: Path, file: Any) -> Iterator[Any]:
+    """Return all arrays; every group is entered once, and no link is followed out of the file."""
+    waiting, nodes = [(file["/"], 0)], 0
+    while waiting:
+        group, depth = waiting.pop()
+        for name in group:
+            nodes += 1
+            if nodes > MAX_NODES or depth > MAX_DEPTH:
+                limits = f"{MAX_NODES:,} arrays, {MAX_DEPTH} groups deep"
+                raise _refused(path, "", "it has too many arrays, or too deep", limits)
+            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                problem = "it is a link, perhaps to another file"
+                raise _refused(path, f"{group.name}/{name}", problem, "arrays in this file")
+            node = group[name]
+            if isinstance(node, h5py.Group):
+                waiting.append((node, depth + 1))
+            elif isinstance(node, h5py.Dataset):
+                yield node
+            else:
+                raise _refused(path, node.name, "it is a type of its own", "numbers and text")
+
+
+def _declared_bytes(path: Path, array: Any) -> int:
+    """Check one array; return what it takes in memory."""
+    text = h5py.check_string_dtype(array.dtype) is not None
+    if not text and array.dtype.kind not in "fiub":
+        raise _refused(path, array.name, f"it holds {array.dtype}", "numbers and text")
+    if array.external or array.is_virtual:
+        problem = "its values lie in another file"
+        raise _refused(path, array.name, problem, "arrays in this file")
+    if unknown := [n for n in _filters(array) if n not in FILTERS]:
+        allowed = "deflate, shuffle and fletcher32"
+        raise _refused(path, array.name, f"it is coded by filter {unknown[0]}", allowed)
+    width = max(array.dtype.itemsize, ENTRY if text else 1)
+    piece = width
+    for size in array.chunks or ():
+        piece *= size
+    if piece > MAX_PIECE:
+        raise _refused(path, array.name, f"a chunk of it has {piece:,} bytes", f"{MAX_PIECE:,}")
+    return int(array.size or 0) * width
+
+
+def _filters(array: Any) -> list[int]:
+    known = array.id.get_create_plist()
+    return [known.get_filter(k)[0] for k in range(known.get_nfilters())]
+
+
+def _refused(path: Path, name: str, problem: str, allowed: str) -> DataError:
+    return DataError(
+        problem,
+        allowed=allowed,
+        remedy="write the posterior again, by `raterzoo fit`",
+        where=f"{path.name}, {shown(name)}" if name else path.name,
+    )

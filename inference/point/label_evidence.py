@@ -1,0 +1,164 @@
+"""What EM asks of the labels, wherever they are: in memory, or in shards on which workers pass."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from ...models.data.labels import Labels
+from ...models.data.single_answers import one_by_one
+from ...models.distributions.answer_sweep import answer_sweeps
+from ..kernels.answer_patterns import AnswerPatterns, answer_patterns, coded_answers
+from ..kernels.label_ascent import Ascent, ascend, climb
+from ..kernels.vote import jittered_vote, vote_share
+from ..shards import label_tasks
+from ..shards.label_work import LabelWork, label_work, total
+from ..shards.workers import AnyExecutor
+
+__all__ = ["InMemory", "LabelEvidence", "evidence_of", "patterns_of"]
+
+Prior = tuple[np.ndarray, np.ndarray]
+
+
+class LabelEvidence(Protocol):
+    """What EM asks of the labels."""
+
+    def ascents(
+        self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
+    ) -> Iterator[Ascent]:
+        """Yield where EM arrives from the vote, and from starts near it.
+
+        Parameters
+        ----------
+        restarts : int
+            Starts near the vote.
+        random_seed : int, optional
+            Their seed.
+        prior : tuple of ndarray
+            Pseudo-counts.
+        stop : tuple of int and float
+            Most iterations, and the relative gain that is too small to go on.
+        """
+        ...
+
+    def expected_labels(self, run: Ascent) -> np.ndarray:
+        """Return the expected labels by true category, shape (rater * label, category)."""
+        ...
+
+    def plausibility(self, run: Ascent) -> np.ndarray:
+        """Return p(true category | estimate, answers), shape (item, category)."""
+        ...
+
+
+@contextmanager
+def evidence_of(
+    labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
+) -> Iterator[LabelEvidence]:
+    """Lend the evidence of labels: in memory, unless there is somebody to share the work with.
+
+    Parameters
+    ----------
+    labels : Labels
+        The annotations.
+    executor, shards, folder
+        As of `label_work`.
+
+    Yields
+    ------
+    LabelEvidence
+        What EM asks of them.
+    """
+    if executor is None and shards is None:
+        yield InMemory(patterns_of(labels), len(labels.categories))
+        return
+    with label_work(labels, executor, shards, folder) as work:
+        yield InShards(work)
+
+
+def patterns_of(labels: Labels) -> AnswerPatterns:
+    """Return the distinct patterns of answers of labels."""
+    item, rater, label = one_by_one(labels)
+    return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
+
+
+class InMemory:
+    """Labels of this process."""
+
+    def __init__(self, patterns: AnswerPatterns, n_categories: int) -> None:
+        self._patterns, self._n = patterns, n_categories
+
+    def ascents(self, restarts, random_seed, prior, stop) -> Iterator[Ascent]:
+        """Yield where EM arrives."""
+        rng = np.random.default_rng(random_seed)
+        answers = self._patterns.answers
+        for number in range(restarts + 1):
+            near = jittered_vote(answers, self._n, rng) if number else vote_share(answers, self._n)
+            yield ascend(self._patterns, near, prior, *stop)
+
+    def expected_labels(self, run: Ascent) -> np.ndarray:
+        """Return the expected labels by true category."""
+        answers, weight, _ = self._patterns
+        counts = np.empty(run.table.shape)
+        answer_sweeps(self._n).counts(self._of_patterns(run), weight, answers, counts)
+        return counts
+
+    def plausibility(self, run: Ascent) -> np.ndarray:
+        """Return p(true category | estimate, answers)."""
+        return self._of_patterns(run)[self._patterns.pattern]
+
+    def _of_patterns(self, run: Ascent) -> np.ndarray:
+        log_p = np.empty(len(self._patterns.multiplicity))
+        found = np.empty((len(log_p), self._n))
+        table = np.ascontiguousarray(run.table)
+        answer_sweeps(self._n).log_p(run.prevalence, table, self._patterns.answers, log_p, found)
+        return found
+
+
+class InShards:
+    """Labels that workers pass over."""
+
+    def __init__(self, work: LabelWork) -> None:
+        self._work = work
+
+    def ascents(self, restarts, random_seed, prior, stop) -> Iterator[Ascent]:
+        """Yield where EM arrives; the starts do not depend on the shards."""
+        work = self._work
+        seed = int(np.random.SeedSequence(random_seed).generate_state(1)[0])
+        for number in range(restarts + 1):
+            if number:
+                which = label_tasks.Sweep(seed, number, 0)
+                expected = total(work.map(label_tasks.near_vote, work.shape, which))
+            else:
+                expected = total(work.map(label_tasks.vote_counts, work.shape))
+
+            def expect(prevalence, table, expected=expected):
+                counts, log_likelihood = self._expected(prevalence, table)
+                for whole, summed in zip(expected, counts, strict=True):
+                    whole[...] = summed
+                return log_likelihood
+
+            yield climb(expect, expected, prior, *stop)
+
+    def expected_labels(self, run: Ascent) -> np.ndarray:
+        """Return the expected labels by true category."""
+        (_, labels), _ = self._expected(run.prevalence, run.table)
+        return labels
+
+    def plausibility(self, run: Ascent) -> np.ndarray:
+        """Return p(true category | estimate, answers)."""
+        parameters = run.prevalence, np.ascontiguousarray(run.table)
+        found = self._work.map(label_tasks.plausibility, parameters)
+        return np.concatenate([of_items for of_items, _ in found])
+
+    def _expected(self, prevalence, table):
+        """Return the sums over shards of expected counts and log likelihood."""
+        parameters, log_p = (prevalence, np.ascontiguousarray(table)), []
+
+        def counts():
+            for part, of_part in self._work.map(label_tasks.expected_counts, parameters):
+                log_p.append(of_part)
+                yield part
+
+        return total(counts()), sum(log_p)

@@ -1,0 +1,156 @@
+"""Recipes of models as JSON and arrays, without pickle; and fingerprints, by which two models are told apart."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from hashlib import blake2b
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant
+from pytensor.graph.traversal import ancestors
+
+from ..models._catalog import catalog
+from ..models.data.container import Container
+from ..models.data.recipes import recipe_of
+
+__all__ = ["build_again", "fingerprint", "written_recipe"]
+
+CONTAINERS = ("Comparisons", "Labels", "PartialRankings", "Scores")
+Written = tuple[dict[str, Any], dict[str, np.ndarray]]
+
+
+class _NotWritable(Exception):
+    """An argument that neither JSON nor arrays of numbers and text hold."""
+
+
+def written_recipe(model: pm.Model) -> Written | None:
+    """Write down how a model was built, if that builds it again.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        Any model.
+
+    Returns
+    -------
+    tuple of dict, or None
+        What JSON holds, and arrays; None of a model that no builder of `raterzoo.models` made, or that has been changed since.
+    """
+    recipe = recipe_of(model)
+    if recipe is None:
+        return None
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        arguments = {name: _write(value, arrays) for name, value in recipe.arguments.items()}
+    except _NotWritable:
+        return None
+    written = ({"builder": recipe.builder, "arguments": arguments}, arrays)
+    return written if fingerprint(build_again(*written)) == fingerprint(model) else None
+
+
+def build_again(note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> pm.Model:
+    """Build a model by its recipe.
+
+    Parameters
+    ----------
+    note, arrays : mapping
+        As of `written_recipe`.
+
+    Returns
+    -------
+    pymc.Model
+        The model.
+    """
+    if note["builder"] not in catalog:
+        raise ValueError(f"{note['builder']!r} is no model of raterzoo.models")
+    arguments = {name: _read(value, arrays) for name, value in note["arguments"].items()}
+    return _public(note["builder"])(**arguments)
+
+
+def fingerprint(model: pm.Model) -> str:
+    """Return a text that two models share if they have the same variables, numbers, data and ids.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        Any model.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
+    digest = blake2b(digest_size=16)
+    variables = [*model.basic_RVs, *model.deterministics, *model.potentials]
+    for variable in variables:
+        dims = model.named_vars_to_dims.get(str(variable.name), ())
+        digest.update(f"{variable.name}{tuple(dims)}{variable.type}".encode())
+    observed = [model.rvs_to_values[rv] for rv in model.observed_RVs]
+    for node in ancestors([*variables, *observed]):
+        digest.update(_content(node))
+    for name, ids in model.coords.items():
+        digest.update(f"{name}{None if ids is None else np.asarray(ids).tolist()}".encode())
+    return digest.hexdigest()
+
+
+def _content(node: Any) -> bytes:
+    """Return what a variable of a graph is: its number, or how it is computed."""
+    if isinstance(node, Constant | SharedVariable):
+        value = node.data if isinstance(node, Constant) else node.get_value(borrow=True)
+        if isinstance(value, np.random.Generator):
+            return b"generator"
+        if isinstance(value, np.ndarray | np.generic):
+            array = np.asarray(value)
+            return f"{array.dtype}{array.shape}".encode() + array.tobytes()
+        return repr(value).encode()
+    if node.owner is None:
+        return str(node.type).encode()
+    op = node.owner.op
+    return f"{type(op).__name__}{getattr(op, 'scalar_op', '')}{node.index}".encode()
+
+
+def _public(name: str) -> Any:
+    """Return what `raterzoo.models` exports under a name."""
+    return getattr(import_module("..models", __package__), name)
+
+
+def _write(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return an argument as JSON; arrays are put aside."""
+    if isinstance(value, Container):
+        own = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
+        parts = {name: _write(part, arrays) for name, part in own.items()}
+        return {"container": type(value).__name__, "fields": parts}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+        name = f"recipe_{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, Mapping):
+        return {"mapping": [[_write(k, arrays), _write(v, arrays)] for k, v in value.items()]}
+    if isinstance(value, list | tuple):
+        return {type(value).__name__: [_write(part, arrays) for part in value]}
+    if isinstance(value, np.generic):
+        return _write(value.item(), arrays)
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    raise _NotWritable(type(value))
+
+
+def _read(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Return an argument as it was."""
+    if not isinstance(value, dict):
+        return value
+    ((kind, content), *further) = value.items()
+    if kind == "container":
+        if content not in CONTAINERS:
+            raise ValueError(f"{content!r} is no container of raterzoo.models")
+        parts = {name: _read(part, arrays) for name, part in further[0][1].items()}
+        return _public(content)(**parts)
+    if kind == "array":
+        return arrays[content]
+    if kind == "mapping":
+        return {_read(k, arrays): _read(v, arrays) for k, v in content}
+    parts = [_read(part, arrays) for part in content]
+    return parts if kind == "list" else tuple(parts)

@@ -1,0 +1,131 @@
+"""Many items on many workers: shards of items drawn wherever there is room, and written to one store.
+
+Items are independent given the data and the numbers of the prior, and each has random streams of its own that are derived from
+the seed and its id. The draws are therefore the same bits for any number of workers and any size of shards, and as of `sample`
+on all items.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+import xarray as xr
+from rich.progress import Progress
+
+from .shards.item_results import ItemResults
+from .shards.item_tasks import sample_shard
+from .shards.numbers import check_numbers
+from .shards.slices import Annotations
+from .shards.whole_items import Builder, WholeItems, check_sent
+from .shards.workers import AnyExecutor, is_of_processes, workers_of
+from .store_reading import read_draws
+
+__all__ = ["scatter"]
+
+
+def scatter(
+    model_builder: Builder,
+    data: Annotations,
+    executor: AnyExecutor = None,
+    *,
+    store: str | Path,
+    shard: int | None = None,
+    draws: int = 1000,
+    tune: int | None = None,
+    chains: int = 4,
+    random_seed: int | None = None,
+    progressbar: bool = True,
+    thin: int | Literal["pilot"] = "pilot",
+    dtype: Literal["float32", "float64"] = "float32",
+    log_likelihood: bool = True,
+) -> xr.DataTree:
+    """Draw from the posterior of many items on many workers.
+
+    Parameters
+    ----------
+    model_builder : callable
+        Builds the model of annotations, such as ``functools.partial(models.plackett_luce, reliability=3)``. Its items must be
+        independent: `models.plackett_luce`, `prirn`, `dirichlet` or `normal_scores` with all numbers of its prior. What else it
+        computes of an item must be of that item alone.
+    data : PartialRankings, Labels or Scores
+        The annotations.
+    executor : Executor, dask.distributed.Client or int, optional
+        Who works: anything with ``submit``, or a number of processes, by default one for each core. A worker of dask should have
+        one thread, and raterzoo installed.
+    store : path
+        The zarr store that draws are written to as they come. A call that was interrupted goes on when it is made again, with
+        any executor and size of shards.
+    shard : int, optional
+        Items that a worker draws at a time; by default as many as make some 50 MB of draws.
+    draws, tune, chains, random_seed, thin, dtype, log_likelihood
+        As of `sample`.
+    progressbar : bool, default True
+        Whether to show progress.
+
+    Returns
+    -------
+    DataTree
+        What `sample` returns, to the bit, but for the attributes; read from the store when it is used.
+
+    Raises
+    ------
+    ValueError
+        If the items of the model are not independent, the builder cannot be sent, or the store holds another run.
+    RuntimeError
+        If the workers of one shard die every time; it names the items. Errors of a worker name them, too.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the draws of a shard miss the gates of `diagnose`.
+    """
+    started, path = perf_counter(), Path(store)
+    if is_of_processes(executor):
+        check_sent(model_builder)
+    check_numbers(draws=draws, tune=tune, chains=chains, random_seed=random_seed, shard=shard)
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
+    whole = WholeItems.of(model_builder, data, chains * draws, dtype)
+    options = {
+        "draws": draws,
+        "tune": tune,
+        "chains": chains,
+        "thin": thin,
+        "dtype": whole.dtype,
+        "log_likelihood": log_likelihood,
+    }
+    asked = whole.asked(options, random_seed).agreed(path)
+    results = ItemResults(whole, path, asked)
+    if not results.finished:
+        shards = whole.shards(shard, chains * draws)
+        with results:
+            work = _Work(whole, model_builder, options | {"random_seed": asked.seed}, shards)
+            work.do(results, executor, progressbar)
+            results.finish(perf_counter() - started)
+    results.warn()
+    return read_draws(path)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Shards to draw, and how."""
+
+    whole: WholeItems
+    build: Builder
+    options: dict[str, Any]
+    shards: list[tuple[int, int]]
+
+    def do(self, results: ItemResults, executor: AnyExecutor, progressbar: bool) -> None:
+        """Draw what the results lack."""
+        left = [(first, end) for first, end in self.shards if not results.done[first:end].all()]
+        tasks = ((self.whole.shard(*items), self.build, self.options) for items in left)
+        with (
+            Progress(disable=not progressbar, transient=True) as progress,
+            workers_of(executor) as workers,
+        ):
+            task = progress.add_task("Items", total=sum(end - first for first, end in left))
+            for number, drawn in workers.run(sample_shard, tasks, self.whole.namer(left)):
+                first, end = left[number]
+                results.add(first, end, drawn)
+                progress.advance(task, end - first)

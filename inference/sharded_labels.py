@@ -1,0 +1,162 @@
+"""Gibbs sampling of Dawid and Skene's model in shards of items: raters are shared, so workers count and the driver draws raters.
+
+    worker   true categories of its items | prevalence, confusion;  their counts
+    driver   prevalence, confusion | sums of the counts
+
+Every item has random numbers of its own for each sweep, and the counts are whole numbers: the draws are the same bits for any
+number of workers and of shards.
+
+References
+----------
+Dawid and Skene (1979), doi:10.2307/2346806.
+"""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from rich.progress import Progress
+
+from ..models.data.labels import Labels
+from ..models.data.prior_numbers import positive_array
+from ..models.labels.observed import concentration_of_confusion, known_raters
+from .completion import attributes
+from .draw_store import DrawStore
+from .kernels.confusion import ROWS, ConfusionPrior
+from .shards.digests import digest_of
+from .shards.gibbs_groups import GibbsGroups
+from .shards.label_work import label_work
+from .shards.numbers import check_numbers
+from .shards.shared_chains import SharedChains
+from .shards.slices import pack
+from .shards.stores import ASKED, Asked, begun_or_new, is_marked
+from .shards.workers import AnyExecutor
+from .steps.label_reading import as_table
+from .store_reading import read_draws
+
+__all__ = ["dawid_skene_gibbs"]
+
+
+def dawid_skene_gibbs(
+    labels: Labels,
+    *,
+    store: str | Path,
+    executor: AnyExecutor = None,
+    prevalence_concentration: Any = 1.0,
+    confusion_concentration: Any = None,
+    draws: int = 1000,
+    tune: int = 200,
+    chains: int = 4,
+    thin: int = 1,
+    random_seed: int | None = None,
+    dtype: Literal["float32", "float64"] = "float32",
+    shards: int | None = None,
+    folder: str | Path | None = None,
+    progressbar: bool = True,
+) -> xr.DataTree:
+    """Draw from the posterior of `models.dawid_skene`, where the labels are too many for one process.
+
+    Parameters
+    ----------
+    labels : Labels
+        The annotations, of raters who are told apart.
+    store : path
+        The zarr store that the draws are written to as they come. A run that was interrupted goes on by the same call.
+    executor : Executor, dask.distributed.Client or int, optional
+        Who draws the true categories: anything with ``submit``, or a number of processes, by default one for each core. The draws
+        do not depend on it.
+    prevalence_concentration, confusion_concentration
+        As of `models.dawid_skene`.
+    draws, chains : int, default 1000 and 4
+        Draws that are kept of each chain, and chains.
+    tune : int, default 200
+        Sweeps before the first draw that is kept.
+    thin : int, default 1
+        Sweeps for each kept draw.
+    random_seed : int, optional
+        Seed; drawn and recorded when left out.
+    dtype : {"float32", "float64"}, default "float32"
+        Storage; the arithmetic is in double precision.
+    shards : int, optional
+        How many shards; by default one for every million of answers. The draws do not depend on it.
+    folder : path, optional
+        Where the shards are kept meanwhile; workers on other machines must see it. By default that of temporary files.
+    progressbar : bool, default True
+        Whether to show progress.
+
+    Returns
+    -------
+    DataTree
+        As of `sample`, read from the store when it is used.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the store holds another run.
+    """
+    started = perf_counter()
+    check_numbers(draws=draws, tune=tune, chains=chains, thin=thin, random_seed=random_seed)
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
+    prior = _prior(
+        known_raters(labels, "dawid_skene_gibbs"), prevalence_concentration, confusion_concentration
+    )
+    groups = GibbsGroups(labels, prior, chains, draws, thin, dtype)
+    asked = _asked(groups, tune, random_seed).agreed(Path(store))
+    reason = "given the true categories, prevalence and confusion are conjugate"
+    attrs = attributes("dawid_skene", "gibbs", reason, asked.seed) | {ASKED: asked.text}
+    with begun_or_new(Path(store), attrs, groups.at_full_size, groups.chunks) as kept:
+        if kept is not None:
+            with label_work(labels, executor, shards, folder) as work:
+                _draw(SharedChains(work, groups, asked.seed), kept, tune, progressbar)
+            kept.finish(attrs | {"seconds": perf_counter() - started})
+    return read_draws(store)
+
+
+def _prior(labels: Labels, alpha: Any, beta: Any) -> ConfusionPrior:
+    """Return the priors in the layout of the kernels."""
+    n = len(labels.categories)
+    prevalence = positive_array("prevalence_concentration", alpha, (n,))
+    confusion = concentration_of_confusion(labels, beta, (len(labels.raters), n, n))
+    return ConfusionPrior(np.array(prevalence, np.float64), as_table(confusion), ROWS)
+
+
+def _asked(groups: GibbsGroups, tune: int, seed: int | None) -> Asked:
+    """Return what the draws depend on."""
+    numbers = {name: getattr(groups, name) for name in ("draws", "chains", "thin", "dtype")}
+    digests = {
+        "labels": digest_of(pack(groups.labels).values),
+        "prior": digest_of(groups.prior._asdict()),
+    }
+    return Asked({"call": "dawid_skene_gibbs"} | numbers | {"tune": tune} | digests, seed)
+
+
+def _draw(chains: SharedChains, store: DrawStore, tune: int, progressbar: bool) -> None:
+    """Draw what the store lacks."""
+    groups, drawn = chains.groups, 0
+    if is_marked(store):
+        note, state = store.kept()
+        drawn = note["drawn"]
+        chains.restore(state, note["number"])
+    else:
+        store.write({}, groups.of_items())
+        chains.start()
+    with Progress(disable=not progressbar, transient=True) as progress:
+        total = tune + groups.draws * groups.thin
+        task = progress.add_task("Gibbs sweeps", total=total, completed=chains.number)
+        for _ in range(tune - chains.number):
+            chains.sweep()
+            progress.advance(task)
+        while drawn < groups.draws:
+            piece = groups.room(min(groups.buffered, groups.draws - drawn))
+            for draw in range(piece.prevalence.shape[1]):
+                for _ in range(groups.thin - 1):
+                    chains.sweep()
+                chains.sweep(piece, draw)
+                progress.advance(task, groups.thin)
+            new = slice(drawn, drawn + piece.prevalence.shape[1])
+            drawn = new.stop
+            store.write({"draw": new}, groups.stored(piece))
+            store.mark({"drawn": drawn, "number": chains.number}, chains.state, drawn)

@@ -1,0 +1,1 @@
+"""Work that is divided by item among processes and machines."""

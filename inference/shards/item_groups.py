@@ -1,0 +1,112 @@
+"""The groups of a tree whose items are drawn in shards: all of it at full size, and where the draws of a shard belong."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+from ..draw_store import at_full_size
+from ..groups import CodeNames, constant_groups
+from ..labelling import label
+
+__all__ = ["ItemGroups", "groups_of"]
+
+# numbers and draws in one stored piece: some metrics read item by item, some draw by draw
+CHUNK, CHUNK_DRAWS = 200_000, 250
+BY_ITEM = ("item", "candidate", "annotation")  # dims that grow with the items
+
+
+class ItemGroups:
+    """The groups of all items.
+
+    Attributes
+    ----------
+    full : dict of str to Dataset
+        At their final size, without memory for draws.
+    """
+
+    def __init__(self, full: dict[str, xr.Dataset], starts: Mapping[str, np.ndarray]) -> None:
+        self.full, self._starts = full, starts
+
+    @property
+    def chunks(self) -> dict[str, int]:
+        """Lengths of a stored piece: some draws of one chain and some items."""
+        sizes = self.full["posterior"].sizes
+        n_items, draws = len(self._starts["item"]) - 1, sizes["draw"]
+        largest = 1
+        for variable in self.full["posterior"].data_vars.values():
+            inner = [n for d, n in variable.sizes.items() if d not in ("chain", "draw", *BY_ITEM)]
+            largest = max(largest, int(np.prod(inner, dtype=int)))
+        draws = min(draws, CHUNK_DRAWS)
+        cells = max(CHUNK // (draws * largest), 1)
+        chunks = {"chain": 1, "draw": draws, "item": min(cells, n_items)}
+        return chunks | {
+            d: min(cells, int(self._starts[d][-1])) for d in BY_ITEM[1:] if d in self._starts
+        }
+
+    def region(self, group: str, first: int, end: int) -> dict[str, slice]:
+        """Return where the draws of some items belong in a group."""
+        starts = self._starts
+        if group == "log_likelihood" and "item" in self.full[group].sizes:
+            starts = {**starts, "item": self._heard_before}
+        return {dim: slice(int(s[first]), int(s[end])) for dim, s in starts.items()}
+
+    @cached_property
+    def _heard_before(self) -> np.ndarray:
+        """Return how many items before each have a log likelihood: those of which nothing was observed have none."""
+        here, of_all = self.full["log_likelihood"], self.full["constant_data"]
+        items = of_all["item"] if "item" in of_all else self.full["posterior"]["item"]
+        heard = np.isin(items.to_numpy(), here["item"].to_numpy())
+        return np.concatenate([[0], np.cumsum(heard)])
+
+
+def groups_of(
+    model: pm.Model, drawn: Mapping[str, xr.Dataset], starts: Mapping[str, np.ndarray]
+) -> ItemGroups:
+    """Lay out the groups of all items, as `sample` makes them.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        The model of all items.
+    drawn : mapping of str to Dataset
+        The groups that the sampler has made, of some items.
+    starts : mapping of str to ndarray
+        As `ItemLaw` has them.
+
+    Returns
+    -------
+    ItemGroups
+        The groups.
+    """
+    sizes = {dim: int(start[-1]) for dim, start in starts.items()}
+    one = {name: _one_draw(model, group, sizes) for name, group in drawn.items()}
+    tree = xr.DataTree.from_dict(one | constant_groups(model))
+    names = CodeNames.of(model)
+    assert names is not None  # models of items say which
+    labelled = {n: node.to_dataset() for n, node in label(tree, names).children.items()}
+    samples = {dim: drawn["posterior"].sizes[dim] for dim in ("chain", "draw")}
+    return ItemGroups(at_full_size(labelled, samples), starts)
+
+
+def _one_draw(model: pm.Model, group: xr.Dataset, sizes: Mapping[str, int]) -> xr.Dataset:
+    """Return one draw of a group for all items: nothing but its shape counts."""
+    lengths: dict[str, int] = {str(d): n for d, n in group.sizes.items()} | dict(sizes)
+    lengths |= {"chain": 1, "draw": 1}
+    variables: dict[str, Any] = {}
+    for name, variable in group.data_vars.items():
+        shape = [lengths[str(dim)] for dim in variable.dims]
+        empty = np.zeros(shape, variable.dtype)
+        variables[str(name)] = (variable.dims, empty, variable.attrs)
+    known = {str(d) for d in group.coords if d in group.dims}
+    coords: dict[str, Any] = {d: _names(model, d, lengths[d]) for d in known}
+    return xr.Dataset(variables, coords)
+
+
+def _names(model: pm.Model, dim: str, length: int) -> np.ndarray:
+    """Return the coordinate of a dim: the model's, or numbers."""
+    names = model.coords.get(dim)
+    return np.arange(length) if names is None else np.asarray(names)

@@ -1,0 +1,113 @@
+"""Draws of shards of items as they come, and the store they go to."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..diagnostics import ConvergenceWarning
+from ..draw_store import DrawStore
+from ..store_reading import WRITTEN, store_attrs
+from .item_groups import BY_ITEM, ItemGroups, groups_of
+from .item_tasks import ItemDraws
+from .stores import ASKED, Agreed, is_marked, new_store
+from .whole_items import WholeItems
+
+__all__ = ["ItemResults"]
+
+NOTHING_SAID = {"warned": 0, "first": ""}
+
+
+class ItemResults:
+    """What has been drawn.
+
+    Attributes
+    ----------
+    done : ndarray of bool, shape (item,)
+        Which items are in the store.
+    """
+
+    def __init__(self, whole: WholeItems, path: Path, agreed: Agreed) -> None:
+        self._whole, self._path, self._agreed = whole, path, agreed
+        self._store: DrawStore | None = None
+        self._groups: ItemGroups | None = None
+        self._said: dict[str, Any] = dict(NOTHING_SAID)
+        self.done = np.zeros(len(whole.data.items), bool)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the store was finished before."""
+        return self._path.exists() and WRITTEN not in store_attrs(self._path)
+
+    def __enter__(self) -> "ItemResults":
+        if self._path.exists():
+            self._store = DrawStore.open(self._path)
+            if is_marked(self._store):
+                self._said, arrays = self._store.kept()
+                self.done = arrays["done"]
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._store is not None:
+            self._store.__exit__(*raised)
+
+    def add(self, first: int, end: int, drawn: ItemDraws) -> None:
+        """Write the draws of a shard.
+
+        Parameters
+        ----------
+        first, end : int
+            Its first item, and the one after its last.
+        drawn : ItemDraws
+            What a worker has sent.
+        """
+        store, groups = self._begun(drawn)
+        for name, group in drawn.groups.items():
+            store.write(groups.region(name, first, end), {name: group})
+        self.done[first:end] = True
+        if drawn.warned:
+            before = self._said
+            self._said = {"warned": before["warned"] + 1, "first": before["first"] or drawn.warned}
+        store.mark(self._said, {"done": self.done}, 0)
+
+    def _begun(self, drawn: ItemDraws) -> tuple[DrawStore, ItemGroups]:
+        """Return store and groups, laid out by the first draws that come."""
+        if self._groups is None:
+            _check_items(drawn)
+            whole = self._whole
+            self._groups = groups_of(whole.model, drawn.groups, whole.law.starts)
+        if self._store is None:
+            attrs = {k: v for k, v in drawn.attrs.items() if k != "seconds"}
+            attrs[ASKED] = self._agreed.text
+            full, chunks = self._groups.full, self._groups.chunks
+            self._store = new_store(self._path, full, attrs, chunks)
+        if not is_marked(self._store):
+            known = {n: g for n, g in self._groups.full.items() if n not in drawn.groups}
+            self._store.write({}, known)
+        return self._store, self._groups
+
+    def finish(self, seconds: float) -> None:
+        """Finish the store, all items being in it."""
+        assert self._store is not None
+        attrs = {k: v for k, v in store_attrs(self._path).items() if k != WRITTEN}
+        self._store.finish(attrs | {"seconds": seconds, "shards_warned": self._said["warned"]})
+
+    def warn(self) -> None:
+        """Say which draws cannot be relied upon yet."""
+        if self._said["warned"]:
+            warnings.warn(
+                f"{self._said['warned']} shards missed a gate; the first: {self._said['first']}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _check_items(drawn: ItemDraws) -> None:
+    """Raise unless every variable is of items: others would differ from shard to shard."""
+    for name, variable in drawn.groups["posterior"].data_vars.items():
+        if not set(variable.dims) & set(BY_ITEM):
+            raise ValueError(
+                f"{name!r} is computed of all items together; leave it out of the model that is scattered, and compute it from "
+                "the tree"
+            )

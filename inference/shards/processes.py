@@ -1,0 +1,114 @@
+"""Processes that may die: each is a pool of one, so that a death takes nothing with it but the work of that process."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any
+
+__all__ = ["Processes"]
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class Processes(Executor):
+    """An executor of processes, of which a dead one is replaced.
+
+    The work of a process that dies ends in `BrokenProcessPool`; that of the others goes on. A process works on one thread, and
+    has a folder of its own for what PyTensor compiles: compilation in a folder that processes share is not safe.
+
+    Parameters
+    ----------
+    count : int
+        Number of processes.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._folder = Path(mkdtemp(prefix="raterzoo-"))
+        self._pools: list[ProcessPoolExecutor | None] = [None] * count
+        self._waiting: list[set[Future]] = [set() for _ in range(count)]
+
+    def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Future:
+        """Start a call in the process that has least to do.
+
+        Parameters
+        ----------
+        fn : callable
+            A function that can be imported.
+        *args, **kwargs
+            Its arguments.
+
+        Returns
+        -------
+        Future
+            Of the result.
+        """
+        place = min(range(self.count), key=lambda k: len(self._waiting[k]))
+        try:
+            future = self._pool(place).submit(fn, *args, **kwargs)
+        except BrokenProcessPool:  # it died idle, or its death has been told by a future
+            self._pools[place] = None
+            future = self._pool(place).submit(fn, *args, **kwargs)
+        self._waiting[place].add(future)
+        future.add_done_callback(self._waiting[place].discard)
+        return future
+
+    def _pool(self, place: int) -> ProcessPoolExecutor:
+        """Return the pool of one process, made when it is first needed."""
+        pool = self._pools[place]
+        if pool is None:
+            context = get_context("spawn" if sys.platform == "win32" else "forkserver")
+            own = str(self._folder / str(place))
+            pool = ProcessPoolExecutor(1, context, initializer=begin, initargs=(own,))
+            self._pools[place] = pool
+        return pool
+
+    @property
+    def pids(self) -> list[int]:
+        """Ids of the processes that run."""
+        return [pid for pool in self._pools if pool for pid in pool._processes or ()]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes.
+
+        Parameters
+        ----------
+        wait : bool, default True
+            Whether to wait for what they do.
+        cancel_futures : bool, default False
+            Whether to drop what they have not begun.
+        """
+        for pool in self._pools:
+            if pool is not None:
+                pool.shutdown(wait, cancel_futures=cancel_futures)
+        rmtree(self._folder, ignore_errors=True)
+
+
+def begin(compile_folder: str) -> None:
+    """Prepare a process: one thread, its own folder of compiled code, and an end when the driver ends.
+
+    Parameters
+    ----------
+    compile_folder : str
+        Folder for PyTensor.
+    """
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    flags = os.environ.get("PYTENSOR_FLAGS", "")
+    own = f"base_compiledir={compile_folder}"
+    os.environ["PYTENSOR_FLAGS"] = f"{flags},{own}" if flags else own
+    threading.Thread(target=_end_with_the_driver, daemon=True).start()
+
+
+def _end_with_the_driver() -> None:
+    """Wait for the end of the driver: one that was killed cannot tell its processes to end."""
+    driver = parent_process()
+    if driver is not None:
+        driver.join()
+        os._exit(1)

@@ -1,0 +1,138 @@
+"""Stores that a call goes on with when it is made again: they know what was asked for."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from ..draw_store import DrawStore, journal_of
+from ..store_reading import WRITTEN, store_attrs
+
+__all__ = ["ASKED", "Agreed", "Asked", "begun_or_new", "is_marked", "new_store"]
+
+ASKED = "asked"  # attribute of a store: what it was begun with
+SEED = "random_seed"
+STATE = "state.npz"  # of a journal, once something is marked
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a call was asked for.
+
+    Attributes
+    ----------
+    values : dict
+        Whatever changes the draws but the seed, as JSON can hold it.
+    seed : int or None
+        The seed; None leaves it to the store, or to chance.
+    """
+
+    values: dict[str, Any]
+    seed: int | None
+
+    def agreed(self, path: Path) -> "Agreed":
+        """Return what was asked for with the seed of the store, if there is one, or else with a seed.
+
+        Parameters
+        ----------
+        path : Path
+            The store.
+
+        Raises
+        ------
+        ValueError
+            If the store was begun with anything else.
+        """
+        seed = self.seed
+        if path.exists():
+            seed = self._as_begun(path)
+        elif seed is None:
+            seed = int(np.random.SeedSequence().generate_state(1)[0])
+        return Agreed(seed, json.dumps(self.values | {SEED: seed}, default=int))
+
+    def _as_begun(self, path: Path) -> int:
+        """Return the seed of a store that was begun with the same."""
+        attrs = store_attrs(path)
+        if ASKED not in attrs:
+            raise ValueError(
+                f"{path} exists already, and was not begun by this call; name another store"
+            )
+        there = json.loads(attrs[ASKED])
+        ours = self.values | {SEED: there.get(SEED) if self.seed is None else self.seed}
+        for name in ours | there:
+            if ours.get(name) != there.get(name):
+                raise ValueError(
+                    f"{path} was begun with {name}={there.get(name)!r}, not {ours.get(name)!r}; "
+                    "ask for the same to go on with it, or name another store"
+                )
+        return there[SEED]
+
+
+class Agreed(NamedTuple):
+    """The seed of a run, and all that its draws depend on as JSON."""
+
+    seed: int
+    text: str
+
+
+def new_store(
+    path: Path,
+    groups: Mapping[str, xr.Dataset],
+    attrs: Mapping[str, Any],
+    chunks: Mapping[str, int],
+) -> DrawStore:
+    """Create a store, whatever is left of the journal of another one that was removed.
+
+    Parameters
+    ----------
+    path, groups, attrs, chunks
+        As of `DrawStore.create`.
+    """
+    (journal_of(path) / STATE).unlink(missing_ok=True)
+    return DrawStore.create(path, groups, attrs, chunks)
+
+
+def is_marked(store: DrawStore) -> bool:
+    """Tell whether anything that was written counts: if not, the store is begun anew."""
+    return (store.journal / STATE).exists()
+
+
+@contextmanager
+def begun_or_new(
+    path: Path,
+    attrs: Mapping[str, Any],
+    groups: Callable[[], Mapping[str, xr.Dataset]],
+    chunks: Mapping[str, int],
+) -> Iterator[DrawStore | None]:
+    """Lend a store to go on with, made if there is none.
+
+    Parameters
+    ----------
+    path : Path
+        The store.
+    attrs : mapping
+        Of a store that is not finished.
+    groups : callable
+        The groups at their final size, as `DrawStore.create` takes them.
+    chunks : mapping of str to int
+        Lengths of stored pieces.
+
+    Yields
+    ------
+    DrawStore or None
+        The store, locked; None if it is finished.
+    """
+    if not path.exists():
+        store = new_store(path, groups(), attrs, chunks)
+    elif WRITTEN in store_attrs(path):
+        store = DrawStore.open(path)
+    else:
+        yield None
+        return
+    with store:
+        yield store

@@ -1,0 +1,88 @@
+"""With --anonymize no rater is named in what a fit writes, and all that is said of them stays."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from command_line import run, write
+from raterzoo.cli.reading import read_annotations
+from raterzoo.cli.scales import read_scale
+from raterzoo.cli.settings import Settings
+from raterzoo.cli.votes import read_votes
+from raterzoo.inference import dawid_skene_em
+from raterzoo.models import Labels
+
+NAMES = [f"Dr. Name {k}" for k in range(5)]
+ITEMS = [f"i{k}" for k in range(12)]
+
+
+def table(kind):
+    rng = np.random.default_rng(3)
+    rows = [(item, name) for item in ITEMS for name in NAMES]
+    item, rater = map(list, zip(*rows, strict=True))
+    if kind == "rankings":
+        return {
+            "item": item,
+            "rater": rater,
+            "category": rng.choice(["a", "b"], len(item)),
+            "rank": [1] * len(item),
+        }
+    if kind == "labels":
+        return {"item": item, "rater": rater, "label": rng.choice(["a", "b"], len(item))}
+    if kind == "scores":
+        return {"item": item, "rater": rater, "score": rng.normal(size=len(item)).round(3)}
+    other = [ITEMS[(ITEMS.index(name) + 1) % len(ITEMS)] for name in item]
+    return {
+        "rater": rater,
+        "left": item,
+        "right": other,
+        "winner": rng.choice(["left", "tie"], len(item)),
+    }
+
+
+READERS = {
+    "rankings": lambda path, settings: read_annotations(path, settings, []),
+    "labels": lambda path, settings: read_annotations(path, settings, []),
+    "comparisons": lambda path, settings: read_votes(path, [], settings),
+    "scores": lambda path, settings: read_scale(path, [], settings),
+}
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_what_is_read_has_no_names(tmp_path, kind):
+    path = write(tmp_path / "t.csv", table(kind))
+    sampler = {"draws": 10, "chains": 1, "seed": 1}
+    named = READERS[kind](path, Settings.of(kind, None, {}, **sampler))
+    assert sorted(named.raters.tolist()) == NAMES
+    nameless = READERS[kind](path, Settings.of(kind, None, {"anonymize": True}, **sampler))
+    assert sorted(nameless.raters.tolist()) == [f"rater {k + 1}" for k in range(5)]
+    assert nameless.items.tolist() == named.items.tolist()
+    assert len(nameless) == len(named)
+
+
+def test_what_is_written_has_no_names(tmp_path):
+    path = write(tmp_path / "t.csv", table("labels"))
+    asked = ("--kind", "labels", "--draws", 20, "--chains", 1)
+    result = run("fit", path, *asked, "-o", tmp_path / "p.nc", "--anonymize")
+    assert result.exit_code == 0
+    assert "Name" not in result.output
+    assert b"Name" not in (tmp_path / "p.nc").read_bytes()
+    with xr.open_datatree(tmp_path / "p.nc", engine="h5netcdf") as tree:
+        assert tree["posterior"]["rater"].to_numpy().tolist() == [
+            f"rater {k + 1}" for k in range(5)
+        ]
+    assert run("fit", path, *asked, "-o", tmp_path / "q.nc").exit_code == 0
+    assert b"Name" in (tmp_path / "q.nc").read_bytes()
+
+
+def test_numbers_of_an_estimate_are_the_same():
+    labels = Labels.from_table(table("labels"))
+    found = dawid_skene_em(labels, restarts=0, random_seed=1)
+    nameless = labels.anonymized("all", random_seed=4)
+    again = dawid_skene_em(nameless, restarts=0, random_seed=1)
+    assert again.attrs["log_likelihood"] == pytest.approx(found.attrs["log_likelihood"], rel=1e-12)
+    rng = np.random.default_rng(4)
+    raters, items = rng.permutation(5), rng.permutation(12)
+    for name, order in (("confusion", {"rater": raters}), ("plausibility", {"item": items})):
+        expected = found[name].isel(order).to_numpy()
+        own = [f"{dim} {k + 1}" for dim in order for k in range(len(order[dim]))]
+        np.testing.assert_allclose(again[name].sel({next(iter(order)): own}), expected, atol=1e-9)

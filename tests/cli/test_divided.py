@@ -1,0 +1,92 @@
+"""raterzoo fit --workers and --scheduler."""
+
+import pickle
+
+import numpy as np
+import pytest
+import xarray as xr
+from command_line import run, said, write
+from raterzoo import inference, models
+from raterzoo.cli.dividing import builder_of
+from raterzoo.cli.settings import Settings
+
+VOTES = {
+    "item": ["a", "a", "b", "b", "c", "c"],
+    "rater": ["r", "s", "r", "s", "r", "s"],
+    "label": ["x", "x", "y", "x", "y", "y"],
+}
+FEW = ("--draws", 20, "--chains", 2)
+
+
+@pytest.fixture
+def annotations(tmp_path):
+    return write(tmp_path / "annotations.csv", models.published_ddx_cases().to_table())
+
+
+@pytest.fixture
+def votes(tmp_path):
+    return write(tmp_path / "votes.csv", VOTES)
+
+
+def test_workers_write_what_one_process_draws(votes, tmp_path):
+    store = tmp_path / "d.zarr"
+    model = ("--kind", "labels", "--model", "dirichlet", "--seed", 3)
+    result = run("fit", votes, "-o", store, "--workers", 1, *model, *FEW)
+    assert result.exit_code == 0, said(result)
+    data = models.Labels.from_table(VOTES)
+    whole = inference.sample(
+        models.dirichlet(data), draws=20, chains=2, random_seed=3, progressbar=False
+    )
+    with xr.open_datatree(store, engine="zarr", consolidated=False) as tree:
+        xr.testing.assert_identical(
+            tree["posterior"].to_dataset().load(), whole["posterior"].to_dataset()
+        )
+    again = run("fit", votes, "-o", store, "--workers", 2, *model, *FEW)  # finished: nothing to do
+    assert again.exit_code == 0, said(again)
+
+
+def test_dawid_skene_is_divided_by_sums(votes, tmp_path, monkeypatch):
+    given = {}
+    monkeypatch.setattr(
+        inference, "dawid_skene_gibbs", lambda data, **options: given.update(options)
+    )
+    result = run("fit", votes, "-o", tmp_path / "d.zarr", "--kind", "labels", "--workers", 3, *FEW)
+    assert result.exit_code == 0, said(result)
+    assert (given["executor"], given["draws"], given["chains"]) == (3, 20, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "model", "data"),
+    [
+        ("rankings", "plackett_luce", models.published_ddx_cases()),
+        ("labels", "dirichlet", models.Labels.from_table(VOTES)),
+        ("scores", "normal_scores", models.Scores.from_table(
+            {"item": ["a", "b"], "rater": ["r", "r"], "score": [1, 2]}, bounds=(0, 3))),
+    ],
+)  # fmt: skip
+def test_builders_can_be_sent(kind, model, data):
+    settings = Settings.of(kind, model, {}, draws=1, chains=1, seed=1, layout="long")
+    build = pickle.loads(pickle.dumps(builder_of(settings)))
+    assert np.asarray(build(data).coords["item"]).tolist() == data.items.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-o", "d.nc", "--workers", 2), ".zarr"),
+        (("-o", "d.zarr", "--workers", 0), "at least one process"),
+        (("-o", "d.zarr", "--workers", 2, "--scheduler", "tcp://127.0.0.1:1"), "give one of them"),
+        (("-o", "d.zarr", "--workers", 2, "--reliability", "1,2"), "takes one"),
+        (("-o", "d.zarr", "--workers", 2, "--model", "tempered_plackett_luce"), "step size"),
+    ],
+)
+def test_wrong_use_is_one_message(arguments, message, annotations, tmp_path):
+    arguments = tuple(tmp_path / a if str(a).startswith("d.") else a for a in arguments)
+    result = run("fit", annotations, *arguments)
+    assert result.exit_code == 2 and message in said(result)
+
+
+def test_scores_without_bounds_are_not_divided(tmp_path):
+    scores = write(tmp_path / "s.csv", {"item": ["a", "b"], "rater": ["r", "r"], "score": [1, 2]})
+    result = run("fit", scores, "-o", tmp_path / "d.zarr", "--kind", "scores", "--workers", 2)
+    assert result.exit_code == 2 and "--bounds" in said(result)

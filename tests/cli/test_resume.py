@@ -1,0 +1,72 @@
+"""A fit that is interrupted leaves its draws, and goes on."""
+
+import pytest
+from command_line import read, run, write
+from raterzoo import models
+from raterzoo.inference import checkpointing
+from raterzoo.inference.runs import Run
+from raterzoo.inference.store_reading import read_draws
+from resumable_runs import assert_same_bits
+
+QUICK = ("--draws", 60, "--chains", 2, "--seed", 3)
+
+
+@pytest.fixture
+def annotations(tmp_path):
+    cases = models.published_ddx_cases()
+    return write(tmp_path / "annotations.csv", cases.select(items=cases.items[:2]).to_table())
+
+
+@pytest.fixture
+def interrupted(annotations, tmp_path, monkeypatch):
+    """A store of a fit that was interrupted after its second piece."""
+    store, advance = tmp_path / "run.zarr", Run.advance
+
+    def until(own, n):
+        if own.drawn >= 20:
+            raise KeyboardInterrupt
+        return advance(own, n)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Run, "advance", until)
+        patched.setattr(checkpointing, "FEWEST_PIECES", 6)
+        assert run("fit", annotations, "-o", store, *QUICK).exit_code != 0
+    return store
+
+
+def test_an_interrupted_fit_is_resumed(annotations, interrupted, tmp_path):
+    table = write(tmp_path / "p.csv", {"item": ["fig3"], "category": ["Eczema"], "rank": [1]})
+    assert (
+        run("evaluate", interrupted, table).exit_code == 2
+    )  # items are missing, the store is read
+    assert "no posterior" not in run("evaluate", interrupted, table).output
+    result = run("fit", "--resume", interrupted)
+    assert result.exit_code == 0 and f"wrote {interrupted}" in result.output, result.output
+    whole = tmp_path / "whole.zarr"
+    assert run("fit", annotations, "-o", whole, *QUICK).exit_code == 0
+    one, other = (read_draws(path) for path in (interrupted, whole))
+    assert_same_bits(dict(one.children), dict(other.children))
+    assert run("fit", "--resume", whole).exit_code == 0  # finished: nothing is drawn
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--resume", "{store}", "{annotations}"], "give no annotations and no -o"),
+        (["--resume", "nowhere.zarr"], "there is no store"),
+        (["--resume", "{annotations}"], "not a zarr store"),
+        (["{annotations}", "-o", "{store}"], "raterzoo fit --resume"),
+        (["{annotations}"], "-o posterior.nc or posterior.zarr"),
+        ([], "name a table"),
+    ],
+)
+def test_wrong_uses_are_one_message(arguments, message, annotations, interrupted):
+    result = run("fit", *(a.format(annotations=annotations, store=interrupted) for a in arguments))
+    assert result.exit_code == 2 and message in result.output, result.output
+    assert len(result.output.strip().splitlines()) == 1
+
+
+def test_nothing_of_the_table_is_needed_to_go_on(annotations, interrupted):
+    assert read(annotations)
+    annotations.unlink()
+    assert run("fit", "--resume", interrupted).exit_code == 0

@@ -1,0 +1,49 @@
+"""The evidence covers the catalog, and its wrong twins still differ from the sources in what they say."""
+
+from collections import Counter
+
+import pytest
+from raterzoo import models
+
+from benchmarks.evidence.exact_draws import EXACT
+from benchmarks.evidence.studies import STUDIES, methods_of
+from benchmarks.evidence.tasks import all_tasks, kinds_of
+from benchmarks.evidence.twin_sources import in_place_of, rebuilt
+from benchmarks.evidence.twins import TWINS
+
+
+def test_every_model_and_method_has_all_its_kinds():
+    assert set(STUDIES) == set(models.catalog)
+    assert set(EXACT) == {name for name in models.catalog if "exact" in methods_of(name)}
+    tasks = [task for task in all_tasks() if task.twin is None]
+    found = Counter((task.study, task.method, task.kind) for task in tasks)
+    expected = {
+        (entry.name, method, kind)
+        for entry in models.catalog.values()
+        for method in entry.methods
+        for kind in kinds_of(method)
+    }
+    assert set(found) == expected and set(found.values()) == {1}
+
+
+def test_simulations_are_as_many_as_promised():
+    for task in all_tasks():
+        if task.kind == "calibration":
+            assert task.simulations >= (300 if task.method == "nuts" else 1000)
+
+
+def test_twins_are_of_every_family_method_and_kind():
+    assert len({twin.name for twin in TWINS}) == len(TWINS) >= 25
+    assert {models.catalog[twin.study].data for twin in TWINS} == {"labels", "rankings", "comparisons", "scores"}  # fmt: skip
+    assert {twin.method for twin in TWINS} == {"exact", "gibbs", "hmc", "nuts"}
+    assert {twin.kind for twin in TWINS} == {"calibration", "invariance", "joint", "closed form"}
+    for twin in TWINS:
+        assert twin.method in methods_of(twin.study) and twin.kind in kinds_of(twin.method)
+        assert bool(twin.links) + bool(twin.told) + bool(twin.spoil) == 1, twin.name
+        assert not twin.spoil or twin.kind == "calibration", twin.name  # which alone spoils answers
+
+
+@pytest.mark.parametrize("twin", [t for t in TWINS if t.links], ids=lambda twin: twin.name)
+def test_bugs_are_of_the_present_sources(twin):
+    with in_place_of(rebuilt(*twin.links)):
+        pass

@@ -1,0 +1,65 @@
+"""The committed evidence is good, its statistics are those of the committed ranks, and the page says what is missing."""
+
+import numpy as np
+import pytest
+from raterzoo import models
+
+from benchmarks.evidence import records
+from benchmarks.evidence.calibration import deviation
+from benchmarks.evidence.chains import KEPT
+from benchmarks.evidence.page import write_page
+from benchmarks.evidence.records import read, read_ranks, write
+from benchmarks.evidence.tasks import Outcome, Task, all_tasks
+
+TASKS = all_tasks()
+DONE = [task for task in TASKS if read(task)]
+
+
+@pytest.mark.parametrize("task", DONE, ids=lambda task: task.name)
+def test_every_verdict_is_good(task):
+    record = read(task)
+    assert record and record["passed"] and not record["quick"]
+    assert (record["statistic"] < record["threshold"]) is (task.twin is None)
+    assert record["notes"].get("equals inference.sample", True)
+    if task.kind == "calibration":
+        assert record["simulations"] >= task.simulations
+        if task.twin is None:
+            ranks, names = read_ranks(task)
+            assert ranks.shape == (record["simulations"], len(names)) and ranks.max() <= KEPT
+            assert abs(deviation(ranks).max() - record["statistic"]) < 1e-3
+
+
+def test_the_page_lists_every_model_and_method():
+    page = (records.FOLDER / "README.md").read_text()
+    missing = [task.name for task in TASKS if task not in DONE]
+    assert all(f"`{name}`" in page for name in missing)
+    for entry in models.catalog.values():
+        for method in entry.methods:
+            start = f"| {entry.name} | {method} | "
+            lines = [line for line in page.splitlines() if line.startswith(start)]
+            (row,) = [line for line in lines if line.count("|") == 9]  # those of twins have fewer
+            own = [name for name in missing if name.startswith(f"{entry.name}.{method}.")]
+            assert row.endswith("| **missing** |" if own else "| good |")
+
+
+def test_the_evidence_is_small():
+    assert sum(path.stat().st_size for path in records.FOLDER.rglob("*")) < 8_000_000
+
+
+def test_a_bad_or_missing_verdict_is_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
+    good, bad = Task("mace", "gibbs", "joint"), Task("mace", "gibbs", "invariance")
+    missed = Task("dawid_skene", "gibbs", "invariance", 0)
+    write(good, Outcome(1.0, 4.0, "spam[0]", 9, None, (), {}), 1.0)
+    assert not write_page([good, bad])
+    write(bad, Outcome(5.0, 4.0, "spam[1]", 9, None, (), {}), 1.0)
+    write(missed, Outcome(3.9, 4.0, "spam[0]", 9, None, (), {}), 1.0)
+    assert read(good)["passed"] and not read(bad)["passed"] and not read(missed)["passed"]
+
+
+def test_a_band_is_left_by_ranks_that_are_not_uniform():
+    rng = np.random.default_rng(1)
+    ranks = rng.integers(0, KEPT, (1000, 3), endpoint=True)
+    assert deviation(ranks).max() < 1
+    ranks[:, 1] = rng.binomial(KEPT, 0.5, 1000)
+    assert deviation(ranks).argmax() == 1 and deviation(ranks)[1] > 1

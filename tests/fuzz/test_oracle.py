@@ -1,0 +1,94 @@
+"""The judge of the fuzzer condemns what no door should do."""
+
+import warnings
+
+import fuzz_doors
+import numpy as np
+import pytest
+from fuzz_doors import Finding, check_labels, check_rankings, check_scores, judged
+from raterzoo.models import Labels, PartialRankings, Scores
+from raterzoo.models.data.errors import DataError
+
+
+def crash(_):
+    return {}["missing"]
+
+
+def foreign(_):
+    np.array([1, 2]).reshape(3)
+
+
+def warn(_):
+    warnings.warn("something", stacklevel=1)
+
+
+def hang(_):
+    while True:
+        pass
+
+
+def hoard(_):
+    np.ones(2**32)
+
+
+def talk(_):
+    # the error as doors raise it, so that the last frame is ours
+    Labels.from_table(
+        {"item": ["x" * 60] * 2, "rater": [1, 1], "label": ["a", "b"]}, count="c" * 9_000
+    )
+
+
+@pytest.mark.parametrize("door", [crash, foreign, warn, hang, hoard])
+def test_doors_that_are_condemned(door, monkeypatch):
+    monkeypatch.setattr(fuzz_doors, "SECONDS", 0.5)
+    with pytest.raises(Finding):
+        judged(door, None)
+
+
+def test_an_error_of_a_door_is_not(monkeypatch):
+    assert "there is no column" in judged(talk, None)
+    monkeypatch.setattr(DataError, "__str__", lambda error: error.problem + "\x1b")
+    with pytest.raises(Finding, match="printable"):
+        judged(talk, None)
+    monkeypatch.setattr(DataError, "__str__", lambda error: error.problem * 100)
+    with pytest.raises(Finding, match="characters"):
+        judged(talk, None)
+    monkeypatch.setattr(DataError, "__str__", lambda error: "no")
+    with pytest.raises(Finding, match="says nothing"):
+        judged(talk, None)
+
+
+TABLE = {"item": [1, 1, 2], "rater": [1, 2, 1], "label": ["a", "b", "a"]}
+
+
+@pytest.mark.parametrize(
+    "name, value, words",
+    [
+        ("label_code", np.array([0, 2, 0], np.int32), "codes are in range"),
+        ("label_code", np.array([0, 1, 0]), "codes are int32"),
+        ("annotation_item", np.array([1, 0, 0], np.int32), "sorted"),
+        ("count", np.array([1, 0, 1]), "counts are positive"),
+        ("categories", np.array(["a", "a"]), "ids are distinct"),
+        ("items", np.array([1, 2], object), "ids are text or int64"),
+    ],
+)
+def test_labels_that_are_condemned(name, value, words):
+    labels = Labels.from_table(TABLE)
+    check_labels(labels)
+    object.__setattr__(labels, name, value)
+    with pytest.raises(Finding, match=words):
+        check_labels(labels)
+
+
+def test_other_containers_that_are_condemned():
+    ranked = {"item": [1, 1], "rater": [1, 1], "category": ["a", "b"], "rank": [1, 2]}
+    rankings = PartialRankings.from_table(ranked)
+    check_rankings(rankings)
+    object.__setattr__(rankings, "block_start", np.array([0, 1, 1]))
+    with pytest.raises(Finding, match="empty block"):
+        check_rankings(rankings)
+    scores = Scores.from_table({"item": [1], "rater": [1], "score": [2.0]})
+    check_scores(scores)
+    object.__setattr__(scores, "score", np.array([-0.0]))
+    with pytest.raises(Finding, match="zero has no sign"):
+        check_scores(scores)

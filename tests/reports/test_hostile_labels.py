@@ -1,0 +1,114 @@
+"""Labels that would be markup, mathematics, a formula or a change of direction are text on the page and in its tables."""
+
+import csv
+import json
+from html.parser import HTMLParser
+
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+from raterzoo.evaluation.plots.style import plain
+from raterzoo.reports.page import Section, write_report, write_table
+
+HOSTILE = (
+    "<script>document.title='run'</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "</svg><svg onload=alert(1)>",
+    "\" onmouseover=alert(1) x=\"",
+    "{{7*7}}{% raw",
+    "]]><b>bold",
+    "$\\frac{",
+    "&lt;i&gt;",
+)  # fmt: skip
+FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "=1", "-", "+")
+HARMLESS = ("flu", "-1", "+2.5", "-1e3", "1=1", "a-b", "", " =1", "-inf")
+
+
+class Tags(HTMLParser):
+    """The elements of a page, its handlers, and its text."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.handlers, self.texts = set(), [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.handlers += [
+            name for name, value in attrs if name.startswith("on") or "javascript:" in (value or "")
+        ]
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def page_of(folder, labels):
+    figure = Figure()
+    axes = figure.add_subplot()
+    for k, label in enumerate(labels):
+        axes.text(0.1, k / 10, plain(label))
+        axes.set_title(plain(label))
+    rows = [
+        {"item": label, label: 1.0} if len(labels) == 1 else {"item": label, "n": 1.0}
+        for label in labels
+    ]
+    sections = [
+        Section(t, f"Of {t}.", [figure], rows, "t", key="part", facts={"label": t}) for t in labels
+    ]
+    path = write_report(folder, "Title", labels[0], sections, box=list(labels))
+    found = Tags()
+    found.feed(path.read_text("utf-8"))
+    return found
+
+
+def test_markup_is_text(tmp_path):
+    tame, found = page_of(tmp_path / "a", ["flu", "cold"]), page_of(tmp_path / "b", HOSTILE)
+    assert found.tags == tame.tags
+    assert not found.handlers and "script" not in found.tags
+    text = "".join(found.texts)
+    for label in HOSTILE:
+        assert text.count(label) >= 4  # title, text, table, picture
+    read = json.loads((tmp_path / "b" / "report.json").read_text("utf-8"))
+    assert read["part"]["label"] == HOSTILE[-1]
+
+
+def test_markup_would_be_seen(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("<p>" + HOSTILE[2])
+    found = Tags()
+    found.feed(path.read_text())
+    assert found.handlers == ["onload"]
+
+
+def test_what_turns_the_text_around_is_shown(tmp_path):
+    text = "".join(page_of(tmp_path, ["\u202egnp.exe", "\u2067x", "\u05d0\u200f"]).texts)
+    assert "\u202e" not in text and "\u2067" not in text
+    assert "\ufffdgnp.exe" in text
+    assert "\u05d0\u200f" in text  # letters keep their own direction
+
+
+@pytest.mark.parametrize("label", FORMULAS)
+def test_formulas_are_text_in_tables(tmp_path, label):
+    write_table(tmp_path / "t.csv", [{"item": label, label: 1.0, "n": -1.5}])
+    with (tmp_path / "t.csv").open(newline="") as file:
+        names, cells = csv.reader(file)
+    assert names == ["item", f"'{label}", "n"]
+    assert cells == [f"'{label}", "1.0", "-1.5"]
+
+
+def test_numbers_and_other_text_stay(tmp_path):
+    write_table(tmp_path / "t.csv", [{"item": label, "n": -0.5} for label in HARMLESS])
+    with (tmp_path / "t.csv").open(newline="") as file:
+        assert [row["item"] for row in csv.DictReader(file)] == [*HARMLESS]
+
+
+def test_trees_show_labels_as_text():
+    labels = [*HOSTILE]
+    array = xr.DataArray(
+        [0.0] * len(labels), {"item": labels}, ("item",), name="<b>n", attrs={"<i>": "<u>"}
+    )
+    tree = xr.DataTree.from_dict({"posterior": array.to_dataset()})
+    for shown in (tree, tree["posterior"].to_dataset(), array):
+        found = Tags()
+        found.feed(shown._repr_html_())
+        assert not {"script", "img", "b", "i", "u"} & found.tags
+        assert not [name for name in found.handlers if name != "onclick"]
