@@ -25,10 +25,8 @@ from .steps.reading import number
 __all__ = ["begin_hmc", "comparison_posterior"]
 
 TRANSITIONS_BEFORE = 50  # default warm-up
-CHEAP, LARGEST_THINNING = (
-    10_000,
-    10,
-)  # cells times transitions that a draw may cost, and most transitions
+CHEAP = 10_000  # cells times transitions that a draw may cost
+LARGEST_THINNING = 10  # transitions for each draw
 MOST_DENSITIES = 2**29  # pointwise log likelihoods that are stored: two gigabytes
 
 

@@ -47,7 +47,8 @@ class DrawStore:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.journal = path, journal_of(path)
+        self.path: Path = path
+        self.journal: Path = journal_of(path)
         self._lock = StoreLock(self.journal / "lock", path)
 
     @classmethod
@@ -89,6 +90,8 @@ class DrawStore:
         refuse_existing(store.path)
         store.journal.mkdir(parents=True, exist_ok=True)
         store._lock.acquire()
+        for left in store.journal.glob("*.npz"):  # of a store that was removed
+            left.unlink()
         created = False
         try:
             with store.explained(), tempfile.TemporaryDirectory(dir=store.journal) as folder:
@@ -136,6 +139,11 @@ class DrawStore:
             )
         store._lock.acquire()
         return store
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether anything that was written counts."""
+        return (self.journal / "state.npz").exists()
 
     def __enter__(self) -> Self:
         return self

@@ -55,11 +55,9 @@ def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:
         The groups that are not empty.
     """
     groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
-    return {
-        group: as_dataset(model, {name: np.asarray(value) for name, value in found.items()})
-        for group, found in groups.items()
-        if found
-    }
+    values = {name: np.asarray(x) for found in groups.values() for name, x in found.items()}
+    known = as_dataset(model, values)
+    return {group: known[list(found)] for group, found in groups.items() if found}
 
 
 def as_dataset(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models.distributions.answer_sweep import Answers
-from .diagnostics import mixing_of
 from .kernels.confusion import SPAM, ConfusionPrior
 from .kernels.label_chain import (
     LabelDraws,
@@ -17,12 +16,9 @@ from .kernels.label_chain import (
 )
 from .kernels.random_stream import stream
 from .kernels.vote import jittered_vote
+from .thinning import PILOT_CHAINS, PILOT_DRAWS, sweeps_for_each_draw
 
 __all__ = ["LabelPlan", "begin_labels", "continue_labels", "draw_labels_model", "label_pilot"]
-
-PILOT_DRAWS = 300
-LARGEST_THINNING = 64
-WANTED_ESS = 1600
 
 
 @dataclass(frozen=True)
@@ -148,9 +144,8 @@ def continue_labels(
 def label_pilot(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> int:
     """Ask a pilot run how many sweeps a kept draw needs.
 
-    The rule is fixed beforehand: 4 chains of 300 draws after the warm-up of the plan; if the least effective entry of prevalence
-    and confusion has bulk or tail ESS n, runs are thinned by the least whole number that makes the effective size of the planned
-    run 1,600, or four fifths of its draws if that is less, at most 64.
+    It has 4 chains of 300 draws, after the warm-up of the plan; the least effective entry of prevalence and confusion decides, by
+    the rule of `sweeps_for_each_draw`.
 
     Parameters
     ----------
@@ -166,13 +161,8 @@ def label_pilot(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> int
     int
         Sweeps for each kept draw.
     """
-    pilot = LabelPlan(
-        4, PILOT_DRAWS, plan.tune, plan.seed + 1, plan.threads, "float64", plan.collapsed
-    )
+    length = (PILOT_CHAINS, PILOT_DRAWS)
+    pilot = LabelPlan(*length, plan.tune, plan.seed + 1, plan.threads, "float64", plan.collapsed)
     draws = draw_labels_model(answers, prior, 1, pilot)
-    flat = np.concatenate([draws.prevalence, draws.table.reshape(4, PILOT_DRAWS, -1)], axis=2)
-    _, bulk, tail, _ = mixing_of(flat, plan.threads)
-    kept = plan.chains * plan.draws
-    per_draw = np.nanmin(np.fmin(bulk, tail)) / (4 * PILOT_DRAWS)
-    wanted = min(WANTED_ESS, 0.8 * kept) / kept
-    return int(np.clip(np.ceil(wanted / per_draw), 1, LARGEST_THINNING))
+    flat = np.concatenate([draws.prevalence, draws.table.reshape(*length, -1)], axis=2)
+    return int(sweeps_for_each_draw(flat, plan.chains * plan.draws, plan.threads)[0])

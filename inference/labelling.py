@@ -169,7 +169,7 @@ def _fitting(dim: str, names: np.ndarray, group: xr.Dataset, coord: str = "") ->
 
 def _same(coord: str, names: np.ndarray, group: xr.Dataset) -> np.ndarray:
     """Return `names`, or raise if the tree bears others already; places counted from 0 are no names."""
-    if coord not in group.coords:
+    if coord not in group.coords or np.array_equal(group[coord].to_numpy(), names):
         return names
     there, ours = group[coord].to_numpy().astype(str), names.astype(str)
     differ = np.flatnonzero(there != ours)

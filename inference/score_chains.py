@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 
-from .diagnostics import mixing_of
 from .kernels.normal_draws import NormalDraws, draw_normal_items
 from .kernels.normal_items import NormalItems, ScoreMoments, posterior_items
 from .kernels.random_stream import stream
@@ -16,6 +15,7 @@ from .kernels.score_gibbs import RaterScores, ScoreHyper, ScoreState
 from .plan import Draws
 from .prior_worths import streams_of_items
 from .score_storage import holds
+from .thinning import PILOT_CHAINS, PILOT_DRAWS, sweeps_for_each_draw
 
 __all__ = [
     "BEYOND",
@@ -29,7 +29,6 @@ __all__ = [
 ]
 
 BLOCK = 1024  # items that are drawn in step
-PILOT_DRAWS, LARGEST_THINNING, WANTED_ESS = 300, 64, 1600
 BEYOND = (
     "the draws are beyond double precision: nearly all scores agree exactly, or the numbers of the prior are of another size "
     "than the scores; models.normal_scores takes scores that all agree"
@@ -240,9 +239,8 @@ def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> 
 def score_pilot(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> tuple[int, bool]:
     """Ask a pilot run how many sweeps a kept draw needs, and whether single precision tells the draws apart.
 
-    The rule is fixed beforehand: 4 chains of 300 draws after the warm-up of the plan; if the least effective quantity has bulk or
-    tail ESS n, runs are thinned by the least whole number that makes the effective size of the planned run 1,600, or four fifths
-    of its draws if that is less, at most 64.
+    It has 4 chains of 300 draws, after the warm-up of the plan; the least effective quantity decides, by the rule of
+    `sweeps_for_each_draw`.
 
     Parameters
     ----------
@@ -260,13 +258,11 @@ def score_pilot(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> 
     single : bool
         Whether single precision is enough.
     """
-    pilot = ChainLength(4, PILOT_DRAWS, length.tune, 1, length.seed + 1, length.threads, "float64")
+    pilot = ChainLength(
+        PILOT_CHAINS, PILOT_DRAWS, length.tune, 1, length.seed + 1, length.threads, "float64"
+    )
     draws = draw_hierarchy(scores, hyper, pilot)
-    flat = np.concatenate(draws, axis=2)
-    _, bulk, tail, _ = mixing_of(flat, length.threads)
-    kept = length.chains * length.draws
-    per_draw = np.nanmin(np.fmin(bulk, tail)) / (4 * PILOT_DRAWS)
-    wanted = min(WANTED_ESS, 0.8 * kept) / kept
-    thin = int(np.clip(np.ceil(wanted / per_draw), 1, LARGEST_THINNING))
+    flat, kept = np.concatenate(draws, axis=2), length.chains * length.draws
+    thin = int(sweeps_for_each_draw(flat, kept, length.threads)[0])
     with np.errstate(over="ignore"):
         return thin, holds(ScoreDraws(*(array.astype(np.float32) for array in draws)))

@@ -31,7 +31,7 @@ from .shards.label_work import label_work
 from .shards.numbers import check_numbers
 from .shards.shared_chains import SharedChains
 from .shards.slices import pack
-from .shards.stores import ASKED, Asked, begun_or_new, is_marked
+from .shards.stores import ASKED, Asked, begun_or_new
 from .shards.workers import AnyExecutor
 from .steps.label_reading import as_table
 from .store_reading import read_draws
@@ -136,7 +136,7 @@ def _asked(groups: GibbsGroups, tune: int, seed: int | None) -> Asked:
 def _draw(chains: SharedChains, store: DrawStore, tune: int, progressbar: bool) -> None:
     """Draw what the store lacks."""
     groups, drawn = chains.groups, 0
-    if is_marked(store):
+    if store.is_marked:
         note, state = store.kept()
         drawn = note["drawn"]
         chains.restore(state, note["number"])

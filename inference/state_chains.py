@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from .diagnostics import mixing_of
 from .kernels.item_states import (
     CountPatterns,
     StateDraws,
@@ -18,6 +17,7 @@ from .kernels.item_states import (
     continue_item_states,
 )
 from .kernels.random_stream import stream
+from .thinning import PILOT_CHAINS, sweeps_for_each_draw
 
 __all__ = [
     "StatePlan",
@@ -28,9 +28,7 @@ __all__ = [
     "state_pilot",
 ]
 
-PILOT_DRAWS = 1000
-LARGEST_THINNING = 100
-WANTED_ESS = 1600
+PILOT_DRAWS, LARGEST_THINNING = 1000, 100  # states mix slowly, and their draws are cheap
 
 
 @dataclass(frozen=True)
@@ -128,9 +126,8 @@ def continue_states(
 def state_pilot(patterns: CountPatterns, prior: StatePrior, plan: StatePlan) -> int:
     """Ask a pilot run how many sweeps a kept draw needs.
 
-    The rule is fixed beforehand: 4 chains of 1,000 draws after the warm-up of the plan; if the least effective weight or
-    probability has bulk or tail ESS n, runs are thinned by the least whole number that makes the effective size of the planned
-    run 1,600, or four fifths of its draws if that is less, at most 100.
+    It has 4 chains of 1,000 draws, after the warm-up of the plan; the least effective weight or probability decides, by the rule
+    of `sweeps_for_each_draw`, up to 100.
 
     Parameters
     ----------
@@ -146,14 +143,12 @@ def state_pilot(patterns: CountPatterns, prior: StatePrior, plan: StatePlan) -> 
     int
         Sweeps for each kept draw.
     """
-    pilot = StatePlan(4, PILOT_DRAWS, plan.tune, 1, plan.seed + 1, plan.threads)
+    length = (PILOT_CHAINS, PILOT_DRAWS)
+    pilot = StatePlan(*length, plan.tune, 1, plan.seed + 1, plan.threads)
     draws = draw_states(patterns, prior, pilot)
-    flat = [array.reshape(4, PILOT_DRAWS, -1) for array in draws]
-    _, bulk, tail, _ = mixing_of(np.concatenate(flat, axis=2), plan.threads)
+    flat = np.concatenate([array.reshape(*length, -1) for array in draws], axis=2)
     kept = plan.chains * plan.draws
-    per_draw = np.nanmin(np.fmin(bulk, tail)) / (4 * PILOT_DRAWS)
-    wanted = min(WANTED_ESS, 0.8 * kept) / kept
-    return int(np.clip(np.ceil(wanted / per_draw), 1, LARGEST_THINNING))
+    return int(sweeps_for_each_draw(flat, kept, plan.threads, most=LARGEST_THINNING)[0])
 
 
 def in_order(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:

@@ -80,9 +80,8 @@ def _pointwise(
     for chain in range(len(weight)):
         log_each = np.log(np.maximum(probability[chain], floor))
         log_named = np.zeros((*weight.shape[1:], len(counts)))
-        for c in range(
-            counts.shape[1]
-        ):  # a product of matrices would be rounded by how many draws there are
+        # a product of matrices would be rounded by how many draws there are
+        for c in range(counts.shape[1]):
             log_named += log_each[..., c, None] * counts[:, c]
         joint = np.log(np.maximum(weight[chain], floor))[..., None] + log_named
         log_p[chain] = logsumexp(joint, axis=1)

@@ -13,10 +13,10 @@ from hashlib import blake2b
 
 import numpy as np
 
-from .diagnostics import mixing_of
 from .kernels.posterior import WorthPosterior
 from .kernels.random_stream import stream
 from .kernels.worth import Schedule, begin_item, continue_item
+from .thinning import PILOT_CHAINS, PILOT_DRAWS, sweeps_for_each_draw
 
 __all__ = [
     "ChainPlan",
@@ -28,9 +28,6 @@ __all__ = [
     "plausibilities",
 ]
 
-PILOT_DRAWS = 300
-LARGEST_THINNING = 64
-WANTED_ESS = 1600  # leaves room for the R-hat and ESS of the worst of thousands of quantities
 RUN = 16  # items in one unit of work
 
 
@@ -184,10 +181,8 @@ def _seed(seed: int, chain: int, key: int) -> np.random.SeedSequence:
 def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> np.ndarray:
     """Ask a pilot run how many sweeps a kept draw of each item needs.
 
-    The rule is fixed beforehand: 4 chains of 300 draws after the warm-up of the plan; an item whose least effective plausibility
-    has bulk or tail ESS n is thinned by the least whole number that makes the effective size of the planned run 1,600, or four
-    fifths of its draws if that is less, at most 64. An item that would need more is thinned by 64, and `diagnose` tells
-    whether that was enough.
+    It has 4 chains of 300 draws, after the warm-up of the plan; the least effective plausibility of an item decides, by the rule
+    of `sweeps_for_each_draw`.
 
     Parameters
     ----------
@@ -203,14 +198,11 @@ def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan)
     ndarray of int64, shape (item,)
         Sweeps for each kept draw.
     """
-    pilot = ChainPlan(4, PILOT_DRAWS, plan.tune, plan.seed + 1, plan.threads, "float64")
-    log_worth = draw_log_worths(posterior, keys, 1, pilot)
+    length = (PILOT_CHAINS, PILOT_DRAWS)
+    pilot = ChainPlan(*length, plan.tune, plan.seed + 1, plan.threads, "float64")
     start = posterior.candidate_start
-    _, bulk, tail, _ = mixing_of(plausibilities(log_worth, start), plan.threads)
-    least = np.fmin.reduceat(np.fmin(bulk, tail), start[:-1])
-    per_draw = np.where(np.isnan(least), 1.0, least / (4 * PILOT_DRAWS))
-    wanted = min(WANTED_ESS, 0.8 * plan.chains * plan.draws) / (plan.chains * plan.draws)
-    return np.clip(np.ceil(wanted / per_draw), 1, LARGEST_THINNING).astype(np.int64)
+    draws = plausibilities(draw_log_worths(posterior, keys, 1, pilot), start)
+    return sweeps_for_each_draw(draws, plan.chains * plan.draws, plan.threads, start[:-1])
 
 
 def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ MAX_DIMS = 16
 
 NEEDED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 CODECS = {"bytes", "blosc", "crc32c", "gzip", "sharding_indexed", "transpose", "vlen-utf8", "zstd"}
-BYTES = {"bool": 1, "string": 16, "fixed_length_utf32": 0} | {
+BYTES: dict[str, int] = {"bool": 1, "string": 16, "fixed_length_utf32": 0} | {
     f"{kind}{bits}": bits // 8
     for kind, widths in {"int": (8, 16, 32, 64), "uint": (8, 16, 32, 64), "float": (16, 32, 64)}.items()
     for bits in widths

@@ -44,10 +44,8 @@ __all__ = [
 ]
 
 QUARTER = math.pi / 2
-COMING_IN, MOST_COMING_IN = (
-    4,
-    64,
-)  # times the steps while a chain comes from afar: doubled when refused, halved when not
+# times the steps while a chain comes from afar: doubled when refused, halved when not
+COMING_IN, MOST_COMING_IN = 4, 64
 
 
 class Laplace(NamedTuple):

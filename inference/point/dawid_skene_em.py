@@ -24,10 +24,8 @@ from .label_evidence import LabelEvidence, evidence_of
 
 __all__ = ["EstimateWarning", "dawid_skene_em"]
 
-SAME_OBJECTIVE, SAME_PLAUSIBILITY = (
-    1e-6,
-    0.01,
-)  # relative; two runs closer than this are at one optimum
+# two runs closer than this are at one optimum; the first is relative
+SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01
 
 
 class EstimateWarning(UserWarning):

@@ -89,7 +89,9 @@ class InMemory:
     def __init__(self, patterns: AnswerPatterns, n_categories: int) -> None:
         self._patterns, self._n = patterns, n_categories
 
-    def ascents(self, restarts, random_seed, prior, stop) -> Iterator[Ascent]:
+    def ascents(
+        self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
+    ) -> Iterator[Ascent]:
         """Yield where EM arrives."""
         rng = np.random.default_rng(random_seed)
         answers = self._patterns.answers
@@ -122,7 +124,9 @@ class InShards:
     def __init__(self, work: LabelWork) -> None:
         self._work = work
 
-    def ascents(self, restarts, random_seed, prior, stop) -> Iterator[Ascent]:
+    def ascents(
+        self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
+    ) -> Iterator[Ascent]:
         """Yield where EM arrives; the starts do not depend on the shards."""
         work = self._work
         seed = int(np.random.SeedSequence(random_seed).generate_state(1)[0])

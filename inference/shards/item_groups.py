@@ -29,7 +29,8 @@ class ItemGroups:
     """
 
     def __init__(self, full: dict[str, xr.Dataset], starts: Mapping[str, np.ndarray]) -> None:
-        self.full, self._starts = full, starts
+        self.full: dict[str, xr.Dataset] = full
+        self._starts = starts
 
     @property
     def chunks(self) -> dict[str, int]:

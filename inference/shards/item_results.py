@@ -11,12 +11,12 @@ from ..draw_store import DrawStore
 from ..store_reading import WRITTEN, store_attrs
 from .item_groups import BY_ITEM, ItemGroups, groups_of
 from .item_tasks import ItemDraws
-from .stores import ASKED, Agreed, is_marked, new_store
+from .stores import ASKED, Agreed
 from .whole_items import WholeItems
 
 __all__ = ["ItemResults"]
 
-NOTHING_SAID = {"warned": 0, "first": ""}
+NOTHING_SAID: dict[str, Any] = {"warned": 0, "first": ""}
 
 
 class ItemResults:
@@ -33,7 +33,7 @@ class ItemResults:
         self._store: DrawStore | None = None
         self._groups: ItemGroups | None = None
         self._said: dict[str, Any] = dict(NOTHING_SAID)
-        self.done = np.zeros(len(whole.data.items), bool)
+        self.done: np.ndarray = np.zeros(len(whole.data.items), bool)
 
     @property
     def finished(self) -> bool:
@@ -43,7 +43,7 @@ class ItemResults:
     def __enter__(self) -> "ItemResults":
         if self._path.exists():
             self._store = DrawStore.open(self._path)
-            if is_marked(self._store):
+            if self._store.is_marked:
                 self._said, arrays = self._store.kept()
                 self.done = arrays["done"]
         return self
@@ -81,8 +81,8 @@ class ItemResults:
             attrs = {k: v for k, v in drawn.attrs.items() if k != "seconds"}
             attrs[ASKED] = self._agreed.text
             full, chunks = self._groups.full, self._groups.chunks
-            self._store = new_store(self._path, full, attrs, chunks)
-        if not is_marked(self._store):
+            self._store = DrawStore.create(self._path, full, attrs, chunks)
+        if not self._store.is_marked:
             known = {n: g for n, g in self._groups.full.items() if n not in drawn.groups}
             self._store.write({}, known)
         return self._store, self._groups

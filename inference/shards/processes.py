@@ -35,7 +35,7 @@ class Processes(Executor):
         self._pools: list[ProcessPoolExecutor | None] = [None] * count
         self._waiting: list[set[Future]] = [set() for _ in range(count)]
 
-    def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Future:
+    def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Start a call in the process that has least to do.
 
         Parameters

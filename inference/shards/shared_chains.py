@@ -29,15 +29,16 @@ class SharedChains:
     """
 
     def __init__(self, work: LabelWork, groups: GibbsGroups, seed: int) -> None:
-        self.groups, self._work, self._seed = groups, work, seed
+        self.groups: GibbsGroups = groups
+        self._work, self._seed = work, seed
         chains, (rows, n) = range(groups.chains), work.shape
         seeds = (np.random.SeedSequence(seed, spawn_key=(chain,)) for chain in chains)
-        self.state = {
+        self.state: dict[str, np.ndarray] = {
             "stream": np.stack([stream(own) for own in seeds]),
             "items": np.zeros((len(chains), n), np.int64),
             "labels": np.zeros((len(chains), rows, n), np.int64),
         }
-        self.number = 0
+        self.number: int = 0
 
     def restore(self, state: Mapping[str, np.ndarray], number: int) -> None:
         """Go on after so many sweeps, where a run was interrupted."""

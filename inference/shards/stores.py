@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from ..draw_store import DrawStore, journal_of
+from ..draw_store import DrawStore
 from ..store_reading import WRITTEN, store_attrs
 
-__all__ = ["ASKED", "Agreed", "Asked", "begun_or_new", "is_marked", "new_store"]
+__all__ = ["ASKED", "Agreed", "Asked", "begun_or_new"]
 
 ASKED = "asked"  # attribute of a store: what it was begun with
 SEED = "random_seed"
-STATE = "state.npz"  # of a journal, once something is marked
 
 
 @dataclass(frozen=True)
@@ -80,28 +79,6 @@ class Agreed(NamedTuple):
     text: str
 
 
-def new_store(
-    path: Path,
-    groups: Mapping[str, xr.Dataset],
-    attrs: Mapping[str, Any],
-    chunks: Mapping[str, int],
-) -> DrawStore:
-    """Create a store, whatever is left of the journal of another one that was removed.
-
-    Parameters
-    ----------
-    path, groups, attrs, chunks
-        As of `DrawStore.create`.
-    """
-    (journal_of(path) / STATE).unlink(missing_ok=True)
-    return DrawStore.create(path, groups, attrs, chunks)
-
-
-def is_marked(store: DrawStore) -> bool:
-    """Tell whether anything that was written counts: if not, the store is begun anew."""
-    return (store.journal / STATE).exists()
-
-
 @contextmanager
 def begun_or_new(
     path: Path,
@@ -128,7 +105,7 @@ def begun_or_new(
         The store, locked; None if it is finished.
     """
     if not path.exists():
-        store = new_store(path, groups(), attrs, chunks)
+        store = DrawStore.create(path, groups(), attrs, chunks)
     elif WRITTEN in store_attrs(path):
         store = DrawStore.open(path)
     else:

@@ -61,7 +61,7 @@ class Workers:
     def run(
         self,
         function: Callable,
-        tasks: Iterable[tuple],
+        tasks: Iterable[tuple[Any, ...]],
         named: Callable[[int], str] = lambda number: f"task {number}",
     ) -> Iterator[tuple[int, Any]]:
         """Do tasks, and yield the number and result of each as they come.
@@ -123,7 +123,7 @@ class Workers:
     def ordered(
         self,
         function: Callable,
-        tasks: Iterable[tuple],
+        tasks: Iterable[tuple[Any, ...]],
         named: Callable[[int], str] = lambda number: f"task {number}",
     ) -> Iterator[Any]:
         """Do tasks, and yield their results in the order of the tasks, for sums that do not depend on who is first.
@@ -147,7 +147,7 @@ class Workers:
                 yield early.pop(awaited)
                 awaited += 1
 
-    def _submit(self, function: Callable, arguments: tuple) -> Future:
+    def _submit(self, function: Callable, arguments: tuple) -> Future[Any]:
         if self.of_dask:
             return self.executor.submit(function, *arguments, pure=False)
         return self.executor.submit(function, *arguments)

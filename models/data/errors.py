@@ -8,9 +8,8 @@ from ..._legible import legible, shown
 
 __all__ = ["BUILDERS", "DataError", "DataWarning", "shown"]
 
-BUILDERS = (
-    str(Path(__file__).parents[1]),
-)  # frames that a warning skips, to name the line of whoever calls a builder
+# frames that a warning skips, to name the line of whoever calls a builder
+BUILDERS = (str(Path(__file__).parents[1]),)
 
 
 class DataWarning(UserWarning):

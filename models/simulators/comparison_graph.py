@@ -54,9 +54,8 @@ def regular_graph(
     import networkx  # here alone, and heavy
 
     rng = np.random.default_rng(random_seed)
-    while (
-        True
-    ):  # from degree 3 nearly every graph is connected, of degree 2 one in about sqrt(items)
+    # from degree 3 nearly every graph is connected, of degree 2 one in about sqrt(items)
+    while True:
         graph = networkx.random_regular_graph(degree, items, seed=int(rng.integers(2**32)))
         if networkx.is_connected(graph):
             return compared_pairs(graph, items)
@@ -126,9 +125,8 @@ def allot_raters(n_pairs: int, raters: int, per_pair: int, rng: np.random.Genera
         return np.tile(np.arange(raters), (n_pairs, 1))
     allotted = np.empty((n_pairs, per_pair), np.int64)
     load = np.zeros(raters)
-    for pair in rng.permutation(
-        n_pairs
-    ):  # neighbours share an item, and should not share out the raters
+    # in any order: neighbours share an item, and should not share out the raters
+    for pair in rng.permutation(n_pairs):
         chosen = np.argpartition(load + rng.random(raters), per_pair)[:per_pair]
         load[chosen] += 1
         allotted[pair] = np.sort(chosen)

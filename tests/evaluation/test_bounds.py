@@ -200,9 +200,8 @@ def test_no_estimate_of_two_items_beats_the_bound(answers):
     risk = bayes_risk_of_two(answers)
     found = bound(np.array([[0, 1]]), answers=answers)
     assert float(found["centred"]) < risk
-    if (
-        answers == 1
-    ):  # the twin without the information of the prior promises what the risk undercuts
+    # the twin without the information of the prior promises what the risk undercuts
+    if answers == 1:
         assert risk < 1 / (4 * answers * found.attrs["quality_information"])
 
 

@@ -36,9 +36,8 @@ def predicted(names):
 
 VOTE = truth().mean(("chain", "draw"))
 POINTS = {"IRN": VOTE, "maximum likelihood": VOTE}
-SETS = evaluation.conformal_sets(
-    truth(), predicted("AB"), ITEMS[:15], random_seed=1
-)  # a coverage close to one
+# a coverage close to one
+SETS = evaluation.conformal_sets(truth(), predicted("AB"), ITEMS[:15], random_seed=1)
 LONG = [f"network {i} of a clinic with a long name" for i in range(4)]
 
 
