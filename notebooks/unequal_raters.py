@@ -45,7 +45,7 @@ SAMPLES = ("chain", "draw")
 # which knows neither range.
 
 # %%
-ALPHAS = (0.1, 0.2, 0.5, 1.0)
+ALPHAS = (0.1, 0.2, 0.5)
 RUNS = 10
 EPSILONS = [0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15]
 NAMES = ["QUITE", "AG", "posterior, box prior", "posterior, default prior"]

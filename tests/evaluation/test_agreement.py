@@ -7,10 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import xarray as xr
-from dermatology import dermatology
 from evaluation_trees import tree_of
 from monte_carlo import assert_rejects_twin
-from raterzoo import evaluation, inference, models
+from raterzoo import evaluation, models
 from raterzoo.evaluation.agreement import certainty_and_agreement
 from scipy.stats import rankdata
 
@@ -237,15 +236,3 @@ def test_certainty_and_agreement_are_of_the_same_items(items, options, message):
     tree = certain([0.5] * items, np.arange(items))
     with pytest.raises(evaluation.EvaluationError, match=message):
         certainty_and_agreement(tree, labels_of(ANSWERS), **options)
-
-
-def test_correlation_of_the_dermatology_data():
-    # appendix E: .85; the weights of the authors' code
-    rankings, _ = dermatology()
-    model = models.plackett_luce(rankings, concentration=1, reliability=3, unranked="single")
-    tree = inference.sample(
-        model, draws=500, random_seed=1, progressbar=False, log_likelihood=False
-    )
-    found = certainty_and_agreement(tree, rankings, tie_weight="full")
-    assert float(found["pearson"]) == pytest.approx(0.855, abs=0.01)
-    assert found.attrs["items"] == (np.bincount(rankings.annotation_item) >= 3).sum()

@@ -22,6 +22,7 @@ def twin_ranks(structure, sampler=None, spoil=None, simulations=SIMULATIONS):
     )
 
 
+@LONG
 def test_a_sampler_that_forgets_the_momentum_when_it_accepts_is_not():
     twin = altered(
         "inference.kernels.laplace_hmc",

@@ -132,9 +132,8 @@ def test_nuts_agrees_with_gibbs():
     assert gibbs.attrs["model"] == "item_states" and gibbs.attrs["method"] == "gibbs"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)
-        nuts = inference.sample(
-            model, method="nuts", draws=500, random_seed=1, cores=1, nuts_sampler="pymc", target_accept=0.95, **QUIET
-        )  # fmt: skip
+        run = {"draws": 500, "random_seed": 1, "cores": 1, "target_accept": 0.9} | QUIET
+        nuts = inference.sample(model, method="nuts", **run)
     for view in (
         curves,
         lambda t: t["posterior"]["state_weight"].to_numpy(),  # in the same order

@@ -86,7 +86,6 @@ def test_correlation_with_prirn():
 def test_correlation_with_agreement():
     # appendix E: .85 on items with at least three raters; the weights of the authors' code
     rankings, _ = dermatology()
-    many = np.bincount(rankings.annotation_item) >= 3
-    agreement = evaluation.annotator_agreement(rankings, tie_weight="full").to_numpy()
-    ours = evaluation.annotation_certainty(paper()).to_numpy()
-    assert np.corrcoef(ours[many], agreement[many])[0, 1] == pytest.approx(0.855, abs=0.01)
+    found = evaluation.certainty_and_agreement(paper(), rankings, tie_weight="full")
+    assert float(found["pearson"]) == pytest.approx(0.855, abs=0.01)
+    assert found.attrs["items"] == (np.bincount(rankings.annotation_item) >= 3).sum()

@@ -61,7 +61,8 @@ def means(tree):
 
 
 @pytest.mark.parametrize(
-    "sampler", ["pymc", "nutpie", "numpyro", pytest.param("blackjax", marks=LONG)]
+    "sampler",
+    ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), pytest.param("blackjax", marks=LONG)],
 )
 def test_every_sampler_draws_the_exact_posterior(sampler):
     beta = np.broadcast_to(favoured(2), (3, 2, 2)).copy()

@@ -42,7 +42,8 @@ def exact(model):
 
 
 @pytest.mark.parametrize(
-    "sampler", ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), "blackjax"]
+    "sampler",
+    ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), pytest.param("blackjax", marks=LONG)],
 )
 def test_sampler_agrees_with_gibbs(model, exact, sampler):
     # In JAX the chains are one batch: how many devices it sees depends on what ran before.
