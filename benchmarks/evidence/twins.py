@@ -186,8 +186,8 @@ OF_SCORES = (
 )  # fmt: skip
 
 OF_RANKINGS = (
-    Twin("shape + .1", "plackett_luce", "gibbs", "calibration",
-         ((WORTHS, ("float(shape[first + k] + wins[first + k])", "float(shape[first + k] + wins[first + k] + 0.1)")),)),
+    Twin("shape + .3", "plackett_luce", "gibbs", "calibration",
+         ((WORTHS, ("float(shape[first + k] + wins[first + k])", "float(shape[first + k] + wins[first + k] + 0.3)")),)),
     Twin("the full race of all in place of the ranked", "plackett_luce", "gibbs", "invariance",
          (("inference.kernels.race",
            ("            exposure[member[q]] += elapsed\n",
@@ -214,8 +214,7 @@ OF_COMPARISONS = (
             ("- (n - 1) * log_scale", "- n * log_scale")), (PAIRS,), study="thurstone"),
     Twin("the first winners are exchanged", "bradley_terry", "hmc", "calibration", spoil=_turned),
     Twin("a dropped rater", "thurstone", "hmc", "calibration", spoil=_without_first_rater),
-    Twin("a fixed scale of the qualities", "bradley_terry", "nuts", "calibration",
-         told=lambda: models.bradley_terry(designs.comparisons(), ties="davidson", quality_scale=1.0)),
+    Twin("NUTS is told the first winners exchanged", "bradley_terry", "nuts", "calibration", spoil=_turned),
 )  # fmt: skip
 
 TWINS: tuple[Twin, ...] = (*OF_LABELS, *OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES)
