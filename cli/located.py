@@ -47,12 +47,14 @@ def location_section(tree: xr.DataTree, scores: Scores) -> Section:
         }
         for i in np.argsort(-columns["location"], kind="stable")
     ]
-    text = (
-        "The location of an item is the mean of all scores that it could be given. It lies between the mean of those that it was "
-        "given and what is usual: the fewer scores, the closer to what is usual. Intervals hold 90 %."
-    )
+    text = "The location of an item is the mean of all scores that it could be given. Intervals hold 90 %."
     if "scale" in posterior:
-        text += " The scale is the standard deviation of the scores of an item: how far raters differ about it."
+        text += (
+            " It lies between the mean of those that it was given and what is usual: the fewer scores, the closer to what is "
+            "usual. The scale is the standard deviation of the scores of an item: how far raters differ about it."
+        )
+    else:
+        text += " Biases of those who scored it are taken out, and it is drawn to what is usual: the fewer scores, the closer."
     if len(rows) > MOST_DRAWN:
         text += " The picture has the highest and the lowest."
     figure = plots.rater_forest(posterior["location"].rename(item="rater"), label="location")
@@ -73,8 +75,8 @@ def rater_sections(tree: xr.DataTree, scores: Scores) -> list[Section]:
     if "rater_bias" not in posterior:
         return []
     given = np.bincount(scores.annotation_rater, scores.count, len(scores.raters)).astype(int)
-    said = {"scores": given, **scores.rater_attributes}
-    rows = scale_rows(posterior, {"rater_bias": "bias", "rater_scale": "scale"}, said)
+    variables = {"rater_bias": "bias", "rater_scale": "scale"}
+    rows = scale_rows(posterior, variables, {"scores": given}, scores.rater_attributes)
     highest, lowest = (f"{row['rater']}, {row['bias']:+.2f}" for row in (rows[0], rows[-1]))
     text = (
         "The bias of a rater is how much higher than the population of raters it scores the same item; the scale is the standard "
@@ -89,7 +91,10 @@ def rater_sections(tree: xr.DataTree, scores: Scores) -> list[Section]:
 
 
 def scale_rows(
-    posterior: xr.Dataset, variables: dict[str, str], said: dict[str, np.ndarray]
+    posterior: xr.Dataset,
+    variables: dict[str, str],
+    given: dict[str, np.ndarray],
+    attributes: dict[str, np.ndarray],
 ) -> list[dict[str, Any]]:
     """Return a row for each rater, the largest of the first variable first.
 
@@ -99,25 +104,29 @@ def scale_rows(
         With the variables by rater.
     variables : dict of str to str
         Variable -> what it is called.
-    said : dict of str to ndarray
-        What else is known of the raters.
+    given : dict of str to ndarray
+        How many annotations they gave.
+    attributes : dict of str to ndarray
+        What else is known of the raters; one that is called like another column is called "attribute" before.
     """
     columns: dict[str, np.ndarray] = {}
     for place, (variable, name) in enumerate(variables.items()):
-        columns |= interval_columns(posterior[variable], name, " " * place)
+        columns |= interval_columns(posterior[variable], name, f"{name} " if place else "")
+    taken = {"rater", *given, *columns}
+    known = {f"attribute {n}" if n in taken else n: values for n, values in attributes.items()}
     raters = posterior["rater"].to_numpy()
     first = next(iter(variables.values()))
     return [
         {
             "rater": str(raters[k]),
-            **{name: values[k].item() for name, values in said.items()},
+            **{name: values[k].item() for name, values in (given | known).items()},
             **{name: float(values[k]) for name, values in columns.items()},
         }
         for k in np.argsort(-columns[first], kind="stable")
     ]
 
 
-def interval_columns(draws: xr.DataArray, name: str, space: str = "") -> dict[str, np.ndarray]:
+def interval_columns(draws: xr.DataArray, name: str, whose: str = "") -> dict[str, np.ndarray]:
     """Return posterior means and the ends of their 90 % intervals.
 
     Parameters
@@ -126,11 +135,11 @@ def interval_columns(draws: xr.DataArray, name: str, space: str = "") -> dict[st
         Of a variable with one dim.
     name : str
         What it is called.
-    space : str
-        Appended to the names of the ends: columns of one table have different names.
+    whose : str
+        Begins the names of the ends: columns of one table have different names.
     """
     low, high = draws.quantile(TAILS, SAMPLE).to_numpy()
-    return {name: draws.mean(SAMPLE).to_numpy(), f"5 %{space}": low, f"95 %{space}": high}
+    return {name: draws.mean(SAMPLE).to_numpy(), f"{whose}5 %": low, f"{whose}95 %": high}
 
 
 def _group_section(posterior: xr.Dataset) -> Section:
@@ -138,7 +147,9 @@ def _group_section(posterior: xr.Dataset) -> Section:
     names = [str(name) for name in posterior[GROUPS].to_numpy()]
     bias = posterior["group_bias"].transpose(*SAMPLE, GROUPS)
     usual = posterior["usual_variance"].transpose(*SAMPLE, GROUPS) ** 0.5
-    columns = interval_columns(bias, "bias") | interval_columns(usual, "usual scale", " ")
+    columns = interval_columns(bias, "bias") | interval_columns(
+        usual, "usual scale", "usual scale "
+    )
     rows = [
         {"group": name, **{key: float(values[g]) for key, values in columns.items()}}
         for g, name in enumerate(names)

@@ -260,7 +260,7 @@ def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
             numbers[row] = float(text)
         except (TypeError, ValueError):
             where = f"{path}: row {row + 1}, column {column!r}"
-            raise ValueError(f"{where}: {shown(text)} is not a number") from None
+            raise ValueError(f"{where}: {shown(text)} is not a number; correct the cell") from None
     return numbers
 
 

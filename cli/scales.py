@@ -90,7 +90,9 @@ def read_scale(path: Path, columns: Sequence[str], settings: Settings) -> Scores
     if ends is None and len(scores):
         what, ends = "the scores", (float(scores.score.min()), float(scores.score.max()))
     for threshold in settings.thresholds:
-        if ends is not None and not ends[0] <= threshold <= ends[1]:
+        # nothing is above the upper bound; the highest that was observed may yet be passed
+        at_end = scores.bounds is not None and threshold == scores.bounds[1]
+        if ends is not None and (at_end or not ends[0] <= threshold <= ends[1]):
             raise ValueError(
                 f"--threshold {threshold:g} lies outside {what}, {ends[0]:g} to {ends[1]:g}: all items would be on one side; "
                 "choose one within"

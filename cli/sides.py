@@ -98,7 +98,7 @@ def _numbers(path: Path, way: str, cells: np.ndarray) -> np.ndarray:
     if not fine.all():
         row = int(np.argmin(fine))
         raise ValueError(
-            f"{path}: row {row + 1}, column {way!r}: {shown(cells[row])} is not {allowed}"
+            f"{path}: row {row + 1}, column {way!r}: {shown(cells[row])} is not {allowed}; correct the cell"
         )
     return numbers
 

@@ -123,7 +123,7 @@ def _shifts_section(posterior: xr.Dataset, data: Labels) -> Section:
     """Return how high each rater puts the thresholds between the labels, and how widely it answers about them."""
     given = np.bincount(data.annotation_rater, data.count, len(data.raters)).astype(int)
     variables = {"rater_shift": "shift", "rater_scale": "scale"}
-    rows = scale_rows(posterior, variables, {"answers": given, **data.rater_attributes})
+    rows = scale_rows(posterior, variables, {"answers": given}, data.rater_attributes)
     text = (
         "The shift of a rater is how much higher than the others it puts all thresholds between labels, in standard deviations "
         "of the items: with a high one it gives low labels. The scale says how far its answers scatter. Intervals hold 90 %."
@@ -164,8 +164,8 @@ def _raters_section(tree: xr.DataTree) -> Section:
             "5 %": float(bounds["information"][0, r]),
             "95 %": float(bounds["information"][1, r]),
             "accuracy": float(quality["accuracy"].mean(("chain", "draw"))[r]),
-            "5 % ": float(bounds["accuracy"][0, r]),
-            "95 % ": float(bounds["accuracy"][1, r]),
+            "accuracy 5 %": float(bounds["accuracy"][0, r]),
+            "accuracy 95 %": float(bounds["accuracy"][1, r]),
             **{name: float(values[r]) for name, values in further.items()},
         }
         for r in np.argsort(-mean, kind="stable")

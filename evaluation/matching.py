@@ -39,7 +39,7 @@ def match_items(items: np.ndarray, ids: np.ndarray, what: str = "prediction") ->
     missing = [item for item in known if item not in place]
     if missing:
         raise EvaluationError(
-            f"no {what} for {_some('item', missing)}; every item needs one, or fit those alone that have one: select(items=...)"
+            f"no {what} for {_some('item', missing)}; every item needs one, or fit those items alone that have one"
         )
     unknown = set(place).difference(known)
     if unknown:

@@ -25,6 +25,7 @@ from .score_draws import ScoreDraws
 
 __all__ = ["cut_and_certainty", "threshold_certainty", "threshold_probability", "thresholded"]
 
+BOUNDS = "bounds of the scores"
 Of = Literal["score", "location"]
 
 
@@ -42,7 +43,7 @@ def thresholded(
     tree : DataTree
         Posterior with ``location`` and ``scale`` by item, or ``location`` by item, ``rater_bias`` and ``rater_scale`` by rater.
     threshold : float
-        Where to cut, within the bounds of the scores; where they have none, within the observed scores.
+        Where to cut: from the lower bound of the scores to below the upper; where they have none, within the observed scores.
     of : {"score", "location"}, default "score"
         Of what the plausibility is: the probability that a score is on either side; or 0 and 1 as the item's location is.
     names : two texts, optional
@@ -226,7 +227,8 @@ def _threshold(tree: xr.DataTree, threshold: object) -> float:
     if not isfinite(number):
         raise EvaluationError(f"threshold={threshold!r} must be a finite number")
     low, high, what = _range(tree)
-    if not low <= number <= high:
+    # at the upper bound no score can be above; the highest that was observed may yet be passed
+    if not low <= number <= high or (number == high and what == BOUNDS):
         raise EvaluationError(
             f"threshold={number:g} lies outside the {what}, {low:g} to {high:g}: all items would be on one side; "
             "choose one within"
@@ -247,7 +249,7 @@ def _as_float(number: object) -> float:
 def _range(tree: xr.DataTree) -> tuple[float, float, str]:
     """Return between which numbers the scores are, as far as the tree says."""
     for group, name, what in (
-        ("constant_data", "score_bounds", "bounds of the scores"),
+        ("constant_data", "score_bounds", BOUNDS),
         ("observed_data", "observed_score", "observed scores"),
     ):
         if group in tree.children and name in tree[group] and tree[group][name].size:

@@ -86,7 +86,8 @@ def sample(
         Whether to store each annotation's log likelihood (at power one) and each variable's log prior.
     store : path, optional
         A zarr store to be made, such as "run.zarr", to which draws are written as they are made. Whatever ends the process, what
-        is there can be read, and `resume` goes on with the rest. The draws are the same as without.
+        is there can be read, and `resume` goes on with the rest. The draws are the same as without; by NUTS, which nutpie then
+        drives alone, they are others of the same law.
     **nuts
         Handed to `pymc.sample` by NUTS, for example ``target_accept=.95``.
 

@@ -101,6 +101,11 @@ def hierarchical_scores(
     DataError
         If there are no scores, or no such attribute.
 
+    Warns
+    -----
+    DataWarning
+        If no item has two scores: how far those of an item are apart is the prior's word.
+
     Notes
     -----
     Without bounds the priors take two numbers from the data, the mean and variance of all scores; they are wide on that scale.

@@ -82,6 +82,11 @@ def normal_scores(
     DataError
         If there are no scores.
 
+    Warns
+    -----
+    DataWarning
+        If no item has two scores: how far those of an item are apart is the prior's word.
+
     Notes
     -----
     Without bounds the default prior looks at the data: two numbers, the mean and variance of all scores, are taken from them, and

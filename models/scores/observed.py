@@ -1,12 +1,13 @@
 """What the models of scores share: coordinates, the scores one by one, their usual size, the prior of an item."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
 
 from ..data.container import expect
-from ..data.errors import DataError
+from ..data.errors import BUILDERS, DataError, DataWarning
 from ..data.scores import Scores
 
 __all__ = [
@@ -86,8 +87,19 @@ def observed_scores(
     ------
     DataError
         If there are none, or more than fit into memory.
+
+    Warns
+    -----
+    DataWarning
+        If no item has two scores.
     """
     total = _check_number(scores)
+    if not scores.identified:
+        warnings.warn(
+            "no item has two scores: how far those of an item are apart is not identified, and the posterior repeats its prior",
+            DataWarning,
+            skip_file_prefixes=BUILDERS,
+        )
     coords = {"item": scores.items, "annotation": np.arange(total)}
     coords["score_bound"] = np.array(["lower", "upper"])
     if not scores.anonymous:

@@ -32,6 +32,7 @@ import numpy as np
 from ..data.favoured import favoured_rows
 from ..data.labels import Labels
 from .label_effects import EFFECTS, Design
+from .refusals import LARGEST, SMALLEST, refuse_number
 from .simulated import Simulated
 
 __all__ = ["LabelModel", "labels"]
@@ -103,12 +104,12 @@ def labels(
     ):  # fmt: skip
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise ValueError(f"{name}={value!r} must be a whole number from {least}")
-    if not 0 <= gold <= 1:
-        raise ValueError(f"gold={gold!r} must be a share from 0 to 1")
+    if model not in LabelModel.__args__:
+        raise ValueError(f"model={model!r} is not one of {', '.join(LabelModel.__args__)}")
+    refuse_number("gold", gold, 0, 1)
+    refuse_number("prevalence_concentration", prevalence_concentration, SMALLEST, LARGEST)
     if gold and model == "dirichlet":
         raise ValueError(f"gold={gold!r}: under model='dirichlet' no category is the true one")
-    if not 0 < prevalence_concentration < np.inf:
-        raise ValueError(f"prevalence_concentration={prevalence_concentration!r} must be positive")
     rng = np.random.default_rng(random_seed)
     item = np.repeat(np.arange(items), answers)
     rater = np.concatenate([_who(rng, raters, answers) for _ in range(items)])
@@ -150,8 +151,6 @@ def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.
         size = (raters, 1 if model == "one_coin" else n, 1)
         ability = rng.beta(RIGHT, WRONG, size)
         return np.where(diagonal, ability, (1 - ability) / (n - 1))
-    if model == "hierarchical_dawid_skene":
-        mean = rng.normal(2.0 * diagonal, 1.0)
-        odds = np.exp(rng.normal(mean, np.abs(rng.standard_normal((n, n))), (raters, n, n)))
-        return odds / odds.sum(axis=2, keepdims=True)
-    raise ValueError(f"model={model!r} is not one of {', '.join(LabelModel.__args__)}")
+    mean = rng.normal(2.0 * diagonal, 1.0)  # hierarchical_dawid_skene
+    odds = np.exp(rng.normal(mean, np.abs(rng.standard_normal((n, n))), (raters, n, n)))
+    return odds / odds.sum(axis=2, keepdims=True)

@@ -1,4 +1,4 @@
-"""Numbers that simulators of scores are told: within their range, or an error that names the argument."""
+"""Numbers that simulators are told: within their range, or an error that names the argument."""
 
 import numpy as np
 

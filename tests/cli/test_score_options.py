@@ -65,6 +65,10 @@ CASES = [
         ["report", "{scores}", *SCORES, "--bounds", "0,10", "--threshold", "-1"],
         "--threshold -1 lies outside the bounds of the scores, 0 to 10",
     ),
+    (
+        ["report", "{scores}", *SCORES, "--bounds", "0,10", "--threshold", "10"],
+        "--threshold 10 lies outside the bounds of the scores, 0 to 10",
+    ),
     (["report", "{scores}", *SCORES, "--threshold", "low"], "--threshold low: write numbers"),
     (["report", "{scores}", *SCORES, "--threshold", "nan"], "--threshold nan: write numbers"),
     (["report", "{scores}", *SCORES, "--threshold", "1,1"], "--threshold 1,1: each number once"),

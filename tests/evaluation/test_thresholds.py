@@ -176,6 +176,7 @@ SCORES = np.array([-2.0, 0.0, 1.5])
         (2, {"observed": SCORES}, "threshold=2 lies outside the observed scores, -2 to 1.5"),
         (-2.1, {"observed": SCORES}, "outside the observed scores"),
         (11, {"observed": SCORES, "bounds": [1, 10]}, "outside the bounds of the scores, 1 to 10"),
+        (10, {"observed": SCORES, "bounds": [1, 10]}, "outside the bounds of the scores, 1 to 10"),
     ],
 )  # fmt: skip
 def test_thresholds_that_cut_nothing_are_refused(threshold, more, message):

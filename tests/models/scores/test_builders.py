@@ -129,7 +129,15 @@ def test_attributes_that_are_variables_are_refused(name):
 
 @pytest.mark.parametrize("build", [models.normal_scores, models.hierarchical_scores])
 def test_bounds_stay_with_the_model(build):
-    table = {"item": [1, 2], "rater": ["r", "s"], "score": [1.0, 2.0]}
+    table = {"item": [1, 1], "rater": ["r", "s"], "score": [1.0, 2.0]}
     bounded = build(models.Scores.from_table(table, bounds=(-1, 5)))
     assert bounded["score_bounds"].get_value().tolist() == [-1, 5]
     assert "score_bounds" not in build(models.Scores.from_table(table)).named_vars
+
+
+@pytest.mark.parametrize("build", [models.normal_scores, models.hierarchical_scores])
+def test_items_of_one_score_are_told_of(build):
+    with pytest.warns(models.DataWarning, match="no item has two scores") as said:
+        build(scores([1], [2], [4], bounds=(0, 5)))
+    assert said[0].filename == __file__
+    build(scores([1], [2, 3], bounds=(0, 5)))

@@ -143,7 +143,17 @@ def test_gold_and_repeats():
 
 @pytest.mark.parametrize(
     "options",
-    [{"items": 0}, {"categories": 1}, {"answers": 1.5}, {"gold": 2}, {"model": "majority"}],
+    [
+        {"items": 0},
+        {"categories": 1},
+        {"answers": 1.5},
+        {"gold": 2},
+        {"gold": "a"},
+        {"model": "majority"},
+        {"model": ["glad"]},
+        {"prevalence_concentration": "a"},
+        {"prevalence_concentration": 0},
+    ],
 )
 def test_wrong_numbers_are_named(options):
     with pytest.raises(ValueError, match=next(iter(options))):
