@@ -1,7 +1,8 @@
-"""What everything costs, on one page: `python -m benchmarks.speed [start] [first_fit] [memory]` writes docs/speed.md.
+"""What everything costs, on one page: `python -m benchmarks.speed [start] [first_fit] [memory] [NAME ...]` writes docs/speed.md.
 
 The parts that are named are measured anew, the others taken from the last time; figures against peers are collected from
-benchmarks/README.md, whose tables name the command that makes them. ``memory`` runs every benchmark, which takes an hour.
+benchmarks/README.md, whose tables name the command that makes them. ``memory`` runs every benchmark, which takes an hour; the
+name of one, such as ``scores``, runs that alone.
 """
 
 import json
@@ -10,7 +11,10 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from raterzoo import models
 
@@ -19,7 +23,6 @@ from benchmarks.startup import COMMANDS, seconds
 
 ROOT = Path(__file__).parents[1]
 KEPT, PAGE = ROOT / "benchmarks" / "measured.json", ROOT / "docs" / "speed.md"
-PARTS = ("start", "first_fit", "memory")
 BENCHMARKS = (
     "dermatology", "labels", "evaluation", "comparisons", "comparison_posteriors", "equivalence", "raters", "item_effects",
     "scores",
@@ -56,19 +59,15 @@ def measure_first_fit() -> list[list[str]]:
     return rows
 
 
-def measure_memory() -> list[list[str]]:
-    """Return CPU seconds and the largest memory of every benchmark."""
-    rows = []
-    for name in BENCHMARKS:
-        child = subprocess.Popen(
-            [sys.executable, f"benchmarks/{name}.py"], cwd=ROOT, stdout=subprocess.DEVNULL
-        )
-        _, status, used = os.wait4(child.pid, 0)
-        cpu, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6
-        failed = ", a limit missed" if status else ""
-        rows.append([f"`benchmarks/{name}.py`", f"{cpu:.0f} s{failed}", f"{peak:.1f} GB"])
-        print(*rows[-1], flush=True)
-    return rows
+def measure_benchmark(name: str) -> list[str]:
+    """Return name, CPU seconds and largest memory of a benchmark."""
+    child = subprocess.Popen(
+        [sys.executable, f"benchmarks/{name}.py"], cwd=ROOT, stdout=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(child.pid, 0)
+    cpu, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6
+    failed = ", a limit missed" if status else ""
+    return [f"`benchmarks/{name}.py`", f"{cpu:.0f} s{failed}", f"{peak:.1f} GB"]
 
 
 def against_peers() -> list[str]:
@@ -95,8 +94,9 @@ def table(header: str, rows: list[list[str]]) -> list[str]:
     return [*names, *(f"| {' | '.join(row)} |" for row in rows), ""]
 
 
-def page(measured: dict[str, list[list[str]]]) -> str:
+def page(measured: dict[str, Any]) -> str:
     """Return the whole page."""
+    memory = [measured[name] for name in BENCHMARKS if name in measured]
     first = (
         "model | method | import | building | first fit ever | first of a process | second | memory"
     )
@@ -117,9 +117,7 @@ def page(measured: dict[str, list[list[str]]]) -> str:
         *table(first, measured.get("first_fit", [])),
         "## Memory of the benchmarks: `python -m benchmarks.speed memory`",
         "",
-        *table(
-            "benchmark | CPU | peak memory", measured.get("memory", [["not measured yet", "", ""]])
-        ),
+        *table("benchmark | CPU | peak memory", memory),
         "## Against others",
         "",
         *against_peers(),
@@ -128,11 +126,17 @@ def page(measured: dict[str, list[list[str]]]) -> str:
 
 
 if __name__ == "__main__":
-    unknown = set(sys.argv[1:]) - set(PARTS)
-    if unknown:
-        sys.exit(f"{', '.join(unknown)}: the parts are {', '.join(PARTS)}")
+    measures: dict[str, Callable[[], Any]] = {
+        "start": measure_start,
+        "first_fit": measure_first_fit,
+        **{name: partial(measure_benchmark, name) for name in BENCHMARKS},
+    }
+    asked = [part for word in sys.argv[1:] for part in (BENCHMARKS if word == "memory" else [word])]
+    if unknown := set(asked) - set(measures):
+        sys.exit(f"{', '.join(unknown)}: the parts are memory, {', '.join(measures)}")
     measured = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    for part in sys.argv[1:]:
-        measured[part] = globals()[f"measure_{part}"]()
+    for part in asked:
+        measured[part] = measures[part]()
+        print(part, measured[part], flush=True)
         KEPT.write_text(json.dumps(measured, indent=1) + "\n")
     PAGE.write_text(page(measured))
