@@ -18,6 +18,7 @@ from .settings import Settings
 
 __all__ = ["Helpers", "fit_divided"]
 
+CONTAINERS = {"rankings": "PartialRankings", "labels": "Labels", "scores": "Scores"}
 Helpers = tuple[int | None, str | None]
 """Number of processes, and address of a scheduler of dask; one of them."""
 
@@ -36,7 +37,8 @@ def fit_divided(
     settings : Settings
         Model, priors and sampler; one reliability.
     output : Path
-        ``.zarr``; the same command goes on with one that was interrupted.
+        ``.zarr``; the same command goes on with one that was interrupted, to which the data must be the same: anonymous ones are
+        refused.
     helpers : tuple
         Who works.
     """
@@ -48,6 +50,13 @@ def fit_divided(
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
     if settings.kind == "comparisons":
         raise ValueError("--workers: comparisons join all items, and are drawn by one process")
+    if settings.anonymize:
+        container = CONTAINERS[settings.kind]
+        raise ValueError(
+            "--anonymize: every call draws another order of the raters, so that none could go on with --workers or --scheduler. "
+            f"Write a table without names once, in Python by models.{container}.from_table(table).to_table(anonymize='raters'), "
+            "and fit that"
+        )
     data: Any
     if settings.kind == "scores":
         data = read_scale(annotations, columns, settings)

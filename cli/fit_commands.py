@@ -125,7 +125,27 @@ def report(
     make_report(annotations, sources, column or [], settings, out)
 
 
+def _refuse_beside_resume(context: typer.Context) -> None:
+    """Raise if anything but ``--resume`` was given: a fit that goes on has it all."""
+    given = [
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if parameter.name != "resume" and _is_given(context, parameter.name)
+    ]
+    if given:
+        raise ValueError(
+            f"--resume goes on with a fit, whose data, model and settings are its own: leave out {', '.join(given)}"
+        )
+
+
+def _is_given(context: typer.Context, name: str | None) -> bool:
+    """Tell whether the command line has a parameter, be it as its default."""
+    source = context.get_parameter_source(name or "")
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def fit(
+    context: typer.Context,
     annotations: Annotated[
         Path | None, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")
     ] = None,
@@ -175,8 +195,7 @@ def fit(
     """Draw from the posterior and write it to a file."""
     given = locals()
     if resume is not None:
-        if annotations is not None or output is not None:
-            raise ValueError("--resume goes on with a fit: give no annotations and no -o")
+        _refuse_beside_resume(context)
         from .fitting import resume_fit
 
         return resume_fit(resume)

@@ -59,7 +59,8 @@ Anonymize = Annotated[
     bool,
     typer.Option(
         "--anonymize",
-        help="Number the raters in a random order that nobody can draw again, and name them nowhere.",
+        help="Number the raters in a random order that nobody can draw again, and name them nowhere; not with --workers or "
+        "--scheduler, which read the same table again when they go on.",
     ),
 ]
 KindOption = Annotated[Kind, typer.Option("--kind", help="What the raters gave.")]
@@ -153,7 +154,7 @@ Workers = Annotated[
     int | None,
     typer.Option(
         help="Processes that share the items of plackett_luce, prirn, dirichlet, normal_scores and dawid_skene; needs -o "
-        "posterior.zarr. The same command goes on with what was interrupted."
+        "posterior.zarr. The same command, not --resume, goes on with what was interrupted."
     ),
 ]
 Scheduler = Annotated[

@@ -1,6 +1,7 @@
 """Files of posteriors: netCDF or zarr."""
 
 import sys
+from collections.abc import Collection, Hashable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import xarray as xr
 from .._legible import shown
 from ..inference._schema import check_schema
 from ..inference.netcdf_checks import DAMAGED, check_netcdf
-from ..inference.store_reading import trimmed
+from ..inference.shards.stores import ASKED
+from ..inference.store_reading import WRITTEN, store_attrs, trimmed
 from ..inference.zarr_checks import check_zarr
 
 __all__ = ["read_posterior", "stored", "write_posterior"]
@@ -66,12 +68,23 @@ def _check_draws(path: Path, tree: xr.DataTree) -> None:
     posterior = tree.children.get("posterior")
     if posterior is None or not posterior.data_vars:
         raise ValueError(f"{path}: there is no posterior in it; `raterzoo fit` writes one")
+    if tree.attrs.get(WRITTEN) == 0:
+        raise ValueError(
+            f"{path}: nothing has been drawn yet that can be read; {_going_on(path, tree.attrs)}"
+        )
     for name, draws in posterior.data_vars.items():
         if draws.dims[:2] != ("chain", "draw") or draws.dtype.kind not in "fiub" or not draws.size:
             raise ValueError(
                 f"{path}: {shown(name)} of its posterior has dims {shown(draws.dims)} of {shown(tuple(draws.shape))}; expected "
                 "numbers along chain, draw, and what they are of; fit again"
             )
+
+
+def _going_on(path: Path, attrs: Collection[Hashable]) -> str:
+    """Say how to go on with a store that was begun."""
+    if ASKED in attrs:
+        return "the same `raterzoo fit --workers`, or the same call from Python, goes on with it"
+    return f"go on with it by `raterzoo fit --resume {path}`"
 
 
 def stored(path: Path | None) -> dict[str, Any]:
@@ -90,8 +103,9 @@ def stored(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     if path.exists():
+        attrs = store_attrs(path) if (path / "zarr.json").exists() else {}
         raise ValueError(
-            f"-o {path}: there is one already; go on with it by `raterzoo fit --resume {path}`, or name another"
+            f"-o {path}: there is one already; {_going_on(path, attrs)}, or name another"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     return {"store": path}

@@ -4,32 +4,34 @@ A run that goes on draws, to the last bit, what it would have drawn: its state a
 store, and the samplers do not depend on how many draws are made at a time.
 """
 
-import json
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from math import ceil
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pymc as pm
 import xarray as xr
 from rich.progress import Progress
 
-from .completion import Completion, attributes
+from .completion import Completion
 from .diagnostics import warn_unless_converged
 from .draw_store import DrawStore, at_full_size, refuse_existing
+from .fingerprints import SCHEME, fingerprint
 from .interruptions import Interruptions
+from .journal import Kept
+from .journal_notes import of_recipe, of_state
 from .nuts_store import resume_nuts
 from .plan import Draws
-from .recipes import build_again, fingerprint, written_recipe
-from .resume_warning import ResumeWarning
+from .recipes import build_again, written_recipe
 from .routes import begin_run
 from .runs import NotHeld, Run
+from .shards.stores import refuse_asked
 from .store_reading import WRITTEN, read_draws, store_attrs
+from .versions import other_versions, tell_versions
 
 __all__ = ["draw_into", "resume"]
 
@@ -68,8 +70,8 @@ def resume(
     Raises
     ------
     FileNotFoundError, ValueError
-        If there is no such store, it is none, or of another schema; its journal is missing or damaged; the model is needed, or
-        is another one.
+        If there is no such store, it is none, of another schema, or was begun by a call that goes on when it is made again; its
+        journal is missing or damaged; the model is needed, or is another one.
     BlockingIOError
         If another process is writing to the store.
 
@@ -80,11 +82,13 @@ def resume(
     ConvergenceWarning
         If an item misses the gates of `diagnose`.
     """
-    if WRITTEN in store_attrs(Path(path)):
+    attrs = store_attrs(Path(path))
+    if WRITTEN in attrs:
+        refuse_asked(Path(path), attrs)
         with DrawStore.open(path) as store:
             note, arrays = store.kept("run")
             model = _same_model(store.path, model, note, arrays)
-            _tell_versions(store.path, note["attributes"])
+            tell_versions(store.path, note["attributes"], stacklevel=3)
             plan = Draws(**note["plan"] | {"cores": cores, "progressbar": progressbar})
             if note["attributes"]["method"] == "nuts":
                 resume_nuts(store, model, plan, note)
@@ -156,10 +160,12 @@ def _resume_own(
     """Put the model's own sampler where it stood, and go on."""
     note, arrays = kept
     found = {k.removeprefix(FOUND): v for k, v in arrays.items() if k.startswith(FOUND)}
+    found = Kept(store.journal / "run.npz", found)
     run = begin_run(model, replace(plan, progressbar=False), found)
     marked, state = store.kept()
     if marked["drawn"]:
-        run.restore(state, marked["drawn"])
+        with of_state(store.path):
+            run.restore(state, marked["drawn"])
     try:
         _go_on(store, run, Completion(model), (plan, note, marked["seconds"]))
     except NotHeld:
@@ -216,25 +222,34 @@ def _same_model(
             "pass it: inference.resume(path, model)"
         )
     if model is None:
-        model = build_again(note["recipe"], arrays)
-    if fingerprint(model) != note["fingerprint"]:
+        model = _built_again(path, note, arrays)
+    if fingerprint(model) != _expected(path, note, arrays):
+        differ = other_versions(note["attributes"])
         raise ValueError(
-            f"{path} was begun with another model: its variables, numbers, data or ids differ. Build it from the same data and "
-            "priors, or begin another store"
+            f"{path} was begun with another model: its variables, how they are computed, numbers, data or ids differ. Build it "
+            "from the same data and priors, or begin another store"
+            + (
+                f"; begun with {differ}, where the same model may be another graph"
+                if differ
+                else ""
+            )
         )
     return model
 
 
-def _tell_versions(path: Path, attrs: dict[str, Any]) -> None:
-    """Warn if the run was begun with other versions."""
-    begun, now = (json.loads(cast(str, a["versions"])) for a in (attrs, attributes("", "", "", 0)))
-    differ = [
-        f"{name} {begun[name]} (now {now[name]})" for name in begun if begun[name] != now[name]
-    ]
-    if differ:
-        warnings.warn(
-            f"{path} was begun with {', '.join(differ)}: the draws are of the same posterior, but their last digits may be "
-            "others than those of an uninterrupted run",
-            ResumeWarning,
-            stacklevel=3,
+def _expected(path: Path, note: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    """Return the fingerprint of the model of a run; that of an older scheme says too little, and the recipe tells."""
+    if note["fingerprint"].startswith(SCHEME):
+        return note["fingerprint"]
+    if note["recipe"] is None:
+        raise ValueError(
+            f"{path} was begun by a raterzoo whose fingerprints of models are of another scheme, so that nothing tells whether "
+            "this is its model: go on with the version that began it, or begin another store"
         )
+    return fingerprint(_built_again(path, note, arrays))
+
+
+def _built_again(path: Path, note: dict[str, Any], arrays: dict[str, np.ndarray]) -> pm.Model:
+    """Return the model that the recipe of a run builds."""
+    with of_recipe(path):
+        return build_again(note["recipe"], arrays)

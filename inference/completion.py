@@ -1,8 +1,6 @@
 """What a sampler leaves, made whole: computed variables, constants, names and attributes."""
 
 import json
-import platform
-from importlib.metadata import version
 
 import pymc as pm
 import xarray as xr
@@ -10,6 +8,7 @@ import xarray as xr
 from ._schema import SCHEMA_VERSION
 from .groups import CodeNames, Deterministics, constant_groups
 from .labelling import label
+from .versions import versions_of_now
 
 __all__ = ["Completion", "attributes"]
 
@@ -57,13 +56,11 @@ def attributes(model: str, method: str, reason: str, seed: int) -> dict[str, str
     dict
         Text and whole numbers: netCDF stores nothing else.
     """
-    packages = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")
-    versions = {"python": platform.python_version()} | {p: version(p) for p in packages}
     return {
         "model": model,
         "method": method,
         "method_reason": reason,
         "seed": seed,
-        "versions": json.dumps(versions),
+        "versions": json.dumps(versions_of_now()),
         "schema_version": SCHEMA_VERSION,
     }

@@ -21,9 +21,10 @@ import numpy as np
 import xarray as xr
 import zarr
 
-from .journal import keep, kept
+from .journal import Kept, keep, kept
+from .journal_notes import check_run, check_state
 from .store_lock import StoreLock
-from .store_reading import WRITTEN, store_attrs
+from .store_reading import WRITTEN, posterior_sizes, store_attrs
 
 __all__ = ["DrawStore", "at_full_size", "journal_of", "refuse_existing"]
 
@@ -189,9 +190,15 @@ class DrawStore:
         with self.explained():
             keep(self.journal / f"{name}.npz", note, arrays)
 
-    def kept(self, name: str = "state") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return note and arrays of a file of the journal; "state" is what was marked last."""
-        return kept(self.journal / f"{name}.npz")
+    def kept(self, name: str = "state") -> tuple[Kept, Kept]:
+        """Return note and arrays of a file of the journal, checked: "run", or "state", what was marked last."""
+        file = self.journal / f"{name}.npz"
+        note, arrays = kept(file)
+        if name == "run":
+            check_run(file, note, posterior_sizes(self.path))
+        else:
+            check_state(file, note, arrays, posterior_sizes(self.path))
+        return note, arrays
 
     def finish(self, attrs: Mapping[str, Any]) -> None:
         """Give the store the attributes of the finished tree, and drop the journal."""
@@ -200,8 +207,9 @@ class DrawStore:
         self.drop_journal()
 
     def discard(self) -> None:
-        """Remove the store and its journal."""
-        shutil.rmtree(self.path)
+        """Remove the store and its journal; killed meanwhile, no part of a store is left where it was."""
+        with tempfile.TemporaryDirectory(dir=self.journal) as folder:
+            os.replace(self.path, Path(folder) / "store")
         self.drop_journal()
 
     def drop_journal(self) -> None:

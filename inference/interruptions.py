@@ -1,11 +1,13 @@
-"""Signals that end a process wait until the draws in hand are on disk."""
+"""Signals that end a process wait until the draws in hand are on disk, or temporary files are gone."""
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-__all__ = ["Interruptions"]
+__all__ = ["Interruptions", "cleaned_up"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -48,3 +50,31 @@ class Interruptions:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
+
+
+@contextmanager
+def cleaned_up() -> Iterator[None]:
+    """Let SIGTERM end a block as an exception does, so that what it has opened is closed; the second one ends it at once.
+
+    Where somebody else handles the signal, and in other threads than the main one, it does what it did.
+
+    Raises
+    ------
+    SystemExit
+        At SIGTERM, with the status that shells give it: 128 and its number.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _exit)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    """Exit, and leave the next signal to the system."""
+    signal.signal(number, signal.SIG_DFL)
+    raise SystemExit(128 + number)

@@ -22,10 +22,11 @@ import xarray as xr
 
 from .completion import Completion
 from .draw_store import DrawStore, at_full_size, refuse_existing
+from .fingerprints import fingerprint
 from .interruptions import Interruptions
 from .nuts_routes import finished_groups, nuts_options, nuts_thinning, thinned
 from .plan import Draws
-from .recipes import fingerprint, written_recipe
+from .recipes import written_recipe
 from .resume_warning import ResumeWarning
 from .state_plausibility import with_items_drawn
 from .store_reading import read_draws
@@ -82,9 +83,9 @@ def draw_nuts_into(
         for piece in _pieces(model, plan, note, (drawn, 0), interruptions):
             if store is None:
                 store = held.enter_context(_created(path, model, plan, (note, arrays), piece))
-            drawn = _append(store, piece, drawn, [])
+            drawn = _append(store, piece, drawn, ([], begun))
         if store is not None and drawn == plan.draws:
-            _finish(store, model, plan, note | {"seconds": time.perf_counter() - begun})
+            _finish(store, model, plan, (note["attributes"], begun))
     if drawn < plan.draws:
         raise KeyboardInterrupt(f"stopped after {drawn} draws of each chain")
 
@@ -113,7 +114,7 @@ def _created(
     tree = _finished(model, plan, first)
     groups = {name: node.to_dataset() for name, node in tree.children.items()}
     full = at_full_size(groups, {"draw": plan.draws})
-    kept = {"run": run, "state": ({"drawn": 0, "restarts": []}, {})}
+    kept = {"run": run, "state": ({"drawn": 0, "restarts": [], "seconds": 0.0}, {})}
     chunks = {"draw": ceil(plan.draws / PIECES)}
     return DrawStore.create(path, full, run[0]["attributes"], chunks, kept)
 
@@ -132,8 +133,8 @@ def resume_nuts(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, 
     note : dict
         Of the journal.
     """
-    begun = time.perf_counter()
     marked, _ = store.kept()
+    begun = time.perf_counter() - marked.get("seconds", 0.0)
     drawn, restarts = int(marked["drawn"]), list(marked["restarts"])
     if drawn < plan.draws:
         restarts.append(drawn)
@@ -145,12 +146,11 @@ def resume_nuts(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, 
         )
         with Interruptions() as interruptions:
             for piece in _pieces(model, plan, note, (drawn, len(restarts)), interruptions):
-                drawn = _append(store, piece, drawn, restarts)
+                drawn = _append(store, piece, drawn, (restarts, begun))
         if drawn < plan.draws:
             raise KeyboardInterrupt(f"stopped after {drawn} draws of each chain")
     said = note["attributes"] | {"restarted_at": json.dumps(restarts)}
-    seconds = float(marked.get("seconds", 0.0)) + time.perf_counter() - begun
-    _finish(store, model, plan, note | {"attributes": said, "seconds": seconds})
+    _finish(store, model, plan, (said, begun))
 
 
 def _pieces(
@@ -233,20 +233,25 @@ def _finished(model: pm.Model, plan: Draws, tree: xr.DataTree) -> xr.DataTree:
     return Completion(model)(groups, computed=True)
 
 
-def _append(store: DrawStore, piece: xr.DataTree, drawn: int, restarts: list[int]) -> int:
-    """Write the draws of a piece; return how many there are now."""
+def _append(store: DrawStore, piece: xr.DataTree, drawn: int, run: tuple[list[int], float]) -> int:
+    """Write the draws of a piece, of a run with its restarts that began then; return how many there are now."""
+    restarts, begun = run
     end = drawn + piece["posterior"].sizes["draw"]
     groups = {name: piece[name].to_dataset() for name in RAW}
     store.write({"draw": slice(drawn, end)}, groups)
-    store.mark({"drawn": end, "restarts": restarts}, {}, end)
+    seconds = time.perf_counter() - begun
+    store.mark({"drawn": end, "restarts": restarts, "seconds": seconds}, {}, end)
     return end
 
 
-def _finish(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, Any]) -> None:
-    """Add to the draws what follows from them, and finish the store."""
+def _finish(
+    store: DrawStore, model: pm.Model, plan: Draws, run: tuple[dict[str, Any], float]
+) -> None:
+    """Add to the draws what follows from them, and finish the store of a run with its attributes that began then."""
+    attrs, begun = run
     raw = read_draws(store.path)
     tree = xr.DataTree.from_dict({name: raw[name].to_dataset().load() for name in RAW})
     whole = _finished(model, plan, tree)
     groups = {n: node.to_dataset() for n, node in whole.children.items() if n not in CONSTANT}
     store.write({"draw": slice(0, plan.draws)}, groups)
-    store.finish(note["attributes"] | {"seconds": note["seconds"]})
+    store.finish(attrs | {"seconds": time.perf_counter() - begun})

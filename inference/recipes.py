@@ -1,22 +1,19 @@
-"""Recipes of models as JSON and arrays, without pickle; and fingerprints, by which two models are told apart."""
+"""Recipes of models as JSON and arrays, without pickle."""
 
 from collections.abc import Mapping
 from dataclasses import fields
-from hashlib import blake2b
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pymc as pm
-from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Constant
-from pytensor.graph.traversal import ancestors
 
 from ..models._catalog import catalog
 from ..models.data.container import Container
 from ..models.data.recipes import recipe_of
+from .fingerprints import fingerprint
 
-__all__ = ["build_again", "fingerprint", "written_recipe"]
+__all__ = ["build_again", "written_recipe"]
 
 CONTAINERS = ("Comparisons", "Labels", "PartialRankings", "Scores")
 Written = tuple[dict[str, Any], dict[str, np.ndarray]]
@@ -68,48 +65,6 @@ def build_again(note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> pm
         raise ValueError(f"{note['builder']!r} is no model of raterzoo.models")
     arguments = {name: _read(value, arrays) for name, value in note["arguments"].items()}
     return _public(note["builder"])(**arguments)
-
-
-def fingerprint(model: pm.Model) -> str:
-    """Return a text that two models share if they have the same variables, numbers, data and ids.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        Any model.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-    """
-    digest = blake2b(digest_size=16)
-    variables = [*model.basic_RVs, *model.deterministics, *model.potentials]
-    for variable in variables:
-        dims = model.named_vars_to_dims.get(str(variable.name), ())
-        digest.update(f"{variable.name}{tuple(dims)}{variable.type}".encode())
-    observed = [model.rvs_to_values[rv] for rv in model.observed_RVs]
-    for node in ancestors([*variables, *observed]):
-        digest.update(_content(node))
-    for name, ids in model.coords.items():
-        digest.update(f"{name}{None if ids is None else np.asarray(ids).tolist()}".encode())
-    return digest.hexdigest()
-
-
-def _content(node: Any) -> bytes:
-    """Return what a variable of a graph is: its number, or how it is computed."""
-    if isinstance(node, Constant | SharedVariable):
-        value = node.data if isinstance(node, Constant) else node.get_value(borrow=True)
-        if isinstance(value, np.random.Generator):
-            return b"generator"
-        if isinstance(value, np.ndarray | np.generic):
-            array = np.asarray(value)
-            return f"{array.dtype}{array.shape}".encode() + array.tobytes()
-        return repr(value).encode()
-    if node.owner is None:
-        return str(node.type).encode()
-    op = node.owner.op
-    return f"{type(op).__name__}{getattr(op, 'scalar_op', '')}{node.index}".encode()
 
 
 def _public(name: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import xarray as xr
 from rich.progress import Progress
 
+from .interruptions import cleaned_up
 from .shards.item_results import ItemResults
 from .shards.item_tasks import sample_shard
 from .shards.numbers import check_numbers
@@ -79,6 +80,8 @@ def scatter(
     -----
     ConvergenceWarning
         If the draws of a shard miss the gates of `diagnose`.
+    ResumeWarning
+        If the call was interrupted, and was made with another version of a package before.
     """
     started, path = perf_counter(), Path(store)
     if is_of_processes(executor):
@@ -121,6 +124,7 @@ class _Work:
         left = [(first, end) for first, end in self.shards if not results.done[first:end].all()]
         tasks = ((self.whole.shard(*items), self.build, self.options) for items in left)
         with (
+            cleaned_up(),
             Progress(disable=not progressbar, transient=True) as progress,
             workers_of(executor) as workers,
         ):

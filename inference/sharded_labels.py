@@ -34,7 +34,7 @@ from .shards.slices import pack
 from .shards.stores import ASKED, Asked, begun_or_new
 from .shards.workers import AnyExecutor
 from .steps.label_reading import as_table
-from .store_reading import read_draws
+from .store_reading import WRITTEN, read_draws, store_attrs
 
 __all__ = ["dawid_skene_gibbs"]
 
@@ -95,6 +95,11 @@ def dawid_skene_gibbs(
     ------
     ValueError
         If an argument is out of range, or the store holds another run.
+
+    Warns
+    -----
+    ResumeWarning
+        If the run was interrupted, and begun with another version of a package.
     """
     started = perf_counter()
     check_numbers(draws=draws, tune=tune, chains=chains, thin=thin, random_seed=random_seed)
@@ -111,7 +116,8 @@ def dawid_skene_gibbs(
         if kept is not None:
             with label_work(labels, executor, shards, folder) as work:
                 _draw(SharedChains(work, groups, asked.seed), kept, tune, progressbar)
-            kept.finish(attrs | {"seconds": perf_counter() - started})
+            begun = {k: v for k, v in store_attrs(Path(store)).items() if k != WRITTEN}
+            kept.finish(begun | {"seconds": perf_counter() - started})
     return read_draws(store)
 
 

@@ -9,11 +9,9 @@ import xarray as xr
 import zarr
 
 from ._schema import check_schema
-from .zarr_checks import check_zarr
+from .zarr_checks import WRITTEN, check_zarr
 
-__all__ = ["WRITTEN", "read_draws", "store_attrs", "trimmed"]
-
-WRITTEN = "draws_written"  # attribute of a store that is not finished
+__all__ = ["WRITTEN", "posterior_sizes", "read_draws", "store_attrs", "trimmed"]
 
 
 def read_draws(path: str | os.PathLike[str]) -> xr.DataTree:
@@ -85,3 +83,22 @@ def store_attrs(path: Path) -> dict[str, Any]:
         ) from problem
     check_schema(path, attrs)
     return attrs
+
+
+def posterior_sizes(path: Path) -> dict[str, int]:
+    """Return the lengths of the dims of the posterior of a store.
+
+    Parameters
+    ----------
+    path : Path
+        A store that was checked by `store_attrs`.
+
+    Returns
+    -------
+    dict of str to int
+        Empty if there is no posterior.
+    """
+    group = zarr.open_group(path, mode="r").get("posterior")
+    arrays = [array for _, array in group.arrays()] if isinstance(group, zarr.Group) else []
+    named = [(getattr(a.metadata, "dimension_names", None) or (), a.shape) for a in arrays]
+    return {str(dim): n for dims, shape in named for dim, n in zip(dims, shape, strict=True)}

@@ -13,8 +13,9 @@ from typing import Any
 
 from ..models.data.errors import DataError, shown
 
-__all__ = ["MAX_PIECE", "check_zarr", "refuse_hollow"]
+__all__ = ["MAX_PIECE", "WRITTEN", "check_zarr", "refuse_hollow"]
 
+WRITTEN = "draws_written"  # attribute of a store that is not finished: so many draws of it are read
 MAX_NODES = 10_000
 MAX_DECLARATION = 2**24  # bytes of one zarr.json
 MAX_PIECE = 2**31  # bytes of a chunk, which is read as a whole
@@ -22,6 +23,8 @@ MAX_DECLARED = 2**32  # bytes of all arrays that are read whatever is stored of 
 MAX_INFLATION = 1_100  # declared bytes by stored byte, of what is larger: deflate can do no more
 MAX_DIMS = 16
 
+OLD = {".zarray", ".zgroup", ".zmetadata"}
+DECLARATIONS = {"zarr.json", ".zattrs", *OLD}
 NEEDED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 CODECS = {"bytes", "blosc", "crc32c", "gzip", "sharding_indexed", "transpose", "vlen-utf8", "zstd"}
 BYTES: dict[str, int] = {"bool": 1, "string": 16, "fixed_length_utf32": 0} | {
@@ -42,10 +45,14 @@ def check_zarr(path: Path) -> None:
     Raises
     ------
     DataError
-        If it is no store of zarr format 3, an array holds objects or is coded by what is not known, or declares much more than is
-        stored; it names the array.
+        If it is no store of zarr format 3, an array holds objects or is coded by what is not known, declares much more than is
+        stored, or a link is in it; it names the array. Of a store that is not finished, the draws that are written count.
     """
-    declared = sum(_declared_bytes(path, name, node) for name, node in _nodes(path))
+    declared, written = 0, None
+    for name, node in _nodes(path):  # the root comes first
+        if name == ".":
+            written = _draws_written(path, node)
+        declared += _declared_bytes(path, name, node, written)
     if declared > MAX_DECLARED:
         refuse_hollow(path, declared, _stored_bytes(path))
 
@@ -76,19 +83,62 @@ def refuse_hollow(path: Path, declared: int, stored: int) -> None:
 
 def _nodes(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return all nodes by their folder, relative to the store."""
-    for found, (folder, folders, files) in enumerate(os.walk(path)):
-        name = os.path.relpath(folder, path)
+    waiting, found = ["."], 0
+    while waiting:
+        name = waiting.pop()
+        found += 1
         if found > MAX_NODES:
             raise _refused(path, "", "it has too many arrays", f"{MAX_NODES:,}")
-        if old := sorted({".zarray", ".zgroup", ".zmetadata"}.intersection(files)):
-            problem = f"it has {old[0]}, of zarr format 2, which can hold code"
+        folders, files = _listed(path, name)
+        if old := OLD.intersection(files):
+            problem = f"it has {min(old)}, of zarr format 2, which can hold code"
             raise _refused(path, name, problem, "zarr format 3")
         if "zarr.json" not in files:
             raise _refused(path, name, "there is no zarr.json in it", "zarr format 3")
         node = _read(path, name)
         yield name, node
         if node["node_type"] == "array":
-            folders.clear()  # they hold chunks
+            _check_chunks(path, folders)
+        else:
+            waiting += folders
+
+
+def _listed(path: Path, name: str) -> tuple[list[str], list[str]]:
+    """Return the folders in a folder, by their paths, and the names of its files; zarr follows links, so there may be none."""
+    folders, files = [], []
+    with os.scandir(os.path.join(path, name)) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(os.path.normpath(os.path.join(name, entry.name)))
+            elif entry.is_file(follow_symlinks=False):
+                files.append(entry.name)
+            elif os.path.lexists(entry.path):  # and has not just been renamed by its writer
+                place = os.path.normpath(os.path.join(name, entry.name))
+                raise _refused(path, place, "it is a link or a device", "files and folders")
+    return folders, files
+
+
+def _check_chunks(path: Path, folders: list[str]) -> None:
+    """Raise if there is anything but chunks below an array."""
+    waiting = [*folders]
+    while waiting:
+        name = waiting.pop()
+        inner, files = _listed(path, name)
+        if hidden := DECLARATIONS.intersection(files):
+            problem = f"it has {min(hidden)}, and lies in an array"
+            raise _refused(path, name, problem, "chunks below an array")
+        waiting += inner
+
+
+def _draws_written(path: Path, root: dict[str, Any]) -> int | None:
+    """Return how many draws of an unfinished store are written; None of a finished one."""
+    attrs = root.get("attributes", {})
+    if not isinstance(attrs, dict) or WRITTEN not in attrs:
+        return None
+    written = attrs[WRITTEN]
+    if type(written) is not int or not 0 <= written < 2**63:
+        raise _refused(path, "", f"{WRITTEN} is {shown(written)}", "a whole number from 0")
+    return written
 
 
 def _stored_bytes(path: Path) -> int:
@@ -99,8 +149,8 @@ def _stored_bytes(path: Path) -> int:
     )
 
 
-def _declared_bytes(path: Path, name: str, node: dict[str, Any]) -> int:
-    """Check one node; return what an array of it takes in memory."""
+def _declared_bytes(path: Path, name: str, node: dict[str, Any], written: int | None) -> int:
+    """Check one node; return what is read of an array."""
     if node["node_type"] == "group":
         return 0
     if missing := [key for key in NEEDED if key not in node]:
@@ -115,7 +165,19 @@ def _declared_bytes(path: Path, name: str, node: dict[str, Any]) -> int:
         problem = f"a chunk of it has {math.prod(chunk) * width:,} bytes"
         raise _refused(path, name, problem, f"{MAX_PIECE:,}")
     _check_codecs(path, name, node.get("codecs"))
-    return math.prod(shape) * width
+    return math.prod(_sizes_read(name, shape, node, written)) * width
+
+
+def _sizes_read(
+    name: str, shape: list[int], node: dict[str, Any], written: int | None
+) -> list[int]:
+    """Return the shape of what counts of an array: of an unfinished store, the draws that are written."""
+    dims = node.get("dimension_names")
+    if written is None or not isinstance(dims, list) or len(dims) != len(shape):
+        return shape
+    if os.path.basename(name) in dims:  # ids of a dim are read as a whole when the store is opened
+        return shape
+    return [min(n, written) if dim == "draw" else n for n, dim in zip(shape, dims, strict=True)]
 
 
 def _read(path: Path, name: str) -> dict[str, Any]:

@@ -24,11 +24,14 @@ from raterzoo.cli.sides import read_sides
 from raterzoo.cli.votes import read_comparisons
 from raterzoo.evaluation import predictions_from_table
 from raterzoo.evaluation.errors import EvaluationError
+from raterzoo.inference.journal import kept
+from raterzoo.inference.journal_notes import check_run, check_state
 from raterzoo.models import Comparisons, DataError, Labels, PartialRankings, Scores
 
 __all__ = [
     "FILE_DOORS",
     "FRAMES",
+    "JOURNAL_DOORS",
     "TABLE_DOORS",
     "Finding",
     "bounded",
@@ -337,3 +340,23 @@ FILE_DOORS = {
     "groups": lambda p: _check_groups(read_groups(p)),
     "item_groups": lambda p: _check_groups(read_item_groups(p)),
 }  # fmt: skip
+
+
+def _check_journal(path, check):
+    """Read a file of a journal of 2 chains and 24 draws, as `DrawStore.kept` does."""
+    note, arrays = kept(path)
+    _holds(all(array.dtype.kind in "biufU" for array in arrays.values()), "numbers and text")
+    size = sum(array.nbytes for array in arrays.values())
+    _holds(size <= path.stat().st_size, "arrays are as large as the file")
+    check(path, note, arrays, {"chain": 2, "draw": 24})
+
+
+def _check_run(path, note, _, sizes):
+    check_run(path, note, sizes)
+
+
+JOURNAL_DOORS = {
+    "run": lambda p: _check_journal(p, _check_run),
+    "nuts": lambda p: _check_journal(p, _check_run),
+    "state": lambda p: _check_journal(p, check_state),
+}

@@ -16,7 +16,15 @@ from fuzz_mutations import spoil_bytes
 for _module in ("checking", "equivalences", "scoring"):  # before the clock of a door runs
     importlib.import_module(f"raterzoo.cli.{_module}")
 
-__all__ = ["POSTERIORS", "command", "posterior", "spoil_posterior", "write_posterior_to"]
+__all__ = [
+    "HOSTILE",
+    "POSTERIORS",
+    "command",
+    "posterior",
+    "spoil_json",
+    "spoil_posterior",
+    "write_posterior_to",
+]
 
 ITEMS, CATEGORIES = ["i1", "i2", "i3", "i4"], ["acne", "cold", "flu"]
 HOSTILE = (
@@ -79,7 +87,7 @@ def spoil_posterior(suffix: str, rng, folder: Path) -> Path:
     if name.endswith(".json") and rng.random() < 0.7:
         node = json.loads(files[name])
         for _ in range(rng.choice((1, 1, 2))):
-            _spoil_json(node, rng)
+            spoil_json(node, rng)
         files[name] = json.dumps(node).encode()
     elif suffix == ".zarr" and rng.random() < 0.1:
         del files[name]
@@ -93,7 +101,7 @@ def spoil_posterior(suffix: str, rng, folder: Path) -> Path:
     return root
 
 
-def _spoil_json(node, rng) -> None:
+def spoil_json(node, rng) -> None:
     """Change something somewhere in a tree of objects and lists."""
     while node:
         key = rng.choice([*node]) if isinstance(node, dict) else rng.randrange(len(node))

@@ -48,6 +48,11 @@ class Outcome:
         Names of the columns of `ranks`.
     notes : dict of str to Any
         What else was seen.
+
+    Raises
+    ------
+    ValueError
+        If a statistic is no number: it would count as a bug that is caught. It may be infinite.
     """
 
     statistic: float
@@ -57,6 +62,12 @@ class Outcome:
     ranks: np.ndarray | None
     quantities: tuple[str, ...]
     notes: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.statistic) or np.isnan(self.threshold):
+            raise ValueError(
+                f"{self.statistic} of {self.threshold} at {self.worst}: no number, which says nothing; find out why"
+            )
 
     @property
     def within(self) -> bool:

@@ -17,6 +17,7 @@ __all__ = ["GibbsGroups", "GibbsPiece"]
 
 CHUNK = 2_000_000  # numbers in one stored piece
 BUFFER = 64_000_000  # numbers that wait to be written
+WIDTH = 4  # of a number of the raters: in double precision, and copied for its density
 SAMPLE = ("chain", "draw")
 OF_RATERS = ("rater", "category", "label")
 
@@ -69,7 +70,9 @@ class GibbsGroups:
     @property
     def buffered(self) -> int:
         """Draws of each chain that are written at a time."""
-        size = self.chains * len(self.labels.items) * len(self.labels.categories)
+        of_items = len(self.labels.items) * len(self.labels.categories)
+        of_raters = WIDTH * self.prior.confusion.size
+        size = self.chains * (of_items + of_raters)
         return min(max(BUFFER // size, 1), self.draws)
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...models.data.labels import Labels
+from ..interruptions import cleaned_up
 from .label_shards import LabelShard, shard_edges, write_label_shards
 from .label_tasks import Counts
 from .workers import AnyExecutor, Workers, workers_of
@@ -89,7 +90,7 @@ def label_work(
     shards : int, optional
         How many; by default one for every million of answers.
     folder : path, optional
-        Where all workers see the shards, which are removed at the end; by default that of temporary files.
+        Where all workers see the shards, which are removed at the end, and at SIGTERM; by default that of temporary files.
 
     Yields
     ------
@@ -97,7 +98,7 @@ def label_work(
         Shards and workers.
     """
     edges = shard_edges(labels, shards)
-    with TemporaryDirectory(prefix="raterzoo-labels-", dir=folder) as own:
+    with cleaned_up(), TemporaryDirectory(prefix="raterzoo-labels-", dir=folder) as own:
         written = write_label_shards(labels, edges, Path(own))
         with workers_of(executor) as workers:
             yield LabelWork(labels, written, edges, workers)

@@ -83,12 +83,21 @@ class Processes(Executor):
         wait : bool, default True
             Whether to wait for what they do.
         cancel_futures : bool, default False
-            Whether to drop what they have not begun.
+            Whether to drop what they have been given: those that are at work are killed.
         """
+        if cancel_futures:
+            self._kill_at_work()
         for pool in self._pools:
             if pool is not None:
                 pool.shutdown(wait, cancel_futures=cancel_futures)
         rmtree(self._folder, ignore_errors=True)
+
+    def _kill_at_work(self) -> None:
+        """Kill the processes that do something: nobody waits for it, and an interrupted driver has little time."""
+        for pool, waiting in zip(self._pools, self._waiting, strict=True):
+            if pool is not None and waiting:
+                for process in list((pool._processes or {}).values()):
+                    process.kill()
 
 
 def begin(compile_folder: str) -> None:

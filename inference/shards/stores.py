@@ -12,8 +12,9 @@ import xarray as xr
 
 from ..draw_store import DrawStore
 from ..store_reading import WRITTEN, store_attrs
+from ..versions import tell_versions
 
-__all__ = ["ASKED", "Agreed", "Asked", "begun_or_new"]
+__all__ = ["ASKED", "Agreed", "Asked", "begun_or_new", "refuse_asked"]
 
 ASKED = "asked"  # attribute of a store: what it was begun with
 SEED = "random_seed"
@@ -46,6 +47,11 @@ class Asked:
         ------
         ValueError
             If the store was begun with anything else.
+
+        Warns
+        -----
+        ResumeWarning
+            If it is not finished, and was begun with another version of a package.
         """
         seed = self.seed
         if path.exists():
@@ -69,7 +75,31 @@ class Asked:
                     f"{path} was begun with {name}={there.get(name)!r}, not {ours.get(name)!r}; "
                     "ask for the same to go on with it, or name another store"
                 )
+        if WRITTEN in attrs:
+            tell_versions(path, attrs, stacklevel=5)
         return there[SEED]
+
+
+def refuse_asked(path: Path, attrs: Mapping[str, Any]) -> None:
+    """Raise if the same call goes on with a store, and nothing else.
+
+    Parameters
+    ----------
+    path : Path
+        The store.
+    attrs : mapping
+        Of a store that is not finished.
+
+    Raises
+    ------
+    ValueError
+        If `scatter` or `dawid_skene_gibbs` began it.
+    """
+    if ASKED in attrs:
+        raise ValueError(
+            f"{path} was begun by inference.scatter, inference.dawid_skene_gibbs or `raterzoo fit --workers`: the same call, "
+            "with the same data and settings, goes on with it"
+        )
 
 
 class Agreed(NamedTuple):

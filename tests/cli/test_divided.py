@@ -1,6 +1,7 @@
 """raterzoo fit --workers and --scheduler."""
 
 import pickle
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_dawid_skene_is_divided_by_sums(votes, tmp_path, monkeypatch):
         ("rankings", "plackett_luce", models.published_ddx_cases()),
         ("labels", "dirichlet", models.Labels.from_table(VOTES)),
         ("scores", "normal_scores", models.Scores.from_table(
-            {"item": ["a", "b"], "rater": ["r", "r"], "score": [1, 2]}, bounds=(0, 3))),
+            {"item": ["a", "b", "b"], "rater": ["r", "r", "s"], "score": [1, 2, 1]}, bounds=(0, 3))),
     ],
 )  # fmt: skip
 def test_builders_can_be_sent(kind, model, data):
@@ -77,9 +78,11 @@ def test_builders_can_be_sent(kind, model, data):
         (("-o", "d.zarr", "--workers", 0), "at least one process"),
         (("-o", "d.zarr", "--workers", 2, "--scheduler", "tcp://127.0.0.1:1"), "give one of them"),
         (("-o", "d.zarr", "--workers", 2, "--reliability", "1,2"), "takes one"),
+        (("-o", "d.zarr", "--workers", 2, "--anonymize"), "PartialRankings.from_table(table).to_table(anonymize='raters')"),
+        (("-o", "d.zarr", "--scheduler", "tcp://127.0.0.1:1", "--anonymize"), "could go on"),
         (("-o", "d.zarr", "--workers", 2, "--model", "tempered_plackett_luce"), "step size"),
     ],
-)
+)  # fmt: skip
 def test_wrong_use_is_one_message(arguments, message, annotations, tmp_path):
     arguments = tuple(tmp_path / a if str(a).startswith("d.") else a for a in arguments)
     result = run("fit", annotations, *arguments)
@@ -90,3 +93,60 @@ def test_scores_without_bounds_are_not_divided(tmp_path):
     scores = write(tmp_path / "s.csv", {"item": ["a", "b"], "rater": ["r", "r"], "score": [1, 2]})
     result = run("fit", scores, "-o", tmp_path / "d.zarr", "--kind", "scores", "--workers", 2)
     assert result.exit_code == 2 and "--bounds" in said(result)
+
+
+class Ends:
+    """Does two tasks, and at the third the driver ends."""
+
+    count = 1
+
+    def __init__(self):
+        self.left = 2
+
+    def submit(self, function, *arguments):
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        future = Future()
+        future.set_result(function(*arguments))
+        return future
+
+
+def scattered(data, store):
+    """Make the call that --workers makes, which ends after two tasks."""
+    settings = {"shard": 1, "draws": 4, "chains": 1, "progressbar": False}
+    return inference.scatter(models.dirichlet, data, Ends(), store=store, **settings)
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """A store in which one of three items is."""
+    with pytest.raises(KeyboardInterrupt):
+        scattered(models.Labels.from_table(VOTES), tmp_path / "d.zarr")
+    return tmp_path / "d.zarr"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fit", "--resume", "{store}"), "`raterzoo fit --workers`: the same call, with the same data"),
+        (("fit", "{votes}", "--kind", "labels", "-o", "{store}"), "the same `raterzoo fit --workers`"),
+        (("evaluate", "{store}", "{votes}"), "nothing has been drawn yet that can be read; the same `raterzoo fit --workers`"),
+    ],
+)  # fmt: skip
+def test_what_workers_began_goes_on_with_workers(arguments, message, begun, votes):
+    result = run(*(a.format(store=begun, votes=votes) for a in arguments))
+    assert result.exit_code == 2 and message in said(result), said(result)
+    assert "anew" not in said(result) and "fit again" not in said(result)
+
+
+def test_the_remedy_for_names_goes_on(tmp_path):
+    """What is written once without names is the same data each time, and what is drawn anew is not."""
+    data = models.Labels.from_table(VOTES)
+    table, store = data.to_table(anonymize="raters"), tmp_path / "n.zarr"
+    with pytest.raises(KeyboardInterrupt):
+        scattered(models.Labels.from_table(table), store)
+    with pytest.raises(ValueError, match="data="):
+        scattered(data, store)
+    tree = scattered(models.Labels.from_table(table), store)
+    assert np.isfinite(tree["posterior"]["plausibility"]).all()

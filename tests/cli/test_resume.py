@@ -52,7 +52,12 @@ def test_an_interrupted_fit_is_resumed(annotations, interrupted, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--resume", "{store}", "{annotations}"], "give no annotations and no -o"),
+        (["--resume", "{store}", "{annotations}"], "leave out annotations"),
+        (["--resume", "{store}", "--draws", "1000"], "leave out --draws"),
+        (
+            ["--resume", "{store}", "-o", "x.zarr", "--model", "prirn", "--workers", "3"],
+            "leave out --output, --model, --workers",
+        ),
         (["--resume", "nowhere.zarr"], "there is no store"),
         (["--resume", "{annotations}"], "not a zarr store"),
         (["{annotations}", "-o", "{store}"], "raterzoo fit --resume"),

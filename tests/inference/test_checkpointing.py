@@ -14,9 +14,10 @@ import pytest
 import xarray as xr
 import zarr
 from raterzoo import inference, models
-from raterzoo.inference import checkpointing
+from raterzoo.inference import checkpointing, versions
 from raterzoo.inference.draw_store import DrawStore, journal_of
-from raterzoo.inference.recipes import build_again, fingerprint, written_recipe
+from raterzoo.inference.fingerprints import fingerprint
+from raterzoo.inference.recipes import build_again, written_recipe
 from raterzoo.inference.routes import begin_run
 from raterzoo.inference.runs import Run
 from raterzoo.inference.store_reading import read_draws
@@ -318,13 +319,8 @@ def test_a_model_that_was_changed_is_asked_for(tmp_path, monkeypatch, small_piec
 def test_other_versions_are_told(tmp_path, monkeypatch, small_pieces):
     store = tmp_path / "run.zarr"
     interrupted(monkeypatch, BUILD["dirichlet"](), store, 9)
-    attributes = checkpointing.attributes
-
-    def newer(*named):
-        said = attributes(*named)
-        return said | {"versions": json.dumps(json.loads(said["versions"]) | {"numba": "99"})}
-
-    monkeypatch.setattr(checkpointing, "attributes", newer)
+    newer = versions.versions_of_now() | {"numba": "99"}
+    monkeypatch.setattr(versions, "versions_of_now", lambda: newer)
     with pytest.warns(inference.ResumeWarning, match=r"numba .* \(now 99\)"):
         inference.resume(store, progressbar=False)
 

@@ -38,9 +38,9 @@ def model():
 def test_draws_of_nuts_are_kept_and_the_rest_drawn_anew(model, tmp_path, monkeypatch):
     store, append = tmp_path / "run.zarr", nuts_store._append
 
-    def killed(own, piece, drawn, restarts):
+    def killed(own, piece, drawn, run):
         half = piece.map_over_datasets(lambda g: g.isel(draw=slice(150)) if "draw" in g.dims else g)
-        append(own, half, drawn, restarts)
+        append(own, half, drawn, (run[0], run[1] - 1000))  # it began a thousand seconds ago
         raise Killed
 
     with monkeypatch.context() as patched, pytest.raises(Killed):
@@ -59,6 +59,7 @@ def test_draws_of_nuts_are_kept_and_the_rest_drawn_anew(model, tmp_path, monkeyp
     rest = location.isel(draw=slice(kept, None)).to_numpy()
     assert not np.isin(rest[:, :20], part).any()  # with another seed
     assert json.loads(tree.attrs["restarted_at"]) == [kept]
+    assert 1000 < tree.attrs["seconds"] < 1100
     exact = -0.5 * np.log(2 * np.pi) - 0.5 * (np.array([0.5, -1.0, 2.0]) - location) ** 2
     assert np.allclose(tree["log_likelihood"]["observed"], exact, rtol=1e-6)
 

@@ -200,7 +200,7 @@ class Stops(InThisProcess):
 
 def test_an_interrupted_chain_goes_on(tmp_path, monkeypatch):
     labels, run = tiny_labels(), partial(gibbs, tiny_labels(), draws=9)
-    monkeypatch.setattr("raterzoo.inference.shards.gibbs_groups.BUFFER", 40)  # two draws at a time
+    monkeypatch.setattr("raterzoo.inference.shards.gibbs_groups.BUFFER", 240)  # two draws at a time
     whole = run(tmp_path / "0.zarr", executor=InThisProcess())
     with pytest.raises(Stopped):
         run(tmp_path / "1.zarr", executor=Stops(2 * (1 + 10 + 5)))

@@ -1,0 +1,200 @@
+"""What the notes of a journal may say, checked before anything is drawn: they are read from a file of strangers."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._legible import shown
+from .journal import refuse_journal
+from .plan import Draws
+
+__all__ = ["check_run", "check_state", "of_recipe"]
+
+MOST = 2**62
+# what a builder makes of arguments that are none
+NO_MODEL = (
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RuntimeError,
+    MemoryError,
+)
+WORD = re.compile(r"[\w.+!-]{1,60}", re.ASCII)  # a package or its version
+
+Allowed = tuple[Callable[[Any], bool], str]
+
+
+def _whole(least: int) -> Allowed:
+    return lambda n: type(n) is int and least <= n < MOST, f"a whole number from {least}"
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in (str, int) or (type(value) is float and math.isfinite(value))
+
+
+def _is_versions(value: Any) -> bool:
+    """Tell whether a text is the JSON of names of packages and their versions."""
+    try:
+        versions = json.loads(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return isinstance(versions, dict) and all(
+        _is_text(version) and WORD.fullmatch(name) and WORD.fullmatch(version)
+        for name, version in versions.items()
+    )
+
+
+MAPPING: Allowed = lambda value: isinstance(value, dict), "a mapping"
+FLAG: Allowed = lambda value: type(value) is bool, "true or false"
+SECONDS: Allowed = lambda x: type(x) in (int, float) and 0 <= x < 1e12, "a number from 0"
+
+PLAN: dict[str, Allowed] = {
+    "draws": _whole(1),
+    "tune": (lambda n: n is None or _whole(0)[0](n), "a whole number from 0, or null"),
+    "chains": _whole(1),
+    "cores": (lambda n: n is None or _whole(1)[0](n), "a whole number from 1, or null"),
+    "seed": (lambda n: type(n) is int and 0 <= n < 2**1024, "a whole number from 0"),
+    "progressbar": FLAG,
+    "thin": (lambda n: n == "pilot" or _whole(1)[0](n), "a whole number from 1, or 'pilot'"),
+    "dtype": (lambda kind: kind in ("float32", "float64"), "'float32' or 'float64'"),
+    "densities": FLAG,
+}
+RUN: dict[str, Allowed] = {
+    "plan": MAPPING,
+    "recipe": (lambda value: value is None or isinstance(value, dict), "a mapping, or null"),
+    "fingerprint": (_is_text, "a text"),
+    "attributes": MAPPING,
+}
+OWN: dict[str, Allowed] = {"piece": _whole(1)}
+NUTS: dict[str, Allowed] = {"every": _whole(1), "options": MAPPING}
+OPTIONS: dict[str, Allowed] = {
+    "target_accept": (lambda x: type(x) in (int, float) and 0 < x < 1, "between 0 and 1"),
+}
+ATTRIBUTES: dict[str, Allowed] = {
+    "method": (_is_text, "a text"),
+    "versions": (_is_versions, "JSON of packages and their versions"),
+}
+STATE: dict[str, Allowed] = {  # of all kinds of runs: each has some of these
+    "drawn": _whole(0),
+    "number": _whole(0),
+    "seconds": SECONDS,
+    "restarts": (lambda given: isinstance(given, list) and all(map(_whole(0)[0], given)), "whole numbers from 0"),
+    "warned": _whole(0),
+    "first": (_is_text, "a text"),
+}  # fmt: skip
+
+
+def check_run(path: Path, note: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+    """Raise unless the note of a run can be gone on with.
+
+    Parameters
+    ----------
+    path : Path
+        The file of the journal.
+    note : mapping
+        What it says.
+    sizes : mapping of str to int
+        Lengths of the dims of the posterior that is stored.
+
+    Raises
+    ------
+    ValueError
+        If anything is missing or of another kind, or it is the note of a run of other draws or chains.
+    """
+    _check(path, "", note, RUN)
+    _check(path, "attributes: ", note["attributes"], ATTRIBUTES)
+    _check(path, "plan: ", note["plan"], PLAN)
+    for name, value in note["attributes"].items():
+        if not _is_plain(value):
+            refuse_journal(
+                path, f"attributes: {shown(name)} is {shown(value)}, not a number or text"
+            )
+    if further := sorted(note["plan"].keys() - {field.name for field in fields(Draws)}):
+        refuse_journal(path, f"plan: {shown(further[0])} is unknown")
+    for name, dim in (("draws", "draw"), ("chains", "chain")):
+        if note["plan"][name] != sizes.get(dim, 0):
+            refuse_journal(
+                path, f"plan: {name} is {note['plan'][name]}, and the store has {sizes.get(dim, 0)}"
+            )
+    if note["attributes"]["method"] != "nuts":
+        _check(path, "", note, OWN)
+        return
+    _check(path, "", note, NUTS)
+    if further := sorted(note["options"].keys() - OPTIONS.keys()):
+        refuse_journal(path, f"options: {shown(further[0])} is unknown")
+    _check(path, "options: ", note["options"], {k: OPTIONS[k] for k in note["options"]})
+
+
+def check_state(
+    path: Path,
+    note: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    sizes: Mapping[str, int],
+) -> None:
+    """Raise unless what a run carries on with may be its state.
+
+    Parameters
+    ----------
+    path : Path
+        The file of the journal.
+    note, arrays : mapping
+        What it holds.
+    sizes : mapping of str to int
+        Lengths of the dims of the posterior that is stored.
+
+    Raises
+    ------
+    ValueError
+        If a number is of another kind, or more draws are said to be there than the store has room for.
+    """
+    _check(path, "", note, {name: allowed for name, allowed in STATE.items() if name in note})
+    draws = sizes.get("draw", 0)
+    for drawn in (note.get("drawn", 0), *note.get("restarts", ())):
+        if drawn > draws:
+            refuse_journal(path, f"{drawn} draws are said to be there, of {draws}")
+    done = arrays.get("done")
+    if done is not None and (done.dtype != bool or done.shape != (sizes.get("item", done.size),)):
+        refuse_journal(path, "'done' is not one truth value for each item")
+
+
+def _check(path: Path, where: str, note: Mapping[str, Any], allowed: Mapping[str, Allowed]) -> None:
+    """Raise at the first of the named values that is missing or not allowed."""
+    for name, (fits, words) in allowed.items():
+        if name not in note:
+            refuse_journal(path, f"{where}there is no {name!r} in it")
+        if not fits(note[name]):
+            refuse_journal(path, f"{where}{name!r} is {shown(note[name])}, not {words}")
+
+
+@contextmanager
+def of_recipe(path: Path) -> Iterator[None]:
+    """Say of whatever a recipe raises, when a model is built by it, which file it is in, and what to do."""
+    try:
+        yield
+    except NO_MODEL as problem:
+        raise ValueError(
+            f"{path}: the recipe in its journal builds no model ({type(problem).__name__}); build the model again, and pass it: "
+            "inference.resume(path, model)"
+        ) from problem
+
+
+@contextmanager
+def of_state(path: Path) -> Iterator[None]:
+    """Say of a state that the chains of a run cannot take which store it is of."""
+    try:
+        yield
+    except ValueError:
+        refuse_journal(path, "the state in its journal is not one of its model")
