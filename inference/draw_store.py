@@ -228,7 +228,7 @@ class DrawStore:
             raise OSError(
                 problem.errno,
                 f"no space is left on the disk of {self.path}; what was written before can be read. Make room, and go on by "
-                f"inference.resume({str(self.path)!r})",
+                f"inference.resume({str(self.path)!r}), or what inference.scatter began by the same call",
             ) from problem
 
 
@@ -237,7 +237,7 @@ def refuse_existing(path: Path) -> None:
     if path.exists():
         raise FileExistsError(
             errno.EEXIST,
-            f"{path} exists already; go on with it by inference.resume, or name another store",
+            f"{path} exists already; go on with it (inference.resume, or the call that made it), or name another store",
         )
 
 

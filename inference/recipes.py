@@ -12,6 +12,7 @@ from ..models._catalog import catalog
 from ..models.data.container import Container
 from ..models.data.recipes import recipe_of
 from .fingerprints import fingerprint
+from .sound_codes import refuse_unsound
 
 __all__ = ["build_again", "written_recipe"]
 
@@ -102,7 +103,9 @@ def _read(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         if content not in CONTAINERS:
             raise ValueError(f"{content!r} is no container of raterzoo.models")
         parts = {name: _read(part, arrays) for name, part in further[0][1].items()}
-        return _public(content)(**parts)
+        data = _public(content)(**parts)
+        refuse_unsound(data)
+        return data
     if kind == "array":
         return arrays[content]
     if kind == "mapping":

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..diagnostics import ConvergenceWarning
 from ..draw_store import DrawStore
+from ..journal import refuse_journal
 from ..store_reading import WRITTEN, store_attrs
 from .item_groups import BY_ITEM, ItemGroups, groups_of
 from .item_tasks import ItemDraws
@@ -46,6 +47,8 @@ class ItemResults:
             if self._store.is_marked:
                 self._said, arrays = self._store.kept()
                 self.done = arrays["done"]
+                if len(self.done) != len(self._whole.data.items):
+                    refuse_journal(self._store.journal, "it is of another number of items")
         return self
 
     def __exit__(self, *raised: object) -> None:
