@@ -1,6 +1,6 @@
 """The parts of a report on scores: where the items lie, and how the raters and their groups use the scale."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -94,7 +94,7 @@ def scale_rows(
     posterior: xr.Dataset,
     variables: dict[str, str],
     given: dict[str, np.ndarray],
-    attributes: dict[str, np.ndarray],
+    attributes: Mapping[str, np.ndarray],
 ) -> list[dict[str, Any]]:
     """Return a row for each rater, the largest of the first variable first.
 
@@ -106,7 +106,7 @@ def scale_rows(
         Variable -> what it is called.
     given : dict of str to ndarray
         How many annotations they gave.
-    attributes : dict of str to ndarray
+    attributes : mapping of str to ndarray
         What else is known of the raters; one that is called like another column is called "attribute" before.
     """
     columns: dict[str, np.ndarray] = {}

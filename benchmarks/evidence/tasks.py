@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ class Task:
         ours = f"{self.study}.{self.method}.{self.kind.replace(' ', '_')}"
         return ours if self.twin is None else f"twin.{ours}.{seed_of(TWINS[self.twin].name):08x}"
 
-    @cached_property
+    @property
     def bug(self) -> Twin | None:
         """The bug of a twin."""
         return None if self.twin is None else TWINS[self.twin]

@@ -1,11 +1,13 @@
 """The evidence covers the catalog, and its wrong twins still differ from the sources in what they say."""
 
+import pickle
 from collections import Counter
 
 import pytest
 from raterzoo import models
 
 from benchmarks.evidence.exact_draws import EXACT
+from benchmarks.evidence.records import key_of
 from benchmarks.evidence.studies import STUDIES, methods_of
 from benchmarks.evidence.tasks import all_tasks, kinds_of
 from benchmarks.evidence.twin_sources import in_place_of, rebuilt
@@ -47,3 +49,9 @@ def test_twins_are_of_every_family_method_and_kind():
 def test_bugs_are_of_the_present_sources(twin):
     with in_place_of(rebuilt(*twin.links)):
         pass
+
+
+def test_tasks_go_to_other_processes_once_their_records_are_looked_at():
+    for task in all_tasks():
+        key_of(task)
+        assert pickle.loads(pickle.dumps(task)) == task
