@@ -18,7 +18,7 @@ import xarray as xr
 from rich.progress import Progress
 
 from .completion import Completion
-from .diagnostics import warn_unless_converged
+from .diagnostics import diagnose, warn_unless_converged
 from .draw_store import DrawStore, at_full_size, refuse_existing
 from .fingerprints import SCHEME, fingerprint
 from .interruptions import Interruptions
@@ -96,7 +96,7 @@ def resume(
                 _resume_own(store, model, plan, (note, arrays))
     tree = read_draws(path)
     if tree.attrs.get("method") != "exact":
-        warn_unless_converged(tree)
+        warn_unless_converged(diagnose(tree, threads=cores))
     return tree
 
 
@@ -225,14 +225,10 @@ def _same_model(
         model = _built_again(path, note, arrays)
     if fingerprint(model) != _expected(path, note, arrays):
         differ = other_versions(note["attributes"])
+        upgrade = f", or go on with {differ}, where it may be another graph" if differ else ""
         raise ValueError(
             f"{path} was begun with another model: its variables, how they are computed, numbers, data or ids differ. Build it "
-            "from the same data and priors, or begin another store"
-            + (
-                f"; begun with {differ}, where the same model may be another graph"
-                if differ
-                else ""
-            )
+            f"from the same data and priors{upgrade}, or begin another store"
         )
     return model
 

@@ -28,6 +28,8 @@ from .store_reading import WRITTEN, posterior_sizes, store_attrs
 
 __all__ = ["DrawStore", "at_full_size", "journal_of", "refuse_existing"]
 
+WHOLE = {"array.write_empty_chunks": True}  # nobody looks whether a piece is all NaN
+
 
 def journal_of(path: Path) -> Path:
     """Return the folder of the journal of a store."""
@@ -162,7 +164,7 @@ class DrawStore:
         groups : mapping of str to Dataset
             The piece. Variables without such a dim are replaced.
         """
-        with self.explained():
+        with self.explained(), zarr.config.set(WHOLE):
             for name, group in groups.items():
                 arrays = zarr.open_group(self.path, path=name, mode="r+")
                 for variable, piece in group.data_vars.items():

@@ -26,7 +26,7 @@ import xarray as xr
 
 from .checkpointing import draw_into
 from .completion import Completion, attributes
-from .diagnostics import warn_unless_converged
+from .diagnostics import diagnose, warn_unless_converged
 from .nuts_routes import draw_with_nuts
 from .nuts_store import draw_nuts_into
 from .plan import Draws
@@ -148,7 +148,7 @@ def sample(
         tree = _nuts(model, plan, nuts) if chosen == "nuts" else _own(model, plan)
         tree.attrs |= attrs | {"seconds": perf_counter() - started}
     if chosen != "exact":  # independent draws have nothing to converge to
-        warn_unless_converged(tree)
+        warn_unless_converged(diagnose(tree, threads=cores))
     return tree
 
 

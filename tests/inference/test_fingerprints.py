@@ -139,7 +139,7 @@ def test_another_model_is_refused():
         _same_model(store, two_normals(SUMS["b"]), *kept)
     assert "now" not in str(raised.value)
     attrs = {"versions": json.dumps(versions.versions_of_now() | {"pytensor": "1"})}
-    with pytest.raises(ValueError, match=r"begun with pytensor 1 .*may be another graph"):
+    with pytest.raises(ValueError, match=r"go on with pytensor 1 .*may be another graph"):
         _same_model(store, two_normals(SUMS["b"]), kept[0] | {"attributes": attrs}, {})
 
 
