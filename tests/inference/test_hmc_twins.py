@@ -1,6 +1,7 @@
 """Simulation-based calibration rejects samplers of comparisons that are wrong in one line, or are told something wrong.
 
-One twin of each kind is short; the others by one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/test_hmc_twins.py
+One twin is short, and more are in the evidence; the others by one command:
+RATERZOO_LONG=1 pytest -n 0 tests/inference/test_hmc_twins.py
 """
 
 import os
@@ -66,6 +67,7 @@ def test_a_prior_with_a_wrong_degree_of_freedom_is_not():
     assert not calibrated(twin_ranks("ties", twin, simulations=600))
 
 
+@LONG
 def test_a_box_without_the_jacobian_of_its_coordinates_is_not():
     prior = altered(
         "inference.kernels.anchored_posterior",
