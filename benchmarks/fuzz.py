@@ -18,7 +18,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from fuzz_doors import FILE_DOORS, FRAMES, TABLE_DOORS, Finding, judged
+from fuzz_doors import FILE_DOORS, FRAMES, JOURNAL_DOORS, TABLE_DOORS, Finding, judged
+from fuzz_journals import spoil_journal
 from fuzz_mutations import spoil_bytes, spoil_table
 from fuzz_posteriors import POSTERIORS, command, spoil_posterior, write_posterior_to
 from fuzz_seeds import FORMATS, TABLES, written
@@ -73,6 +74,13 @@ def of_posterior(rng: random.Random, folder: Path) -> tuple[str, str]:
     return f"posterior {suffix}", judged(lambda own: command(*own), asked)
 
 
+def of_journal(rng: random.Random, folder: Path) -> tuple[str, str]:
+    """Read a spoilt file of a journal."""
+    kind, path = rng.choice([*JOURNAL_DOORS]), folder / "journal.npz"
+    path.write_bytes(spoil_journal(kind, rng))
+    return f"journal {kind}", judged(JOURNAL_DOORS[kind], path)
+
+
 COMMANDS = {
     "rankings": ("check", "{}"),
     "labels": ("check", "{}", "--kind", "labels"),
@@ -118,8 +126,14 @@ def of_command(rng: random.Random, folder: Path) -> tuple[str, str]:
     return f"{asked[0]} {kind} as {suffix}", judged(lambda own: command(*own), asked)
 
 
-KINDS = {"table": of_table, "file": of_file, "posterior": of_posterior, "command": of_command}
-SHARES = (8, 8, 1, 2)  # commands are slow
+KINDS = {
+    "table": of_table,
+    "file": of_file,
+    "posterior": of_posterior,
+    "command": of_command,
+    "journal": of_journal,
+}
+SHARES = (8, 8, 1, 2, 4)  # commands are slow
 
 
 def once(seed: int, folder: Path) -> tuple[str, str]:
