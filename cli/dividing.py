@@ -46,8 +46,6 @@ def fit_divided(
         raise ValueError(
             f"-o {output}: --workers and --scheduler write a .zarr store as draws come"
         )
-    if len(settings.reliabilities) > 1:
-        raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
     if settings.kind == "comparisons":
         raise ValueError("--workers: comparisons join all items, and are drawn by one process")
     if settings.anonymize:

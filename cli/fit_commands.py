@@ -202,6 +202,8 @@ def fit(
     if annotations is None or output is None:
         raise ValueError("name a table of annotations, and -o posterior.nc or posterior.zarr")
     settings = _settings(given)
+    if len(settings.reliabilities) > 1:
+        raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
     if workers is not None or scheduler is not None:
         from .dividing import fit_divided
 

@@ -94,8 +94,6 @@ def fit_to_file(
     """
     if output.suffix not in (".nc", ".zarr"):
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
-    if len(settings.reliabilities) > 1:
-        raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
     store = output if output.suffix == ".zarr" and _writes_draws(settings.model) else None
     if settings.kind == "comparisons":
         votes = read_votes(annotations, columns, settings)

@@ -6,7 +6,7 @@ store, and the samplers do not depend on how many draws are made at a time.
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from time import perf_counter
@@ -26,7 +26,7 @@ from .journal import Kept
 from .journal_notes import of_recipe, of_state
 from .nuts_store import resume_nuts
 from .plan import Draws
-from .recipes import build_again, written_recipe
+from .recipes import build_again, note_of_run
 from .routes import begin_run
 from .runs import NotHeld, Run
 from .shards.stores import refuse_asked
@@ -130,14 +130,8 @@ def _draw_into(
     quiet = replace(plan, progressbar=False)
     begun, completion, run = perf_counter(), Completion(model), begin_run(model, quiet)
     first = completion(run.advance(1))  # tells what there will be
-    recipe, arrays = written_recipe(model) or (None, {})
-    note = {
-        "plan": asdict(plan),
-        "piece": _length_of_piece(first, plan.draws),
-        "recipe": recipe,
-        "fingerprint": fingerprint(model),
-        "attributes": dict(attrs),
-    }
+    note, arrays = note_of_run(model, plan, attrs)
+    note["piece"] = _length_of_piece(first, plan.draws)
     found = {FOUND + name: array for name, array in run.found.items()}
     kept = {"run": (note, arrays | found), "state": ({"drawn": 0, "seconds": 0.0}, {})}
     groups = {name: node.to_dataset() for name, node in first.children.items()}

@@ -10,7 +10,6 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict
 from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
@@ -22,11 +21,10 @@ import xarray as xr
 
 from .completion import Completion
 from .draw_store import DrawStore, at_full_size, refuse_existing
-from .fingerprints import fingerprint
 from .interruptions import Interruptions
 from .nuts_routes import finished_groups, nuts_options, nuts_thinning, thinned
 from .plan import Draws
-from .recipes import written_recipe
+from .recipes import note_of_run
 from .resume_warning import ResumeWarning
 from .state_plausibility import with_items_drawn
 from .store_reading import read_draws
@@ -68,15 +66,8 @@ def draw_nuts_into(
     """
     refuse_existing(Path(path))
     _refuse_others(options)
-    recipe, arrays = written_recipe(model) or (None, {})
-    note = {
-        "plan": asdict(plan),
-        "recipe": recipe,
-        "fingerprint": fingerprint(model),
-        "attributes": dict(attrs),
-        "every": nuts_thinning(model, plan),
-        "options": nuts_options(model, options),
-    }
+    note, arrays = note_of_run(model, plan, attrs)
+    note |= {"every": nuts_thinning(model, plan), "options": nuts_options(model, options)}
     begun, drawn = time.perf_counter(), 0
     with Interruptions() as interruptions, ExitStack() as held:
         store = None

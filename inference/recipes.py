@@ -1,7 +1,7 @@
 """Recipes of models as JSON and arrays, without pickle."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from importlib import import_module
 from typing import Any
 
@@ -12,9 +12,10 @@ from ..models._catalog import catalog
 from ..models.data.container import Container
 from ..models.data.recipes import recipe_of
 from .fingerprints import fingerprint
+from .plan import Draws
 from .sound_codes import refuse_unsound
 
-__all__ = ["build_again", "written_recipe"]
+__all__ = ["build_again", "note_of_run"]
 
 CONTAINERS = ("Comparisons", "Labels", "PartialRankings", "Scores")
 Written = tuple[dict[str, Any], dict[str, np.ndarray]]
@@ -24,19 +25,32 @@ class _NotWritable(Exception):
     """An argument that neither JSON nor arrays of numbers and text hold."""
 
 
-def written_recipe(model: pm.Model) -> Written | None:
-    """Write down how a model was built, if that builds it again.
+def note_of_run(model: pm.Model, plan: Draws, attrs: Mapping[str, Any]) -> Written:
+    """Write down what a run draws, so that another process can go on.
 
     Parameters
     ----------
     model : pymc.Model
         Any model.
+    plan : Draws
+        What was asked for.
+    attrs : mapping
+        Attributes of the tree, but for the duration.
 
     Returns
     -------
-    tuple of dict, or None
-        What JSON holds, and arrays; None of a model that no builder of `raterzoo.models` made, or that has been changed since.
+    tuple of dict
+        What JSON holds, and arrays. The recipe is None of a model that no builder of `raterzoo.models` made, or that has been
+        changed since: it has to be passed to go on.
     """
+    own = fingerprint(model)
+    recipe, arrays = _written_recipe(model, own) or (None, {})
+    note = {"plan": asdict(plan), "recipe": recipe, "fingerprint": own, "attributes": dict(attrs)}
+    return note, arrays
+
+
+def _written_recipe(model: pm.Model, own: str) -> Written | None:
+    """Write down how a model of this fingerprint was built, if that builds it again."""
     recipe = recipe_of(model)
     if recipe is None:
         return None
@@ -46,7 +60,7 @@ def written_recipe(model: pm.Model) -> Written | None:
     except _NotWritable:
         return None
     written = ({"builder": recipe.builder, "arguments": arguments}, arrays)
-    return written if fingerprint(build_again(*written)) == fingerprint(model) else None
+    return written if fingerprint(build_again(*written)) == own else None
 
 
 def build_again(note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> pm.Model:
@@ -55,7 +69,7 @@ def build_again(note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> pm
     Parameters
     ----------
     note, arrays : mapping
-        As of `written_recipe`.
+        The recipe, and the arrays, of `note_of_run`.
 
     Returns
     -------

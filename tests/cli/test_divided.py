@@ -1,12 +1,12 @@
 """raterzoo fit --workers and --scheduler."""
 
 import pickle
-from concurrent.futures import Future
 
 import numpy as np
 import pytest
 import xarray as xr
 from command_line import run, said, write
+from executors import Stopped, Stops
 from raterzoo import inference, models
 from raterzoo.cli.dividing import builder_of
 from raterzoo.cli.settings import Settings
@@ -95,33 +95,16 @@ def test_scores_without_bounds_are_not_divided(tmp_path):
     assert result.exit_code == 2 and "--bounds" in said(result)
 
 
-class Ends:
-    """Does two tasks, and at the third the driver ends."""
-
-    count = 1
-
-    def __init__(self):
-        self.left = 2
-
-    def submit(self, function, *arguments):
-        if not self.left:
-            raise KeyboardInterrupt
-        self.left -= 1
-        future = Future()
-        future.set_result(function(*arguments))
-        return future
-
-
 def scattered(data, store):
     """Make the call that --workers makes, which ends after two tasks."""
     settings = {"shard": 1, "draws": 4, "chains": 1, "progressbar": False}
-    return inference.scatter(models.dirichlet, data, Ends(), store=store, **settings)
+    return inference.scatter(models.dirichlet, data, Stops(2), store=store, **settings)
 
 
 @pytest.fixture
 def begun(tmp_path):
     """A store in which one of three items is."""
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         scattered(models.Labels.from_table(VOTES), tmp_path / "d.zarr")
     return tmp_path / "d.zarr"
 
@@ -144,7 +127,7 @@ def test_the_remedy_for_names_goes_on(tmp_path):
     """What is written once without names is the same data each time, and what is drawn anew is not."""
     data = models.Labels.from_table(VOTES)
     table, store = data.to_table(anonymize="raters"), tmp_path / "n.zarr"
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         scattered(models.Labels.from_table(table), store)
     with pytest.raises(ValueError, match="data="):
         scattered(data, store)

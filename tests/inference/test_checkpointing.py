@@ -17,7 +17,7 @@ from raterzoo import inference, models
 from raterzoo.inference import checkpointing, versions
 from raterzoo.inference.draw_store import DrawStore, journal_of
 from raterzoo.inference.fingerprints import fingerprint
-from raterzoo.inference.recipes import build_again, written_recipe
+from raterzoo.inference.recipes import build_again, note_of_run
 from raterzoo.inference.routes import begin_run
 from raterzoo.inference.runs import Run
 from raterzoo.inference.store_reading import read_draws
@@ -341,10 +341,10 @@ def test_every_builder_records_how_it_was_called():
     for name in models.catalog:
         assert hasattr(getattr(models, name), "__wrapped__"), name
     model = models.prirn(models.published_ddx_cases(), reliability=4)
-    note, arrays = written_recipe(model)
+    note, arrays = note_of_run(model, plan_of(8), {})
     assert json.loads(json.dumps(note)) == note
-    assert fingerprint(build_again(note, arrays)) == fingerprint(model)
+    assert fingerprint(build_again(note["recipe"], arrays)) == fingerprint(model)
     other = models.prirn(models.published_ddx_cases(), reliability=5)
     assert fingerprint(other) != fingerprint(model)
     model.add_coord("further", [1, 2])
-    assert written_recipe(model) is None
+    assert note_of_run(model, plan_of(8), {})[0]["recipe"] is None

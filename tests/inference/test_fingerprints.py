@@ -17,8 +17,8 @@ from raterzoo import models
 from raterzoo.inference import versions
 from raterzoo.inference.checkpointing import _same_model
 from raterzoo.inference.fingerprints import SCHEME, fingerprint
-from raterzoo.inference.recipes import written_recipe
-from resumable_runs import BUILD
+from raterzoo.inference.recipes import note_of_run
+from resumable_runs import BUILD, plan_of
 
 LABELS = "class_conditional glad hierarchical_dawid_skene item_difficulty logistic_random_effects multinomial".split()
 
@@ -52,7 +52,7 @@ def test_fingerprints_are_the_same_in_another_process():
     assert json.loads(child.stdout) == found
     assert len(set(found.values())) == len(found)
     assert all(text.startswith(SCHEME) for text in found.values())
-    assert all(written_recipe(model) for model in built.values())  # built again, they are the same
+    assert all(note_of(model)[0]["recipe"] for model in built.values())  # they are built again
 
 
 def two_normals(by):
@@ -122,13 +122,9 @@ def test_data_that_is_replaced_counts():
 
 def note_of(model, **other):
     """Return what the journal of a run keeps of its model."""
-    recipe, arrays = written_recipe(model) or (None, {})
     attrs = {"versions": json.dumps(versions.versions_of_now())}
-    return {
-        "recipe": recipe,
-        "fingerprint": fingerprint(model),
-        "attributes": attrs,
-    } | other, arrays
+    note, arrays = note_of_run(model, plan_of(8), attrs)
+    return note | other, arrays
 
 
 def test_another_model_is_refused():

@@ -1,12 +1,13 @@
 """EM and Gibbs of Dawid and Skene's model in shards: as without them, for any number of shards and workers."""
 
 import warnings
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
 import pytest
 import xarray as xr
+from executors import InThisProcess, Stopped, Stops
 from label_designs import exact_means, favoured, tiny_labels
 from monte_carlo import bonferroni_threshold, mc_z, seed_of
 from raterzoo import inference
@@ -15,21 +16,6 @@ from raterzoo.inference.kernels.normal_draws import item_streams
 from raterzoo.inference.shards import label_tasks, shared_chains
 from raterzoo.inference.shards.label_shards import shard_edges
 from raterzoo.models import Labels
-
-
-class InThisProcess:
-    """Does tasks at once."""
-
-    count = 1
-
-    def __init__(self):
-        self.done = 0
-
-    def submit(self, function, *arguments):
-        self.done += 1
-        future = Future()
-        future.set_result(function(*arguments))
-        return future
 
 
 def crowd(items=300, each=4, categories=3, raters=10):
@@ -179,23 +165,6 @@ def test_wrong_twin_counts_of_one_shard_are_lost(tmp_path, monkeypatch):
     options = LONG | {"random_seed": 1, "dtype": "float64", "executor": InThisProcess()}
     z = z_of(gibbs(labels, tmp_path / "0.zarr", **options), labels)
     assert np.abs(z).max() > bonferroni_threshold(len(z))
-
-
-class Stopped(Exception):
-    """The driver ends."""
-
-
-class Stops(InThisProcess):
-    """Ends the driver after so many tasks."""
-
-    def __init__(self, most):
-        super().__init__()
-        self.most = most
-
-    def submit(self, function, *arguments):
-        if self.done == self.most:
-            raise Stopped
-        return super().submit(function, *arguments)
 
 
 def test_an_interrupted_chain_goes_on(tmp_path, monkeypatch):

@@ -1,10 +1,10 @@
 """Stores that a call goes on with: nothing else does, and other versions are told."""
 
-from concurrent.futures import Future
 from functools import partial
 
 import numpy as np
 import pytest
+from executors import Stopped, Stops
 from raterzoo import inference, models
 from raterzoo.inference import versions
 from raterzoo.inference.kernels.confusion import ROWS, ConfusionPrior
@@ -13,27 +13,6 @@ from raterzoo.inference.store_reading import store_attrs
 
 VOTES = {"item": list("aabbcc"), "rater": list("rsrsrs"), "label": list("xxyxyy")}
 FEW = {"draws": 4, "chains": 1, "random_seed": 1, "progressbar": False}
-
-
-class Stopped(Exception):
-    """The driver ends."""
-
-
-class Ends:
-    """Does so many tasks, and then the driver ends."""
-
-    count = 1
-
-    def __init__(self, left):
-        self.left = left
-
-    def submit(self, function, *arguments):
-        if not self.left:
-            raise Stopped
-        self.left -= 1
-        future = Future()
-        future.set_result(function(*arguments))
-        return future
 
 
 CALLS = {
@@ -46,17 +25,17 @@ CALLS = {
 def test_the_same_call_goes_on_and_tells_other_versions(call, tmp_path, monkeypatch):
     store = tmp_path / "run.zarr"
     with pytest.raises(Stopped):
-        CALLS[call](executor=Ends(2), store=store)
+        CALLS[call](executor=Stops(2), store=store)
     with pytest.raises(ValueError, match="the same call, with the same data and settings, goes on"):
         inference.resume(store)
     begun = store_attrs(store)["versions"]
     newer = versions.versions_of_now() | {"numba": "99"}
     monkeypatch.setattr(versions, "versions_of_now", lambda: newer)
     with pytest.warns(inference.ResumeWarning, match=r"numba .* \(now 99\)") as told:
-        tree = CALLS[call](executor=Ends(99), store=store)
+        tree = CALLS[call](executor=Stops(99), store=store)
     assert told[0].filename == __file__
     assert tree.attrs["versions"] == begun
-    CALLS[call](executor=Ends(0), store=store)  # finished: a warning would be an error
+    CALLS[call](executor=Stops(0), store=store)  # finished: a warning would be an error
 
 
 def groups_of(items, raters, categories):
