@@ -74,7 +74,8 @@ def scatter(
     ValueError
         If the items of the model are not independent, the builder cannot be sent, or the store holds another run.
     RuntimeError
-        If the workers of one shard die every time; it names the items. Errors of a worker name them, too.
+        If the workers of one shard die every time; it names the items. Errors of a worker name them, too. Or if a script starts
+        processes where it is imported, not below ``if __name__ == "__main__":``.
 
     Warns
     -----

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -33,6 +34,7 @@ class Processes(Executor):
         self.count = count
         self._folder = Path(mkdtemp(prefix="raterzoo-"))
         self._pools: list[ProcessPoolExecutor | None] = [None] * count
+        self._processes: list[list[BaseProcess]] = [[] for _ in range(count)]
         self._waiting: list[set[Future]] = [set() for _ in range(count)]
 
     def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -49,16 +51,32 @@ class Processes(Executor):
         -------
         Future
             Of the result.
+
+        Raises
+        ------
+        RuntimeError
+            If the process that was to do it could not begin: a script starts it that is not guarded.
         """
         place = min(range(self.count), key=lambda k: len(self._waiting[k]))
         try:
             future = self._pool(place).submit(fn, *args, **kwargs)
         except BrokenProcessPool:  # it died idle, or its death has been told by a future
+            self._refuse_unguarded(place)
             self._pools[place] = None
             future = self._pool(place).submit(fn, *args, **kwargs)
+        self._processes[place] = list((self._pool(place)._processes or {}).values())
         self._waiting[place].add(future)
         future.add_done_callback(self._waiting[place].discard)
         return future
+
+    def _refuse_unguarded(self, place: int) -> None:
+        """Raise if a process ended by itself before it began: it runs the script anew, up to the line that starts processes."""
+        begun = (self._folder / str(place)).exists()
+        if not begun and any(process.exitcode == 1 for process in self._processes[place]):
+            raise RuntimeError(
+                "a process that was to work could not begin. Processes import the script that starts them: put what it does "
+                "below `if __name__ == '__main__':`, or pass workers that exist, such as a dask.distributed.Client"
+            )
 
     def _pool(self, place: int) -> ProcessPoolExecutor:
         """Return the pool of one process, made when it is first needed."""
@@ -109,6 +127,7 @@ def begin(compile_folder: str) -> None:
         Folder for PyTensor.
     """
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    Path(compile_folder).mkdir(parents=True, exist_ok=True)
     flags = os.environ.get("PYTENSOR_FLAGS", "")
     own = f"base_compiledir={compile_folder}"
     os.environ["PYTENSOR_FLAGS"] = f"{flags},{own}" if flags else own

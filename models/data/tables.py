@@ -222,10 +222,9 @@ def _frame_column(name: str, series: nw.Series[Any]) -> Column:
 
 def _declared(series: nw.Series[Any]) -> list[Any] | None:
     """Return the categories a pandas categorical or a polars Enum declares."""
-    if series.dtype not in (nw.Categorical, nw.Enum):
-        return None
     if series.implementation.is_pandas_like():
-        return series.to_native().dtype.categories.tolist()
+        categories = getattr(series.to_native().dtype, "categories", None)
+        return None if categories is None else categories.tolist()
     return list(series.dtype.categories) if isinstance(series.dtype, nw.Enum) else None
 
 

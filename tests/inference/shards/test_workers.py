@@ -106,6 +106,21 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path):
     pytest.fail("the worker outlives its driver")
 
 
+UNGUARDED = """
+from raterzoo.inference.shards.workers import workers_of
+with workers_of(1) as workers:
+    print(list(workers.run(abs, [(-1,), (-2,), (-3,)])))
+"""
+
+
+def test_a_script_without_a_guard_is_told_of_it(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(UNGUARDED)
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert ended.returncode == 1 and not ended.stdout
+    assert "below `if __name__ == '__main__':`" in ended.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize("executor", [0, True, object()])
 def test_an_executor_takes_work(executor):
     with pytest.raises(ValueError, match="executor="), workers_of(executor):
