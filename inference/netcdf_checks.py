@@ -29,6 +29,7 @@ DAMAGED = (
     TypeError,
     AttributeError,
     ArithmeticError,
+    AssertionError,
     struct.error,
 )
 

@@ -18,11 +18,13 @@ from .steps.reading import number
 
 __all__ = ["draw_with_nuts", "finished_groups", "nuts_options", "nuts_thinning", "thinned"]
 
-OPTIONS = {  # of a model of labels that has this variable
+# Options of a model of labels: those of the first variable that it has.
+OPTIONS = {
     "effect_spread": {"target_accept": 0.95},  # trades off with prevalence on a curved ridge
+    "population_spread": {"target_accept": 0.9},  # of raters that hardly differ in some answer
 }
-# Draws for each that is kept, of a model of labels; the first variable that it has counts.
-THINNING = {"effect_mean": 4, "effect_spread": 2}
+# Draws for each that is kept, of a model of labels.
+THINNING = {"effect_mean": 4, "effect_spread": 2, "population_spread": 2}
 MOST_MEMORY = 4 * 2**30  # bytes of the draws of NUTS, which are kept twice
 
 

@@ -33,7 +33,8 @@ y                     observed_label         annotation
 
 Raters with few answers borrow from the others, of their own group first. The paper's d is 0; ours favours the diagonal, which
 names the categories. The deviations of the raters are standardised (non-centred), as most raters have few answers; those of the
-groups too, as there are few groups: which is why their spread is one number, learned from all cells of the matrices together.
+groups too, as there are few groups: which is why their spread is one number, learned from all cells of the matrices together. The
+population mean is moved in coordinates of which one, of each row, is the constant that the data say nothing of.
 
 References
 ----------
@@ -52,6 +53,7 @@ from ..data.prior_numbers import finite_number, positive_array
 from ..data.rater_groups import rater_groups
 from ..data.recipes import recorded
 from .observed import coords_of, known_raters, observe_labels, prevalence_prior
+from .rotated import Rotated
 
 __all__ = ["hierarchical_dawid_skene"]
 
@@ -106,7 +108,8 @@ def hierarchical_dawid_skene(
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         favoured = ahead * np.eye(len(labels.categories))
-        mean = pm.Normal("population_mean", favoured, 1.0, dims=dims[1:])
+        rotated = Rotated(len(favoured))
+        mean = pm.Normal("population_mean", favoured, 1.0, dims=dims[1:], transform=rotated)
         sd = pm.HalfNormal("population_spread", scale, dims=dims[1:])
         deviation = pm.Normal("rater_deviation", dims=dims)
         centre = mean if who is None else _means_of_groups(mean, scale_of_groups)[who]

@@ -171,7 +171,7 @@ def netcdf(path, make):
 
 HDF5 = {
     "1e15 elements": (lambda g: g.create_dataset("x", shape=(4, 10**15), dtype="f4", chunks=(1, 9)), "declare 16,000,000,000,"),
-    "a chunk": (lambda g: g.create_dataset("x", shape=(4, 10**9), dtype="f4", chunks=(4, 10**9)), "a chunk of it"),
+    "a chunk": (lambda g: g.create_dataset("x", shape=(4, 10**9), dtype="f4", chunks=(4, 2 * 10**8)), "a chunk of it"),
     "opaque": (lambda g: g.create_dataset("x", data=np.void(pickle.dumps(Payload("mark")))), "it holds |V"),
     "compound": (lambda g: g.create_dataset("x", data=np.array([(1, 2.0)], "i4,f4")), "it holds"),
     "references": (lambda g: g.create_dataset("x", shape=(2,), dtype=h5py.ref_dtype), "it holds object"),

@@ -181,6 +181,7 @@ def test_killed_at_random_times(tmp_path, capsys):
     while kills < KILLS or kept:
         ends = signal.SIGKILL if kills < KILLS else 0
         code = end(started(store), store, ends, rng.exponential(0.1))
+        assert code in (0, -signal.SIGKILL)
         kills += code == -signal.SIGKILL
         if not store.exists():  # killed while it was being made
             continue

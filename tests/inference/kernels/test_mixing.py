@@ -4,11 +4,15 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy
 from arviz_stats.base import array_stats
 from monte_carlo import assert_rejects_twin, seed_of
+from packaging.version import Version
 from raterzoo.inference.kernels.mixing import TAIL, measure_mixing
 from raterzoo.inference.kernels.order import ascending_order, normal_scores
 
+# Before 1.18, SciPy ranks in double precision what ArviZ gives it in single precision.
+SINGLE = 1e-10 if Version(scipy.__version__) >= Version("1.18") else 1e-6
 AXES = {"chain_axis": 0, "draw_axis": 1}
 COEFFICIENTS = np.linspace(-0.9, 0.98, 24)
 
@@ -82,7 +86,7 @@ def test_double_precision(kind):
 def test_single_precision(kind):
     draws = draws_of(kind).clip(-1e9, 1e9).astype(np.float32)
     result, expected = measured(draws), of_arviz(draws)
-    np.testing.assert_allclose(result[:3], expected[:3], rtol=1e-10)
+    np.testing.assert_allclose(result[:3], expected[:3], rtol=SINGLE)
     # ArviZ sums in single precision for the standard deviation; the kernel does not.
     np.testing.assert_allclose(result[3], of_arviz(draws.astype(float))[3], rtol=1e-10)
 
@@ -91,7 +95,7 @@ def test_plausibilities_near_one_in_single_precision():
     # Where neighbours are a rounding error apart, quantile and median depend on how they round.
     draws = 1 - np.exp(-30 * autoregressive("near one", 4, 500) ** 2)
     single = draws.astype(np.float32)
-    np.testing.assert_allclose(measured(single)[:3], of_arviz(single)[:3], rtol=1e-10)
+    np.testing.assert_allclose(measured(single)[:3], of_arviz(single)[:3], rtol=SINGLE)
 
 
 @pytest.mark.parametrize("n_draws", [1, 3, 4, 5, 6, 9])
