@@ -1,6 +1,7 @@
 """What a netCDF file declares, checked before anything of it is decoded: no other file is opened through it, no size believed.
 
-netCDF 4 is HDF5, whose links and data sets may lie in other files, whose filters may be plugins, whose elements opaque.
+netCDF 4 is HDF5, whose links and data sets may lie in other files, whose filters may be plugins, whose elements opaque. What the
+HDF5 library itself does with a damaged file lies beyond these checks: posteriors of strangers had better be zarr.
 """
 
 import struct

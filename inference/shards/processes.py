@@ -6,12 +6,15 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
+
+from .parcels import Parcel, clear, packed
 
 __all__ = ["Processes"]
 
@@ -22,7 +25,8 @@ class Processes(Executor):
     """An executor of processes, of which a dead one is replaced.
 
     The work of a process that dies ends in `BrokenProcessPool`; that of the others goes on. A process works on one thread, and
-    has a folder of its own for what PyTensor compiles: compilation in a folder that processes share is not safe.
+    has a folder of its own: for what PyTensor compiles, since that is not safe in a folder that processes share, and for large
+    results, which are handed over as files.
 
     Parameters
     ----------
@@ -58,20 +62,28 @@ class Processes(Executor):
             If the process that was to do it could not begin: a script starts it that is not guarded.
         """
         place = min(range(self.count), key=lambda k: len(self._waiting[k]))
+        task = (packed, str(self._own(place)), partial(fn, **kwargs), *args)
         try:
-            future = self._pool(place).submit(fn, *args, **kwargs)
+            sent = self._pool(place).submit(*task)
         except BrokenProcessPool:  # it died idle, or its death has been told by a future
             self._refuse_unguarded(place)
+            clear(self._own(place))
             self._pools[place] = None
-            future = self._pool(place).submit(fn, *args, **kwargs)
+            sent = self._pool(place).submit(*task)
         self._processes[place] = list((self._pool(place)._processes or {}).values())
-        self._waiting[place].add(future)
-        future.add_done_callback(self._waiting[place].discard)
+        self._waiting[place].add(sent)
+        sent.add_done_callback(self._waiting[place].discard)
+        future: Future[Any] = Future()
+        sent.add_done_callback(partial(_hand_over, future))
         return future
+
+    def _own(self, place: int) -> Path:
+        """Return the folder of one process."""
+        return self._folder / str(place)
 
     def _refuse_unguarded(self, place: int) -> None:
         """Raise if a process ended by itself before it began: it runs the script anew, up to the line that starts processes."""
-        begun = (self._folder / str(place)).exists()
+        begun = self._own(place).exists()
         if not begun and any(process.exitcode == 1 for process in self._processes[place]):
             raise RuntimeError(
                 "a process that was to work could not begin. Processes import the script that starts them: put what it does "
@@ -83,8 +95,8 @@ class Processes(Executor):
         pool = self._pools[place]
         if pool is None:
             context = get_context("spawn" if sys.platform == "win32" else "forkserver")
-            own = str(self._folder / str(place))
-            pool = ProcessPoolExecutor(1, context, initializer=begin, initargs=(own,))
+            own = (str(self._own(place)),)
+            pool = ProcessPoolExecutor(1, context, initializer=begin, initargs=own)
             self._pools[place] = pool
         return pool
 
@@ -118,19 +130,32 @@ class Processes(Executor):
                     process.kill()
 
 
-def begin(compile_folder: str) -> None:
-    """Prepare a process: one thread, its own folder of compiled code, and an end when the driver ends.
+def _hand_over(future: Future[Any], sent: Future[Any]) -> None:
+    """Give a future what a process has sent."""
+    if sent.cancelled():
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return
+    try:
+        result = sent.result()
+        future.set_result(result.opened() if isinstance(result, Parcel) else result)
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def begin(own: str) -> None:
+    """Prepare a process: one thread, its own folder, and an end when the driver ends.
 
     Parameters
     ----------
-    compile_folder : str
-        Folder for PyTensor.
+    own : str
+        Folder for what PyTensor compiles, and for large results.
     """
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    Path(compile_folder).mkdir(parents=True, exist_ok=True)
+    Path(own).mkdir(parents=True, exist_ok=True)
     flags = os.environ.get("PYTENSOR_FLAGS", "")
-    own = f"base_compiledir={compile_folder}"
-    os.environ["PYTENSOR_FLAGS"] = f"{flags},{own}" if flags else own
+    compiled = f"base_compiledir={own}"
+    os.environ["PYTENSOR_FLAGS"] = f"{flags},{compiled}" if flags else compiled
     threading.Thread(target=_end_with_the_driver, daemon=True).start()
 
 
