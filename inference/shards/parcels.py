@@ -1,52 +1,56 @@
-"""Results that processes hand over as files: through a pipe each of their bytes is copied several times, by the driver too.
+"""Results that processes hand over as files.
 
-The numbers of a result go into one file, as they are; the rest is small, and is sent. Who receives it maps the file into memory
-and removes its name: the memory goes with the arrays that lie in it.
+A process that is killed while it writes to a pipe leaves half a message, for whose other half the driver would wait for ever.
+What goes through the pipe is therefore so short that it is written at once, or not at all. And through a pipe each byte of a
+large result would be copied several times, by the driver too.
 """
 
 import pickle
 from collections.abc import Callable
-from itertools import accumulate
-from mmap import ACCESS_COPY, mmap
+from concurrent.futures import Future
+from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-__all__ = ["Parcel", "clear", "packed"]
+import numpy as np
 
-LEAST = 2**20  # bytes; fewer are sent as they are
-ALIGNED = 64  # bytes
+__all__ = ["Parcel", "clear", "handed_over", "packed"]
+
+LEAST = 2**10  # bytes; fewer are sent as they are, and at once: Linux writes 4,096
 SUFFIX = ".parcel"
 
 
 class Parcel(NamedTuple):
-    """A result whose numbers lie in a file.
+    """A result in a file.
 
     Attributes
     ----------
     file : str
         Path.
     lengths : tuple of int
-        Bytes of its arrays; each begins at the next multiple of `ALIGNED`.
-    rest : bytes
-        All else, pickled.
+        Bytes of its parts, one behind the other: of its arrays, and last of all else, pickled.
     """
 
     file: str
     lengths: tuple[int, ...]
-    rest: bytes
 
     def opened(self) -> Any:
-        """Return the result, and remove the name of the file."""
-        with open(self.file, "rb") as file:
-            numbers = memoryview(mmap(file.fileno(), 0, access=ACCESS_COPY))
-        Path(self.file).unlink()
-        places = zip(_starts(self.lengths), self.lengths, strict=True)
-        return pickle.loads(self.rest, buffers=[numbers[k : k + n] for k, n in places])
+        """Return the result, and remove the file."""
+        try:
+            with open(self.file, "rb", buffering=0) as file:
+                *arrays, rest = [_read(file, length) for length in self.lengths]
+        finally:
+            self.drop()
+        return pickle.loads(rest, buffers=arrays)
+
+    def drop(self) -> None:
+        """Remove the file."""
+        Path(self.file).unlink(missing_ok=True)
 
 
 def packed(folder: str, function: Callable, *arguments: Any) -> Any:
-    """Call a function, and put its result into a parcel if it is large.
+    """Call a function, and put its result into a parcel unless it is small.
 
     Parameters
     ----------
@@ -63,18 +67,56 @@ def packed(folder: str, function: Callable, *arguments: Any) -> Any:
         The result itself if it is small, or if there is no room for the file.
     """
     result = function(*arguments)
-    buffers: list[pickle.PickleBuffer] = []
-    rest = pickle.dumps(result, protocol=5, buffer_callback=buffers.append)
-    parts = [buffer.raw() for buffer in buffers]
-    if sum(part.nbytes for part in parts) < LEAST:
+    arrays: list[pickle.PickleBuffer] = []
+    rest = pickle.dumps(result, protocol=5, buffer_callback=arrays.append)
+    parts = [*(array.raw() for array in arrays), memoryview(rest)]
+    lengths = tuple(part.nbytes for part in parts)
+    if sum(lengths) < LEAST:
         return result
-    file = Path(folder, uuid4().hex).with_suffix(SUFFIX)
+    parcel = Parcel(str(Path(folder, uuid4().hex).with_suffix(SUFFIX)), lengths)
     try:
-        _write(file, parts)
+        with open(parcel.file, "xb", buffering=0) as file:
+            for part in parts:
+                _write(file, part)
     except OSError:
-        file.unlink(missing_ok=True)
+        parcel.drop()
         return result
-    return Parcel(str(file), tuple(part.nbytes for part in parts), rest)
+    return parcel
+
+
+def handed_over(sent: Future[Any]) -> Future[Any]:
+    """Return a future of the result that a process sends as `packed` makes it.
+
+    Parameters
+    ----------
+    sent : Future
+        Of the call of `packed`.
+
+    Returns
+    -------
+    Future
+        Of the result itself; where it is cancelled, the call is, too.
+    """
+    future: Future[Any] = Future()
+
+    def pass_on(_: Future[Any]) -> None:
+        if sent.cancelled():
+            future.cancel()
+        wanted = future.set_running_or_notify_cancel()
+        try:
+            result = sent.result()
+            if isinstance(result, Parcel):
+                result = result.opened() if wanted else result.drop()
+        except BaseException as error:
+            if wanted:
+                future.set_exception(error)
+        else:
+            if wanted:
+                future.set_result(result)
+
+    sent.add_done_callback(pass_on)
+    future.add_done_callback(lambda future: future.cancelled() and sent.cancel())
+    return future
 
 
 def clear(folder: Path) -> None:
@@ -89,17 +131,18 @@ def clear(folder: Path) -> None:
         left.unlink(missing_ok=True)
 
 
-def _starts(lengths: tuple[int, ...]) -> list[int]:
-    """Return where each array begins."""
-    rooms = (-(-length // ALIGNED) * ALIGNED for length in lengths[:-1])
-    return [*accumulate(rooms, initial=0)]
+def _read(file: FileIO, length: int) -> memoryview:
+    """Return the next bytes, of which a system gives as many at a time as it likes."""
+    part = left = memoryview(np.empty(length, np.uint8))
+    while left.nbytes:
+        taken = file.readinto(left)
+        if not taken:
+            raise EOFError(f"{left.nbytes:,} bytes of a result are missing")
+        left = left[taken:]
+    return part
 
 
-def _write(path: Path, parts: list[memoryview]) -> None:
-    """Write arrays to a new file."""
-    starts = _starts(tuple(part.nbytes for part in parts))
-    with path.open("xb", buffering=0) as file:
-        for start, part in zip(starts, parts, strict=True):
-            file.seek(start)
-            while part.nbytes:  # a system takes as many bytes at a time as it likes
-                part = part[file.write(part) or 0 :]
+def _write(file: FileIO, part: memoryview) -> None:
+    """Write bytes, of which a system takes as many at a time as it likes."""
+    while part.nbytes:
+        part = part[file.write(part) :]

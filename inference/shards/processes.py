@@ -14,10 +14,16 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
-from .parcels import Parcel, clear, packed
+from threadpoolctl import threadpool_limits
+
+from .parcels import clear, handed_over, packed
 
 __all__ = ["Processes"]
 
+NOT_BEGUN = (
+    "a process that was to work could not begin, as the error above says. Processes import the script that starts them: put what "
+    "it does below `if __name__ == '__main__':`, or pass workers that exist, such as a dask.distributed.Client"
+)
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -25,8 +31,8 @@ class Processes(Executor):
     """An executor of processes, of which a dead one is replaced.
 
     The work of a process that dies ends in `BrokenProcessPool`; that of the others goes on. A process works on one thread, and
-    has a folder of its own: for what PyTensor compiles, since that is not safe in a folder that processes share, and for large
-    results, which are handed over as files.
+    has a folder of its own: for its results, which are handed over as files, and for what PyTensor compiles, unless the script
+    that starts the processes has loaded PyTensor where they import it.
 
     Parameters
     ----------
@@ -59,36 +65,34 @@ class Processes(Executor):
         Raises
         ------
         RuntimeError
-            If the process that was to do it could not begin: a script starts it that is not guarded.
+            If the process that was to do it could not begin, as a script starts it that is not guarded.
         """
         place = min(range(self.count), key=lambda k: len(self._waiting[k]))
         task = (packed, str(self._own(place)), partial(fn, **kwargs), *args)
         try:
-            sent = self._pool(place).submit(*task)
-        except BrokenProcessPool:  # it died idle, or its death has been told by a future
-            self._refuse_unguarded(place)
-            clear(self._own(place))
-            self._pools[place] = None
-            sent = self._pool(place).submit(*task)
+            sent = self._sent(place, task)
+        except (EOFError, ConnectionError) as problem:  # the process that forks them ended
+            raise RuntimeError(NOT_BEGUN) from problem
         self._processes[place] = list((self._pool(place)._processes or {}).values())
         self._waiting[place].add(sent)
         sent.add_done_callback(self._waiting[place].discard)
-        future: Future[Any] = Future()
-        sent.add_done_callback(partial(_hand_over, future))
-        return future
+        return handed_over(sent)
 
     def _own(self, place: int) -> Path:
         """Return the folder of one process."""
         return self._folder / str(place)
 
-    def _refuse_unguarded(self, place: int) -> None:
-        """Raise if a process ended by itself before it began: it runs the script anew, up to the line that starts processes."""
-        begun = self._own(place).exists()
-        if not begun and any(process.exitcode == 1 for process in self._processes[place]):
-            raise RuntimeError(
-                "a process that was to work could not begin. Processes import the script that starts them: put what it does "
-                "below `if __name__ == '__main__':`, or pass workers that exist, such as a dask.distributed.Client"
-            )
+    def _sent(self, place: int, task: tuple[Any, ...]) -> Future[Any]:
+        """Send a call to a process, or to another in its place."""
+        try:
+            return self._pool(place).submit(*task)
+        except BrokenProcessPool:  # it died idle, or its death has been told by a future
+            own = self._own(place)
+            if not own.exists() and any(p.exitcode == 1 for p in self._processes[place]):
+                raise RuntimeError(NOT_BEGUN) from None
+            clear(own)
+            self._pools[place] = None
+            return self._pool(place).submit(*task)
 
     def _pool(self, place: int) -> ProcessPoolExecutor:
         """Return the pool of one process, made when it is first needed."""
@@ -130,29 +134,19 @@ class Processes(Executor):
                     process.kill()
 
 
-def _hand_over(future: Future[Any], sent: Future[Any]) -> None:
-    """Give a future what a process has sent."""
-    if sent.cancelled():
-        future.cancel()
-        future.set_running_or_notify_cancel()
-        return
-    try:
-        result = sent.result()
-        future.set_result(result.opened() if isinstance(result, Parcel) else result)
-    except BaseException as error:
-        future.set_exception(error)
-
-
 def begin(own: str) -> None:
     """Prepare a process: one thread, its own folder, and an end when the driver ends.
 
     Parameters
     ----------
     own : str
-        Folder for what PyTensor compiles, and for large results.
+        Folder for results, and for what PyTensor compiles.
     """
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    Path(own).mkdir(parents=True, exist_ok=True)
+    threadpool_limits(1)  # of what has been loaded before
+    if "numba" in sys.modules:
+        sys.modules["numba"].set_num_threads(1)
+    Path(own).mkdir(exist_ok=True)
     flags = os.environ.get("PYTENSOR_FLAGS", "")
     compiled = f"base_compiledir={own}"
     os.environ["PYTENSOR_FLAGS"] = f"{flags},{compiled}" if flags else compiled

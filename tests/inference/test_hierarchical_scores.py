@@ -210,7 +210,7 @@ def test_nuts_agrees_with_gibbs():
     scores = hierarchy(np.random.default_rng(seed_of("nuts design")), 40, 8, 4, groups=2)
     model = models.hierarchical_scores(scores, group="kind")
     gibbs = inference.sample(model, random_seed=3, thin=10, dtype="float64", **QUIET)
-    options = {"cores": 1, "nuts_sampler": "pymc", "target_accept": 0.95, **QUIET}
+    options = {"cores": 1, "target_accept": 0.95, **QUIET}
     nuts = inference.sample(model, method="nuts", random_seed=seed_of("nuts"), **options)
     names = ["location", "location_mean", "location_spread"]
     for variable in [*names, "rater_bias", "bias_spread", "group_bias", "rater_scale"]:

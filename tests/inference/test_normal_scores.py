@@ -158,7 +158,7 @@ def test_tree_has_pymcs_densities_and_is_exact():
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 def test_nuts_agrees():
     model = models.normal_scores(SCORES, **PRIOR)
-    options = {"cores": 1, "nuts_sampler": "pymc", **QUIET}
+    options = {"cores": 1, **QUIET}
     tree = inference.sample(model, method="nuts", random_seed=seed_of("nuts"), **options)
     assert tree["log_likelihood"]["observed_score"].dims == ("chain", "draw", "item")
 

@@ -107,16 +107,25 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path):
 
 
 UNGUARDED = """
+import sys
+from multiprocessing import spawn
+prepared = spawn.get_preparation_data
+def loads_the_script(name):  # in the process that forks the others, as later versions of Python do
+    data = prepared(name)
+    return data | {"main_path": data["init_main_from_path"]} if name == "ignore" else data
+if sys.argv[1:] == ["early"]:
+    spawn.get_preparation_data = loads_the_script
 from raterzoo.inference.shards.workers import workers_of
 with workers_of(1) as workers:
     print(list(workers.run(abs, [(-1,), (-2,), (-3,)])))
 """
 
 
-def test_a_script_without_a_guard_is_told_of_it(tmp_path):
+@pytest.mark.parametrize("when", ["early", "late"])
+def test_a_script_without_a_guard_is_told_of_it(when, tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(UNGUARDED)
-    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, str(script), when], capture_output=True, text=True)
     assert ended.returncode == 1 and not ended.stdout
     assert "below `if __name__ == '__main__':`" in ended.stderr.splitlines()[-1]
 

@@ -78,7 +78,7 @@ def test_random_concentration_is_moved_by_another_step():
     mixed = steps(model, 2000, seed, tune=500)
     with model:
         options = {"tune": 1000, "chains": 4, "cores": 1, "random_seed": seed} | QUIET
-        nuts = pm.sample(2000, nuts_sampler="pymc", **options)
+        nuts = pm.sample(2000, **options)
     for name in ("strength", "prevalence", "confusion"):
         one, other = (t["posterior"][name].to_numpy() for t in (mixed, nuts))
         z = np.stack([mc_z(one, other.mean((0, 1))), mc_z(other, one.mean((0, 1)))])
