@@ -12,6 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
+from weakref import ref
 
 import numpy as np
 
@@ -99,7 +100,7 @@ def handed_over(sent: Future[Any]) -> Future[Any]:
     """
     future: Future[Any] = Future()
 
-    def pass_on(_: Future[Any]) -> None:
+    def pass_on(sent: Future[Any]) -> None:
         if sent.cancelled():
             future.cancel()
         wanted = future.set_running_or_notify_cancel()
@@ -114,8 +115,15 @@ def handed_over(sent: Future[Any]) -> Future[Any]:
             if wanted:
                 future.set_result(result)
 
+    call = ref(sent)  # it holds the future
+
+    def cancel(future: Future[Any]) -> None:
+        own = call()
+        if own is not None and future.cancelled():
+            own.cancel()
+
     sent.add_done_callback(pass_on)
-    future.add_done_callback(lambda future: future.cancelled() and sent.cancel())
+    future.add_done_callback(cancel)
     return future
 
 

@@ -70,6 +70,9 @@ def hierarchical_dawid_skene(
 ) -> pm.Model:
     """Build the hierarchical model of Dawid and Skene.
 
+    Spreads move slowly where raters hardly differ, and so `raterzoo.inference.sample` takes two draws of NUTS for each draw that
+    it keeps.
+
     Parameters
     ----------
     labels : Labels

@@ -1,10 +1,12 @@
 """Results that are handed over as files are what they were, and nothing is left behind."""
 
+import gc
 import os
 import pickle
 import signal
 import threading
 import time
+import weakref
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
 
@@ -74,6 +76,21 @@ def test_processes_hand_over_and_leave_nothing():
             assert_same(future.result(), large(9))
         assert not left.exists()
     assert not folder.exists()
+
+
+def test_a_result_goes_when_nobody_holds_it():
+    gc.disable()
+    try:
+        with Processes(1) as workers:
+            result = workers.submit(large).result()
+            held = weakref.ref(result["parts"][0])
+            del result
+            end = time.monotonic() + 10
+            while held() is not None and time.monotonic() < end:
+                time.sleep(0.01)
+            assert held() is None
+    finally:
+        gc.enable()
 
 
 def test_errors_and_cancelled_calls_are_told():
