@@ -144,8 +144,6 @@ def begin(own: str) -> None:
     """
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     threadpool_limits(1)  # of what has been loaded before
-    if "numba" in sys.modules:
-        sys.modules["numba"].set_num_threads(1)
     Path(own).mkdir(exist_ok=True)
     flags = os.environ.get("PYTENSOR_FLAGS", "")
     compiled = f"base_compiledir={own}"
