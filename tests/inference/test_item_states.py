@@ -127,6 +127,7 @@ def curves(tree):
     return np.stack(found, axis=-1).reshape(*size, -1)
 
 
+@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 def test_nuts_agrees_with_gibbs():
     gibbs, model = tree_of(), models.item_states(TINY, states=3)
     assert gibbs.attrs["model"] == "item_states" and gibbs.attrs["method"] == "gibbs"
