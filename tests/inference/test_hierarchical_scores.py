@@ -206,6 +206,7 @@ def test_tree_has_pymcs_densities(group):
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 def test_nuts_agrees_with_gibbs():
     scores = hierarchy(np.random.default_rng(seed_of("nuts design")), 40, 8, 4, groups=2)
     model = models.hierarchical_scores(scores, group="kind")

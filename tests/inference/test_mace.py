@@ -107,6 +107,7 @@ def test_step_draws_the_exact_posterior():
     check_means(draws, exact_means(LABELS, ALPHA, PAIR, SPAM_PRIOR))
 
 
+@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 def test_nuts_draws_the_exact_posterior():
     options = {"method": "nuts", "cores": 1, "nuts_sampler": "pymc", "random_seed": seed_of("nuts")}
     tree = inference.sample(MODEL, **options, **QUIET)

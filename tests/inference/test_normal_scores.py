@@ -156,6 +156,7 @@ def test_tree_has_pymcs_densities_and_is_exact():
 
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
+@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 def test_nuts_agrees():
     model = models.normal_scores(SCORES, **PRIOR)
     options = {"cores": 1, **QUIET}

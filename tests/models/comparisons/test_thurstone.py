@@ -26,6 +26,7 @@ def calibrated(ranks):
     return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
 
+@LONG
 def test_nuts_draws_the_exact_posterior():
     draws = draws_of_three_items(thurstone, seed_of("thurstone"))
     check_means(draws, "thurstone")

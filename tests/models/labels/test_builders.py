@@ -2,7 +2,6 @@
 
 import os
 
-import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
@@ -35,11 +34,7 @@ def test_replicates_and_pointwise_likelihood(name):
     model = getattr(models, name)(LABELS)
     with model:
         tree = pm.sample_prior_predictive(30, random_seed=1)
-        tree.update(
-            pm.sample(
-                100, cores=1, nuts_sampler="pymc", random_seed=1, quiet=True, **OPTIONS
-            ).children
-        )
+        tree["posterior"] = tree["prior"]
         pm.compute_log_likelihood(tree, progressbar=False)
         posterior = pm.sample_posterior_predictive(tree, random_seed=1, progressbar=False)
     for predictive in (tree["prior_predictive"], posterior["posterior_predictive"]):
@@ -49,11 +44,10 @@ def test_replicates_and_pointwise_likelihood(name):
     assert plausibility.dims == ("chain", "draw", "item", "category")
     np.testing.assert_allclose(plausibility.sum("category"), 1, rtol=1e-9)
     log_p = tree["log_likelihood"]["observed_label"]
-    assert log_p.sizes["chain"] == 4 and log_p.shape[2:] == (len(LABELS.items),)
+    assert log_p.shape == (1, 30, len(LABELS.items))
     if name == "dawid_skene":
         gold = plausibility.sel(item="d", category="y")
         np.testing.assert_allclose(gold, 1, rtol=1e-15)
-        assert np.isfinite(az.loo(tree).elpd)
 
 
 def means(tree):
