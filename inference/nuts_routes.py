@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
+from pymc.model.transform.optimization import freeze_dims_and_data
 
 from ..models.distributions.counted_labels import CountedLabelsRV
 from ..models.distributions.item_scores import ItemScoresRV
@@ -32,13 +33,16 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
     """Draw by `pymc.sample`, keep as many draws as were asked for, and bring the pointwise log likelihood to power one."""
     every = nuts_thinning(model, plan)
     asked = {} if plan.tune is None else {"tune": plan.tune}
+    by_jax = options.get("nuts_sampler") in ("numpyro", "blackjax")
     tree = pm.sample(
         draws=plan.draws * every,
         chains=plan.chains,
         cores=plan.cores,
         random_seed=plan.seed,
         progressbar=plan.progressbar,
-        model=model,
+        model=freeze_dims_and_data(model)
+        if by_jax
+        else model,  # our laws are in JAX of constant data
         **asked,
         **nuts_options(model, options),
     )

@@ -7,7 +7,7 @@ import pymc as pm
 import pytest
 from label_designs import exact_means, favoured, tiny_labels
 from monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
-from raterzoo import models
+from raterzoo import inference, models
 
 NAMES = [
     "class_conditional",
@@ -79,6 +79,17 @@ def test_every_sampler_draws_the_exact_posterior(sampler):
 
     check(np.full(2, 2.0), beta)
     assert_rejects_twin(check, np.full(2, 2.0), beta + np.array([2.0, 0.0]))
+
+
+@LONG
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["dawid_skene", "hierarchical_dawid_skene"])
+def test_sample_takes_numpyro(name):
+    model = getattr(models, name)(LABELS)
+    few = {"draws": 20, "tune": 20, "chains": 2, "random_seed": 1, "progressbar": False}
+    tree = inference.sample(model, method="nuts", nuts_sampler="numpyro", **few)
+    assert tree["posterior"]["confusion"].sizes["draw"] == 20
+    assert {"log_likelihood", "log_prior"} <= set(tree.children)
 
 
 def test_concentrations_of_every_shape():
