@@ -1,4 +1,4 @@
-"""raterzoo: Bayesian models of annotation. The posterior over what is true when people, or language models, disagree."""
+"""raterzoo: Bayesian models of annotation, with the posterior of the truth when raters disagree."""
 
 from typing import TYPE_CHECKING
 

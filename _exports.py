@@ -1,4 +1,4 @@
-"""Lazy exports: a package names its public objects and loads the module behind one on first use."""
+"""Lazy exports: a package names its public objects, and imports a module on first use."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -10,19 +10,10 @@ __all__ = ["lazy_exports"]
 def lazy_exports(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the ``__getattr__`` and ``__dir__`` of a package whose objects load on first use.
+    """``__getattr__`` and ``__dir__`` of a package whose objects load on first use.
 
-    Parameters
-    ----------
-    package : str
-        ``__name__`` of the package.
-    homes : mapping of str to str
-        Public name -> relative module that defines it; ``"name": ".name"`` exports the module itself.
-
-    Returns
-    -------
-    tuple of callables
-        ``__getattr__`` (stores what it loaded, so it runs once per name) and ``__dir__``.
+    `homes` maps a public name to the relative module that defines it; ``"name": ".name"`` exports the module
+    itself. ``__getattr__`` stores what it loaded, so it runs once for each name.
     """
 
     def load(name: str) -> object:

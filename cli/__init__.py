@@ -1,4 +1,4 @@
-"""The command line: ``raterzoo --help``."""
+"""Command line: ``raterzoo --help``."""
 
 __all__ = ["main"]
 

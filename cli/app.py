@@ -1,4 +1,4 @@
-"""The commands and their options; the work, and every heavy import, is in the modules beside this one."""
+"""Commands and their options; the work and all slow imports are in the other modules."""
 
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +32,7 @@ from .options import (
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Bayesian models of annotation: the posterior over what is true when raters disagree.",
+    help="Bayesian models of annotation: the posterior of the truth when raters disagree.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -48,7 +48,10 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-demo"),
     seed: Seed = 1,
 ) -> None:
-    """Fit the seven published cases, and compare with the figures printed in the paper."""
+    """Fit seven published cases.
+
+    Their accuracies are compared with those printed in the paper.
+    """
     from .demonstration import demonstrate
 
     demonstrate(out, seed)
@@ -70,7 +73,7 @@ def rank(
         Path | None, typer.Option(help="CSV file for the whole leaderboard, such as board.csv.")
     ] = None,
     prob: Prob = 0.9,
-    top: Annotated[int, typer.Option(help="How many of the best items to show.")] = 100,
+    top: Annotated[int, typer.Option(help="Number of items to show.")] = 100,
     column: Columns = None,
     ties: Ties = None,
     left_bias: LeftBias = False,
@@ -82,7 +85,10 @@ def rank(
     chains: Chains = 4,
     seed: Seed = 1,
 ) -> None:
-    """Rank items by pairwise votes: a leaderboard with intervals and ties, and what the raters are worth."""
+    """Rank items by pairwise votes.
+
+    The leaderboard has intervals and ties, followed by the reliability of the raters.
+    """
     from .ranking import rank_votes
     from .settings import Settings
 
@@ -104,11 +110,11 @@ app.command()(plainly(fit))
 @app.command()
 @plainly
 def evaluate(
-    posterior: Annotated[Path, typer.Argument(help="What `raterzoo fit` wrote.")],
+    posterior: Annotated[Path, typer.Argument(help="File written by `raterzoo fit`.")],
     predictions: Annotated[
         Path,
         typer.Argument(
-            help="Table: item, category, rank or score[, classifier]; of scores item and probability, score or label."
+            help="Table: item, category, rank or score[, classifier]; for scores item and probability, score or label."
         ),
     ],
     metric: Annotated[
@@ -116,26 +122,25 @@ def evaluate(
         typer.Option(
             help="top-3-accuracy, set-accuracy@2, overlap@3, average-overlap@3, accuracy, balanced-accuracy, precision, recall, "
             "f1 (f1-weighted, f1-micro), kappa, mcc, log-loss, brier, auc, calibration-error, kendall-tau, footrule, rbo, "
-            "ndcg@3; of comparisons concordance. Repeat it for several."
+            "ndcg@3; for comparisons concordance. Repeat the option for several."
         ),
     ] = None,
     by: Annotated[
         Path | None,
-        typer.Option(
-            help="Groups, each scored for itself. Table: category, group; or item, group."
-        ),
+        typer.Option(help="Groups to score separately. Table: category, group; or item, group."),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Which classifier is better, and how surely.")
+        bool,
+        typer.Option("--compare", help="Compare classifiers pairwise: difference, probability."),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="File for all figures: metrics.csv or metrics.json.")
+        Path | None, typer.Option(help="File for all numbers: metrics.csv or metrics.json.")
     ] = None,
     threshold: Thresholds = None,
     column: Columns = None,
     seed: Seed = 1,
 ) -> None:
-    """Score predictions against a posterior; every figure with its interval."""
+    """Score predictions against a posterior, with intervals."""
     from .scoring import Asked, score_file
 
     asked = Asked(metric or (), by, compare, out, threshold or ())
@@ -164,7 +169,7 @@ def check(
     rater_attribute: RaterAttributes = None,
     bounds: Bounds = None,
 ) -> None:
-    """Read a table, and say what is in it or what is wrong with it."""
+    """Check a table: print a summary, or its first error."""
     from .checking import check_table
 
     known = {"rater_attributes": rater_attribute or [], "bounds": bounds}
@@ -174,7 +179,7 @@ def check(
 @data.command("list")
 @plainly
 def list_data() -> None:
-    """List the data sets that can be fetched."""
+    """List the data sets that can be downloaded."""
     from .fetching import list_datasets
 
     list_datasets()
@@ -185,7 +190,7 @@ def list_data() -> None:
 def fetch(
     name: str, out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path()
 ) -> None:
-    """Download a data set from its public source, check it, and convert it."""
+    """Download a data set from its public source, check it, and convert it to tables."""
     from .fetching import fetch_dataset
 
     fetch_dataset(name, out)

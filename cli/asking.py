@@ -1,4 +1,4 @@
-"""The part of a report that says what to annotate once more, or which two items to compare."""
+"""Report section on what to annotate next: items, or pairs of items to compare."""
 
 import math
 
@@ -13,24 +13,16 @@ from .study import Study, annotations_by_item
 
 __all__ = ["item_questions", "pair_questions"]
 
-BITS = 1 / math.log(2)  # in a nat
-FIRST = 20  # items for which raters are told apart
-NEIGHBOURS = 10  # in rank: items farther apart are settled
-MOST_ITEMS = 60  # of which all pairs are asked about
+BITS = 1 / math.log(2)  # per nat
+FIRST = 20  # items for which the best rater is sought
+NEIGHBOURS = 10  # largest difference in rank of a pair; the order of others is hardly in doubt
+MOST_ITEMS = 60  # up to which all pairs are considered
 
 
 def item_questions(study: Study) -> list[Section]:
-    """Return the items of which one more annotation is expected to tell most.
+    """Return the section of items by expected information gain of one more annotation.
 
-    Parameters
-    ----------
-    study : Study
-        Posterior of rankings or labels.
-
-    Returns
-    -------
-    list of Section
-        None of a model of labels that does not say how the next answer goes by the truth.
+    It is empty for a model of labels without confusion matrices, which has no law of the next answer.
     """
     tree, data = study.tree, study.data
     if study.is_of_category and "confusion" not in tree["posterior"]:
@@ -55,7 +47,7 @@ def item_questions(study: Study) -> list[Section]:
 
 
 def _doubt(labels: xr.Dataset, place: int) -> dict[str, object]:
-    """Return the most plausible label of an item, and the next with its probability."""
+    """Return the most plausible label of an item, and the second with its probability."""
     names = labels["label"].to_numpy()[place, :2, 0].tolist()
     probability = labels["probability"].to_numpy()[place, :2].tolist()
     second = len(names) > 1 and probability[1] > 0
@@ -67,7 +59,7 @@ def _doubt(labels: xr.Dataset, place: int) -> dict[str, object]:
 
 
 def _best_raters(tree: xr.DataTree, items: list[str], seed: int) -> dict[str, str]:
-    """Return whose answer tells most about each item; empty where raters are alike."""
+    """Return the most informative rater for each item; empty if raters are alike."""
     posterior = tree["posterior"].to_dataset()
     if "confusion" not in posterior or "rater" not in posterior["confusion"].dims:
         return {}
@@ -90,14 +82,9 @@ def _whom_in_words(whom: dict[str, str]) -> str:
 
 
 def pair_questions(tree: xr.DataTree, best_first: list[str]) -> Section:
-    """Return the pairs of items of which one more vote is expected to tell most about which is the better one.
+    """Return the section of pairs by expected information gain of one more vote about their order.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of comparisons.
-    best_first : list of str
-        Its items by rank.
+    `best_first` are the items by rank.
     """
     n = len(best_first)
     reach = n if n <= MOST_ITEMS else NEIGHBOURS
@@ -121,7 +108,7 @@ def pair_questions(tree: xr.DataTree, best_first: list[str]) -> Section:
 
 
 def _typical_rater(tree: xr.DataTree) -> str | None:
-    """Return the rater whose reliability is the median."""
+    """Return the rater of median reliability."""
     posterior = tree["posterior"].to_dataset()
     if "reliability" not in posterior:
         return None

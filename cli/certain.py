@@ -1,4 +1,4 @@
-"""The parts of a report on the truth: how certain it is, and whether that goes with how far the raters agree."""
+"""Report sections on certainty, and its relation to the agreement of the raters."""
 
 import math
 from collections.abc import Mapping
@@ -32,33 +32,17 @@ NORMAL_90 = 1.6449
 
 
 def best_guess_scores(tree: xr.DataTree, seed: int) -> xr.Dataset:
-    """Return how often the most plausible label of an item is right, with both uncertainties.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    seed : int
-        For the weights of the items.
-    """
+    """Return the expected accuracy of the most plausible labels, with uncertainty of raters and items."""
     return scored(tree, best_guess(tree, seed), ["accuracy"], seed)["accuracy"]
 
 
 def certainty_in_words(
     tree: xr.DataTree, certainty: np.ndarray, seed: int, *, what: Literal["label", "side"] = "label"
 ) -> tuple[str, dict[str, object]]:
-    """Return a sentence on the certainty of all items, and its figures.
+    """Return a sentence on the certainty (item,) over all items, and its numbers.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    certainty : ndarray, shape (item,)
-        Of the items.
-    seed : int
-        For the weights of the items.
-    what : {"label", "side"}
-        What is certain: the label of an item, or its side of a threshold.
+    `what` is certain: the label of an item, or its side of a threshold. `seed` is for the weights of the
+    items.
     """
     (best,) = metric_rows({"certainty": best_guess_scores(tree, seed)})
     below, total = int((certainty < NEARLY).sum()), len(certainty)
@@ -76,21 +60,9 @@ def certainty_in_words(
 
 
 def certainty_section(tree: xr.DataTree, data: Container, seed: int = 1) -> list[Section]:
-    """Return how sure the annotations make us of the truth, over all items and item by item.
+    """Return the section on the certainty of the top labels, over all items and item by item.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    data : PartialRankings or Labels
-        The annotations.
-    seed : int
-        For the members of OTHER and the weights of the items.
-
-    Returns
-    -------
-    list of Section
-        One section with the picture and the table.
+    `seed` is for the members of OTHER and the weights of the items.
     """
     tops = {
         f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)
@@ -130,22 +102,7 @@ def certainty_section(tree: xr.DataTree, data: Container, seed: int = 1) -> list
 
 
 def agreement_section(tree: xr.DataTree, data: Container, seed: int) -> Section | None:
-    """Return whether the posterior is certain where the raters agree.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    data : PartialRankings or Labels
-        The annotations.
-    seed : int
-        For the members of OTHER.
-
-    Returns
-    -------
-    Section or None
-        None if no item has raters to compare.
-    """
+    """Return the section on certainty against agreement; None if no item has raters to compare."""
     found = evaluation.certainty_and_agreement(tree, data, random_seed=seed)
     enters, least = found.attrs["items"], found.attrs["at_least"]
     rows = _agreement_rows(found)
@@ -185,7 +142,7 @@ def agreement_section(tree: xr.DataTree, data: Container, seed: int) -> Section 
 
 
 def _agreement_rows(found: xr.Dataset) -> list[dict[str, object]]:
-    """Return a row for each item with an agreement, the least first."""
+    """Return a table row per item with an agreement, the lowest first."""
     agreement, raters = found["agreement"].to_numpy(), found["raters"].to_numpy()
     return [
         {
@@ -200,7 +157,7 @@ def _agreement_rows(found: xr.Dataset) -> list[dict[str, object]]:
 
 
 def _correlation_interval(r: float, n: int) -> tuple[float, float]:
-    """Return the 90 % interval of a correlation by Fisher's transform."""
+    """Return the 90 % interval of a correlation of n pairs, by Fisher's transform."""
     if abs(r) >= 1:
         return r, r
     middle, half = math.atanh(r), NORMAL_90 / math.sqrt(n - 3)
@@ -210,22 +167,7 @@ def _correlation_interval(r: float, n: int) -> tuple[float, float]:
 def strips_section(
     tree: xr.DataTree, data: Container, point: Mapping[str, xr.DataArray]
 ) -> Section:
-    """Return pictures of the least certain items.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    data : PartialRankings or Labels
-        The annotations.
-    point : mapping of str to DataArray
-        Point estimates by name.
-
-    Returns
-    -------
-    Section
-        Strips.
-    """
+    """Return strip plots of the least certain items, with point estimates by name."""
     certainty = evaluation.annotation_certainty(tree, random_seed=1)
     items = certainty["item"].to_numpy()[
         np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]

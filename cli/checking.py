@@ -1,4 +1,4 @@
-"""What is in a table, or what is wrong with it."""
+"""Command `check`: summary of a table, or its first error."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,23 +22,7 @@ def check_table(
     rater_attributes: Sequence[str] = (),
     bounds: str | None = None,
 ) -> None:
-    """Read a table and say what is in it.
-
-    Parameters
-    ----------
-    path : Path
-        Table.
-    kind : str
-        What the raters gave.
-    columns : sequence of str
-        Renamings.
-    layout : str
-        Of labels and scores.
-    rater_attributes : sequence of str
-        Columns that say something of the raters.
-    bounds : str, optional
-        Of scores: the lowest and the highest that could be given.
-    """
+    """Read a table and print a summary."""
     if bounds is not None and kind != "scores":
         raise ValueError(f"--bounds is an option of scores, not of {kind}")
     if kind == "comparisons":

@@ -1,4 +1,4 @@
-"""Orders of the items that others propose, such as an AI model's scores, against the order that the votes leave open."""
+"""Concordance of proposed rankings with the posterior of comparisons."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -17,30 +17,13 @@ __all__ = ["concordances", "order_pairs", "read_orders"]
 
 BEST_GUESS = "(posterior mean)"
 ENDS = (0.05, 0.95)
-MOST_DRAWS = 1000  # with more, intervals hardly change, and every draw is an order of its own
+MOST_DRAWS = 1000  # more would hardly change the intervals, and the cost is linear
 
 
 def read_orders(path: Path, columns: Sequence[str], items: np.ndarray) -> xr.DataArray:
-    """Read scores or ranks of the items, and see that they are the items of the votes.
+    """Read scores or ranks of the items, aligned to the items of the votes, dims (classifier, item).
 
-    Parameters
-    ----------
-    path : Path
-        Table: item, score or rank, and perhaps classifier.
-    columns : sequence of str
-        Renamings.
-    items : ndarray of str
-        The items of the votes.
-
-    Returns
-    -------
-    DataArray, dims (classifier, item)
-        Scores, larger = better, in the order of the items.
-
-    Raises
-    ------
-    ValueError
-        If an item was not voted on, or is not scored.
+    Larger scores are better. Raises ValueError if an item has no votes, or no score.
     """
     orders = read_scores(path, columns)
     voted = items.tolist()
@@ -62,20 +45,10 @@ def read_orders(path: Path, columns: Sequence[str], items: np.ndarray) -> xr.Dat
 
 
 def concordances(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]]:
-    """Compare orders with every draw of the qualities.
+    """Return Kendall's tau-b of proposed rankings (classifier, item) with every draw of the qualities.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of comparisons.
-    orders : DataArray, dims (classifier, item)
-        Scores, larger = better.
-
-    Returns
-    -------
-    list of dict
-        Metric, classifier, mean and 90 % interval of Kendall's tau-b, its standard deviation and Monte-Carlo error; last
-        what the best guess of the votes themselves reaches.
+    A row per classifier: mean, 90 % interval, standard deviation, Monte-Carlo error; the last row is the
+    posterior mean order of the votes themselves.
     """
     some = _some_draws(tree)
     guess = some.mean(("chain", "draw")).expand_dims(classifier=[BEST_GUESS])
@@ -97,19 +70,10 @@ def concordances(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]
 
 
 def order_pairs(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]]:
-    """Compare orders with each other, on the same draws.
+    """Compare proposed rankings (classifier, item) pairwise, on the same draws.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of comparisons.
-    orders : DataArray, dims (classifier, item)
-        Scores, larger = better.
-
-    Returns
-    -------
-    list of dict
-        A row for each pair, the one with the better mean first: difference, its 90 % interval, probability to be better.
+    A row per pair, the one with the better mean first: difference, 90 % interval, probability of being
+    better.
     """
     found = _by_order(_some_draws(tree), orders)
     names = sorted(found, key=lambda name: -found[name].mean())
@@ -134,14 +98,14 @@ def order_pairs(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]]
 
 
 def _some_draws(tree: xr.DataTree) -> xr.DataArray:
-    """Return qualities, thinned evenly."""
+    """Return the qualities, thinned evenly."""
     quality = tree["posterior"].to_dataset()["quality"]
     step = -(-quality.sizes["chain"] * quality.sizes["draw"] // MOST_DRAWS)
     return quality.isel(draw=slice(None, None, step))
 
 
 def _by_order(quality: xr.DataArray, orders: xr.DataArray) -> dict[str, np.ndarray]:
-    """Return the concordance of each order with each draw (chain, draw)."""
+    """Return the concordance of each ranking with each draw, shape (chain, draw)."""
     return {
         str(name): evaluation.quality_concordance(quality, orders.isel(classifier=i, drop=True))
         .transpose("chain", "draw")
@@ -151,7 +115,7 @@ def _by_order(quality: xr.DataArray, orders: xr.DataArray) -> dict[str, np.ndarr
 
 
 def _mcse(values: np.ndarray) -> float:
-    """Return the Monte-Carlo error of the mean of draws (chain, draw); 0 where all are equal."""
+    """Return the Monte-Carlo error of the mean of draws (chain, draw); 0 if all are equal."""
     error: Any = array_stats.mcse(values) if np.ptp(values) > 0 else 0.0
     return float(error)
 

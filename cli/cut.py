@@ -1,4 +1,4 @@
-"""The part of a report on scores cut in two at a threshold: how certain it is on which side an item is."""
+"""Report sections on scores split at a threshold: certainty of the side of each item."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,18 +20,10 @@ ITEMS_SHOWN = 10
 def cut_sections(
     tree: xr.DataTree, cut: xr.DataTree, certainties: Sequence[xr.Dataset], seed: int
 ) -> list[Section]:
-    """Return how certain it is on which side of each threshold the items are.
+    """Return the sections on the certainty of the sides of each threshold.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of scores.
-    cut : DataTree
-        Its `thresholded` at the first threshold.
-    certainties : sequence of Dataset
-        Its `threshold_certainty` at each threshold; the first is reported in full.
-    seed : int
-        For the weights of the items.
+    `cut` is the tree `thresholded` at the first threshold; `certainties` holds `threshold_certainty` at each
+    threshold, of which the first is reported in full; `seed` is for the weights of the items.
     """
     found = {f"{own.attrs['threshold']:.12g}": own for own in certainties}
     rows = {name: _rows(own) for name, own in found.items()}
@@ -64,12 +56,12 @@ def cut_sections(
 
 
 def _further(name: str, found: xr.Dataset, rows: Sequence[Mapping[str, Any]]) -> Section:
-    """Return the part on a further threshold; its numbers are in the file and the object of the first."""
+    """Return the section of another threshold; its numbers are in the table and facts of the first."""
     return Section(f"Threshold {name}", _means(found), shown=rows, part=True, most=ITEMS_SHOWN)
 
 
 def _on_the_threshold(tree: xr.DataTree, found: xr.Dataset) -> str:
-    """Say how many scores are neither above nor below, if there are any."""
+    """Return a sentence on the share of scores equal to the threshold; "" if there are none."""
     threshold = found.attrs["threshold"]
     observed = tree["observed_data"]["observed_score"].to_numpy()
     if not (share := (observed == threshold).mean()):
@@ -81,7 +73,7 @@ def _on_the_threshold(tree: xr.DataTree, found: xr.Dataset) -> str:
 
 
 def _means(found: xr.Dataset) -> str:
-    """Say what is above a threshold, and both quantities on average."""
+    """Return a sentence on the items above a threshold, and the mean of both quantities."""
     own = _summary(found)
     return (
         f"At threshold {own['threshold']:g}, {own['items_above']:,} of {found.sizes['item']:,} items are more probably above; "
@@ -98,7 +90,7 @@ def _summary(found: xr.Dataset) -> dict[str, float]:
 
 
 def _rows(found: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each item, the least certain first."""
+    """Return a table row per item, the least certain first."""
     names = {
         "location": "location",
         "above": "P(above)",

@@ -1,4 +1,4 @@
-"""The demo: the seven published differential diagnoses, and the twelve accuracies printed for three of them."""
+"""Demo: the seven published differential diagnoses, and the twelve accuracies printed in the paper."""
 
 import math
 from collections.abc import Callable
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_with_paper", "demonstrate"]
 
-# The paper's settings: Plackett-Luce with one pseudo-category of shape 1 for what nobody ranked and three repetitions; PrIRN at
-# gamma 30 with the undivided weights of the authors' code.
+# The paper's settings: Plackett-Luce with one pseudo-category of shape 1 for all unranked categories and three repetitions;
+# PrIRN at gamma 30 with the undivided weights of tied categories of the authors' code.
 PAPER: dict[str, Callable[[models.PartialRankings], "pm.Model"]] = {
     "plackett_luce": lambda cases: models.plackett_luce(
         cases, concentration=1.0, unranked="single", reliability=3
@@ -34,15 +34,7 @@ SETTINGS = 'plackett_luce with concentration=1, unranked="single", reliability=3
 
 
 def demonstrate(out: Path, seed: int) -> None:
-    """Fit the published cases, compare with the paper, write the report.
-
-    Parameters
-    ----------
-    out : Path
-        Folder of the report.
-    seed : int
-        Random seed.
-    """
+    """Fit the published cases, compare with the paper, and write the report to the folder `out`."""
     cases = models.published_ddx_cases()
     rows = compare_with_paper(seed)
     narrow = [{name: cell for name, cell in row.items() if name != "figure"} for row in rows]
@@ -73,18 +65,7 @@ def demonstrate(out: Path, seed: int) -> None:
 
 
 def compare_with_paper(seed: int) -> list[dict[str, object]]:
-    """Compute the printed accuracies.
-
-    Parameters
-    ----------
-    seed : int
-        Random seed.
-
-    Returns
-    -------
-    list of dict
-        A row for each printed figure: where it is printed, the printed value, ours, the difference and z.
-    """
+    """Compute the printed accuracies; return a row per value: source, printed, ours, difference, z."""
     cases = models.published_ddx_cases()
     predictions = evaluation.predictions_from_table(
         models.published_ddx_predictions(), rank="rank", classifier="classifier"
@@ -109,7 +90,7 @@ def _row(
     model: str,
     printed: float,
 ) -> dict[str, object]:
-    """Compare one printed figure."""
+    """Compare one printed value with the posterior."""
     hits = drawn[str(model)].sel(item=item, classifier=classifier)
     ours = float(hits.mean())
     spread = hits.transpose("chain", "draw").to_numpy().astype(float)

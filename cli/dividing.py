@@ -1,4 +1,4 @@
-"""Fits that are divided by item among processes or the workers of dask."""
+"""Fits in shards of items, on several processes or the workers of dask."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,27 +20,16 @@ __all__ = ["Helpers", "fit_divided"]
 
 CONTAINERS = {"rankings": "PartialRankings", "labels": "Labels", "scores": "Scores"}
 Helpers = tuple[int | None, str | None]
-"""Number of processes, and address of a scheduler of dask; one of them."""
+"""Number of processes or address of a dask scheduler; the other is None."""
 
 
 def fit_divided(
     annotations: Path, columns: Sequence[str], settings: Settings, output: Path, helpers: Helpers
 ) -> None:
-    """Sample on several processes or machines, and write draws as they come.
+    """Sample on several processes or machines, and write draws to a ``.zarr`` store as they arrive.
 
-    Parameters
-    ----------
-    annotations : Path
-        Table.
-    columns : sequence of str
-        Renamings.
-    settings : Settings
-        Model, priors and sampler; one reliability.
-    output : Path
-        ``.zarr``; the same command goes on with one that was interrupted, to which the data must be the same: anonymous ones are
-        refused.
-    helpers : tuple
-        Who works.
+    The same command continues an interrupted fit. The data must then be the same, and anonymised data are
+    refused.
     """
     if output.suffix != ".zarr":
         raise ValueError(
@@ -51,16 +40,16 @@ def fit_divided(
     if settings.anonymize:
         container = CONTAINERS[settings.kind]
         raise ValueError(
-            "--anonymize: every call draws another order of the raters, so that none could go on with --workers or --scheduler. "
-            f"Write a table without names once, in Python by models.{container}.from_table(table).to_table(anonymize='raters'), "
-            "and fit that"
+            "--anonymize: every call draws a new random order of the raters, so no call could go on with an interrupted fit of "
+            f"--workers or --scheduler. Write an anonymous table once, in Python by models.{container}.from_table(table)"
+            ".to_table(anonymize='raters'), and fit that"
         )
     data: Any
     if settings.kind == "scores":
         data = read_scale(annotations, columns, settings)
         if settings.model == "normal_scores" and data.bounds is None:
             raise ValueError(
-                "--workers: without bounds the prior of normal_scores looks at all scores; give --bounds, such as 1,10"
+                "--workers: without bounds the prior of normal_scores depends on all scores; give --bounds, such as 1,10"
             )
     else:
         data = read_annotations(annotations, settings, columns)
@@ -79,18 +68,7 @@ def fit_divided(
 
 
 def builder_of(settings: Settings) -> partial[pm.Model]:
-    """Return the builder of the model that was asked for, which can be sent to other processes.
-
-    Parameters
-    ----------
-    settings : Settings
-        Model and priors.
-
-    Returns
-    -------
-    callable
-        Takes annotations.
-    """
+    """Return the builder of the model, as a callable that can be pickled for other processes."""
     if settings.kind == "scores":
         return partial(getattr(models, settings.model), **settings.priors)
     return partial(build, settings=settings, reliability=settings.reliabilities[0])
@@ -98,13 +76,13 @@ def builder_of(settings: Settings) -> partial[pm.Model]:
 
 @contextmanager
 def _executor(helpers: Helpers) -> Iterator[Any]:
-    """Lend who works."""
+    """Context manager: a number of processes, or a dask client."""
     workers, scheduler = helpers
     if workers is not None and scheduler is not None:
         raise ValueError("--workers and --scheduler: give one of them")
     if scheduler is None:
         if workers is not None and workers < 1:
-            raise ValueError(f"--workers {workers}: at least one process works")
+            raise ValueError(f"--workers {workers}: expected a whole number from 1")
         yield workers
         return
     if find_spec("distributed") is None:

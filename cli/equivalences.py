@@ -1,4 +1,4 @@
-"""How many raters a classifier is worth, from files: the command."""
+"""Command `equivalence`: survey equivalence of classifiers, from files."""
 
 from math import isfinite
 from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["equivalence"]
 
 COMBINERS = ("abc", "plurality", "frequency", "mean")
-ONE_LABEL = ("precision", "recall", "f1", "auc")  # scorers of one label against the others
+ONE_LABEL = ("precision", "recall", "f1", "auc")  # scorers of one category against the rest
 CORRELATIONS = ("pearson", "spearman")
 SCORERS = (*ADDITIVE, *ONE_LABEL, "mcc", "dmi", "soft-dmi", *CORRELATIONS)
 MODEL = "item_states"
@@ -31,7 +31,7 @@ NOT_CONVERGED = 1  # exit code
 
 
 class Extras(NamedTuple):
-    """What is wanted besides the equivalences."""
+    """Optional steps and outputs of the command."""
 
     calibrate: bool
     posterior: tuple[int, int] | None  # draws and chains
@@ -50,46 +50,58 @@ def equivalence(
     categories: Categories = None,
     combiner: Annotated[
         str | None,
-        typer.Option(
-            help=f"{', '.join(COMBINERS)}; by default abc, of hard predictions plurality."
-        ),
+        typer.Option(help=f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality."),
     ] = None,
     scorer: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(SCORERS)}; cross-entropy, of hard predictions agreement."),
+        typer.Option(
+            help=f"{', '.join(SCORERS)}; default cross-entropy, for hard predictions agreement."
+        ),
     ] = None,
-    clip: Annotated[float, typer.Option(help="Least probability that is scored.")] = 0.02,
-    items: Annotated[str, typer.Option(help="available or common (to all k).")] = "available",
-    estimand: Annotated[str, typer.Option(help="pooled or mean.")] = "pooled",
+    clip: Annotated[float, typer.Option(help="Lower bound of probabilities in the score.")] = 0.02,
+    items: Annotated[
+        str, typer.Option(help="Items of the curve: available at each k, or common to all k.")
+    ] = "available",
+    estimand: Annotated[
+        str,
+        typer.Option(
+            help="For f1, auc ...: pooled, of all answers jointly; or mean, over random samples of raters."
+        ),
+    ] = "pooled",
     learn: Annotated[
         str | None,
         typer.Option(
-            help="Of abc: leave-one-out, in-sample (of f1, auc ...), or a number of folds."
+            help="For abc: leave-one-out, in-sample (default for f1, auc ...), or a number of folds."
         ),
     ] = None,
-    base: Annotated[float, typer.Option(help="Of the logarithm.")] = 2,
+    base: Annotated[float, typer.Option(help="Base of the logarithm.")] = 2,
     positive: Annotated[
-        str | None, typer.Option(help="The category that precision, recall, f1 and auc are about.")
+        str | None, typer.Option(help="Positive category of precision, recall, f1 and auc.")
     ] = None,
-    max_raters: Annotated[int | None, typer.Option(help="Where the curve ends.")] = None,
+    max_raters: Annotated[
+        int | None, typer.Option(help="Largest number of raters on the curve.")
+    ] = None,
     bootstrap: Annotated[int, typer.Option(help="Resamples of the items; 0 for none.")] = 500,
     prob: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.9,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Add isotonic calibration, cross-fitted.")
+        bool, typer.Option("--calibrate", help="Score also with cross-fitted isotonic calibration.")
     ] = False,
     posterior: Annotated[
-        bool, typer.Option("--posterior", help="Fit item states; a curve beyond the raters.")
+        bool,
+        typer.Option(
+            "--posterior", help="Fit item_states, for a curve beyond the observed raters."
+        ),
     ] = False,
     draws: Draws = 1000,
     chains: Chains = 4,
     plot: Annotated[Path | None, typer.Option(help="Picture: curve.svg or curve.png.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="All figures: worth.csv, worth.json, or a folder for a page."),
+        typer.Option(help="All numbers: worth.csv, worth.json, or a folder for an HTML page."),
     ] = None,
     seed: Seed = 1,
 ) -> None:
-    """Say how many raters each classifier is worth."""
+    """Estimate how many raters each classifier is worth."""
     from .settings import Settings
 
     rules = {
@@ -116,7 +128,7 @@ def equivalence(
 
 
 def _check_files(plot: Path | None, out: Path | None) -> None:
-    """Raise before anything is computed if a file cannot be written in the format of its name."""
+    """Raise before anything is computed if an output path has an unknown suffix or cannot be written."""
     if plot is not None and plot.suffix.lower() not in (".svg", ".png"):
         raise ValueError(f"--plot {plot}: name a .svg or a .png file")
     if out is not None and out.suffix.lower() not in (".csv", ".json", ""):
@@ -134,7 +146,7 @@ def _check_files(plot: Path | None, out: Path | None) -> None:
 
 
 def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None:
-    """Raise before anything is fitted if rules do not go with each other, or with the labels."""
+    """Raise before anything is fitted if options contradict each other or the labels."""
     from ..reports.words import few
 
     combiner, scorer = rules["combiner"], rules["scorer"].replace("_", "-")
@@ -171,7 +183,7 @@ def _is_number(name: str) -> bool:
 def _read(
     labels: Path, predictions: Path, columns: list[str], settings: "Settings"
 ) -> "tuple[Labels, xr.DataArray, bool]":
-    """Return labels, probabilities, and whether they are hard."""
+    """Return labels, predictions (classifier, item, category), and whether these are hard."""
     from ..reports.words import few
     from .reading import labels_of, read_annotations, read_predictions
 
@@ -180,14 +192,14 @@ def _read(
     known = data.categories.tolist()
     if unheard := [name for name in labels_of(predicted) if name not in known]:
         raise ValueError(
-            f"{predictions}: {few(unheard)}: given by no rater, who gave {few(known)}; correct the spelling, or declare the "
-            "closed set by --categories"
+            f"{predictions}: {few(unheard)}: not used by any rater; the raters used {few(known)}; correct the spelling, or "
+            "declare the closed set by --categories"
         )
     return data, law_of(predicted, data), "category" not in predicted.dims
 
 
 def _tell(data: "Labels", law: "xr.DataArray", rules: dict[str, Any], extras: Extras) -> None:
-    """Compute, and say, draw and write what came of it."""
+    """Compute the equivalences; print, plot and write them."""
     from ..reports.equivalence import (
         equivalence_sections,
         left_out,
@@ -228,7 +240,7 @@ def _tell(data: "Labels", law: "xr.DataArray", rules: dict[str, Any], extras: Ex
 
 
 def _calibrated(law: "xr.DataArray", data: "Labels", seed: int) -> "xr.DataArray":
-    """Return predictions as they are and calibrated, on ten folds of the items or as many as there are items."""
+    """Return predictions with and without calibration, cross-fitted on folds of the items."""
     from ..evaluation import calibrated
 
     heard = int((data.counts.sum(axis=1) > 0).sum())
@@ -246,7 +258,7 @@ def _write(
     figures: "list[Figure]",
     extras: Extras,
 ) -> None:
-    """Write picture and figures: a page with its tables, or one file; of CSV the further tables are files of their own."""
+    """Write the picture and the numbers: a page with tables, one JSON file, or one CSV file per table."""
     from ..reports import machine, page, write_report
     from .fitted import citation_section
     from .screen import say

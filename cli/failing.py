@@ -1,4 +1,4 @@
-"""Bad input ends in one readable message and exit code 2, never in a traceback; a warning is a line of its own."""
+"""Error handling: bad input prints one message, without a traceback, and exits with code 2."""
 
 import warnings
 from collections.abc import Callable
@@ -15,18 +15,7 @@ DECODERS = ("h5py", "numcodecs", "zarr")
 
 
 def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
-    """Turn what the doors raise on bad input into a message on standard error.
-
-    Parameters
-    ----------
-    command : callable
-        A command.
-
-    Returns
-    -------
-    callable
-        The command, which exits with 2 on a `ValueError` (every door's error is one) or a file that cannot be used.
-    """
+    """Decorate a command: an error of bad input becomes a message on standard error and exit code 2."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -35,7 +24,7 @@ def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
                 warnings.showwarning = _say_warning
                 command(*args, **kwargs)
         except (ValueError, OSError) as problem:
-            # a ValueError that no door raises: a defect
+            # a ValueError, but never an input error: a defect, which keeps its traceback
             if type(problem).__name__ == "LinAlgError":
                 raise
             typer.echo(f"raterzoo: {legible(str(problem))}", err=True)
@@ -50,7 +39,7 @@ def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
 
 
 def _of_stored_data(problem: BaseException) -> bool:
-    """Tell whether it was found by what decodes stored arrays, which are read late, and not by us."""
+    """Return whether an error was raised by a decoder of stored arrays, which are read lazily."""
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -59,5 +48,5 @@ def _of_stored_data(problem: BaseException) -> bool:
 
 
 def _say_warning(message: Warning | str, *where: Any) -> None:
-    """Show what a warning says, without the place in the code that says it."""
+    """Print a warning without its location in the code."""
     typer.echo(f"raterzoo: {legible(str(message))}", err=True)

@@ -1,4 +1,4 @@
-"""Public data sets: fetched from where their authors keep them, checked against pinned hashes, converted to our tables."""
+"""Public data sets: downloaded from their authors' repositories, checked by hash, converted to tables."""
 
 import csv
 import json
@@ -18,14 +18,14 @@ RAW_FILE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
 
 def _datasets() -> dict[str, dict[str, Any]]:
-    """Return the data sets that can be fetched, by name."""
+    """Return the available data sets, by name."""
     return json.loads(
         files(__package__ or "raterzoo.cli").joinpath("datasets.json").read_text("utf-8")
     )
 
 
 def list_datasets() -> None:
-    """Show the data sets that can be fetched."""
+    """Print the available data sets."""
     show(
         [
             {
@@ -40,19 +40,10 @@ def list_datasets() -> None:
 
 
 def fetch_dataset(name: str, out: Path) -> None:
-    """Download a data set, check it, and write it as tables.
+    """Download a data set, check its hashes, and write it as tables to the folder `out`.
 
-    Parameters
-    ----------
-    name : str
-        As listed.
-    out : Path
-        Folder to write to.
-
-    Raises
-    ------
-    ValueError
-        If there is no such data set, a file cannot be had, or its hash is not the pinned one.
+    Raises ValueError if there is no such data set, a file cannot be downloaded, or its hash is not the pinned
+    one.
     """
     datasets = _datasets()
     if name not in datasets:
@@ -83,21 +74,11 @@ def _fetched(entry: dict[str, Any], path: str, sha256: str, folder: Path) -> Pat
 def convert_dermatology(
     selectors: Path, conditions: Path, risks: Path, out: Path
 ) -> tuple[Path, Path]:
-    """Write the annotations and the conditions as tables.
+    """Write annotations and conditions as tables; return their paths.
 
-    Parameters
-    ----------
-    selectors : Path
-        JSON of [item][rater][block][condition code].
-    conditions, risks : Path
-        Name and risk (0 low, 1 medium, 2 high) of every condition, a line each.
-    out : Path
-        Folder to write to.
-
-    Returns
-    -------
-    annotations, conditions : Path
-        ``dermatology.csv`` (item, rater, category, rank) and ``dermatology_conditions.csv`` (category, risk).
+    `selectors` is JSON of [item][rater][block][condition code]; `conditions` and `risks` have a line per
+    condition, its name and its risk (0 low, 1 medium, 2 high). The tables are ``dermatology.csv`` (item,
+    rater, category, rank) and ``dermatology_conditions.csv`` (category, risk).
     """
     names = conditions.read_text("utf-8").splitlines()
     nested = json.loads(selectors.read_text("utf-8"))
@@ -112,7 +93,7 @@ def convert_dermatology(
 
 
 def _write(path: Path, header: list[str], rows: Any) -> None:
-    """Write one table."""
+    """Write one CSV table."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)

@@ -1,4 +1,4 @@
-"""The commands that fit a model to a table: report and fit."""
+"""Commands `report` and `fit`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -60,7 +60,7 @@ OF_MODELS = (
 
 
 def _settings(given: Mapping[str, Any]) -> "Settings":
-    """Return what was asked for, from all arguments of a command."""
+    """Return the settings, from all arguments of a command."""
     from .settings import Settings
 
     options = {name: given[name] for name in OF_MODELS if name in given}
@@ -73,7 +73,7 @@ def report(
     predictions: Annotated[
         Path | None,
         typer.Argument(
-            help="Table: item, category, rank or score[, classifier]; of comparisons without the category; of scores item and "
+            help="Table: item, category, rank or score[, classifier]; for comparisons without category; for scores item and "
             "probability, score or label."
         ),
     ] = None,
@@ -82,17 +82,19 @@ def report(
     model: Model = None,
     reliability: Annotated[
         str | None,
-        typer.Option(help="One or more, with commas, the first reported in full; 3 for rankings."),
+        typer.Option(
+            help="Trust in the raters: one or more with commas, the first reported in full; default 3 for rankings."
+        ),
     ] = None,
     groups: Annotated[
         Path | None,
         typer.Option(
-            help="Table: category, group[, value], such as the risk of each; adds certainty and metrics by risk."
+            help="Table: category, group[, value], such as the risk; adds certainty and metrics by group."
         ),
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="As of evaluate; classifiers are compared by the first."),
+        typer.Option(help="As for `raterzoo evaluate`; classifiers are compared by the first."),
     ] = None,
     out: Annotated[
         Path, typer.Option(help="Folder of report.html, report.json, the tables and the posterior.")
@@ -116,7 +118,7 @@ def report(
     chains: Chains = 4,
     seed: Seed = 1,
 ) -> None:
-    """Fit, diagnose, evaluate, and write it all up as one HTML page."""
+    """Fit a model, evaluate it, and write an HTML report."""
     settings = _settings(locals())
     from .reporting import make_report
     from .study import Sources
@@ -126,7 +128,7 @@ def report(
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:
-    """Raise if anything but ``--resume`` was given: a fit that goes on has it all."""
+    """Raise if any other option is given with ``--resume``: the store has data, model and settings."""
     given = [
         max(parameter.opts, key=len)
         for parameter in context.command.params
@@ -134,12 +136,12 @@ def _refuse_beside_resume(context: typer.Context) -> None:
     ]
     if given:
         raise ValueError(
-            f"--resume goes on with a fit, whose data, model and settings are its own: leave out {', '.join(given)}"
+            f"--resume continues a fit with its own data, model and settings: leave out {', '.join(given)}"
         )
 
 
 def _is_given(context: typer.Context, name: str | None) -> bool:
-    """Tell whether the command line has a parameter, be it as its default."""
+    """Return whether a parameter is on the command line, even with its default value."""
     source = context.get_parameter_source(name or "")
     return source is not None and source.name == "COMMANDLINE"
 
@@ -154,23 +156,23 @@ def fit(
         typer.Option(
             "-o",
             "--output",
-            help="posterior.nc, written at the end, or posterior.zarr, written as it is drawn: what an interrupted fit has drawn "
-            "is there, and --resume goes on.",
+            help="posterior.nc, written at the end, or posterior.zarr, written while sampling: an interrupted fit keeps its "
+            "draws, and --resume continues it.",
         ),
     ] = None,
     resume: Annotated[
         Path | None,
         typer.Option(
             "--resume",
-            help="posterior.zarr of a fit that was interrupted: draw the rest, to the same draws as if it had not been. Data, "
-            "model and settings are its own; nothing else is to be given.",
+            help="posterior.zarr of an interrupted fit: draw the rest, with the same draws as without the interruption. Data, "
+            "model and settings are read from it; give no other option.",
         ),
     ] = None,
     kind: KindOption = Kind.rankings,
     layout: LayoutOption = Layout.long,
     model: Model = None,
     reliability: Annotated[
-        str | None, typer.Option(help="Trust in the raters; 3 for rankings.")
+        str | None, typer.Option(help="Trust in the raters; default 3 for rankings.")
     ] = None,
     column: Columns = None,
     categories: Categories = None,
@@ -192,7 +194,7 @@ def fit(
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Draw from the posterior and write it to a file."""
+    """Sample the posterior of a model, and write it to a file."""
     given = locals()
     if resume is not None:
         _refuse_beside_resume(context)

@@ -1,4 +1,4 @@
-"""The parts of a report on the fit: what was believed, whether the draws converged, and what to cite."""
+"""Report sections on the fit: model, convergence, citation."""
 
 import json
 from typing import Any
@@ -13,31 +13,16 @@ from .settings import Settings
 __all__ = ["citation_section", "convergence_section", "model_section", "versions_of"]
 
 
-FEW, MANY = 5, 30  # items shown of a table that is fine, and of one that is not
+FEW, MANY = 5, 30  # items shown if the draws have converged, and if not
 
 
 def versions_of(tree: xr.DataTree) -> dict[str, Any]:
-    """Return the versions of the software that drew a posterior."""
+    """Return the package versions with which a posterior was sampled."""
     return json.loads(tree.attrs["versions"])
 
 
 def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> Section:
-    """Say what was believed and how it was drawn.
-
-    Parameters
-    ----------
-    settings : Settings
-        Model and priors.
-    tree : DataTree
-        Posterior.
-    further : str
-        A sentence on the parts of the model.
-
-    Returns
-    -------
-    Section
-        One paragraph.
-    """
+    """Return the section on model, priors and sampler; `further` is a sentence on the parts of the model."""
     entry = models.catalog[settings.model]
     trust = f"Reliability {settings.reliabilities[0]:g}. " if settings.has_reliability else ""
     others = ", ".join(
@@ -63,18 +48,7 @@ def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> S
 
 
 def convergence_section(tree: xr.DataTree) -> Section:
-    """Return the verdict on the draws, and the items that mix worst.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-
-    Returns
-    -------
-    Section
-        With a table of all items.
-    """
+    """Return the convergence verdict and a table of all items, the worst mixing first."""
     diagnosis = inference.diagnose(tree)
     names, items = (diagnosis[name].to_numpy().tolist() for name in ("quantity", "item"))
     r_hat, bulk, tail = (diagnosis[name].to_numpy() for name in ("r_hat", "ess_bulk", "ess_tail"))
@@ -104,18 +78,7 @@ def convergence_section(tree: xr.DataTree) -> Section:
 
 
 def citation_section(model: str) -> Section:
-    """Return what to cite.
-
-    Parameters
-    ----------
-    model : str
-        Name of the model.
-
-    Returns
-    -------
-    Section
-        One sentence.
-    """
+    """Return the section with the reference of the model."""
     reference = models.catalog[model].reference
     return Section(
         "How to cite",

@@ -1,4 +1,4 @@
-"""Settings into posteriors, posteriors into files."""
+"""Commands that fit: settings to posterior, posterior to file."""
 
 import warnings
 from collections.abc import Sequence
@@ -21,22 +21,7 @@ __all__ = ["build", "draw", "fit_to_file", "resume_fit"]
 
 
 def build(annotations: Container, settings: Settings, reliability: float) -> pm.Model:
-    """Build the model that was asked for.
-
-    Parameters
-    ----------
-    annotations : PartialRankings or Labels
-        What the raters said.
-    settings : Settings
-        Model and priors.
-    reliability : float
-        Trust in the raters.
-
-    Returns
-    -------
-    pymc.Model
-        The model.
-    """
+    """Build the model of the settings with this reliability, if the model has one."""
     further: dict[str, Any] = dict(settings.priors)
     if settings.has_reliability:
         further["reliability"] = reliability
@@ -48,24 +33,9 @@ def build(annotations: Container, settings: Settings, reliability: float) -> pm.
 def draw(
     annotations: Container, settings: Settings, store: Path | None = None
 ) -> dict[float, xr.DataTree]:
-    """Sample at every reliability that was asked for.
-
-    Parameters
-    ----------
-    annotations : PartialRankings or Labels
-        What the raters said.
-    settings : Settings
-        Model, priors and sampler.
-    store : Path, optional
-        Where draws are written as they are made, of one reliability.
-
-    Returns
-    -------
-    dict of float to DataTree
-        The posteriors.
-    """
+    """Sample the posterior at every reliability of the settings; `store` needs a single one."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
         return inference.sweep(
             lambda reliability: build(annotations, settings, reliability),
             settings.reliabilities,
@@ -79,18 +49,9 @@ def draw(
 def fit_to_file(
     annotations: Path, columns: Sequence[str], settings: Settings, output: Path
 ) -> None:
-    """Sample, say whether it converged, and write the posterior: as zarr while it is drawn, so that nothing is lost.
+    """Sample, print the convergence verdict, and write the posterior to `output` (``.nc`` or ``.zarr``).
 
-    Parameters
-    ----------
-    annotations : Path
-        Table.
-    columns : sequence of str
-        Renamings.
-    settings : Settings
-        Model, priors and sampler; one reliability.
-    output : Path
-        ``.nc`` or ``.zarr``.
+    A ``.zarr`` store is written while sampling, so that an interruption loses nothing.
     """
     if output.suffix not in (".nc", ".zarr"):
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
@@ -109,20 +70,14 @@ def fit_to_file(
 
 
 def _writes_draws(model: str) -> bool:
-    """Tell whether the draws of a model can be written as they are made: those of NUTS by nutpie alone."""
+    """Return whether draws of a model can be written while sampling; for NUTS only with nutpie."""
     return models.catalog[model].methods[0] != "nuts" or find_spec("nutpie") is not None
 
 
 def resume_fit(store: Path) -> None:
-    """Go on with a fit that was interrupted, and say whether it converged.
-
-    Parameters
-    ----------
-    store : Path
-        What `raterzoo fit -o run.zarr` began.
-    """
+    """Resume an interrupted fit from its zarr store, and print the convergence verdict."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
         tree = inference.resume(store)
     say(inference.diagnose(tree).attrs["verdict"])
     say(f"wrote {store}")

@@ -1,4 +1,4 @@
-"""A file of groups: of the categories, such as their risk, with a value perhaps; or of the items."""
+"""Files of groups: of the categories, such as their risk, perhaps with a value; or of the items."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,30 +16,14 @@ __all__ = ["Groups", "read_groups", "read_item_groups"]
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of categories.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    group : mapping of category to group
-        In the order of the values or, without these, of the file.
-    value : mapping of category to number, or None
-        By category; None if the file has none.
-    """
+    """Groups of categories, read from a file."""
 
     path: Path
-    group: Mapping[Any, str]
-    value: Mapping[Any, float] | None
+    group: Mapping[Any, str]  # category -> group, in the order of the values or else of the file
+    value: Mapping[Any, float] | None  # category -> number; None without a column of values
 
     def of(self, categories: Sequence[str]) -> "Groups":
-        """Return the groups of these categories alone.
-
-        Raises
-        ------
-        ValueError
-            If a category has no group.
-        """
+        """Return the groups of these categories only; raise if one has no group."""
         if missing := [name for name in categories if name not in self.group]:
             more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
             raise ValueError(
@@ -53,23 +37,7 @@ class Groups:
 
 
 def read_groups(path: Path) -> Groups:
-    """Read the groups of categories.
-
-    Parameters
-    ----------
-    path : Path
-        Table with columns category, group and, if there is one, value.
-
-    Returns
-    -------
-    Groups
-        Of the categories.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, a cell is empty or a category is there twice.
-    """
+    """Read the groups of categories from a table with columns category, group and, optionally, value."""
     table = _columns(path, ("category", "group"))
     category, group = (_texts(path, name, table[name]) for name in ("category", "group"))
     _check_distinct(path, "category", category)
@@ -81,25 +49,14 @@ def read_groups(path: Path) -> Groups:
             raise ValueError(
                 f"{path}: row {row + 1}, column 'value': {shown(table['value'][row])} is not finite"
             )
-        order = np.argsort(numbers, kind="stable")  # groups are shown from the least value up
+        order = np.argsort(numbers, kind="stable")  # groups are shown in increasing order of value
         category, group = ([cells[i] for i in order] for cells in (category, group))
         value = dict(zip(category, numbers[order].tolist(), strict=True))
     return Groups(path, dict(zip(category, group, strict=True)), value)
 
 
 def read_item_groups(path: Path) -> Groups | xr.DataArray:
-    """Read groups of categories or, where the file has a column item, of items.
-
-    Parameters
-    ----------
-    path : Path
-        Table with columns category and group, or item and group.
-
-    Returns
-    -------
-    Groups or DataArray, dims (item,)
-        Of the categories; or of the items.
-    """
+    """Read groups of categories or, from a file with a column item, of items (item,)."""
     _, names = read_columns(path, [])
     if "category" in names or "item" not in names:
         return read_groups(path)

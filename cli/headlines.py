@@ -1,4 +1,4 @@
-"""The sentences on top of a report: what a reader in a hurry takes away, each number with its interval."""
+"""Headline sentences of a report, each number with its interval."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,18 +13,7 @@ ABBREVIATED = ("IRN",)
 
 
 def headlines(sections: Sequence[Section]) -> list[str]:
-    """Return the sentences that matter, from the figures of the sections.
-
-    Parameters
-    ----------
-    sections : sequence of Section
-        Of the report.
-
-    Returns
-    -------
-    list of str
-        A few sentences.
-    """
+    """Return the headline sentences, from the facts and rows of the sections."""
     by_key = {section.key: section for section in sections if section.key}
     makers = {
         "leaderboard": _best_item,

@@ -1,4 +1,4 @@
-"""The part of a report that says what a judge is worth: how many typical raters tell as much as it does."""
+"""Report section on the worth of a rater: the number of typical raters with the same information."""
 
 from typing import Any
 
@@ -15,18 +15,13 @@ __all__ = ["worth_section"]
 SAMPLE = ("chain", "draw")
 GROUPS = "group_of_raters"
 TAIL = 0.05
-HARD_ITEMS = ("glad", "logistic_random_effects", "ordinal")  # models whose items are not alike
+HARD_ITEMS = ("glad", "logistic_random_effects", "ordinal")  # models with difficulty of items
 
 
 def worth_section(tree: xr.DataTree, group: str | None) -> Section:
-    """Return how many typical raters each rater is worth, and each group of them.
+    """Return the section on the worth of each rater in typical raters, and of each group of raters.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior with confusion matrices of raters.
-    group : str or None
-        Attribute that says of which group a rater is; typical is then a rater of the largest group.
+    `group` is the attribute that defines groups; typical is then a rater of the largest group.
     """
     reference, of_group = None, ""
     if group is not None:
@@ -67,7 +62,7 @@ def worth_section(tree: xr.DataTree, group: str | None) -> Section:
 
 
 def _rows(found: xr.Dataset, worth: str, censored: str, dim: str) -> list[dict[str, Any]]:
-    """Return a row for each rater or group, the worthiest first."""
+    """Return a table row per rater or group, the largest worth first."""
     columns: dict[str, np.ndarray] = {}
     for measure in found["measure"].to_numpy().tolist():
         draws = found[worth].sel(measure=measure)
@@ -86,7 +81,7 @@ def _rows(found: xr.Dataset, worth: str, censored: str, dim: str) -> list[dict[s
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what a reader wants: the worth by either measure, each with its interval."""
+    """Return the columns of the report: worth by information and by accuracy, each with its interval."""
     own = {name: value for name, value in row.items() if isinstance(value, str)}
     for measure in ("information", "accuracy"):
         middle, ends = _figures(row, measure)
@@ -95,7 +90,7 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _figures(row: dict[str, Any], measure: str) -> tuple[str, str]:
-    """Return median and interval; what is beyond the largest panel is said to be more."""
+    """Return median and interval as text, with "more than" if beyond the largest panel."""
     beyond = row[f"{measure}_beyond"]
     middle = ("more than " if beyond >= 0.5 else "") + f"{row[measure]:.2f}"
     ends = interval(row[f"{measure}_lower"], row[f"{measure}_upper"], 2)

@@ -1,4 +1,4 @@
-"""The catalog on the screen."""
+"""Catalog of the models, printed."""
 
 from ..models import catalog
 from .screen import show
@@ -7,7 +7,7 @@ __all__ = ["list_models"]
 
 
 def list_models() -> None:
-    """Show every model with its data, samplers and reference."""
+    """Print every model with its data, samplers and reference."""
     show(
         [
             {

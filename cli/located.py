@@ -1,4 +1,4 @@
-"""The parts of a report on scores: where the items lie, and how the raters and their groups use the scale."""
+"""Report sections on scores: locations of the items, and use of the scale by raters and groups."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -23,15 +23,7 @@ MOST_DRAWN = 40  # rows of a forest
 
 
 def location_section(tree: xr.DataTree, scores: Scores) -> Section:
-    """Return where every item lies on the scale, the highest first.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of scores.
-    scores : Scores
-        The annotations.
-    """
+    """Return the section on the locations of the items, the highest first."""
     posterior = tree["posterior"].to_dataset()
     given = np.bincount(scores.annotation_item, scores.count, len(scores.items)).astype(int)
     mean = mean_scores(scores)
@@ -62,15 +54,7 @@ def location_section(tree: xr.DataTree, scores: Scores) -> Section:
 
 
 def rater_sections(tree: xr.DataTree, scores: Scores) -> list[Section]:
-    """Return how the raters use the scale, and how their groups do, where the model tells them apart.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of scores.
-    scores : Scores
-        The annotations.
-    """
+    """Return the sections on raters and groups of raters; none if the model has no raters."""
     posterior = tree["posterior"].to_dataset()
     if "rater_bias" not in posterior:
         return []
@@ -96,18 +80,10 @@ def scale_rows(
     given: dict[str, np.ndarray],
     attributes: Mapping[str, np.ndarray],
 ) -> list[dict[str, Any]]:
-    """Return a row for each rater, the largest of the first variable first.
+    """Return a table row per rater, the largest of the first variable first.
 
-    Parameters
-    ----------
-    posterior : Dataset
-        With the variables by rater.
-    variables : dict of str to str
-        Variable -> what it is called.
-    given : dict of str to ndarray
-        How many annotations they gave.
-    attributes : mapping of str to ndarray
-        What else is known of the raters; one that is called like another column is called "attribute" before.
+    `variables` maps a variable to its column name; `given` holds counts of annotations by column name,
+    (rater,); `attributes` further attributes, prefixed by "attribute" if they collide with another column.
     """
     columns: dict[str, np.ndarray] = {}
     for place, (variable, name) in enumerate(variables.items()):
@@ -127,23 +103,16 @@ def scale_rows(
 
 
 def interval_columns(draws: xr.DataArray, name: str, whose: str = "") -> dict[str, np.ndarray]:
-    """Return posterior means and the ends of their 90 % intervals.
+    """Return posterior means and 5 % and 95 % quantiles, from draws with one dim besides chain and draw.
 
-    Parameters
-    ----------
-    draws : DataArray, dims (chain, draw, ...)
-        Of a variable with one dim.
-    name : str
-        What it is called.
-    whose : str
-        Begins the names of the ends: columns of one table have different names.
+    `whose` is a prefix of the columns of the ends, to keep the names in one table distinct.
     """
     low, high = draws.quantile(TAILS, SAMPLE).to_numpy()
     return {name: draws.mean(SAMPLE).to_numpy(), f"{whose}5 %": low, f"{whose}95 %": high}
 
 
 def _group_section(posterior: xr.Dataset) -> Section:
-    """Return how the groups of raters use the scale, and how they differ."""
+    """Return the section on groups of raters: bias, scale and differences."""
     names = [str(name) for name in posterior[GROUPS].to_numpy()]
     bias = posterior["group_bias"].transpose(*SAMPLE, GROUPS)
     usual = posterior["usual_variance"].transpose(*SAMPLE, GROUPS) ** 0.5
@@ -175,7 +144,7 @@ def _group_section(posterior: xr.Dataset) -> Section:
 
 
 def _pair(first: str, second: str, draws: xr.DataArray) -> dict[str, Any]:
-    """Return how much higher a group scores than another; the one that scores higher first."""
+    """Return the difference in bias of two groups, the higher first."""
     if float(draws.mean()) < 0:
         first, second, draws = second, first, -draws
     low, high = draws.quantile(TAILS).to_numpy().tolist()

@@ -1,4 +1,4 @@
-"""Metrics by the names they have on the command line."""
+"""Metrics by their command-line names."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -67,22 +67,9 @@ OF_PROBABILITIES = ("log-loss", "brier", "auc", "calibration-error")
 
 
 def metric_named(name: str) -> evaluation.Metric:
-    """Return a metric by its name on the command line.
+    """Return a metric by its command-line name, such as ``top-3-accuracy`` or ``f1-weighted``.
 
-    Parameters
-    ----------
-    name : str
-        Such as ``top-3-accuracy``, ``set-accuracy@2``, ``f1`` or ``f1-weighted``, ``log-loss``.
-
-    Returns
-    -------
-    Metric
-        The metric.
-
-    Raises
-    ------
-    ValueError
-        If there is no such metric.
+    Raises ValueError if there is no such metric.
     """
     if name in PLAIN:
         return PLAIN[name]()
@@ -103,22 +90,7 @@ def metric_named(name: str) -> evaluation.Metric:
 
 
 def check_predictions(name: str, metric: evaluation.Metric, predicted: xr.DataArray) -> None:
-    """Raise if a metric needs scores or probabilities of predictions that are ranks.
-
-    Parameters
-    ----------
-    name : str
-        On the command line.
-    metric : Metric
-        The metric.
-    predicted : DataArray
-        Predictions of a file.
-
-    Raises
-    ------
-    ValueError
-        With the remedy.
-    """
+    """Raise if a metric needs scores or probabilities and the predictions are ranks."""
     if "position" in predicted.dims and metric.response in ("scores", "probabilities"):
         scores = "probabilities" if metric.response == "probabilities" else "scores"
         sums = ", which sum to one for each item," * (scores == "probabilities")
@@ -129,20 +101,7 @@ def check_predictions(name: str, metric: evaluation.Metric, predicted: xr.DataAr
 
 
 def natural_metrics(tree: xr.DataTree, predicted: xr.DataArray) -> tuple[str, ...]:
-    """Return the metrics that a report shows: of labels one is right, and of few a list is soon complete.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    predicted : DataArray
-        Predictions.
-
-    Returns
-    -------
-    tuple of str
-        Names; the first is the one that classifiers are compared by.
-    """
+    """Return the default metrics of a report, the first for comparisons; top-k only with many categories."""
     plausibility = tree["posterior"]["plausibility"]
     if "truth" not in plausibility.attrs:  # of rankings
         return OF_RANKINGS

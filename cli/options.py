@@ -1,4 +1,4 @@
-"""The options that several commands have."""
+"""Options shared by several commands."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Kind(StrEnum):
-    """What the raters gave."""
+    """Kind of annotation."""
 
     rankings = "rankings"
     labels = "labels"
@@ -47,7 +47,7 @@ class Kind(StrEnum):
 
 
 class Layout(StrEnum):
-    """How a table holds labels or scores."""
+    """Layout of a table of labels or scores."""
 
     long = "long"
     wide = "wide"
@@ -59,42 +59,43 @@ Anonymize = Annotated[
     bool,
     typer.Option(
         "--anonymize",
-        help="Number the raters in a random order that nobody can draw again, and name them nowhere; not with --workers or "
-        "--scheduler, which read the same table again when they go on.",
+        help="Replace rater ids by numbers in a random order that cannot be reproduced. Not with --workers or --scheduler, "
+        "which read the table again to continue an interrupted fit.",
     ),
 ]
-KindOption = Annotated[Kind, typer.Option("--kind", help="What the raters gave.")]
+KindOption = Annotated[Kind, typer.Option("--kind", help="Kind of annotation.")]
 LayoutOption = Annotated[
     Layout,
     typer.Option(
         "--layout",
-        help="Of labels and scores: long, a row for each answer; counts, a column for each category or score; of labels also "
-        "wide, a column for each rater.",
+        help="For labels and scores: long, one row per answer; counts, one column per category or score. For labels also "
+        "wide, one column per rater.",
     ),
 ]
 Categories = Annotated[
     str | None,
     typer.Option(
-        help="All categories: a text file, one a line, or a,b,c; those named by default. Of ordinal from lowest to highest."
+        help="All categories: a text file with one per line, or a,b,c; default those in the table. For ordinal: lowest first."
     ),
 ]
 Bounds = Annotated[
     str | None,
     typer.Option(
-        help="Of scores: the lowest and the highest that could be given, such as 1,10; none by default."
+        help="For scores: the lowest and the highest possible score, such as 1,10; default none."
     ),
 ]
 Thresholds = Annotated[
     list[str] | None,
     typer.Option(
         "--threshold",
-        help="Of scores: where to cut them in two, such as 0; several with commas, predictions are of the first.",
+        help="For scores: threshold above which a score counts as high, such as 0. Several with commas; predictions are for "
+        "the first.",
     ),
 ]
 Group = Annotated[
     str | None,
     typer.Option(
-        help="Of hierarchical_dawid_skene and hierarchical_scores: the column that says of which group a rater is."
+        help="For hierarchical_dawid_skene and hierarchical_scores: the column with the group of the rater."
     ),
 ]
 Columns = Annotated[
@@ -105,61 +106,65 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="A model of `raterzoo models`; plackett_luce for rankings, dawid_skene for labels, bradley_terry for comparisons, "
-        "normal_scores for scores.",
+        help="A model listed by `raterzoo models`; default plackett_luce for rankings, dawid_skene for labels, bradley_terry "
+        "for comparisons, normal_scores for scores.",
     ),
 ]
 Concentration = Annotated[
-    float | None, typer.Option(help="Prior concentration of a category; 1 / K by default.")
+    float | None, typer.Option(help="Prior concentration of each category; default 1 / K.")
 ]
-Unranked = Annotated[str | None, typer.Option(help="pooled, single or ignored.")]
-TieWeight = Annotated[str | None, typer.Option(help="Of prirn: split or full.")]
+Unranked = Annotated[
+    str | None, typer.Option(help="Treatment of unranked categories: pooled, single or ignored.")
+]
+TieWeight = Annotated[
+    str | None, typer.Option(help="For prirn: weight of tied categories, split or full.")
+]
 Ties = Annotated[
     str | None,
     typer.Option(
-        help="Of comparisons: davidson (bradley_terry), threshold (thurstone), none, or auto: where somebody tied."
+        help="For comparisons: davidson (bradley_terry), threshold (thurstone), none, or auto: if there are ties."
     ),
 ]
 LeftBias = Annotated[
-    bool, typer.Option("--left-bias", help="Of comparisons: the left side may have an advantage.")
+    bool, typer.Option("--left-bias", help="For comparisons: model an advantage of the left side.")
 ]
 Signed = Annotated[
-    bool, typer.Option("--signed", help="Of comparisons: a rater may prefer what is worse.")
+    bool, typer.Option("--signed", help="For comparisons: allow raters who prefer the worse item.")
 ]
 Raters = Annotated[
     str | None,
     typer.Option(
-        help="Of comparisons: hierarchical, per-rater or shared; shared where raters are not told apart."
+        help="For comparisons: reliability hierarchical, per-rater or shared; shared if raters are anonymous."
     ),
 ]
 RaterAttributes = Annotated[
     list[str] | None,
     typer.Option(
         "--rater-attribute",
-        help="Of comparisons, labels and scores: a column that says something of the rater, such as kind.",
+        help="For comparisons, labels and scores: a column with an attribute of the rater, such as kind.",
     ),
 ]
 LargestComponent = Annotated[
     bool,
     typer.Option(
         "--largest-component",
-        help="Of comparisons: keep the largest set of items that chains of comparisons join.",
+        help="For comparisons: keep only the largest set of items connected by comparisons.",
     ),
 ]
 Prob = Annotated[float, typer.Option(help="Posterior probability of the intervals.")]
-Draws = Annotated[int, typer.Option(help="Draws of each chain.")]
-Chains = Annotated[int, typer.Option(help="Chains.")]
+Draws = Annotated[int, typer.Option(help="Draws per chain.")]
+Chains = Annotated[int, typer.Option(help="Number of chains.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Workers = Annotated[
     int | None,
     typer.Option(
-        help="Processes that share the items of plackett_luce, prirn, dirichlet, normal_scores and dawid_skene; needs -o "
-        "posterior.zarr. The same command, not --resume, goes on with what was interrupted."
+        help="Number of processes that share the items of plackett_luce, prirn, dirichlet, normal_scores and dawid_skene; "
+        "needs -o posterior.zarr. The same command, not --resume, continues an interrupted fit."
     ),
 ]
 Scheduler = Annotated[
     str | None,
     typer.Option(
-        help="Address of a scheduler of dask, such as tcp://10.0.0.1:8786, in place of processes."
+        help="Address of a dask scheduler, such as tcp://10.0.0.1:8786, instead of processes."
     ),
 ]

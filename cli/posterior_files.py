@@ -18,22 +18,9 @@ __all__ = ["read_posterior", "stored", "write_posterior"]
 
 
 def read_posterior(path: Path) -> xr.DataTree:
-    """Open a posterior that `raterzoo fit` wrote.
+    """Open a posterior that `raterzoo fit` wrote, lazily; of an interrupted fit, the draws made so far.
 
-    Parameters
-    ----------
-    path : Path
-        netCDF file or zarr store.
-
-    Returns
-    -------
-    DataTree
-        The posterior; its draws are read from disk when they are used. Of a fit that was interrupted, the draws that are there.
-
-    Raises
-    ------
-    ValueError
-        If there is no such file, or it holds anything but a posterior, or one that a newer version wrote.
+    Raises ValueError if there is no such file, it is not a posterior, or a newer version wrote it.
     """
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
@@ -48,7 +35,7 @@ def read_posterior(path: Path) -> xr.DataTree:
         tree = trimmed(tree)
         for node in tree.subtree:
             for ids in node.coords.values():
-                ids.to_numpy()  # fails now, if ever
+                ids.to_numpy()  # loaded now, so that damage shows here
     except (*DAMAGED, *_of_arrow()) as problem:
         raise ValueError(
             f"{path}: not a posterior that `raterzoo fit` wrote ({problem})"
@@ -58,20 +45,18 @@ def read_posterior(path: Path) -> xr.DataTree:
 
 
 def _of_arrow() -> tuple[type[Exception], ...]:
-    """Return what is raised where pandas keeps text in Arrow, and the text is no Unicode."""
+    """Return the errors of pandas text columns in Arrow that are not valid Unicode."""
     arrow = sys.modules.get("pyarrow")
     return () if arrow is None else (arrow.ArrowException,)
 
 
 def _check_draws(path: Path, tree: xr.DataTree) -> None:
-    """Raise unless there are draws, of numbers, and every coordinate has numbers or text."""
+    """Raise unless the posterior has numeric draws along chain and draw."""
     posterior = tree.children.get("posterior")
     if posterior is None or not posterior.data_vars:
         raise ValueError(f"{path}: there is no posterior in it; `raterzoo fit` writes one")
     if tree.attrs.get(WRITTEN) == 0:
-        raise ValueError(
-            f"{path}: nothing has been drawn yet that can be read; {_going_on(path, tree.attrs)}"
-        )
+        raise ValueError(f"{path}: no draws have been stored yet; {_going_on(path, tree.attrs)}")
     for name, draws in posterior.data_vars.items():
         if draws.dims[:2] != ("chain", "draw") or draws.dtype.kind not in "fiub" or not draws.size:
             raise ValueError(
@@ -81,46 +66,27 @@ def _check_draws(path: Path, tree: xr.DataTree) -> None:
 
 
 def _going_on(path: Path, attrs: Collection[Hashable]) -> str:
-    """Say how to go on with a store that was begun."""
+    """Return the advice how to continue an unfinished store."""
     if ASKED in attrs:
         return "the same `raterzoo fit --workers`, or the same call from Python, goes on with it"
     return f"go on with it by `raterzoo fit --resume {path}`"
 
 
 def stored(path: Path | None) -> dict[str, Any]:
-    """Return the options of `inference.sample` that write draws to a store as they are made, if there is to be one.
-
-    Parameters
-    ----------
-    path : Path or None
-        A zarr store that does not exist yet.
-
-    Returns
-    -------
-    dict
-        Keyword arguments.
-    """
+    """Return the arguments of `inference.sample` that write to a new zarr store; none without a path."""
     if path is None:
         return {}
     if path.exists():
         attrs = store_attrs(path) if (path / "zarr.json").exists() else {}
         raise ValueError(
-            f"-o {path}: there is one already; {_going_on(path, attrs)}, or name another"
+            f"-o {path}: the store exists already; {_going_on(path, attrs)}, or name another"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     return {"store": path}
 
 
 def write_posterior(tree: xr.DataTree, path: Path) -> None:
-    """Write a posterior as netCDF or zarr, by its suffix.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    path : Path
-        Where to.
-    """
+    """Write a posterior as netCDF or zarr, by its suffix."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".zarr":
         tree.to_zarr(path, mode="w", consolidated=False)

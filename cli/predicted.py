@@ -1,4 +1,4 @@
-"""The parts of a report on predictions: metrics, comparison, and whether the answers hang on reliability or prior."""
+"""Report sections on predictions: metrics, comparison, sensitivity to reliability and prior."""
 
 import warnings
 from collections.abc import Callable
@@ -20,23 +20,12 @@ from .study import Study
 
 __all__ = ["found_metrics", "metric_sections", "prior_part", "sensitivity_sections"]
 
-DRAWN = 2  # metrics that fit beside each other
+DRAWN = 2  # metrics plotted side by side
 STEP = 1.5  # factor to the neighbouring reliabilities
 
 
 def found_metrics(study: Study) -> dict[str, xr.Dataset]:
-    """Score the predictions by every metric.
-
-    Parameters
-    ----------
-    study : Study
-        Posterior and predictions.
-
-    Returns
-    -------
-    dict of str to Dataset
-        As `scored` returns; empty without predictions.
-    """
+    """Score the predictions by every metric, as `scored`; empty without predictions."""
     if study.predicted is None:
         return {}
     points = study.points if study.predicted.sizes.get("classifier", 1) > 1 else {}
@@ -44,15 +33,7 @@ def found_metrics(study: Study) -> dict[str, xr.Dataset]:
 
 
 def metric_sections(predicted: xr.DataArray, found: dict[str, xr.Dataset]) -> list[Section]:
-    """Return the metrics and, of several classifiers, who is better by the first.
-
-    Parameters
-    ----------
-    predicted : DataArray
-        Predictions.
-    found : dict of str to Dataset
-        As of `found_metrics`.
-    """
+    """Return the section on metrics and, for several classifiers, their comparison by the first metric."""
     directions = {name: metric_named(name).larger_is_better for name in found}
     drawn = dict(list(found.items())[:DRAWN])
     forest = plots.metric_intervals(drawn, backend="matplotlib")
@@ -65,14 +46,9 @@ def metric_sections(predicted: xr.DataArray, found: dict[str, xr.Dataset]) -> li
 
 
 def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Section]:
-    """Return whether the answers hang on the trust in the raters, and on the prior.
+    """Return the sections on sensitivity to the reliability and the prior.
 
-    Parameters
-    ----------
-    study : Study
-        Posteriors and predictions.
-    found : dict of str to Dataset
-        Metrics of the posterior that is reported in full.
+    `found` holds the metrics of the posterior that is reported in full.
     """
     text = "Would another trust in the raters, or another prior, change the answers?"
     if study.is_of_category:
@@ -90,7 +66,7 @@ def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Sec
 
 
 def _steps(study: Study, found: dict[str, xr.Dataset]) -> dict[float, Step]:
-    """Return certainty and scores at every reliability that was fitted, or at the neighbours of the only one."""
+    """Return certainty and scores by reliability: those fitted, or the only one and two reweighted ones."""
     first = study.settings.reliabilities[0]
     steps = {
         r: Step(best_guess_scores(tree, study.seed), _headline(study, tree, found, r == first))
@@ -104,7 +80,7 @@ def _steps(study: Study, found: dict[str, xr.Dataset]) -> dict[float, Step]:
 
 
 def _sweep(steps: dict[float, Step], name: str) -> Figure:
-    """Draw the metric, or without predictions the certainty, over the reliability."""
+    """Plot the metric, or without predictions the certainty, against the reliability."""
     known = sorted(steps)
     each = [steps[r].certainty if (own := steps[r].scores) is None else own for r in known]
     both = [own[["mean", "interval"]].sel(source="both", drop=True) for own in each]
@@ -128,7 +104,7 @@ def _reweighted(study: Study, reliability: float) -> Step:
 def _headline(
     study: Study, tree: xr.DataTree, found: dict[str, xr.Dataset], same: bool
 ) -> xr.Dataset | None:
-    """Return the first metric of the predictions against a posterior."""
+    """Return the first metric of the predictions for a posterior; None without predictions."""
     if study.predicted is None:
         return None
     name = study.metrics[0]
@@ -138,16 +114,10 @@ def _headline(
 def prior_part(
     tree: xr.DataTree, seed: int, conclusions: Callable[[], dict[str, xr.DataArray]] = dict
 ) -> Section:
-    """Return which items lean on the prior.
+    """Return the section on items that are sensitive to the prior.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior with plausibilities.
-    seed : int
-        For the members of OTHER.
-    conclusions : callable
-        Returns further quantities by item, whose totals are reported.
+    `conclusions` returns further quantities by item, whose totals are reported; `seed` is for the members of
+    OTHER.
     """
     try:
         certainty = evaluation.prior_sensitivity(tree, random_seed=seed)
@@ -163,7 +133,7 @@ def prior_part(
 
 
 def _conclusions(study: Study, found: dict[str, xr.Dataset]) -> dict[str, xr.DataArray]:
-    """Return by item: the first metric of the best classifier, and how far it is ahead of the next."""
+    """Return by item: the first metric of the best classifier, and its difference from the second best."""
     if study.predicted is None:
         return {}
     name = study.metrics[0]

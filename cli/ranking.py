@@ -1,4 +1,4 @@
-"""A leaderboard on the screen: ranks with intervals and ties, and what the raters are worth."""
+"""Command `rank`: leaderboard on the terminal, with intervals, ties and rater reliabilities."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ from .votes import build_votes, draw_votes, read_votes
 
 __all__ = ["rank_votes"]
 
-WIDE = 100  # letters of a line that has room for all columns
-FEW_RATERS = 10  # who are all shown
+WIDE = 100  # characters per line needed for all columns
+FEW_RATERS = 10  # up to which all raters are shown
 ENDS = 4  # raters shown at either end, if there are more
 
 
@@ -39,22 +39,9 @@ def rank_votes(
     top: int,
     out: Path | None,
 ) -> None:
-    """Fit a table of votes and show the leaderboard.
+    """Fit a table of votes and print the leaderboard; `out` is a CSV file for all items.
 
-    Parameters
-    ----------
-    votes : Path
-        Table.
-    columns : sequence of str
-        Renamings.
-    settings : Settings
-        Model, priors and sampler.
-    prob : float
-        Of the intervals.
-    top : int
-        How many items are shown.
-    out : Path or None
-        CSV file for all of them.
+    `prob` is that of the intervals, `top` the number of items printed.
     """
     check_probability("--prob", prob)
     if top < 1:
@@ -89,7 +76,7 @@ def rank_votes(
 
 
 def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: float) -> None:
-    """Show the best items."""
+    """Print the best items."""
     holders = Counter(row["rank"] for row in board)
     rows = [
         {
@@ -118,7 +105,7 @@ def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: 
 def _show_raters(
     raters: list[dict[str, Any]], data: Comparisons, tree: xr.DataTree, prob: float
 ) -> None:
-    """Show who is most and least reliable, and who is surely below the others."""
+    """Print the most and least reliable raters, and those clearly below average."""
     if not raters:
         known = "not told apart" if data.anonymous else f"{len(data.raters):,}, taken as alike"
         say(f"raters: {known}")
@@ -139,12 +126,12 @@ def _show_raters(
 
 
 def _interval(lower: float, upper: float) -> str:
-    """Return both ends, so that those of several rows stand below each other."""
+    """Return both ends of an interval, aligned over rows."""
     return f"{lower:z5.2f} to {upper:z5.2f}"
 
 
 def _percent(share: float) -> str:
-    """Return a probability as a percentage; what is nearly none or all is not said to be."""
+    """Return a probability as a percentage, never rounded to 0 % or 100 %."""
     if share < 0.005:
         return "<1%"
     return ">99%" if share > 0.995 else f"{share:.0%}"

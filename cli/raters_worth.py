@@ -1,4 +1,4 @@
-"""From labels and predictions to how many raters classifiers are worth: for the command, and as a part of a report."""
+"""Survey equivalence from labels and predictions, for the command and for the report."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +14,12 @@ __all__ = ["beyond", "equivalence_part", "law_of", "natural", "picture_of", "wor
 
 ADDITIVE = ("cross-entropy", "agreement", "brier")
 OF_POSTERIOR = ("abc", "plurality")  # combiners
-LONGEST = 50  # of the posterior's curve
-LEAST = 2  # items
+LONGEST = 50  # largest number of raters on the posterior's curve
+LEAST = 2  # items with two labels or more
 
 
 def equivalence_part(study: "Study") -> "list[Section]":
-    """Return how many raters each classifier is worth, of labels with predictions and items with two labels or more.
-
-    Parameters
-    ----------
-    study : Study
-        Annotations and predictions.
-    """
+    """Return the section on survey equivalence; none without predictions or an item with two labels."""
     from ..evaluation import EvaluationError
     from ..models import Labels
     from ..reports import Section
@@ -46,7 +40,7 @@ def equivalence_part(study: "Study") -> "list[Section]":
 def natural(
     hard: bool, combiner: str | None, scorer: str | None, learn: str | None
 ) -> dict[str, Any]:
-    """Return what combines, scores and learns: as asked, or what fits hard or soft predictions."""
+    """Return combiner, scorer and learning rule: those given, or defaults for hard or soft predictions."""
     by_label = hard or combiner == "plurality"
     scorer = scorer or ("agreement" if by_label else "cross-entropy")
     combiner = combiner or ("plurality" if scorer == "agreement" else "abc")
@@ -61,9 +55,9 @@ def natural(
 
 
 def law_of(predicted: "xr.DataArray", data: "Labels") -> "xr.DataArray":
-    """Return predictions (classifier, item, category): as they are, or 1 for the first of a ranking.
+    """Return predicted probabilities (classifier, item, category); 1 for the first of a ranking.
 
-    Items without labels are left out; the attribute ``unlabelled`` says how many.
+    Items without labels are left out; the attribute ``unlabelled`` is their number.
     """
     import numpy as np
 
@@ -77,7 +71,7 @@ def law_of(predicted: "xr.DataArray", data: "Labels") -> "xr.DataArray":
     predicted = predicted.isel(item=known)
     if "category" in predicted.dims:
         law = predicted.reindex(category=data.categories)
-        law = law.where(law > -np.inf, 0.0)  # no row: not predicted
+        law = law.where(law > -np.inf, 0.0)  # -inf: no row in the table, so probability 0
         missing = (predicted == -np.inf).all("category")
     else:
         first = predicted.isel(position=0)
@@ -88,7 +82,7 @@ def law_of(predicted: "xr.DataArray", data: "Labels") -> "xr.DataArray":
 
 
 def _check_items(predicted: Any, known: Any, data: "Labels") -> None:
-    """Raise unless items with labels are predicted, all of them."""
+    """Raise unless every labelled item is predicted."""
     import numpy as np
 
     from ..evaluation import EvaluationError
@@ -107,7 +101,7 @@ def _check_items(predicted: Any, known: Any, data: "Labels") -> None:
 
 
 def _check_predicted(missing: "xr.DataArray") -> None:
-    """Raise if a classifier has no prediction for an item that another classifier has one for."""
+    """Raise if a classifier has no prediction for an item that another classifier predicts."""
     import numpy as np
 
     from ..evaluation import EvaluationError
@@ -124,7 +118,7 @@ def _check_predicted(missing: "xr.DataArray") -> None:
 
 
 def worth(data: "Labels", law: "xr.DataArray", rules: dict[str, Any]) -> "xr.Dataset":
-    """Return the equivalences, with a note of what a reader would not expect."""
+    """Return the survey equivalences, with notes on unusual data."""
     from ..evaluation import EvaluationError, survey_equivalence
 
     usable = int((data.counts.sum(axis=1) > 1).sum())
@@ -140,7 +134,7 @@ def worth(data: "Labels", law: "xr.DataArray", rules: dict[str, Any]) -> "xr.Dat
 
 
 def _notes(data: "Labels", law: "xr.DataArray") -> list[str]:
-    """Say what is in only one of the tables, and who answered twice."""
+    """Return notes on unused categories, unlabelled items, and raters who answered an item twice."""
     import numpy as np
 
     from ..reports.words import few
@@ -167,18 +161,9 @@ def _notes(data: "Labels", law: "xr.DataArray") -> list[str]:
 def beyond(
     data: "Labels", law: "xr.DataArray", rules: dict[str, Any], sampler: tuple[int, int]
 ) -> "tuple[xr.Dataset, bool, str]":
-    """Fit item states, and return the posterior of the equivalences beyond the raters there were, and whether it converged.
+    """Fit item states; return the posterior equivalences, whether they converged, and the verdict.
 
-    Parameters
-    ----------
-    data : Labels
-        The annotations.
-    law : DataArray
-        Predictions.
-    rules : dict
-        Of the curve.
-    sampler : tuple of int
-        Draws and chains.
+    `rules` are those of the curve; `sampler` holds draws and chains.
     """
     import warnings
 
@@ -202,7 +187,7 @@ def beyond(
 
 
 def picture_of(found: "xr.Dataset") -> "Figure":
-    """Return the power curve with the classifiers on it, as a picture."""
+    """Return the figure of the power curve with the classifiers on it."""
     from ..evaluation import plots
 
     return plots.power_curve(found, backend="matplotlib").figure

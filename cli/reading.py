@@ -1,4 +1,4 @@
-"""Files into containers."""
+"""Readers of annotation and prediction files."""
 
 from collections.abc import Sequence
 from os.path import isfile
@@ -31,22 +31,10 @@ Container = PartialRankings | Labels
 
 
 def read_annotations(path: Path, settings: Settings, columns: Sequence[str]) -> Container:
-    """Read annotations with the closed set of categories that was asked for.
+    """Read rankings or labels with the layout, categories and rater attributes of the settings; ids are text.
 
-    Parameters
-    ----------
-    path : Path
-        Table with columns item, rater, category and rank; or item, rater, label and, if there are such, count and gold; or labels
-        in another layout.
-    settings : Settings
-        Kind of annotation, the categories, and what is known of the raters.
-    columns : sequence of str
-        Renamings ``item=case``.
-
-    Returns
-    -------
-    PartialRankings or Labels
-        The annotations; ids are text.
+    The table has columns item, rater, category and rank, or item, rater, label and, optionally, count and
+    gold. `columns` are renamings ``item=case``.
     """
     declared = None if settings.categories is None else _declared(settings.categories)
     known: dict[str, Any] = {
@@ -65,28 +53,11 @@ def read_container(
     layout: str = "long",
     rater_attributes: Sequence[str] = (),
 ) -> Container:
-    """Read annotations through their door.
+    """Read rankings or labels; `read_votes` reads comparisons, `read_scale` scores.
 
-    Parameters
-    ----------
-    path : Path
-        Table.
-    kind : str
-        Rankings or labels; `read_votes` reads comparisons, `read_scale` scores.
-    columns : sequence of str
-        Renamings.
-    categories : sequence of str or None
-        The closed set; those that the raters named by default.
-    layout : str
-        Of labels: "long", a row for each answer; "wide", a column for each rater beside item and count; "counts", a column for
-        each category beside item.
-    rater_attributes : sequence of str
-        Of labels: columns that say something of the raters.
-
-    Returns
-    -------
-    PartialRankings or Labels
-        The annotations.
+    `categories` is the closed set, by default those that occur. Layouts of labels: "long", one row per
+    answer; "wide", one column per rater beside item and count; "counts", one column per category beside item.
+    `rater_attributes` names columns with attributes of the raters.
     """
     if layout != "long" and kind == "rankings":
         raise ValueError(f"--layout {layout} is a layout of labels; rankings are long tables")
@@ -105,19 +76,7 @@ def read_container(
 def check_attributes(
     path: Path, names: Sequence[str], attributes: Sequence[str], layout: str
 ) -> None:
-    """Raise unless a table has the columns that say something of its raters.
-
-    Parameters
-    ----------
-    path : Path
-        Table, for the message.
-    names : sequence of str
-        Its columns.
-    attributes : sequence of str
-        Those that --rater-attribute or --group named.
-    layout : str
-        Of the table: only a long one has a place for them.
-    """
+    """Raise unless the table is long and has the columns of rater attributes."""
     missing = [name for name in attributes if name not in names]
     if attributes and layout != "long":
         raise ValueError(
@@ -133,7 +92,7 @@ def check_attributes(
 def _read_broad_labels(
     path: Path, frame: Any, names: list[str], categories: Sequence[str] | None, layout: str
 ) -> Labels:
-    """Read labels with a column for each rater, or each category."""
+    """Read labels with one column per rater, or per category."""
     further = {role: role for role in ("item", "count", "gold") if role in names}
     if layout == "counts":
         return Labels.from_counts(frame, categories=categories)
@@ -144,8 +103,8 @@ def _read_broad_labels(
 
 
 def _declared(categories: str) -> list[str]:
-    """Return the categories of a text file, or of a text with commas."""
-    if isfile(categories):  # of Path, Python 3.12 raises where the text is too long for a name
+    """Return the categories of a text file, or of a comma-separated list."""
+    if isfile(categories):  # Path.is_file raises in Python 3.12 if the text is too long for a name
         return [line for text in text_lines(Path(categories)) if (line := text.rstrip("\r\n"))]
     if "," not in categories:
         raise ValueError(
@@ -155,36 +114,15 @@ def _declared(categories: str) -> list[str]:
 
 
 def labels_of(predictions: xr.DataArray) -> list[str]:
-    """Return the categories that predictions name.
-
-    Parameters
-    ----------
-    predictions : DataArray
-        Labels (..., position), or scores or sets (..., category).
-
-    Returns
-    -------
-    list of str
-        Each once.
-    """
+    """Return the distinct categories of predictions, (..., position) labels or (..., category) scores."""
     named = predictions["category"] if "category" in predictions.dims else predictions
     return [str(label) for label in np.unique(named.to_numpy()) if label != ""]
 
 
 def read_predictions(path: Path, columns: Sequence[str]) -> xr.DataArray:
-    """Read predictions with a column rank or score, and perhaps classifier; with neither, one label for each item.
+    """Read predictions with a column rank or score, and perhaps classifier; with neither, one label per item.
 
-    Parameters
-    ----------
-    path : Path
-        Table.
-    columns : sequence of str
-        Renamings, of those columns that the file has.
-
-    Returns
-    -------
-    DataArray
-        As `evaluation.predictions_from_table` returns.
+    `columns` are renamings of columns that the file has. Returns as `evaluation.predictions_from_table`.
     """
     table, order = _prediction_columns(path, columns)
     if not order:
@@ -194,20 +132,10 @@ def read_predictions(path: Path, columns: Sequence[str]) -> xr.DataArray:
 
 
 def read_scores(path: Path, columns: Sequence[str]) -> xr.DataArray:
-    """Read an order of the items: a column score or rank, and perhaps classifier.
+    """Read rankings of the items (classifier, item) from a column score or rank, and perhaps classifier.
 
-    Parameters
-    ----------
-    path : Path
-        Table.
-    columns : sequence of str
-        Renamings, of those columns that the file has.
-
-    Returns
-    -------
-    DataArray, dims (classifier, item)
-        Scores, larger = better, of ranks the negative; -inf where a classifier has no row for an item. One classifier without a
-        name is called "predictions".
+    Larger scores are better; ranks are negated. A missing row is -inf. One classifier without a name is
+    "predictions".
     """
     table, order = _prediction_columns(path, columns)
     if not order:
@@ -226,7 +154,7 @@ def read_scores(path: Path, columns: Sequence[str]) -> xr.DataArray:
 def _prediction_columns(
     path: Path, columns: Sequence[str]
 ) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Return the columns of a file of predictions, and which of them, rank or score, orders them, as numbers."""
+    """Return the columns of a file of predictions, and the name of its ordering one, rank or score."""
     frame, names = read_columns(path, columns)
     order = [name for name in ("rank", "score") if name in names]
     if len(order) > 1:
@@ -238,22 +166,7 @@ def _prediction_columns(
 
 
 def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
-    """Read a column of text as numbers.
-
-    Parameters
-    ----------
-    path : Path
-        File, for the message.
-    column : str
-        Its name.
-    texts : ndarray
-        Cells.
-
-    Returns
-    -------
-    ndarray of float
-        The numbers.
-    """
+    """Parse a column of text as numbers; raise with file, row and column."""
     numbers = np.empty(len(texts))
     for row, text in enumerate(texts):
         try:
@@ -265,28 +178,13 @@ def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> tuple[Any, list[str]]:
-    """Read a table.
-
-    Parameters
-    ----------
-    path : Path
-        File.
-    columns : sequence of str
-        Renamings ``item=case``.
-
-    Returns
-    -------
-    frame : pandas.DataFrame or pyarrow.Table
-        The table; ids are text.
-    names : list of str
-        Its columns.
-    """
+    """Read a table as pandas or pyarrow frame with text ids, and the names of its columns."""
     frame = read_table(path, rename=_renamings(columns))
     return frame, list(getattr(frame, "column_names", None) or frame.columns)
 
 
 def _renamings(columns: Sequence[str]) -> dict[str, str]:
-    """Read ``item=case`` as {'case': 'item'}."""
+    """Parse ``item=case`` to {'case': 'item'}."""
     renamings = {}
     for column in columns:
         name, equals, own = column.partition("=")

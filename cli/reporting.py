@@ -1,4 +1,4 @@
-"""A report: fit, diagnose, evaluate, and hand the parts to the page."""
+"""Report of a table of annotations: fit, diagnose, evaluate, write the page."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,27 +35,13 @@ from .votes import build_votes, draw_votes, read_votes
 
 __all__ = ["make_report"]
 
-MOST_NAMED = 10  # categories that only predictions name
+MOST_NAMED = 10  # categories listed that occur only in predictions
 
 
 def make_report(
     annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings, out: Path
 ) -> None:
-    """Write the report of a table of annotations.
-
-    Parameters
-    ----------
-    annotations : Path
-        Table.
-    sources : Sources
-        Predictions to evaluate, and groups.
-    columns : sequence of str
-        Renamings in the annotations.
-    settings : Settings
-        Model, priors, reliabilities and sampler.
-    out : Path
-        Folder of the report.
-    """
+    """Write the report of a table of annotations to the folder `out`; `columns` are renamings."""
     makers = {"comparisons": _vote_parts, "scores": _score_parts}
     parts = makers.get(settings.kind, _truth_parts)(annotations, sources, columns, settings)
     sections = [*parts.sections, citation_section(settings.model)]
@@ -71,17 +57,7 @@ def make_report(
 
 
 class Parts(NamedTuple):
-    """What a report is made of.
-
-    Attributes
-    ----------
-    title, summary : str
-        Heading, and the sentence below it.
-    tree : DataTree
-        Posterior.
-    sections : list of Section
-        In reading order, without the last one, what to cite.
-    """
+    """Title, summary sentence, posterior and sections of a report, the sections without the citation."""
 
     title: str
     summary: str
@@ -92,11 +68,13 @@ class Parts(NamedTuple):
 def _vote_parts(
     annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
 ) -> Parts:
-    """Fit votes, and lay out what they say of the items and the raters."""
+    """Fit comparisons and return the report on items and raters."""
     if sources.groups is not None:
         raise ValueError("--groups: groups are of the categories of rankings and labels")
     if sources.metrics and set(sources.metrics) != {"concordance"}:
-        raise ValueError(f"--metric {sources.metrics[0]}: of comparisons there is concordance")
+        raise ValueError(
+            f"--metric {sources.metrics[0]}: the only metric of comparisons is concordance"
+        )
     votes = read_votes(annotations, columns, settings)
     orders = None
     if sources.predictions is not None:
@@ -126,7 +104,7 @@ def _vote_parts(
 def _score_parts(
     annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
 ) -> Parts:
-    """Fit scores, and lay out what they say of the items, the raters, and what is above a threshold."""
+    """Fit scores and return the report on items, raters and sides of thresholds."""
     title = "Where the items lie on the scale, and how sure the scores make us"
     return Parts(title, *score_parts(annotations, sources, columns, settings))
 
@@ -134,7 +112,7 @@ def _score_parts(
 def _truth_parts(
     annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
 ) -> Parts:
-    """Fit rankings or labels, and lay out what they say of the truth."""
+    """Fit rankings or labels and return the report on the true categories."""
     predicted = read_predictions(sources.predictions, []) if sources.predictions else None
     _check_metrics(sources, predicted)
     groups = read_groups(sources.groups) if sources.groups else None
@@ -162,7 +140,7 @@ def _truth_parts(
 
 
 def _evaluated(study: Study) -> list[Section]:
-    """Return what the posterior means: certainty, metrics, comparison, sensitivity, risk, what to ask."""
+    """Return the evaluation sections: certainty, metrics, comparison, sensitivity, risk, next questions."""
     with working("Evaluating"):
         found = found_metrics(study)
         agreement = agreement_section(study.tree, study.data, study.seed)
@@ -179,7 +157,7 @@ def _evaluated(study: Study) -> list[Section]:
 
 
 def _check_metrics(sources: Sources, predicted: xr.DataArray | None) -> None:
-    """Raise before anything is fitted if a metric is unknown, or has nothing to work on."""
+    """Raise before anything is fitted if a metric is unknown, or has no suitable predictions."""
     if sources.metrics and predicted is None:
         raise ValueError("--metric: there are no predictions to score; name their table")
     for name in sources.metrics:
@@ -194,7 +172,10 @@ def _with_predicted(
     settings: Settings,
     predicted: xr.DataArray | None,
 ) -> tuple[Container, list[str]]:
-    """Read the annotations; categories that are only predicted belong to the closed set too, unless it was declared."""
+    """Read the annotations; return also the categories that only predictions name.
+
+    These are added to the closed set unless that was declared.
+    """
     data = read_annotations(annotations, settings, columns)
     if predicted is None or settings.categories is not None:
         return data, []
@@ -214,7 +195,7 @@ def _study(
     groups: Groups | None,
     metrics: Sequence[str],
 ) -> Study:
-    """Fit, and choose the metrics."""
+    """Fit the model, and choose the metrics if none were given."""
     trees = draw(data, settings)
     study = Study(data, settings, trees, predicted, tuple(metrics), groups)
     if predicted is None or metrics:
@@ -223,7 +204,7 @@ def _study(
 
 
 def _only_predicted(unheard: Sequence[str]) -> str:
-    """Name the categories that belong to the closed set because a prediction names them."""
+    """Return a sentence on the categories that only predictions name."""
     if not unheard:
         return ""
     return (
@@ -233,7 +214,7 @@ def _only_predicted(unheard: Sequence[str]) -> str:
 
 
 def _certainty_sections(study: Study) -> list[Section]:
-    """Return how certain the truth is: one category, or the plausibilities themselves."""
+    """Return the sections on certainty: of true categories, or of plausibilities."""
     if isinstance(study.data, models.Labels) and "prevalence" in study.tree["posterior"]:
         return truth_sections(study.tree, study.data, study.seed, study.group)
     return certainty_section(study.tree, study.data, study.seed)

@@ -1,4 +1,4 @@
-"""The part of a report on groups of the categories, such as their risk."""
+"""Report section on groups of the categories, such as their risk."""
 
 import xarray as xr
 from matplotlib.figure import Figure
@@ -17,18 +17,7 @@ MOST_METRICS = 2  # each group costs as much as all items
 
 
 def risk_parts(study: Study) -> list[Section]:
-    """Return how sure the risk of the items is, and metrics within groups of risk.
-
-    Parameters
-    ----------
-    study : Study
-        With groups or without.
-
-    Returns
-    -------
-    list of Section
-        None without groups.
-    """
+    """Return the section on certainty of the groups and metrics within them; none without groups."""
     if study.groups is None:
         return []
     tree, groups = study.tree, study.groups.group
@@ -38,7 +27,7 @@ def risk_parts(study: Study) -> list[Section]:
     expected = None if values is None else evaluation.expected_value(tree, values)
     within: dict[str, xr.Dataset] = {}
     if study.predicted is not None:
-        # of all items at once it would take as long for every group again
+        # a metric of all items jointly takes as long for every group as for all items
         by_item = [name for name in study.metrics if metric_named(name).over == "item"]
         names = by_item[:MOST_METRICS] or study.metrics[:1]
         within = scored(tree, study.predicted, names, study.seed, by=groups)

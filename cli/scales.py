@@ -1,4 +1,4 @@
-"""Scores on a scale: files into scores, scores into posteriors."""
+"""Scores on a scale: reading from files, sampling."""
 
 import warnings
 from collections.abc import Sequence
@@ -25,25 +25,11 @@ def read_scores_table(
     bounds: tuple[float, float] | None = None,
     rater_attributes: Sequence[str] = (),
 ) -> Scores:
-    """Read scores through their door.
+    """Read scores from a table with columns item, score and, optionally, rater and count.
 
-    Parameters
-    ----------
-    path : Path
-        Table with columns item, score and, if there are such, rater and count; or one column for each score beside item.
-    columns : sequence of str
-        Renamings.
-    layout : str
-        "long", a row for each score; or "counts", a column for each score, with how often it was given.
-    bounds : tuple of float, optional
-        The lowest and the highest score that could be given.
-    rater_attributes : sequence of str
-        Columns that say something of the raters.
-
-    Returns
-    -------
-    Scores
-        The scores; ids are text, and without a column of the raters they are not told apart.
+    Layout "counts" has one column per score, with its frequency, beside item. Ids are text. Without a column
+    of raters the scores are anonymous. `bounds` are the lowest and highest possible score; `rater_attributes`
+    names columns with attributes of the raters.
     """
     if layout == "wide":
         raise ValueError("--layout wide is a layout of labels; scores are long tables, or counts")
@@ -58,27 +44,7 @@ def read_scores_table(
 
 
 def read_scale(path: Path, columns: Sequence[str], settings: Settings) -> Scores:
-    """Read what is to be fitted.
-
-    Parameters
-    ----------
-    path : Path
-        Table.
-    columns : sequence of str
-        Renamings.
-    settings : Settings
-        Layout, bounds, thresholds, and what is known of the raters.
-
-    Returns
-    -------
-    Scores
-        The scores.
-
-    Raises
-    ------
-    ValueError
-        If a threshold cuts nothing, too.
-    """
+    """Read the scores of a fit; raise also if a threshold has all scores on one side."""
     scores = read_scores_table(
         path,
         columns,
@@ -90,7 +56,7 @@ def read_scale(path: Path, columns: Sequence[str], settings: Settings) -> Scores
     if ends is None and len(scores):
         what, ends = "the scores", (float(scores.score.min()), float(scores.score.max()))
     for threshold in settings.thresholds:
-        # nothing is above the upper bound; the highest that was observed may yet be passed
+        # no score can exceed the upper bound, but future ones can exceed the highest observed
         at_end = scores.bounds is not None and threshold == scores.bounds[1]
         if ends is not None and (at_end or not ends[0] <= threshold <= ends[1]):
             raise ValueError(
@@ -101,25 +67,10 @@ def read_scale(path: Path, columns: Sequence[str], settings: Settings) -> Scores
 
 
 def draw_scale(scores: Scores, settings: Settings, store: Path | None = None) -> xr.DataTree:
-    """Fit a model of scores.
-
-    Parameters
-    ----------
-    scores : Scores
-        The annotations.
-    settings : Settings
-        Model, priors and sampler.
-    store : Path, optional
-        Where draws are written as they are made.
-
-    Returns
-    -------
-    DataTree
-        The posterior.
-    """
+    """Sample a model of scores; with `store` the draws are written while sampling."""
     model = getattr(models, settings.model)(scores, **settings.priors)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
         return inference.sample(
             model,
             random_seed=settings.seed,
@@ -130,7 +81,7 @@ def draw_scale(scores: Scores, settings: Settings, store: Path | None = None) ->
 
 
 def mean_scores(scores: Scores) -> np.ndarray:
-    """Return the mean score of every item, NaN of items without one."""
+    """Return the mean score of every item, shape (item,), NaN for items without scores."""
     n = len(scores.items)
     total = np.bincount(scores.annotation_item, scores.score * scores.count, n)
     given = np.bincount(scores.annotation_item, scores.count, n)

@@ -1,4 +1,4 @@
-"""A report on scores: fit, diagnose, cut, evaluate."""
+"""Report on scores: fit, diagnose, split at thresholds, evaluate."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,27 +27,9 @@ __all__ = ["score_parts"]
 def score_parts(
     annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
 ) -> tuple[str, xr.DataTree, list[Section]]:
-    """Fit scores, and lay out what they say of the items, the raters, and what is above a threshold.
+    """Fit scores; return a summary sentence, the posterior and the report sections in reading order.
 
-    Parameters
-    ----------
-    annotations : Path
-        Table.
-    sources : Sources
-        Predictions of what is above the first threshold.
-    columns : sequence of str
-        Renamings in the annotations.
-    settings : Settings
-        Model, thresholds and sampler.
-
-    Returns
-    -------
-    summary : str
-        One sentence.
-    tree : DataTree
-        Posterior.
-    sections : list of Section
-        In reading order.
+    `sources` may hold predictions of the side of the first threshold.
     """
     predicted = _predicted(sources, settings)
     scores = read_scale(annotations, columns, settings)
@@ -71,7 +53,7 @@ def score_parts(
 
 
 def _predicted(sources: Sources, settings: Settings) -> xr.DataArray | None:
-    """Read predictions, or raise before anything is fitted if what was asked for does not go together."""
+    """Read the predictions; raise on inconsistent arguments before anything is fitted."""
     if sources.groups is not None:
         raise ValueError("--groups: groups are of the categories of rankings and labels")
     if sources.predictions is None:
@@ -80,7 +62,7 @@ def _predicted(sources: Sources, settings: Settings) -> xr.DataArray | None:
         return None
     if not settings.thresholds:
         raise ValueError(
-            f"{sources.predictions}: predictions of scores are of what is above a threshold; say which: --threshold 0"
+            f"{sources.predictions}: predictions of scores refer to a threshold; say which: --threshold 0"
         )
     predicted = read_sides(sources.predictions, [], settings.thresholds[0])
     check_side_metrics(sources.metrics, predicted)
@@ -94,7 +76,7 @@ def _of_thresholds(
     metrics: Sequence[str],
     settings: Settings,
 ) -> list[Section]:
-    """Return how certain the sides are, and the metrics of predictions; nothing without a threshold."""
+    """Return the sections on the sides of the thresholds and on the predictions; none without a threshold."""
     if not settings.thresholds:
         return []
     first, *others = settings.thresholds
@@ -113,7 +95,7 @@ def _of_thresholds(
 
 
 def _sensitivity(cut: xr.DataTree, seed: int) -> list[Section]:
-    """Return whether the side of an item hangs on the prior."""
+    """Return the section on prior sensitivity of the side of each item."""
     text = "Would another prior change on which side the items are?"
     if "log_prior" in cut.children:
         return [Section("Sensitivity", text, key="sensitivity"), prior_part(cut, seed)]

@@ -1,4 +1,4 @@
-"""Predictions against a posterior, from files: metrics with intervals, in groups, classifiers compared."""
+"""Scores of predictions against a posterior, from files: metrics with intervals, by group, and comparison."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,27 +27,13 @@ WHOLE = ("mean", "90 % interval", "raters", "items", "MCSE", "by", "P")
 
 
 class Asked(NamedTuple):
-    """What is to be said of predictions.
+    """Options of the evaluation of predictions."""
 
-    Attributes
-    ----------
-    metrics : sequence of str
-        Names; those of the kind by default.
-    by : Path or None
-        File of groups.
-    compare : bool
-        Whether classifiers are compared with each other.
-    out : Path or None
-        ``.csv`` or ``.json``.
-    thresholds : sequence of str
-        Of scores: where they are cut, one.
-    """
-
-    metrics: Sequence[str] = ()
-    by: Path | None = None
-    compare: bool = False
-    out: Path | None = None
-    thresholds: Sequence[str] = ()
+    metrics: Sequence[str] = ()  # empty: the default of the kind
+    by: Path | None = None  # file of groups
+    compare: bool = False  # compare classifiers pairwise
+    out: Path | None = None  # .csv or .json
+    thresholds: Sequence[str] = ()  # of scores: exactly one
 
 
 def scored(
@@ -59,27 +45,11 @@ def scored(
     points: Mapping[str, xr.DataArray] | None = None,
     by: Mapping[object, object] | xr.DataArray | None = None,
 ) -> dict[str, xr.Dataset]:
-    """Score every classifier by every metric; several classifiers are compared.
+    """Score every classifier by every metric; several classifiers are compared, unless there are groups `by`.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    predicted : DataArray
-        Predictions, perhaps of several classifiers.
-    metrics : sequence of str
-        Names.
-    seed : int
-        For the weights of the items and the members of OTHER.
-    points : mapping of str to DataArray, optional
-        Point estimates of the plausibilities, for metrics of labels.
-    by : mapping or DataArray, optional
-        Groups, in which classifiers are not compared.
-
-    Returns
-    -------
-    dict of str to Dataset
-        As `evaluation.compare` returns or, of one classifier or with groups, `evaluation.metric_intervals`.
+    `points` are point estimates of the plausibilities, for metrics of labels; `seed` is for the weights of
+    the items and the members of OTHER. The values are those of `evaluation.compare` or, for one classifier or
+    with groups, `evaluation.metric_intervals`.
     """
     found = {}
     for name in metrics:
@@ -97,19 +67,7 @@ def scored(
 def score_file(
     posterior: Path, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
 ) -> None:
-    """Score a file of predictions against a file of draws.
-
-    Parameters
-    ----------
-    posterior, predictions : Path
-        Files.
-    asked : Asked
-        Metrics, groups, comparison and file.
-    columns : sequence of str
-        Renamings in the predictions.
-    seed : int
-        For all that is drawn.
-    """
+    """Score a file of predictions against a stored posterior; print the tables, and write them if asked."""
     for name in asked.metrics:
         if name != CONCORDANCE:
             metric_named(name)
@@ -121,7 +79,7 @@ def score_file(
         raise ValueError(f"--threshold: {posterior} is no posterior of scores; leave it out")
     if wrong := [name for name in asked.metrics if (name == CONCORDANCE) != of_votes]:
         kind = "comparisons" if of_votes else "rankings, labels or scores"
-        raise ValueError(f"--metric {wrong[0]} is not a metric of {kind}, of which {posterior} is")
+        raise ValueError(f"--metric {wrong[0]} is not a metric of {kind}, the data of {posterior}")
     score = _score_orders if of_votes else _score_predictions
     rows, pairs, best = score(tree, predictions, asked, columns, seed)
     show([_narrow(row) for row in rows], _heading(rows), whole=WHOLE)
@@ -138,7 +96,7 @@ Found = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
 def _score_orders(
     tree: xr.DataTree, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
 ) -> Found:
-    """Score orders of the items of votes."""
+    """Score rankings of the items against a posterior of comparisons."""
     del seed
     if asked.by is not None:
         raise ValueError("--by: groups are of rankings and labels, not of comparisons")
@@ -151,7 +109,7 @@ def _score_orders(
 def _score_predictions(
     tree: xr.DataTree, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
 ) -> Found:
-    """Score predictions of rankings or labels, or of what is above a threshold of scores."""
+    """Score predictions of rankings or labels, or of the side of a threshold of scores."""
     if "plausibility" in tree["posterior"]:
         predicted = read_predictions(predictions, columns)
         metrics = asked.metrics or DEFAULT_METRICS
@@ -159,7 +117,7 @@ def _score_predictions(
         thresholds = thresholds_of(asked.thresholds)
         if len(thresholds) != 1:
             raise ValueError(
-                "--threshold: predictions of scores are of what is above one threshold; say which, such as --threshold 0"
+                "--threshold: predictions of scores refer to one threshold; say which, such as --threshold 0"
             )
         tree = evaluation.thresholded(tree, thresholds[0])
         predicted = read_sides(predictions, columns, thresholds[0])
@@ -204,7 +162,7 @@ def _heading(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _narrow(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the screen has room for."""
+    """Return the columns that fit on the terminal."""
     narrow = {name: row[name] for name in ("metric", "classifier", "group") if name in row}
     narrow |= {"mean": row["mean"], "90 % interval": interval(row["lower"], row["upper"])}
     if "sd_items" in row:
@@ -229,7 +187,7 @@ def _write(
     pairs: list[dict[str, Any]],
     best: list[dict[str, Any]],
 ) -> None:
-    """Write the figures; of CSV the comparison is a file of its own."""
+    """Write the numbers: one JSON file, or CSV files of the metrics and of the comparison."""
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix.lower() == ".json":
         machine.write_json(

@@ -1,4 +1,4 @@
-"""What the terminal shows: text and tables."""
+"""Terminal output: text and tables."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -16,28 +16,17 @@ _progress = Console(stderr=True)
 
 
 def say(text: str) -> None:
-    """Show text as it is: labels may hold what looks like markup, or what steers a terminal."""
+    """Print text with control characters escaped, and without interpreting markup."""
     _console.print(Text("\n".join(map(escaped, text.split("\n")))))
 
 
 def width() -> int:
-    """Return how many letters a line has room for."""
+    """Return the number of characters per line."""
     return _console.width
 
 
 def working(text: str) -> AbstractContextManager[object]:
-    """Show that something takes its time, while it does; nothing where nobody watches.
-
-    Parameters
-    ----------
-    text : str
-        What is being done.
-
-    Returns
-    -------
-    context manager
-        The text goes when it ends.
-    """
+    """Context manager: show a status text on standard error, if it is a terminal."""
     return _progress.status(Text(text))
 
 
@@ -48,18 +37,10 @@ def show(
     folds: str | None = None,
     whole: Sequence[str] = (),
 ) -> None:
-    """Show a table.
+    """Print a table of rows with the same keys.
 
-    Parameters
-    ----------
-    rows : sequence of mappings
-        With the same keys.
-    title : str
-        Heading.
-    folds : str, optional
-        The one column of text that may be folded, the others hold figures; by default every column but the first may be.
-    whole : sequence of str
-        Further columns that are not folded.
+    `folds` is the only column that may be folded, all others being numeric; by default every column but the
+    first may be, except those in `whole`.
     """
     table = Table(
         title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False

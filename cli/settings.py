@@ -1,4 +1,4 @@
-"""What a fit was asked for on the command line, checked."""
+"""Options of a fit, validated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,48 +43,23 @@ RATERS = ("hierarchical", "per-rater", "shared")
 
 @dataclass(frozen=True)
 class Settings:
-    """Model, priors and sampler of a fit.
-
-    Attributes
-    ----------
-    kind, model : str
-        Kind of annotation and name of the model.
-    reliabilities : tuple of float
-        Trust in the raters; the first is reported in full. One, and without meaning, where the model has none.
-    draws, chains, seed : int
-        For the sampler.
-    categories : str or None
-        The closed set of categories: a text file, one a line, or with commas between them.
-    layout : str
-        Of labels: long, wide or counts; of scores: long or counts.
-    rater_attributes : tuple of str
-        Columns that say something of the raters, the one of their group too.
-    largest_component : bool
-        Of comparisons: whether only the largest component is kept.
-    bounds : tuple of float, or None
-        Of scores: the lowest and the highest that could be given.
-    thresholds : tuple of float
-        Of scores: where to cut them.
-    anonymize : bool
-        Whether raters are numbered in a random order, and named nowhere.
-    priors : dict
-        Further arguments of the builder.
-    """
+    """Model, priors and sampler settings of a fit."""
 
     kind: str
     model: str
+    # the first is reported in full; a single unused one if the model has none
     reliabilities: tuple[float, ...]
     draws: int
     chains: int
     seed: int
-    categories: str | None = None
-    layout: str = "long"
-    rater_attributes: tuple[str, ...] = ()
-    largest_component: bool = False
-    bounds: tuple[float, float] | None = None
-    thresholds: tuple[float, ...] = ()
-    anonymize: bool = False
-    priors: dict[str, Any] = field(default_factory=dict)
+    categories: str | None = None  # closed set: a text file with one per line, or comma-separated
+    layout: str = "long"  # labels: long, wide or counts; scores: long or counts
+    rater_attributes: tuple[str, ...] = ()  # columns, including that of the group
+    largest_component: bool = False  # comparisons: keep only the largest component
+    bounds: tuple[float, float] | None = None  # scores: lowest and highest possible
+    thresholds: tuple[float, ...] = ()  # scores
+    anonymize: bool = False  # replace rater ids by numbers in random order
+    priors: dict[str, Any] = field(default_factory=dict)  # further arguments of the builder
 
     @classmethod
     def of(
@@ -98,7 +73,7 @@ class Settings:
         seed: int,
         layout: str = "long",
     ) -> "Settings":
-        """Check the options against the catalog; those that were not given are None, False or empty."""
+        """Validate the options against the catalog; options that were not given are None, False or empty."""
         model = _model_of(kind, model)
         given = {
             name: value
@@ -134,17 +109,17 @@ class Settings:
         )
 
     def nameless[Data: "Container"](self, data: Data) -> Data:
-        """Return annotations without the names of the raters, if that was asked for."""
+        """Return annotations without rater ids, if requested."""
         return data.anonymized() if self.anonymize else data
 
     @property
     def has_reliability(self) -> bool:
-        """Whether the model weighs its raters by a reliability that is given."""
+        """Whether the builder of the model has an argument `reliability`."""
         return "reliability" in OPTIONS.get(self.model, set())
 
 
 def _model_of(kind: str, model: str | None) -> str:
-    """Return the model that was asked for, or the default of the kind, or raise if they do not fit."""
+    """Return the model requested, or the default of the kind; raise if model and kind do not match."""
     from ..models import catalog
 
     model = model or DEFAULT_MODEL[kind]
@@ -158,7 +133,7 @@ def _model_of(kind: str, model: str | None) -> str:
 
 
 def _refuse_others(kind: str, model: str, given: Mapping[str, Any]) -> None:
-    """Raise if an option is of other models, or one that the model needs is missing."""
+    """Raise if an option belongs to other models, or a required one is missing."""
     if wrong := sorted(set(given) - OPTIONS.get(model, set()) - OF_KIND[kind]):
         takers = [name for name, own in OPTIONS.items() if wrong[0] in own]
         takers = takers or [f"--kind {name}" for name, own in OF_KIND.items() if wrong[0] in own]
@@ -173,32 +148,16 @@ def _refuse_others(kind: str, model: str, given: Mapping[str, Any]) -> None:
 
 
 def _refuse_words(model: str, given: Mapping[str, Any]) -> None:
-    """Raise if an option of comparisons is a word that the model does not know."""
+    """Raise if the value of --ties or --raters is not one of the model's."""
     for name, allowed in {"ties": TIES.get(model, ()), "raters": RATERS}.items():
         if name in given and given[name] not in allowed:
             raise ValueError(
-                f"--{name} {given[name]}: of the model {model} it is {', '.join(allowed[:-1])} or {allowed[-1]}"
+                f"--{name} {given[name]}: the model {model} takes {', '.join(allowed[:-1])} or {allowed[-1]}"
             )
 
 
 def bounds_of(text: str | None) -> tuple[float, float] | None:
-    """Read '1,10' as the lowest and the highest score that could be given.
-
-    Parameters
-    ----------
-    text : str or None
-        Of the option --bounds, if it was given.
-
-    Returns
-    -------
-    tuple of float, or None
-        The bounds.
-
-    Raises
-    ------
-    ValueError
-        If they are not two finite numbers, the lower first.
-    """
+    """Parse '1,10' as lowest and highest possible score; raise unless they are finite and increasing."""
     if text is None:
         return None
     ends = _floats("bounds", text, "two numbers, such as 1,10")
@@ -210,23 +169,7 @@ def bounds_of(text: str | None) -> tuple[float, float] | None:
 
 
 def thresholds_of(texts: Sequence[str]) -> tuple[float, ...]:
-    """Read thresholds, given one by one or with commas.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Of the options --threshold.
-
-    Returns
-    -------
-    tuple of float
-        Finite numbers, each once.
-
-    Raises
-    ------
-    ValueError
-        If they are not.
-    """
+    """Parse thresholds, given one by one or comma-separated; raise unless they are finite and distinct."""
     text = ",".join(texts)
     values = (
         _floats("threshold", text, "numbers with commas between them, such as 0,0.5")
@@ -239,7 +182,7 @@ def thresholds_of(texts: Sequence[str]) -> tuple[float, ...]:
 
 
 def _floats(option: str, text: str, allowed: str) -> tuple[float, ...]:
-    """Read finite numbers with commas between them."""
+    """Parse comma-separated finite numbers; `allowed` completes the message."""
     try:
         values = tuple(float(part) + 0.0 for part in text.split(","))
     except ValueError:
@@ -250,7 +193,7 @@ def _floats(option: str, text: str, allowed: str) -> tuple[float, ...]:
 
 
 def _numbers(text: str) -> tuple[float, ...]:
-    """Read '1,2.5' as numbers; whole ones stay whole."""
+    """Parse '1,2.5' as distinct positive numbers; whole ones become int."""
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:

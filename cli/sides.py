@@ -1,4 +1,4 @@
-"""Predictions of the side of a threshold on which items are, from files, and what takes the mean score for the truth."""
+"""Predictions of the side of a threshold: reading, metrics, and the mean score as a point estimate."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,23 +24,12 @@ def _sides(threshold: float) -> list[str]:
 
 
 def read_sides(path: Path, columns: Sequence[str], threshold: float) -> xr.DataArray:
-    """Read predictions of the side of a threshold on which items are.
+    """Read predictions of the side of a threshold of each item.
 
-    Parameters
-    ----------
-    path : Path
-        Table with a column item, perhaps classifier, and one of: probability, that the score is above the threshold; score, on
-        the scale of the raters; label, "above" or "at most".
-    columns : sequence of str
-        Renamings, of those columns that the file has.
-    threshold : float
-        Where the scores are cut.
-
-    Returns
-    -------
-    DataArray
-        Probabilities or scores (item, category), or labels (item, position); of several classifiers by classifier, too. The
-        attribute ``way`` is the column they were read from.
+    The table has a column item, optionally classifier, and one of: probability (that the score is above the
+    threshold), score (on the scale of the raters), label ("above" or "at most"). The result has probabilities
+    or scores (item, category), or labels (item, position), with a leading dim classifier if there are
+    several. Its attribute ``way`` is the name of the column.
     """
     frame, names = read_columns(path, columns)
     way = _way_of(path, names, threshold)
@@ -60,12 +49,13 @@ def read_sides(path: Path, columns: Sequence[str], threshold: float) -> xr.DataA
     both["category"] = np.repeat([upper, lower], len(above))
     both["score"] = np.concatenate([above, below])
     found = predictions_from_table(both, score="score", classifier=classifier)
-    in_order = found.sel(category=[lower, upper])  # the threshold itself is on the lower side
+    # a score equal to the threshold is on the lower side
+    in_order = found.sel(category=[lower, upper])
     return in_order.assign_attrs(way=way)
 
 
 def _way_of(path: Path, names: Sequence[str], threshold: float) -> str:
-    """Return the column that holds what is predicted."""
+    """Return the one column that holds the predictions."""
     ways = [way for way in WAYS if way in names]
     if len(ways) == 1:
         return ways[0]
@@ -77,7 +67,7 @@ def _way_of(path: Path, names: Sequence[str], threshold: float) -> str:
 
 
 def _named(path: Path, cells: np.ndarray, threshold: float) -> np.ndarray:
-    """Return the side that each cell names."""
+    """Return the side named by each cell."""
     lower, upper = _sides(threshold)
     meant = {"at most": lower, lower: lower, "above": upper, upper: upper}
     for row, cell in enumerate(cells.tolist()):
@@ -90,7 +80,7 @@ def _named(path: Path, cells: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def _numbers(path: Path, way: str, cells: np.ndarray) -> np.ndarray:
-    """Return predicted scores or probabilities."""
+    """Return predicted scores or probabilities as numbers."""
     numbers = as_numbers(path, way, cells)
     fine, allowed = np.isfinite(numbers), "a finite number"
     if way == "probability":
@@ -104,15 +94,7 @@ def _numbers(path: Path, way: str, cells: np.ndarray) -> np.ndarray:
 
 
 def check_side_metrics(metrics: Sequence[str], predicted: xr.DataArray) -> None:
-    """Raise if a metric needs more than was predicted.
-
-    Parameters
-    ----------
-    metrics : sequence of str
-        On the command line.
-    predicted : DataArray
-        As of `read_sides`.
-    """
+    """Raise if a metric needs a kind of prediction that is not given."""
     way = predicted.attrs["way"]
     enough = {"probabilities": ("probability",), "scores": ("probability", "score")}
     for name in metrics:
@@ -125,33 +107,15 @@ def check_side_metrics(metrics: Sequence[str], predicted: xr.DataArray) -> None:
 
 
 def metrics_of_sides(tree: xr.DataTree, predicted: xr.DataArray) -> tuple[str, ...]:
-    """Return the metrics that a report shows: of scores AUC, too, though they are no probabilities.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of the sides.
-    predicted : DataArray
-        Predictions.
-    """
+    """Return the default metrics of a report; AUC also for scores that are not probabilities."""
     names = natural_metrics(tree, predicted)
     return names if "auc" in names or "category" not in predicted.dims else (*names, "auc")
 
 
 def mean_sides(scores: Scores, threshold: float) -> xr.DataArray:
-    """Return what takes the mean of an item's scores for the truth: 1 for the side it is on, 0 of items without scores.
+    """Return the plausibility (item, category) that takes the mean score of an item as certain.
 
-    Parameters
-    ----------
-    scores : Scores
-        The annotations.
-    threshold : float
-        Where they are cut.
-
-    Returns
-    -------
-    DataArray, dims (item, category)
-        As a plausibility.
+    It is 1 for the side of the mean score, and 0 for both sides of items without scores.
     """
     mean = mean_scores(scores)
     values = np.stack([mean <= threshold, mean > threshold], axis=1).astype(float)

@@ -1,4 +1,4 @@
-"""What a posterior of comparisons says, as rows of tables: the items by rank, the raters by reliability."""
+"""Table rows and sentences for a posterior of comparisons: items by rank, raters by reliability."""
 
 from typing import Any
 
@@ -22,27 +22,16 @@ __all__ = [
 ]
 
 SAMPLE = ("chain", "draw")
-NAMED = 6  # raters who are named in a sentence
+NAMED = 6  # raters named in a sentence
 
 
 def tie_certainty(prob: float) -> float:
-    """Return from which probability an item is ranked below another: what a central interval of `prob` leaves on one side."""
+    """Return the probability above which an item ranks lower: 1 minus one tail of a central interval."""
     return (1 + prob) / 2
 
 
 def tally(votes: Comparisons) -> dict[str, np.ndarray]:
-    """Count the votes of every item.
-
-    Parameters
-    ----------
-    votes : Comparisons
-        Who won.
-
-    Returns
-    -------
-    dict of str to ndarray of int, shape (item,)
-        Votes, won, lost, tied.
-    """
+    """Count the votes of every item: arrays (item,) of votes, won, lost, tied."""
     on_left, on_right = (
         [
             np.bincount(side, votes.count * (votes.outcome == outcome), len(votes.items)).astype(
@@ -58,22 +47,11 @@ def tally(votes: Comparisons) -> dict[str, np.ndarray]:
 
 
 def leaderboard_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[str, Any]]:
-    """Return the items, best first.
+    """Return a table row per item, the best first.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of comparisons.
-    votes : Comparisons
-        What it was fitted to.
-    prob : float
-        Of the intervals.
-
-    Returns
-    -------
-    list of dict
-        Rank, where items that cannot be told from the first of their group share its rank; item; interval of the rank; mean and
-        interval of the quality; probability to be the best; votes.
+    Columns: rank, shared by items that cannot be separated from the first of their group; item; interval of
+    the rank; mean and interval of the quality; probability of being the best; votes. `prob` is that of the
+    intervals.
     """
     board = evaluation.rank_intervals(tree, prob)
     group = evaluation.tied_groups(tree, tie_certainty(prob)).to_numpy()
@@ -98,21 +76,10 @@ def leaderboard_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list
 
 
 def rater_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[str, Any]]:
-    """Return the raters, the most reliable first.
+    """Return a table row per rater, the most reliable first; none if the raters are alike.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of comparisons.
-    votes : Comparisons
-        What it was fitted to.
-    prob : float
-        Of the intervals.
-
-    Returns
-    -------
-    list of dict
-        Rater, what is known of him or her, votes, median and interval of the reliability; none where raters are all alike.
+    Columns: rater, attributes, votes, median and interval of the reliability. `prob` is that of the
+    intervals.
     """
     if "reliability" not in tree["posterior"]:
         return []
@@ -134,20 +101,9 @@ def rater_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[
 
 
 def votes_between_equals(tree: xr.DataTree, prob: float) -> dict[str, tuple[float, float, float]]:
-    """Return how two items of equal quality would fare, by the parameters of the model.
+    """Return mean and interval of the outcome shares between items of equal quality.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of `bradley_terry` or `thurstone`.
-    prob : float
-        Of the intervals.
-
-    Returns
-    -------
-    dict of str to tuple
-        "tie", the share of ties, and "left", the share of the left side among the decided votes: mean and interval; what the
-        model has a parameter for.
+    "tie" is the share of ties, "left" the share of the left side among decided votes.
     """
     posterior = tree["posterior"].to_dataset()
     bias, tie = (
@@ -168,20 +124,7 @@ def votes_between_equals(tree: xr.DataTree, prob: float) -> dict[str, tuple[floa
 
 
 def equals_in_words(tree: xr.DataTree, prob: float) -> str:
-    """Say how two items of equal quality would fare, where the model has a parameter for it.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of `bradley_terry` or `thurstone`.
-    prob : float
-        Of the intervals.
-
-    Returns
-    -------
-    str
-        One sentence, or nothing.
-    """
+    """Return a sentence on votes between items of equal quality; "" without ties and left bias."""
     named = {"tie": "tie in {} of the votes", "left": "the left one has {} of the decided votes"}
     parts = [
         named[name].format(f"{mean:.0%} ({low:.0%} to {high:.0%})")
@@ -191,18 +134,7 @@ def equals_in_words(tree: xr.DataTree, prob: float) -> str:
 
 
 def scale_in_words(tree: xr.DataTree) -> str:
-    """Say what a difference of qualities means.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of `bradley_terry` or `thurstone`.
-
-    Returns
-    -------
-    str
-        One sentence.
-    """
+    """Return a sentence on the scale of the qualities."""
     posterior = tree["posterior"]
     if tree.attrs["model"] == "bradley_terry":
         means = "one more is odds of e to 1 to win"
@@ -215,21 +147,9 @@ def scale_in_words(tree: xr.DataTree) -> str:
 
 
 def raters_in_words(raters: list[dict[str, Any]], signed: bool, prob: float) -> str:
-    """Say who is surely less reliable than the average, and who is sure to prefer what is worse.
+    """Return one or two sentences on raters below the average and, if `signed`, with negative reliability.
 
-    Parameters
-    ----------
-    raters : list of dict
-        As of `rater_rows`.
-    signed : bool
-        Whether a reliability may be negative.
-    prob : float
-        Of the intervals.
-
-    Returns
-    -------
-    str
-        One or two sentences.
+    `raters` are rows of `rater_rows`; `prob` is that of the intervals.
     """
     below = [row["rater"] for row in reversed(raters) if row["to"] < 1]
     above = sum(row["from"] > 1 for row in raters)
@@ -244,7 +164,7 @@ def raters_in_words(raters: list[dict[str, Any]], signed: bool, prob: float) -> 
 
 
 def _named(raters: list[str]) -> str:
-    """Return how many raters, and the names of the first."""
+    """Return the number of raters, and the names of the first."""
     if not raters:
         return "none"
     more = ", ..." if len(raters) > NAMED else ""

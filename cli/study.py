@@ -1,4 +1,4 @@
-"""Everything that a report is made from."""
+"""Inputs and posteriors of a report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,47 +18,23 @@ __all__ = ["Sources", "Study", "annotations_by_item", "best_guess", "point_estim
 
 
 class Sources(NamedTuple):
-    """What a report is made from, besides the annotations.
-
-    Attributes
-    ----------
-    predictions, groups : Path or None
-        Tables of predictions, and of the groups of the categories, such as their risk.
-    metrics : sequence of str
-        Names; those of the kind by default.
-    """
+    """Further inputs of a report: tables of predictions and of groups of categories, and names of metrics."""
 
     predictions: Path | None = None
     groups: Path | None = None
-    metrics: Sequence[str] = ()
+    metrics: Sequence[str] = ()  # empty: the default of the kind
 
 
 @dataclass(frozen=True)
 class Study:
-    """Annotations, their posteriors, and what is to be judged by them.
-
-    Attributes
-    ----------
-    data : PartialRankings or Labels
-        The annotations.
-    settings : Settings
-        Model, sampler and seed.
-    trees : dict of float to DataTree
-        Posteriors by reliability.
-    predicted : DataArray or None
-        Predictions.
-    metrics : tuple of str
-        Their metrics; classifiers are compared by the first.
-    groups : Groups or None
-        Of the categories, such as their risk.
-    """
+    """Annotations, their posteriors, and predictions to evaluate."""
 
     data: Container
     settings: Settings
-    trees: Mapping[float, xr.DataTree]
+    trees: Mapping[float, xr.DataTree]  # by reliability
     predicted: xr.DataArray | None = None
-    metrics: tuple[str, ...] = ()
-    groups: Groups | None = None
+    metrics: tuple[str, ...] = ()  # classifiers are compared by the first
+    groups: Groups | None = None  # of the categories, such as their risk
 
     @property
     def tree(self) -> xr.DataTree:
@@ -67,7 +43,7 @@ class Study:
 
     @cached_property
     def points(self) -> dict[str, xr.DataArray]:
-        """What takes the truth for certain."""
+        """Point estimates of the truth, by name."""
         return point_estimates(self.data)
 
     @property
@@ -77,38 +53,27 @@ class Study:
 
     @property
     def group(self) -> str | None:
-        """The attribute that says of which group a rater is: the one that the model goes by, or the first that was read."""
+        """The rater attribute that defines groups: that of the model, or the first that was read."""
         known = (self.settings.priors.get("group"), *self.settings.rater_attributes)
         return next((name for name in known if name), None)
 
     @property
     def is_of_category(self) -> bool:
-        """Whether the truth is one category, as in Dawid-Skene."""
+        """Whether the truth is a single category, as in Dawid-Skene."""
         return self.tree["posterior"]["plausibility"].attrs.get("truth") == "category"
 
 
 def annotations_by_item(data: Container) -> np.ndarray:
-    """Return how many annotations every item has.
-
-    Parameters
-    ----------
-    data : PartialRankings or Labels
-        The annotations.
-    """
+    """Return the number of annotations of every item, shape (item,)."""
     if isinstance(data, models.Labels):
         return data.counts.sum(axis=1)
     return np.bincount(data.annotation_item, minlength=len(data.items))
 
 
 def best_guess(tree: xr.DataTree, seed: int) -> xr.DataArray:
-    """Return the most plausible label of every item that somebody named, as predictions (item, position).
+    """Return the most plausible label of every item, as predictions (item, position).
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior.
-    seed : int
-        For the members of OTHER.
+    OTHER, the unranked categories together, is passed over; `seed` is for its members.
     """
     found = evaluation.plausible_labels(tree, top=1, random_seed=seed)
     label = found["label"].isel(position=0).to_numpy()
@@ -118,13 +83,7 @@ def best_guess(tree: xr.DataTree, seed: int) -> xr.DataArray:
 
 
 def point_estimates(data: Container) -> dict[str, xr.DataArray]:
-    """Return what takes the truth for certain: of rankings IRN and maximum likelihood, of labels the vote.
-
-    Parameters
-    ----------
-    data : PartialRankings or Labels
-        The annotations.
-    """
+    """Return point estimates by name: IRN and maximum likelihood for rankings, the vote for labels."""
     if isinstance(data, models.PartialRankings):
         likeliest = inference.plackett_luce_mle(data)["plausibility"]
         return {"IRN": inference.irn(data), "maximum likelihood": likeliest}

@@ -1,4 +1,4 @@
-"""The parts of a report on labels: how certain the true categories are, and what each rater is worth."""
+"""Report sections on labels: certainty of the true categories, and quality of the raters."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -17,7 +17,7 @@ from .located import interval_columns, scale_rows
 
 __all__ = ["truth_sections"]
 
-FEW_RATERS = 8  # whose matrices and pairs fit on a page
+FEW_RATERS = 8  # up to which matrices and pairs of raters fit on a page
 RESAMPLES = 200
 SAMPLE = ("chain", "draw")
 OF_ITEMS = {"expected_difficulty": "difficulty", "expected_location": "location"}
@@ -27,23 +27,9 @@ OF_RATERS = {"competence": "competence", "ability": "ability"}
 def truth_sections(
     tree: xr.DataTree, data: Labels, seed: int = 1, group: str | None = None
 ) -> list[Section]:
-    """Return the certainty of the true categories, and the raters, best first.
+    """Return the sections on the certainty of the true categories and, if the model has them, on the raters.
 
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of labels.
-    data : Labels
-        The annotations.
-    seed : int
-        For the weights of the items.
-    group : str, optional
-        Attribute that says of which group a rater is.
-
-    Returns
-    -------
-    list of Section
-        Certainty; raters, where the model tells them apart.
+    `seed` is for the weights of the items; `group` is the rater attribute that defines groups.
     """
     truth = evaluation.truth_certainty(tree)
     certainty, labels = (truth[name].to_numpy() for name in ("certainty", "label"))
@@ -79,7 +65,7 @@ def truth_sections(
 
 
 def _rater_sections(tree: xr.DataTree, data: Labels, group: str | None) -> list[Section]:
-    """Return what the model says of the raters, if it tells them apart, and of the thresholds, if labels have an order."""
+    """Return the sections on raters, if the model has them, and on the thresholds of ordered labels."""
     posterior = tree["posterior"].to_dataset()
     sections = [_thresholds_section(posterior)] if "threshold" in posterior else []
     if "rater" not in posterior.dims:
@@ -96,7 +82,7 @@ def _rater_sections(tree: xr.DataTree, data: Labels, group: str | None) -> list[
 
 
 def _means(posterior: xr.Dataset, names: Mapping[str, str], dim: str) -> dict[str, np.ndarray]:
-    """Return posterior means of those variables that there are and that have this dim alone, by what they are called."""
+    """Return posterior means by display name, of variables that exist with this dim only."""
     return {
         name: posterior[variable].mean(SAMPLE).to_numpy()
         for variable, name in names.items()
@@ -105,7 +91,7 @@ def _means(posterior: xr.Dataset, names: Mapping[str, str], dim: str) -> dict[st
 
 
 def _thresholds_section(posterior: xr.Dataset) -> Section:
-    """Return where on the scale of the items one label gives way to the next."""
+    """Return the section on the thresholds between ordered labels."""
     threshold = posterior["threshold"]
     columns = interval_columns(threshold, "threshold")
     rows = [
@@ -120,7 +106,7 @@ def _thresholds_section(posterior: xr.Dataset) -> Section:
 
 
 def _shifts_section(posterior: xr.Dataset, data: Labels) -> Section:
-    """Return how high each rater puts the thresholds between the labels, and how widely it answers about them."""
+    """Return the section on shift and scale of each rater's thresholds."""
     given = np.bincount(data.annotation_rater, data.count, len(data.raters)).astype(int)
     variables = {"rater_shift": "shift", "rater_scale": "scale"}
     rows = scale_rows(posterior, variables, {"answers": given}, data.rater_attributes)
@@ -136,7 +122,7 @@ def _shifts_section(posterior: xr.Dataset, data: Labels) -> Section:
 
 
 def _prevalence_section(tree: xr.DataTree) -> Section:
-    """Return how frequent the true categories are, with 90 % intervals."""
+    """Return the section on the prevalence, with 90 % intervals."""
     prevalence = tree["posterior"]["prevalence"]
     mean = prevalence.mean(("chain", "draw")).to_numpy()
     low, high = prevalence.quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
@@ -149,7 +135,7 @@ def _prevalence_section(tree: xr.DataTree) -> Section:
 
 
 def _raters_section(tree: xr.DataTree) -> Section:
-    """Return what each rater's label is worth, with 90 % intervals."""
+    """Return the section on information and accuracy of each rater, with 90 % intervals."""
     quality = evaluation.rater_quality(tree)
     mean = quality["information"].mean(("chain", "draw")).to_numpy()
     bounds = {
@@ -183,7 +169,7 @@ def _raters_section(tree: xr.DataTree) -> Section:
 
 
 def _agreement_section(tree: xr.DataTree) -> Section:
-    """Return the agreement beyond chance, with 90 % intervals over resampled items."""
+    """Return the section on agreement beyond chance, with 90 % intervals over resampled items."""
     try:
         found = evaluation.label_agreement(
             evaluation.ratings_of(tree), bootstrap=RESAMPLES, random_seed=1

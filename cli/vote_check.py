@@ -1,4 +1,4 @@
-"""Would the model have given such votes? Votes simulated from the posterior, beside those that were given."""
+"""Posterior predictive check of comparisons."""
 
 import logging
 from collections.abc import Iterator
@@ -21,21 +21,9 @@ TIE_SPREAD = "ties, standard deviation over the raters"
 
 
 def vote_check_section(model: pm.Model, tree: xr.DataTree, seed: int) -> Section:
-    """Compare the votes with votes that the fitted model gives.
+    """Return the section that compares shares of the votes with those simulated from the posterior.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        The model.
-    tree : DataTree
-        Its posterior.
-    seed : int
-        Of the simulated votes.
-
-    Returns
-    -------
-    Section
-        Observed shares, and the 95 % intervals of the simulated ones.
+    The table has the observed shares and the 95 % intervals of the simulated ones.
     """
     rater = tree["constant_data"]["annotation_rater"].to_numpy()
     given = tree["observed_data"]["observed_winner"].to_numpy()
@@ -69,7 +57,7 @@ def vote_check_section(model: pm.Model, tree: xr.DataTree, seed: int) -> Section
 
 
 def _simulated(model: pm.Model, tree: xr.DataTree, seed: int) -> np.ndarray:
-    """Return simulated counts (replicate, annotation, outcome)."""
+    """Return simulated counts, shape (replicate, annotation, outcome)."""
     posterior = tree["posterior"].to_dataset()
     step = max(1, posterior.sizes["chain"] * posterior.sizes["draw"] // REPLICATES)
     thinned = posterior.isel(draw=slice(step // 2, None, step))
@@ -82,7 +70,7 @@ def _simulated(model: pm.Model, tree: xr.DataTree, seed: int) -> np.ndarray:
 
 
 def _shares(counts: np.ndarray, rater: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the shares of each replicate (replicate, annotation, outcome) that are compared."""
+    """Return the compared shares of each replicate, from counts (replicate, annotation, outcome)."""
     totals = counts.sum(axis=1)
     decided = totals[:, LEFT] + totals[:, RIGHT]
     shares = {}
@@ -96,7 +84,7 @@ def _shares(counts: np.ndarray, rater: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _tie_spread(counts: np.ndarray, rater: np.ndarray) -> np.ndarray:
-    """Return how much the raters differ in their share of ties, in each replicate."""
+    """Return the standard deviation over raters of their share of ties, shape (replicate,)."""
     order = np.argsort(rater, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(rater[order]) > 0])
     by_rater = np.add.reduceat(counts[:, order], starts, axis=1)  # (replicate, rater, outcome)
@@ -105,7 +93,7 @@ def _tie_spread(counts: np.ndarray, rater: np.ndarray) -> np.ndarray:
 
 @contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """Let a logger say nothing but warnings."""
+    """Context manager: suppress messages of a logger below warnings."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""The parts of a report on comparisons: leaderboard, qualities, raters, and who would win against whom."""
+"""Report sections on comparisons: leaderboard, qualities, raters, win probabilities."""
 
 from typing import Any
 
@@ -25,24 +25,13 @@ from .standings import (
 __all__ = ["comparison_section", "concordance_section", "model_in_words", "vote_sections"]
 
 PROB = 0.9
-MOST_DRAWN = 60  # items of the leaderboard that are drawn
-MOST_MET = 40  # items of the matrix
-MOST_KINDS = 6  # values of an attribute that have a colour
+MOST_DRAWN = 60  # items plotted of the leaderboard
+MOST_MET = 40  # items of the win matrix
+MOST_KINDS = 6  # values of an attribute that are coloured
 
 
 def model_in_words(tree: xr.DataTree) -> str:
-    """Say which parts the model of the votes has.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of comparisons.
-
-    Returns
-    -------
-    str
-        One sentence.
-    """
+    """Return a sentence on the parts of a model of comparisons."""
     posterior = tree["posterior"]
     if "reliability" not in posterior:
         raters = "Raters are taken as alike"
@@ -56,20 +45,7 @@ def model_in_words(tree: xr.DataTree) -> str:
 
 
 def vote_sections(tree: xr.DataTree, votes: Comparisons) -> list[Section]:
-    """Return what the votes say of the items and of the raters.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of comparisons.
-    votes : Comparisons
-        What it was fitted to.
-
-    Returns
-    -------
-    list of Section
-        Leaderboard; quality; raters, where the model tells them apart; who beats whom.
-    """
+    """Return the sections leaderboard, quality, raters (if the model has them), and win probabilities."""
     board = leaderboard_rows(tree, votes, PROB)
     intervals = evaluation.rank_intervals(tree, PROB)
     groups = evaluation.tied_groups(tree, tie_certainty(PROB))
@@ -101,7 +77,7 @@ def vote_sections(tree: xr.DataTree, votes: Comparisons) -> list[Section]:
 
 
 def _raters_section(tree: xr.DataTree, votes: Comparisons, raters: list[dict[str, Any]]) -> Section:
-    """Return how reliable the raters are, a picture for each attribute with few values."""
+    """Return the section on rater reliabilities, with a figure for each attribute of few values."""
     signed = "reliability_deviation" in tree["posterior"]
     text = f"{raters_in_words(raters, signed, PROB)} The more reliable a rater, the more often the better item wins."
     kinds = [
@@ -119,7 +95,7 @@ def _raters_section(tree: xr.DataTree, votes: Comparisons, raters: list[dict[str
 
 
 def _wins_section(tree: xr.DataTree, items: list[str], whole: str) -> Section:
-    """Return how a vote between any two of the items would go."""
+    """Return the section on win probabilities between any two of the items."""
     few = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset().sel(item=items)})
     few.attrs = tree.attrs
     ties = "tie" in few["posterior"]
@@ -134,7 +110,7 @@ def _wins_section(tree: xr.DataTree, items: list[str], whole: str) -> Section:
             "P(loses)": float(expected["win"][j, i]),
             "P(better)": float(above[i, j]),
         }
-        for apart in range(1, len(items))  # neighbours first: they are in doubt
+        for apart in range(1, len(items))  # neighbours first: their order is least certain
         for i, j in enumerate(range(apart, len(items)))
     ]
     label = "points of row against column" if ties else "P(row beats column)"
@@ -148,20 +124,7 @@ def _wins_section(tree: xr.DataTree, items: list[str], whole: str) -> Section:
 
 
 def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
-    """Return how well orders of the items by others agree with the votes.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior of a model of comparisons.
-    orders : DataArray, dims (classifier, item)
-        Scores, larger = better.
-
-    Returns
-    -------
-    Section
-        Table with intervals.
-    """
+    """Return the section on the concordance of proposed rankings (classifier, item) with the posterior."""
     text = (
         "Kendall's tau-b of each order with the qualities of every posterior draw: 1 is the same order, 0 no relation, -1 the "
         "reverse. The last row is the order of the posterior means: about as close as the votes let anybody come. The "
@@ -188,18 +151,7 @@ def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
 
 
 def comparison_section(pairs: list[dict[str, Any]]) -> Section:
-    """Return which of several orders by others is closer to the votes.
-
-    Parameters
-    ----------
-    pairs : list of dict
-        As of `order_pairs`.
-
-    Returns
-    -------
-    Section
-        Table with intervals.
-    """
+    """Return the section that compares proposed rankings; `pairs` are rows of `order_pairs`."""
     text = f"By concordance. {verdict(pairs[0])} All orders meet the same draws of the qualities."
     return Section(
         "Comparison",

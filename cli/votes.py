@@ -1,4 +1,4 @@
-"""Votes: files into comparisons, comparisons into posteriors."""
+"""Comparisons: reading from files, building the model, sampling."""
 
 import warnings
 from collections.abc import Sequence
@@ -22,21 +22,10 @@ __all__ = ["build_votes", "draw_votes", "read_comparisons", "read_votes"]
 def read_comparisons(
     path: Path, columns: Sequence[str], rater_attributes: Sequence[str] = ()
 ) -> models.Comparisons:
-    """Read votes through their door.
+    """Read comparisons from a table: left, right, winner and, optionally, rater (or worker) and count.
 
-    Parameters
-    ----------
-    path : Path
-        Table with columns left, right and winner and, if there are such, rater (or worker) and count.
-    columns : sequence of str
-        Renamings.
-    rater_attributes : sequence of str
-        Columns that say something of the raters.
-
-    Returns
-    -------
-    Comparisons
-        The votes; ids are text, and without a column of the raters they are not told apart.
+    Ids are text. Without a column of raters the votes are anonymous. `rater_attributes` names columns with
+    attributes of the raters.
     """
     frame, names = read_columns(path, columns)
     return models.Comparisons.from_table(
@@ -48,22 +37,7 @@ def read_comparisons(
 
 
 def read_votes(path: Path, columns: Sequence[str], settings: Settings) -> models.Comparisons:
-    """Read what is to be fitted: all votes, or those on the largest component.
-
-    Parameters
-    ----------
-    path : Path
-        Table.
-    columns : sequence of str
-        Renamings.
-    settings : Settings
-        What is known of the raters, and whether only the largest component is kept.
-
-    Returns
-    -------
-    Comparisons
-        The votes.
-    """
+    """Read the comparisons of a fit: all of them, or those of the largest component."""
     if settings.layout != "long":
         raise ValueError(
             f"--layout {settings.layout} is a layout of labels; comparisons are long tables"
@@ -79,20 +53,7 @@ def read_votes(path: Path, columns: Sequence[str], settings: Settings) -> models
 
 
 def build_votes(votes: models.Comparisons, settings: Settings) -> pm.Model:
-    """Build a model of comparisons; raters who are not told apart, or the only one, are alike.
-
-    Parameters
-    ----------
-    votes : Comparisons
-        Who won.
-    settings : Settings
-        Model and priors.
-
-    Returns
-    -------
-    pymc.Model
-        The model.
-    """
+    """Build a model of comparisons; anonymous raters or a single one share one reliability."""
     priors = dict(settings.priors)
     if len(votes.raters) < 2:
         found = "of raters who are not told apart" if votes.anonymous else "of one rater"
@@ -122,30 +83,13 @@ def draw_votes(
     log_likelihood: bool = True,
     store: Path | None = None,
 ) -> xr.DataTree:
-    """Sample a model of comparisons.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        As `build_votes` built it.
-    settings : Settings
-        Sampler.
-    log_likelihood : bool
-        Whether to store each annotation's log likelihood.
-    store : Path, optional
-        Where draws are written as they are made.
-
-    Returns
-    -------
-    DataTree
-        The posterior.
-    """
+    """Sample a model of comparisons; with `store` the draws are written while sampling."""
     own_bar = store is not None or route_of(model).method == "nuts"
     with (
         warnings.catch_warnings(),
         nullcontext() if own_bar else working("Drawing from the posterior"),
     ):
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
         return inference.sample(
             model,
             random_seed=settings.seed,

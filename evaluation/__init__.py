@@ -1,4 +1,4 @@
-"""What a posterior means: certainty of the truth, metrics that know it is uncertain, risk, agreement."""
+"""Evaluation of posteriors: certainty, uncertainty-adjusted metrics, risk, rater quality and agreement."""
 
 from typing import TYPE_CHECKING
 

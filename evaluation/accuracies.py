@@ -1,4 +1,4 @@
-"""Is the prediction right? Accuracies against a draw of the truth.
+"""Accuracy of predicted labels against each draw of the truth.
 
 References
 ----------
@@ -14,20 +14,62 @@ __all__ = ["hits", "set_accuracy", "top_k_accuracy"]
 
 
 def top_k_accuracy(k: int = 1) -> Metric:
-    """Return the metric whether the top-1 label of a draw is among the k best predictions."""
+    """Return the top-k accuracy: whether the top-1 label of a draw is among the k best predictions.
+
+    Parameters
+    ----------
+    k : int
+        Number of predicted labels that count.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(2), truth, predicted).item()
+    1.0
+    """
     return Metric(f"top_{k}_accuracy", "label", _is_among, k)
 
 
 def set_accuracy(k: int) -> Metric:
-    """Return the metric whether the k best predictions are the top-k set of a draw.
+    """Return the set accuracy: whether the k best predictions are exactly the top-k set of a draw.
 
-    Sets are equal or not; a draw with fewer than k plausible labels asks for as few.
+    Parameters
+    ----------
+    k : int
+        Size of the sets. An item with fewer than k plausible labels in a draw needs only as many predictions.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.set_accuracy(2), truth, predicted).item()
+    1.0
     """
     return Metric(f"set_accuracy_{k}", "set", _sets_are_equal, k)
 
 
 def hits(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    """Count the labels of the truth that are predicted, (..., item, j) and (item, k) -> (..., item)."""
+    """Count the true labels that are predicted.
+
+    Shapes: truth (..., item, position); predictions (item, k); result (..., item).
+    """
     count = np.zeros(truth.shape[:-1], np.int16, order="F")
     for position in range(truth.shape[-1]):
         count += _is_among(truth[..., position], predictions)
@@ -35,6 +77,7 @@ def hits(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
 
 
 def _is_among(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Mask of true labels (..., item) among the predictions (item, k)."""
     among = truth == predictions[:, 0]
     for position in range(1, predictions.shape[1]):
         among |= truth == predictions[:, position]
@@ -42,5 +85,6 @@ def _is_among(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
 
 
 def _sets_are_equal(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Mask of items whose predicted set (item, k) equals the true set (..., item, position)."""
     shared = hits(truth, predictions)
     return (shared == (truth >= 0).sum(axis=-1)) & (shared == (predictions >= 0).sum(axis=-1))

@@ -1,4 +1,4 @@
-"""Do the raters of an item agree, and is the posterior as certain as they agree? Each one's answer against the others'.
+"""Agreement of each rater with the other raters of an item, and its correlation with posterior certainty.
 
 References
 ----------
@@ -26,7 +26,7 @@ TieWeight = Literal["split", "full"]
 
 
 class Annotations(Protocol):
-    """Annotations of items over categories, as flat arrays."""
+    """Protocol of annotations of items over categories, as flat arrays."""
 
     @property
     def items(self) -> np.ndarray: ...
@@ -38,7 +38,7 @@ class Annotations(Protocol):
 
 @runtime_checkable
 class Rankings(Annotations, Protocol):
-    """Partial rankings; `raterzoo.models.PartialRankings` is one."""
+    """Protocol of partial rankings; `raterzoo.models.PartialRankings` satisfies it."""
 
     @property
     def annotation_start(self) -> np.ndarray: ...
@@ -50,7 +50,7 @@ class Rankings(Annotations, Protocol):
 
 @runtime_checkable
 class Labels(Annotations, Protocol):
-    """Labels, sorted by item and rater; `raterzoo.models.Labels` is one."""
+    """Protocol of labels sorted by item and rater; `raterzoo.models.Labels` satisfies it."""
 
     @property
     def annotation_rater(self) -> np.ndarray: ...
@@ -62,45 +62,49 @@ class Labels(Annotations, Protocol):
 
 @dataclass(frozen=True)
 class _Answers:
-    """What the raters of an item said, in whole numbers.
+    """Answers of raters with integer label weights: a ranking, or all labels of one rater for one item."""
 
-    `item` and `times` (answer): whose it is and how many raters gave it. `answer`, `category`, `weight` and `own` (entry): the
-    labels of an answer with their weights, and which of them have to lead for the rater to agree.
-    """
-
-    item: np.ndarray
-    times: np.ndarray
-    answer: np.ndarray
-    category: np.ndarray
-    weight: np.ndarray
-    own: np.ndarray
+    item: np.ndarray  # (answer,)
+    times: np.ndarray  # (answer,), number of raters who gave it
+    answer: np.ndarray  # (entry,), an entry is one label of an answer
+    category: np.ndarray  # (entry,)
+    weight: np.ndarray  # (entry,), integers
+    own: np.ndarray  # (entry,), mask of labels that agree if they lead among the others
 
 
 def annotator_agreement(
     annotations: Rankings | Labels, tie_weight: TieWeight = "split"
 ) -> xr.DataArray:
-    """Return the share of raters who agree with the top-1 label of all the others.
+    """Return the share of raters who agree with the top-1 label of the other raters.
 
-    Of rankings, that label is the top of the inverse rank normalisation of the others, and a ranking agrees that contains it. Of
-    labels, it is the most frequent among the others, and a rater agrees whose own most frequent label it is. Where several lead,
-    any of them counts. Their comparison is exact, in integers.
+    With rankings, the label is the top of the inverse rank normalisation of the other raters, and a ranking
+    agrees if it contains that label. With labels, it is the most frequent label of the others, and a rater
+    agrees if it is the rater's own most frequent label. If several labels lead, any of them counts. The
+    comparison is exact, in integers.
 
     Parameters
     ----------
     annotations : PartialRankings or Labels
-        The annotations. Each answer of an anonymous count is a rater's.
+        Annotations. Each answer of an anonymous count is treated as a separate rater.
     tie_weight : {"split", "full"}
-        Of rankings: whether a tied block at place i shares the weight 1/i, or each label has it.
+        For rankings: whether the labels of a tied block at place i share the weight 1/i, or each has it.
 
     Returns
     -------
     DataArray, shape (item,)
-        Agreement in [0, 1]; NaN for an item with less than two raters.
+        Agreement in [0, 1]; NaN for an item with fewer than two raters.
 
     Raises
     ------
     EvaluationError
-        If `tie_weight` is unknown, or `annotations` are neither.
+        If `tie_weight` is unknown, or `annotations` are neither rankings nor labels.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, models
+    >>> rows = {"item": ["a", "a", "a", "b"], "rater": ["r", "s", "t", "r"], "label": ["x", "x", "y", "y"]}
+    >>> evaluation.annotator_agreement(models.Labels.from_table(rows)).values.round(2)
+    array([0.67,  nan])
 
     References
     ----------
@@ -120,32 +124,42 @@ def certainty_and_agreement(
     other: OtherAs | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Return how certain the top-1 label of each item is beside how far its raters agree, and their correlation.
+    """Return annotation certainty and annotator agreement of each item, and their correlation.
 
     Parameters
     ----------
     tree : DataTree or DataArray
-        Posterior, as `annotation_certainty` reads it.
+        Posterior, as in `annotation_certainty`.
     annotations : PartialRankings or Labels
-        What the posterior was drawn from.
+        Data from which the posterior was drawn.
     at_least : int, default 3
-        Fewest raters of an item that enters the correlations: two agree both or neither.
+        Smallest number of raters of an item in the correlations. With two raters, both agree or neither.
     tie_weight : {"split", "full"}
-        Of rankings, as in `annotator_agreement`.
+        For rankings, as in `annotator_agreement`.
     other, random_seed : optional
         As in `annotation_certainty`.
 
     Returns
     -------
     Dataset
-        ``certainty``, ``agreement`` and ``raters``, their number (item), in the order of the posterior; ``pearson`` and
-        ``spearman`` (), NaN where either is the same for all items or there are less than two. The attributes ``at_least`` and
-        ``items`` say which and how many items they are over.
+        ``certainty``, ``agreement`` and ``raters`` (their number), each (item), in the order of the
+        posterior; ``pearson`` and ``spearman`` (), NaN if certainty or agreement is constant or there are
+        fewer than two items. The attributes ``at_least`` and ``items`` give the threshold and the number of
+        items correlated.
 
     Raises
     ------
     EvaluationError
         If the items differ, or an argument is wrong.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> rows = {"item": list("aaabbb"), "rater": list("rstrst"), "label": list("xxyyyy")}
+    >>> labels = models.Labels.from_table(rows)
+    >>> found = evaluation.certainty_and_agreement(inference.majority_vote(labels)["plausibility"], labels)
+    >>> found["agreement"].values.round(2), found["raters"].values
+    (array([0.67, 1.  ]), array([3, 3]))
 
     References
     ----------
@@ -173,7 +187,7 @@ def certainty_and_agreement(
 
 
 def _share_agreeing(answers: _Answers, n_items: int, n_categories: int) -> np.ndarray:
-    """Return the share of raters of every item who agree with the others, NaN where there are none."""
+    """Share of raters of every item (item,) who agree with the others; NaN with fewer than two raters."""
     item, answer, weight = answers.item, answers.answer, answers.weight
     raters = np.bincount(item, answers.times, n_items)
     share = np.full(n_items, np.nan)
@@ -183,7 +197,7 @@ def _share_agreeing(answers: _Answers, n_items: int, n_categories: int) -> np.nd
     keys, cell = np.unique(key, return_inverse=True)
     total = np.zeros(len(keys), weight.dtype)
     np.add.at(total, cell, weight * answers.times[answer])
-    # every answer meets every cell of its item
+    # pair every answer with every cell (item, category) of its item
     cell_start = np.searchsorted(keys, np.arange(n_items + 1) * n_categories)
     count = np.diff(cell_start)[item]
     start = np.r_[0, np.cumsum(count)]
@@ -201,7 +215,7 @@ def _share_agreeing(answers: _Answers, n_items: int, n_categories: int) -> np.nd
 
 
 def _answers_of(annotations: Rankings | Labels, tie_weight: str) -> _Answers:
-    """Read the answers of rankings or labels."""
+    """Convert rankings or labels to answers, or raise."""
     if tie_weight not in ("split", "full"):
         raise EvaluationError(f'tie_weight={tie_weight!r}: expected "split" or "full"')
     if isinstance(annotations, Labels):
@@ -214,14 +228,14 @@ def _answers_of(annotations: Rankings | Labels, tie_weight: str) -> _Answers:
 
 
 def _given_rankings(rankings: Rankings, tie_weight: str) -> _Answers:
-    """Return rankings with the inverse ranks of their labels, over one common denominator."""
+    """Convert rankings to answers with inverse ranks as weights, over one common denominator."""
     size = np.diff(rankings.block_start)
     blocks = np.diff(rankings.annotation_start)
     place = np.arange(len(size)) - np.repeat(rankings.annotation_start[:-1], blocks) + 1
     inverse = place * size if tie_weight == "split" else place
     denominator = lcm(*np.unique(inverse).tolist())
     fits = denominator < np.iinfo(np.int64).max // max(len(size), 1)
-    # Python's integers where 64 bits are too few
+    # Python integers where 64 bits overflow
     weight = np.array([denominator // d for d in inverse.tolist()], np.int64 if fits else object)
     annotation = np.repeat(np.repeat(np.arange(len(blocks)), blocks), size)
     return _Answers(
@@ -235,7 +249,7 @@ def _given_rankings(rankings: Rankings, tie_weight: str) -> _Answers:
 
 
 def _given_labels(labels: Labels) -> _Answers:
-    """Return the labels of each rater, those that the same rater gave together; or of anonymous counts each alone."""
+    """Convert labels to answers: one for each rater and item, one for each entry of an anonymous count."""
     item, rater, count = (
         np.asarray(a) for a in (labels.annotation_item, labels.annotation_rater, labels.count)
     )

@@ -1,4 +1,4 @@
-"""Predictions matched with a posterior: items by label, categories by one numbering for both."""
+"""Predictions aligned with a posterior: items by id, categories by one common numbering."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -20,46 +20,22 @@ FORMS = "(item, position) of labels or (item, category) of scores or of bool, an
 
 @dataclass(frozen=True)
 class Aligned:
-    """Predictions in the numbering of a posterior.
+    """Predictions in the category codes of a posterior."""
 
-    Attributes
-    ----------
-    view : Plausibility
-        The posterior, its categories extended by what the predictions name.
-    predicted : ndarray, shape (classifier, item, position) or (classifier, item, category)
-        Codes of labels, best first, -2 after the last; or scores.
-    classifier : DataArray or None
-        Coordinate of the classifiers; None if there is no such dim.
-    """
-
-    view: Plausibility
+    view: Plausibility  # its categories extended by those of the predictions
+    # codes (classifier, item, position), best first, -2 after the last; or scores (classifier, item, category)
     predicted: np.ndarray
-    classifier: xr.DataArray | None
+    classifier: xr.DataArray | None  # coordinate; None without such a dim
 
 
 def align(
     view: Plausibility, predictions: xr.DataArray, top: int, other: OtherAs, *, ordered: bool
 ) -> Aligned:
-    """Match predictions with a posterior.
+    """Align predicted labels, scores or sets with a posterior; raise if items or labels do not match.
 
-    Parameters
-    ----------
-    view : Plausibility
-        Posterior.
-    predictions : DataArray
-        Labels (item, position), best first, "" after the last; or (item, category) of scores, -inf
-        = not predicted, or of bool, a set; and optionally ``classifier``.
-    top : int
-        How many of the best labels count.
-    other : {"split", "exclude", "label"}
-        How OTHER is treated; as a label, it is what every never-ranked category is called.
-    ordered : bool
-        Whether the order of the labels matters.
-
-    Raises
-    ------
-    EvaluationError
-        If an item is missing, unknown or duplicated, ids are of another kind, or a label is.
+    Predictions: labels (item, position), best first, "" after the last; or (item, category), scores with -inf
+    = not predicted, or bool for a set; and optionally ``classifier``. `top` best labels count. `ordered`:
+    whether their order matters. With other="label", never-ranked categories are coded as OTHER.
     """
     array, classifier = align_items(view, predictions)
     if "category" in array.dims:
@@ -84,7 +60,7 @@ def align(
 def align_items(
     view: Plausibility, predictions: xr.DataArray
 ) -> tuple[xr.DataArray, xr.DataArray | None]:
-    """Return the predictions with the items of the posterior, and a dim classifier; and its coordinate."""
+    """Return predictions in the item order of the posterior with a dim classifier, and its coordinate."""
     if not isinstance(predictions, xr.DataArray):
         raise EvaluationError(
             f"predictions: expected a DataArray {FORMS}, found {type(predictions).__name__}; "
@@ -106,25 +82,11 @@ def align_items(
 def align_categories(
     view: Plausibility, scores: xr.DataArray, other: OtherAs
 ) -> tuple[Plausibility, np.ndarray, np.ndarray]:
-    """Match the categories of scores with a posterior.
+    """Align the categories of scores with a posterior.
 
-    Parameters
-    ----------
-    view : Plausibility
-        Posterior.
-    scores : DataArray, shape (classifier, item, category)
-        Scores, -inf = not predicted, or bool.
-    other : {"split", "exclude"}
-        How OTHER is treated.
-
-    Returns
-    -------
-    view : Plausibility
-        Extended by the categories that have a score.
-    values : ndarray, shape (classifier, item, category)
-        Scores as floats; 0 and -inf for bool.
-    codes : ndarray of int, shape (category,)
-        Code of each category, -2 for those without a score.
+    Shapes: scores (classifier, item, category), -inf = not predicted, or bool. Returns the posterior extended
+    by the categories with a score, float scores of the same shape (0 and -inf for bool), and codes
+    (category,), -2 for categories without a score.
     """
     names = _names(view, scores["category"])
     check_distinct(names, "category")
@@ -139,7 +101,7 @@ def align_categories(
 
 
 def _in_order(view: Plausibility, array: xr.DataArray) -> xr.DataArray:
-    """Return scores with the categories in the order in which they were declared, by which ties go."""
+    """Return scores with categories in declared order, which breaks ties."""
     known = view.categories if view.declared is None else view.declared
     place = {name: i for i, name in enumerate(known.tolist())}
     names = array["category"].to_numpy().astype(str).tolist()
@@ -149,7 +111,7 @@ def _in_order(view: Plausibility, array: xr.DataArray) -> xr.DataArray:
 
 
 def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:
-    """Return labels as text, checked to be of the kind of the posterior's."""
+    """Return labels as text, or raise if they are of another kind than the labels of the posterior."""
     values = labels.to_numpy()
     if values.dtype.kind == "O":
         strange = [value for value in values.ravel().tolist() if not isinstance(value, str | int)]
@@ -172,7 +134,7 @@ def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:
 
 
 def _of_other_kind(view: Plausibility, names: np.ndarray, integers: bool) -> object | None:
-    """Return a label that cannot be meant: any integer for text, text that is no integer for integers."""
+    """Return an integer among text labels, or non-integer text among integer labels; else None."""
     if integers and names.size and not view.integer_labels:
         return int(names.ravel()[0])
     if not integers and view.integer_labels:
@@ -183,7 +145,10 @@ def _of_other_kind(view: Plausibility, names: np.ndarray, integers: bool) -> obj
 
 
 def _best_places(array: xr.DataArray, top: int, ordered: bool) -> np.ndarray:
-    """Return places along category of the best scores, or of the members of a set."""
+    """Positions of the best scores along category, or of the members of a set.
+
+    Shapes: array (category, classifier, item); result (classifier, item, position), -2 after the last.
+    """
     if array.dtype.kind == "b":
         size = int(array.to_numpy().sum(axis=0).max(initial=0))
         if size > (1 if ordered else top):
@@ -200,7 +165,7 @@ def _best_places(array: xr.DataArray, top: int, ordered: bool) -> np.ndarray:
 
 
 def _checked_scores(array: xr.DataArray) -> np.ndarray:
-    """Return scores as numbers; of a set 0, and -inf for what is not in it."""
+    """Return scores as numbers, or raise at NaN; of a set 0 for members and -inf for the rest."""
     scores = array.to_numpy()
     if scores.dtype.kind == "b":
         return np.where(scores, 0.0, -np.inf)
@@ -217,6 +182,7 @@ def _checked_scores(array: xr.DataArray) -> np.ndarray:
 
 
 def _check_positions(view: Plausibility, names: np.ndarray, places: np.ndarray) -> None:
+    """Raise at a label after "" or at a duplicate; places (classifier, item, position)."""
     gap = (places[..., 1:] >= 0) & (places[..., :-1] < 0)
     if gap.any():
         _, item, position = np.argwhere(gap)[0]
@@ -235,7 +201,7 @@ def _check_positions(view: Plausibility, names: np.ndarray, places: np.ndarray) 
 
 
 def _check_known(view: Plausibility, names: np.ndarray, places: np.ndarray, other: OtherAs) -> None:
-    """Raise if a prediction lies outside of the closed set, or is OTHER, which is no category."""
+    """Raise if a predicted label is outside the closed set, or is OTHER where OTHER is not a label."""
     used = np.unique(places[places >= 0])
     if view.declared is not None:
         known = np.append(view.declared, OTHER) if "candidate" in view.array.dims else view.declared
@@ -249,20 +215,22 @@ def _check_known(view: Plausibility, names: np.ndarray, places: np.ndarray, othe
             )
     if OTHER in names[used] and "candidate" in view.array.dims and other != "label":
         raise EvaluationError(
-            f'predictions name {OTHER}, which is a set of categories; use other="label" to make it one'
+            f'predictions name {OTHER}, which is a set of categories; use other="label" to treat it as one label'
         )
 
 
 def _nearest(name: str, known: np.ndarray) -> str:
+    """Suggestion of the nearest known label, for an error message."""
     near = get_close_matches(name, known.tolist(), n=1)
     return f", the nearest is {near[0]!r}" if near else ""
 
 
 def _codes(view: Plausibility, names: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Convert positions in `names` to category codes of the posterior; negative ones to -2."""
     number = {name: i for i, name in enumerate(view.categories.tolist())}
     if "candidate" in view.array.dims:
         number[OTHER] = len(number)  # the code of OTHER as a label
-    # a name that no place uses has no number
+    # a name that is never used has no code
     of_name = [number.get(name, NO_PREDICTION) for name in names.tolist()]
     codes = np.array(of_name, np.int32)[np.maximum(places, 0)]
     return np.where(places >= 0, codes, NO_PREDICTION)

@@ -1,4 +1,4 @@
-"""Predicted ranks of every category, from scores, sets or lists."""
+"""Predicted ranks of all categories, from scores, sets or lists of labels."""
 
 import numpy as np
 import xarray as xr
@@ -16,33 +16,16 @@ __all__ = ["align_ranks"]
 def align_ranks(
     metric: Metric, view: Plausibility, predictions: xr.DataArray, other: OtherAs
 ) -> Aligned:
-    """Match predictions with a posterior, and rank all categories by them.
+    """Align predictions with a posterior and rank all categories by them.
 
-    Parameters
-    ----------
-    metric : Metric
-        What the ranks are for.
-    view : Plausibility
-        Posterior.
-    predictions : DataArray
-        Labels (item, position), best first, "" after the last; or scores (item, category), -inf =
-        not predicted, or bool, a set; and optionally ``classifier``.
-    other : {"split", "exclude"}
-        How OTHER is treated.
-
-    Returns
-    -------
-    Aligned
-        Ranks (classifier, item, category): 1 is the best, ties share their mean, and categories without
-        a prediction are tied last. The categories are the declared ones, or those that are named.
-
-    Raises
-    ------
-    EvaluationError
-        If items or labels do not match, a score is NaN, or OTHER is to be a label.
+    Predictions as for `align`. Result: ranks (classifier, item, category), 1 = best, ties share their mean,
+    categories without a prediction are tied last. The categories are the declared ones, or else those named.
+    Raises if items or labels do not match, a score is NaN, or other="label".
     """
     if other == "label":
-        raise EvaluationError(f'other="label": {metric.name} compares categories; {OTHER} is none')
+        raise EvaluationError(
+            f'other="label": {metric.name} compares categories, and {OTHER} is not one'
+        )
     array, classifier = align_items(view, predictions)
     if "category" in array.dims:
         array = array.transpose("classifier", "item", "category")
@@ -59,7 +42,7 @@ def align_ranks(
 
 
 def _unscored(view: Plausibility, shape: tuple[int, ...]) -> np.ndarray:
-    """Return -inf for every category, those included that nobody names."""
+    """Scores of -inf for every category, including declared ones that nobody names."""
     declared = 0 if view.declared is None else len(view.declared)
     n = max(len(view.categories), view.declared_count() or 0, declared)
     return np.full((*shape, n), -np.inf)

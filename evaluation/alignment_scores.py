@@ -1,4 +1,4 @@
-"""Predicted scores of every category, in the order of a posterior's categories."""
+"""Predicted scores of all categories, in the category order of a posterior."""
 
 import numpy as np
 import xarray as xr
@@ -17,26 +17,15 @@ ROUNDING = 1e-4  # of probabilities printed with few digits, or kept in single p
 def align_scores(
     metric: Metric, view: Plausibility, predictions: xr.DataArray, other: OtherAs
 ) -> Aligned:
-    """Match predicted scores of every declared category with a posterior.
+    """Align predicted scores (item, category) of every declared category with a posterior.
 
-    Parameters
-    ----------
-    metric : Metric
-        What they are for; probabilities are checked to sum to one, -inf (not predicted) is zero.
-    view : Plausibility
-        Posterior.
-    predictions : DataArray
-        Scores (item, category), and optionally ``classifier``.
-    other : {"split", "exclude", "label"}
-        How OTHER is treated.
-
-    Raises
-    ------
-    EvaluationError
-        If a category is missing, unknown or twice, or a score is NaN or no probability.
+    Probabilities must sum to one, and -inf (not predicted) becomes zero. Raises if a category is missing,
+    unknown or duplicated, if a score is NaN or no probability, or if other="label".
     """
     if other == "label":
-        raise EvaluationError(f'other="label": {metric.name} compares categories; {OTHER} is none')
+        raise EvaluationError(
+            f'other="label": {metric.name} compares categories, and {OTHER} is not one'
+        )
     array, classifier = align_items(view, predictions)
     kind = "probabilities" if metric.response == "probabilities" else "scores"
     if "category" not in array.dims or array.dtype.kind not in "iuf":
@@ -48,7 +37,7 @@ def align_scores(
     unknown = [] if view.declared is None else np.setdiff1d(names, closed).tolist()
     if unknown:
         raise EvaluationError(
-            f"predictions have categories such as {unknown[0]!r}, which is none of the {len(closed)} of the posterior"
+            f"predictions have categories such as {unknown[0]!r}, which is not among the {len(closed)} of the posterior"
         )
     view = view.with_categories(names)
     needed = view.declared_count() or len(view.categories)
@@ -69,12 +58,13 @@ def align_scores(
 
 
 def _missing(names: list[str], categories: list[str]) -> str:
+    """Name the first missing category, for an error message."""
     lacking = [name for name in categories if name not in set(names)]
     return f"; {lacking[0]!r} is missing" if lacking else ""
 
 
 def _cell(array: xr.DataArray, place: np.ndarray) -> str:
-    """Name the item, and the classifier if there is one, of a place (classifier, item)."""
+    """Name the item, and the classifier if there is one, at a position (classifier, item)."""
     item = f"item {array['item'].to_numpy()[place[1]]!s}"
     named = "classifier" in array.coords
     return f"{item}, classifier {array['classifier'].to_numpy()[place[0]]!s}" if named else item

@@ -1,12 +1,12 @@
-"""How precisely qualities can be estimated at all from votes of unequal raters: the Bayesian Cramér-Rao bound.
+"""Bayesian Cramér-Rao bound of item qualities estimated from comparisons by unequal raters.
 
     information of the qualities       A = c_q L + beta_q I,        L = sum_pairs answers (e_i - e_j)(e_i - e_j)'
     information of a reliability       E_k c_rho + beta_rho,        E_k = answers of rater k
     c_q = E[rho^2 I(rho d)],  c_rho = E[d^2 I(rho d)],  d = q_i - q_j,  I = F'^2 / (F (1 - F))
     beta = E[(f' / f)^2] of the prior f, the Planck taper
 
-The two blocks do not mix: rho d I(rho d) is odd in d. The covariance of any estimator is at least C = A^-1, averaged over truths
-of the prior.
+The two blocks decouple because rho d I(rho d) is odd in d. The covariance of any estimator, averaged over
+truths drawn from the prior, is at least C = A^-1.
 
 | symbol | meaning | name |
 |---|---|---|
@@ -15,8 +15,8 @@ of the prior.
 
 References
 ----------
-Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy problem,
-arXiv:2310.02016, eq. 11-17.
+Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy
+problem, arXiv:2310.02016, eq. 11-17.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ MOST_ITEMS = 10_000  # the covariance is a dense matrix
 
 
 class Votes(Protocol):
-    """What the bound reads of a container of comparisons."""
+    """Protocol of the attributes of `Comparisons` that the bound reads."""
 
     @property
     def items(self) -> np.ndarray: ...
@@ -64,12 +64,12 @@ class Votes(Protocol):
 
 @dataclass(frozen=True)
 class _Design:
-    """Who was compared how often, and how often each rater answered; None if that was not said."""
+    """Design of comparisons: answers of each pair and of each rater."""
 
-    pairs: np.ndarray
-    answers: np.ndarray
+    pairs: np.ndarray  # (pair, 2)
+    answers: np.ndarray  # (pair,)
     n_items: int
-    answers_of_rater: xr.DataArray | None
+    answers_of_rater: xr.DataArray | None  # (rater,) or (); None if unknown
 
 
 def bayesian_cramer_rao_bound(
@@ -83,38 +83,49 @@ def bayesian_cramer_rao_bound(
     reliability_range: tuple[float, float] = (1.0, 20.0),
     taper: bool = True,
 ) -> xr.Dataset:
-    """Return the bound of the mean squared error of qualities and reliabilities, for a design of comparisons.
+    """Return lower bounds of the mean squared error of qualities and reliabilities for a design.
 
     Parameters
     ----------
     pairs : integer array, shape (pair, 2), or Comparisons
-        Codes of the items that are compared; of comparisons, all their votes as they were cast.
+        Codes of the compared items; or a container, whose votes define the design.
     answers : float or array, shape (pair,), optional
-        Answers of every pair; needed with an array of pairs, and only there.
+        Number of answers to every pair; required with an array of pairs, not allowed with Comparisons.
     answers_of_rater : float or array, shape (rater,), optional
-        Answers of every rater, over all pairs; of comparisons, as they are.
+        Number of answers by every rater over all pairs; with Comparisons it is counted from them.
     n_items : int, optional
         Number of items; by default one more than the largest code.
     link : {"bradley_terry", "thurstone"}
-        F, the logistic function or the normal cdf.
+        Link F: the logistic function or the normal cdf.
     quality_range, reliability_range : tuple of float
         Ranges of the independent priors.
     taper : bool, default True
-        Planck-tapered priors. Without: uniform ones, whose score does not exist; their information is left out, ``quality`` is
-        infinite as nothing fixes the shift, and ``centred`` is that of the votes alone: no bound on who knows the prior.
+        Whether the priors are Planck-tapered. If not, they are uniform. A uniform density has no score, so
+        its information is left out: ``quality`` is infinite because the shift is free, and ``centred`` is the
+        bound from the votes alone, which does not hold for an estimator that uses the prior.
 
     Returns
     -------
     Dataset
-        ``quality``, tr(C)/N, the paper's form; ``centred``, tr(C)/N - 1'C1/N^2, the bound of the centred error, with C the
-        inverse of the whole A, its prior included; ``pinned``, the mean of C_ii + C_NN - 2 C_iN, the bound of the error with
-        the last item as reference, as the paper aligns its estimates; ``reliability`` (rater,) if the answers of the raters are
-        known. The attributes hold the coefficients c and beta.
+        Bounds of the mean squared error. ``quality``: tr(C)/N, the form of the paper. ``centred``: tr(C)/N -
+        1'C1/N^2, the error of centred qualities, where C is the inverse of the whole A, prior included.
+        ``pinned``: the mean of C_ii + C_NN - 2 C_iN, the error with the last item as reference, as the paper
+        aligns its estimates. ``reliability`` (rater,), if the answers of the raters are known. The attributes
+        hold the coefficients c and beta.
 
     Raises
     ------
     EvaluationError
         If a code, a range, a number of answers or the link is not allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from raterzoo import evaluation
+    >>> pairs = np.array([[0, 1], [1, 2], [0, 2]])
+    >>> bound = evaluation.bayesian_cramer_rao_bound(pairs, answers=10)
+    >>> {name: round(value.item(), 4) for name, value in bound.items()}
+    {'quality': 0.0059, 'centred': 0.0016, 'pinned': 0.0033}
 
     References
     ----------
@@ -148,7 +159,7 @@ def bayesian_cramer_rao_bound(
 def _information(
     link: Link, width: float, reliability_range: tuple[float, float], taper: bool
 ) -> tuple[float, float]:
-    """Return c_q and c_rho by quadrature; the panels halve towards the ends where rho d is small."""
+    """Information of one answer, c_q and c_rho, by quadrature with panels that halve towards small rho d."""
     low, high = reliability_range
     u, weight_u = panel_rule(_ladder(high * width, [0.6, 0.8, 1.0]))
     weight_u = weight_u * (difference_density(u) if taper else 2 * (1 - u))
@@ -163,20 +174,20 @@ def _information(
 
 
 def _ladder(scale: float, above: Sequence[float]) -> np.ndarray:
-    """Return edges on [0, 1]: halved from the taper down to where `scale` moves the argument by less than one."""
+    """Panel edges on [0, 1], halved from the taper until `scale` changes the argument by less than one."""
     steps = max(0, int(np.ceil(np.log2(TAPER * scale)))) if scale > 0 else 0
     return np.array([0.0, *(TAPER * 0.5 ** np.arange(steps, -1, -1)), *above])
 
 
 def _fisher(x: np.ndarray, link: Link) -> np.ndarray:
-    """Return F'^2 / (F (1 - F)) at x."""
+    """Fisher information F'^2 / (F (1 - F)) of one answer at x."""
     if link == "bradley_terry":
         return expit(x) * expit(-x)
     return np.exp(-(x**2) - np.log(2 * np.pi) - log_ndtr(x) - log_ndtr(-x))
 
 
 def _quality_bounds(design: _Design, information: float, prior: float) -> dict[str, float]:
-    """Return the three forms of the bound of the qualities."""
+    """Bounds of the qualities in the three forms ``quality``, ``centred`` and ``pinned``."""
     n = design.n_items
     first, second = design.pairs.T
     matrix = np.zeros((n, n))
@@ -193,7 +204,7 @@ def _quality_bounds(design: _Design, information: float, prior: float) -> dict[s
         graph = coo_array((np.ones(asked.shape[1]), tuple(asked)), shape=(n, n))
         if connected_components(graph, directed=False)[0] > 1:
             return {"quality": np.inf, "centred": np.inf, "pinned": np.inf}
-    # without a prior the shift is free: fix it by any number, and take it out of the centred forms, which do not know it
+    # without a prior the shift is free: add any multiple of 11' to make A regular; the centred forms do not depend on it
     matrix += np.eye(n) * prior if prior else np.full((n, n), 1 / n)
     covariance = cho_solve(cho_factor(matrix, lower=True), np.eye(n))
     own, last = np.diagonal(covariance), covariance[-1]
@@ -210,7 +221,7 @@ def _design(
     answers_of_rater: float | np.ndarray | None,
     n_items: int | None,
 ) -> _Design:
-    """Read a design, or raise."""
+    """Convert the arguments of the bound to a design, or raise."""
     if not isinstance(pairs, np.ndarray) and hasattr(pairs, "left"):
         if not (answers is None and answers_of_rater is None and n_items is None):
             raise EvaluationError(
@@ -246,11 +257,11 @@ def _design(
 
 
 def _of_votes(pairs: Votes) -> _Design:
-    """Return the design of comparisons as they were made."""
+    """Design of a container of comparisons."""
     n = len(pairs.items)
     if n > MOST_ITEMS:
         raise EvaluationError(
-            f"pairs: {n} items; the bound is dense, {MOST_ITEMS} at the most: select(items=...)"
+            f"pairs: {n} items; the bound inverts a dense matrix of at most {MOST_ITEMS}: select(items=...)"
         )
     raters = None
     if len(pairs.raters):
@@ -260,7 +271,7 @@ def _of_votes(pairs: Votes) -> _Design:
 
 
 def _counts(name: str, value: float | np.ndarray) -> np.ndarray:
-    """Return numbers of answers, or raise."""
+    """Convert numbers of answers to a float array () or (n,), or raise."""
     counts = np.asarray(value, float)
     bad = ~np.isfinite(counts) | (counts < 0)
     if bad.any() or counts.ndim > 1:
@@ -271,7 +282,7 @@ def _counts(name: str, value: float | np.ndarray) -> np.ndarray:
 
 
 def _width(name: str, ends: tuple[float, float]) -> float:
-    """Return the width of a range, or raise."""
+    """Width of a range, or raise."""
     low, high = ends
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise EvaluationError(f"{name}={ends!r}: expected two finite numbers, the smaller first")

@@ -1,7 +1,7 @@
-"""Any function of true and predicted labels as a metric: scikit-learn's or the user's, called draw by draw.
+"""Metrics from Python functions such as those of scikit-learn, called draw by draw.
 
-What a function wants of truth and predictions is told by its name where it is scikit-learn's, else by the
-caller; the default is one true and one predicted label of every item.
+For scikit-learn's metrics the form of truth and predictions follows from the name, otherwise from the
+caller's arguments. The default is one true and one predicted label for every item.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,44 +20,36 @@ ByDraw = Callable[..., object]
 PROBABILITIES = {"log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score"}
 SCORES = {"roc_auc_score", "average_precision_score", "top_k_accuracy_score", "hinge_loss"}
 GRADES = {"ndcg_score", "dcg_score"}
-OF_LABELS = {"sklearn.metrics._classification", "sklearn.metrics._ranking"}  # not of numbers
-OF_TWO = SCORES  # want one column if there are two categories
+# modules with metrics of labels, not of numbers
+OF_LABELS = {"sklearn.metrics._classification", "sklearn.metrics._ranking"}
+OF_TWO = SCORES  # expect one column if there are two categories
 IN_ORDER = ("set", "ranking")
 LOSSES = ("_loss", "_error", "_deviance")
 
 
 class FailedDrawError(Exception):
-    """A function raised at one draw; `args` are the number of the draw in its block and the error."""
+    """Error of a user function at one draw.
+
+    `args` are the number of the draw in its block and the original error.
+    """
 
 
 @dataclass(frozen=True)
 class PerDraw:
-    """A function as the score of a metric over all items.
+    """Score over all items that calls a function at every draw; truth and response as in `Metric`."""
 
-    Attributes
-    ----------
-    function : callable
-        ``f(y_true, y_pred, **arguments)``, one number.
-    arguments : mapping
-        Handed over with every draw.
-    truth, response : str
-        What it is given; see `Metric`.
-    names : ndarray
-        Label of every code; ascending, but for a last OTHER.
-    """
-
-    function: ByDraw
+    function: ByDraw  # f(y_true, y_pred, **arguments) -> one number
     arguments: Mapping[str, object]
     truth: Truth
     response: Response
-    names: np.ndarray
+    names: np.ndarray  # (code,), label of every code, ascending except for a last OTHER
 
     def named(self, names: np.ndarray) -> "PerDraw":
-        """Return the same for these labels, told to the function if it asks for them."""
+        """Return a copy for these labels, passed to the function if it has an argument ``labels``."""
         self._check_positive(names)
         arguments = dict(self.arguments)
         if self._is_blind_to_names():
-            names = np.arange(len(names))  # scikit-learn is much slower on text
+            names = np.arange(len(names))  # scikit-learn is much slower with text labels
         if self._takes("labels") and "labels" not in arguments and self.truth != "plausibility":
             arguments["labels"] = names
         return replace(self, arguments=arguments, names=np.append(names, _nothing(names)))
@@ -69,7 +61,11 @@ class PerDraw:
         weights: np.ndarray | None,
         n_labels: int,
     ) -> np.ndarray:
-        """Return the value of every draw."""
+        """Return the value of every draw (sample,).
+
+        Shapes: truth (sample, item[, position or category]); predictions (item, position or category);
+        weights (sample or 1, item).
+        """
         predicted = self._predicted(predictions, n_labels)
         arguments = dict(self.arguments)
         values = np.empty(len(truth))
@@ -78,21 +74,23 @@ class PerDraw:
                 arguments["sample_weight"] = np.broadcast_to(weights, truth.shape[:2])[i]
             try:
                 values[i] = _number(self.function(self._true(true), predicted, **arguments))
-            except Exception as error:  # whatever it is: the user needs to know at which draw
+            except Exception as error:  # any error is reported with the number of its draw
                 raise FailedDrawError(i, error) from error
         return values
 
     def check_weights(self) -> None:
-        """Raise if the function cannot weigh items."""
+        """Raise if the function has no argument ``sample_weight``."""
         if not self._takes("sample_weight"):
             raise EvaluationError(
-                f"{name_of(self.function)} takes no sample_weight, by which items of subgroups and resamples count; add it"
+                f"{name_of(self.function)} takes no sample_weight, which carries the weights of subgroups and resamples; add it"
             )
 
     def _true(self, truth: np.ndarray) -> np.ndarray:
+        """Convert the truth of one draw to the labels that the function expects."""
         return truth if self.truth == "plausibility" else self.names[truth]
 
     def _predicted(self, predictions: np.ndarray, n_labels: int) -> np.ndarray:
+        """Convert predictions to the labels or scores that the function expects."""
         if self.response != "labels":
             two = n_labels == 2 and _of_scikit_learn(self.function) in OF_TWO
             return (
@@ -102,13 +100,13 @@ class PerDraw:
         return named if self.truth in IN_ORDER else named[:, 0]
 
     def _positive(self, predictions: np.ndarray) -> np.ndarray:
-        """Return the scores of the positive one of two labels, by default the second."""
+        """Scores of the positive one of two labels, by default the second."""
         names = self.names.tolist()[:2]
         positive = self.arguments.get("pos_label")
         return predictions[:, names.index(positive) if positive in names else 1]
 
     def _is_blind_to_names(self) -> bool:
-        """Return whether scikit-learn needs of the labels no more than their order."""
+        """Whether scikit-learn's function depends on labels only through their order."""
         named = {"labels", "pos_label"} & set(self.arguments)
         positive = self._takes("pos_label") and self._average() in (None, "binary")
         of_labels = self.truth in ("label", "sampled")
@@ -116,6 +114,7 @@ class PerDraw:
         return module in OF_LABELS and of_labels and not named and not positive
 
     def _average(self) -> object:
+        """Value of the argument ``average``, or its default, or None."""
         parameter = signature(self.function).parameters.get("average")
         return self.arguments.get("average", parameter.default if parameter else None)
 
@@ -123,15 +122,15 @@ class PerDraw:
         return argument in signature(self.function).parameters
 
     def _check_positive(self, names: np.ndarray) -> None:
-        """Raise if scikit-learn would look for the label 1 in vain."""
+        """Raise if scikit-learn's binary average has no ``pos_label`` and there is no label 1."""
         if (
             self._average() == "binary"
             and "pos_label" not in self.arguments
             and 1 not in names.tolist()
         ):
             raise EvaluationError(
-                f'{name_of(self.function)}: say average="macro", "micro" or "weighted", or which of the labels, such as '
-                f"{names.tolist()[0]!r}, is pos_label="
+                f'{name_of(self.function)}: pass average="macro", "micro" or "weighted", '
+                f"or the positive label as pos_label=, such as {names.tolist()[0]!r}"
             )
 
 
@@ -143,22 +142,11 @@ def metric_of(
     top: int = 1,
     larger_is_better: bool | None = None,
 ) -> Metric:
-    """Return a function as a metric.
+    """Convert a function ``f(y_true, y_pred, **arguments) -> float`` to a metric, or raise.
 
-    Parameters
-    ----------
-    function : callable
-        ``f(y_true, y_pred, **arguments)``, one number.
-    arguments : mapping
-        Of the function.
-    truth : {"label", "set", "ranking", "plausibility", "sampled"}, optional
-        By default one label; plausibilities for scikit-learn's metrics of graded relevance.
-    response : {"labels", "scores", "probabilities"}, optional
-        By default as scikit-learn's metric needs it, else labels.
-    top : int
-        Labels of a set or a ranking.
-    larger_is_better : bool, optional
-        By default as the name says: not where it ends in loss, error or deviance.
+    Defaults: `truth` is one label, or plausibilities for scikit-learn's metrics of graded relevance;
+    `response` as scikit-learn's metric needs it, else labels; `larger_is_better` unless the name ends in
+    loss, error or deviance.
     """
     if not callable(function):
         raise EvaluationError(
@@ -168,7 +156,7 @@ def metric_of(
         signature(function)
     except (TypeError, ValueError):
         raise EvaluationError(
-            f"metric={name_of(function)}: a built-in that does not tell its arguments; wrap it: lambda y_true, y_pred: ..."
+            f"metric={name_of(function)}: a built-in without a signature; wrap it: lambda y_true, y_pred: ..."
         ) from None
     if isinstance(function, partial) and not function.args:
         function, arguments = function.func, {**function.keywords, **arguments}
@@ -187,29 +175,30 @@ def metric_of(
 
 
 def says_what_is_better(function: ByDraw) -> bool:
-    """Return whether the name of a function tells if more is better."""
+    """Whether the direction of a function is known, from scikit-learn or the name of a loss."""
     return bool(_of_scikit_learn(function)) or name_of(function).endswith(LOSSES)
 
 
 def name_of(function: ByDraw) -> str:
-    """Return the name of a function or of what acts as one."""
+    """Name of a function, a partial or a callable object."""
     if isinstance(function, partial):
         return name_of(function.func)
     return getattr(function, "__name__", type(function).__name__)
 
 
 def _of_scikit_learn(function: ByDraw) -> str:
-    """Return the name of a metric of scikit-learn, else nothing."""
+    """Name of a function of scikit-learn, else ""."""
     of_it = getattr(function, "__module__", "").startswith("sklearn.")
     return name_of(function) if of_it else ""
 
 
 def _nothing(names: np.ndarray) -> str | int:
-    """Return what stands where a set or a ranking has ended: codes below zero find it last."""
+    """Filler label at negative codes, after the end of a set or ranking."""
     return "" if names.dtype.kind == "U" else int(np.iinfo(np.int64).min)
 
 
 def _number(value: object) -> float:
+    """Convert a return value to a float, or raise if it has dims."""
     number = np.asarray(value)
     if number.ndim:
         raise EvaluationError(f"it returned shape {number.shape}, expected one number")

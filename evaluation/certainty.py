@@ -1,4 +1,4 @@
-"""How certain the ground truth of an item is, and which labels are plausible.
+"""Annotation certainty of items, and their plausible labels.
 
 Symbols: lambda ``plausibility``; Y_top-j(lambda) the set of its j most plausible labels.
 
@@ -38,24 +38,35 @@ def annotation_certainty(
     tree : DataTree or DataArray
         Posterior with ``plausibility`` (chain, draw, candidate) or (chain, draw, item, category).
     top : int
-        Size j of the sets; smaller where fewer labels have positive plausibility.
+        Size j of the sets; smaller if fewer labels have positive plausibility.
     groups : mapping of label to group, optional
-        Ask for the group of each draw's top-1 label instead, as the risk of a condition. With OTHER
-        split, it must name every declared category.
+        Use the group of each draw's top-1 label, such as the risk of a condition, instead of the label. With
+        OTHER split, the mapping must contain every declared category.
     other : {"split", "exclude", "label"}, optional
-        How OTHER is treated; default as the tree says.
+        Treatment of OTHER; by default as stored in the tree.
     random_seed : int or numpy.random.Generator, optional
-        Draws the members of OTHER, if it is split.
+        Seed for drawing the members of OTHER, if it is split.
 
     Returns
     -------
     DataArray, shape (item,)
-        Certainty in (0, 1]. Where the truth is one category, as in Dawid-Skene, it is that of `truth_certainty`.
+        Certainty in (0, 1]. If the truth is one category, as in Dawid-Skene, it equals that of
+        `truth_certainty`.
 
     Raises
     ------
     EvaluationError
-        If `groups` lacks a category or comes with top > 1, or the tree lacks something.
+        If `groups` lacks a category or is combined with top > 1, or the tree lacks a variable.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
+    >>> coords = {"item": ["a"], "category": ["x", "y"]}
+    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> evaluation.annotation_certainty(truth).values
+    array([0.75])
 
     References
     ----------
@@ -88,10 +99,10 @@ def plausible_labels(
     other: OtherAs | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Return every top-j set of each item that some draw has, with its posterior probability.
+    """Return the top-j sets of each item that occur in the draws, with their posterior probabilities.
 
-    With OTHER split, its members are exchangeable and all are shown as ``"OTHER"``: an alternative
-    with it stands for one set by choice of members, none more probable than another.
+    With OTHER split, its members are exchangeable and all appear as ``"OTHER"``: an alternative that contains
+    OTHER stands for one set for each choice of members, all equally probable.
 
     Parameters
     ----------
@@ -100,15 +111,26 @@ def plausible_labels(
     top : int
         Size j of the sets.
     other : {"split", "exclude", "label"}, optional
-        How OTHER is treated; default as the tree says.
+        Treatment of OTHER; by default as stored in the tree.
     random_seed : int or numpy.random.Generator, optional
-        Draws the members of OTHER, if it is split.
+        Seed for drawing the members of OTHER, if it is split.
 
     Returns
     -------
     Dataset
-        ``probability`` (item, alternative), most probable first, 0 after the last; ``label`` (item,
-        alternative, position), in the order of the categories, "" after the last.
+        ``probability`` (item, alternative), most probable first, padded with 0; ``label`` (item, alternative,
+        position), in the order of the categories, padded with "".
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
+    >>> coords = {"item": ["a"], "category": ["x", "y"]}
+    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> found = evaluation.plausible_labels(truth)
+    >>> found["label"].values.tolist(), found["probability"].values
+    ([[['x'], ['y']]], array([[0.75, 0.25]]))
 
     References
     ----------
@@ -147,7 +169,7 @@ def _check_top(top: int) -> None:
 
 
 def _set_keys(codes: np.ndarray) -> np.ndarray:
-    """Return one number by item and sample, equal where the sets (top, item, sample) are."""
+    """Integer keys (item, sample), equal where the sets (top, item, sample) are equal."""
     ordered = _ascending(codes)
     base = int(ordered.max()) + 2
     small = base ** len(codes) < np.iinfo(np.int32).max
@@ -172,7 +194,7 @@ def _ascending(codes: np.ndarray) -> np.ndarray:
 
 
 def _largest_count(keys: np.ndarray) -> np.ndarray:
-    """Return how often the most frequent key of each row occurs."""
+    """Count of the most frequent key of each row (row, sample)."""
     ordered = np.sort(keys, axis=1)
     new = np.ones(ordered.shape, bool)
     new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
@@ -184,7 +206,7 @@ def _largest_count(keys: np.ndarray) -> np.ndarray:
 def _alternatives(
     codes: np.ndarray, own: np.ndarray, n_codes: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct sets of one item (set, position) and their counts, most frequent first.
+    """Distinct sets of one item (set, position) and their counts (set,), most frequent first.
 
     Labels of a set are in the order `own` of the item's cells, then OTHER, then none.
     """

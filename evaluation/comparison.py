@@ -1,4 +1,4 @@
-"""Classifiers compared on the same draws of the truth and the same items, and how much a point estimate flatters them.
+"""Comparison of classifiers on the same draws of the truth, and the optimism of point estimates.
 
 References
 ----------
@@ -32,36 +32,50 @@ def compare(
     probability: float = 0.9,
     **options: Any,
 ) -> xr.Dataset:
-    """Compare classifiers with each other, and what a posterior says of them with what point estimates say.
+    """Compare classifiers on the same draws and items, and the posterior with point estimates.
 
     Parameters
     ----------
     metric : Metric or callable
         As in `metric_draws`.
     trees : DataTree, DataArray, or mapping of reliability to DataTree
-        Posterior; or several, to see how the order depends on the trust in the raters.
+        Posterior; or several, to show how the order depends on the trust in the raters.
     predictions : DataArray
         As in `uncertainty_adjusted`, with the dim ``classifier``.
     points : mapping of str to DataArray, optional
         Point estimates of the plausibilities by name, such as votes, IRN or maximum likelihood.
     probability : float
-        Of the intervals.
+        Probability of the intervals.
     **options
         As in `metric_draws`.
 
     Returns
     -------
     Dataset
-        What `metric_intervals` returns, and over (source, classifier, other): ``difference``, ``difference_interval``,
-        ``difference_mcse`` and ``probability_better``, the probability that the classifier is better than the other, ties counted
-        half; ``probability_best`` and ``mean_rank`` (source, classifier), ties shared. With points, ``point`` (estimate,
-        classifier) and ``optimism``, by how much it flatters: the point estimate's metric minus the mean, the other way round
-        where smaller is better. With several trees all over ``reliability``.
+        The result of `metric_intervals`, and over (source, classifier, other): ``difference``,
+        ``difference_interval``, ``difference_mcse`` and ``probability_better``, the probability that the
+        classifier is better than the other, ties counted half. Over (source, classifier):
+        ``probability_best`` and ``mean_rank``, ties shared. With points, ``point`` (estimate, classifier) and
+        ``optimism``, the metric of the point estimate minus the posterior mean, with opposite sign if smaller
+        is better. With several trees, everything has the dim ``reliability``.
 
     Raises
     ------
     EvaluationError
-        If there are not two classifiers, or as in `metric_draws`.
+        If there are fewer than two classifiers, or as in `metric_draws`.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
+    >>> coords = {"item": ["a"], "category": ["x", "y"]}
+    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> names = {"classifier": ["good", "bad"], "item": ["a"]}
+    >>> predicted = xr.DataArray([[["x"]], [["y"]]], names, ("classifier", "item", "position"))
+    >>> found = evaluation.compare(evaluation.top_k_accuracy(1), truth, predicted, resamples=10, random_seed=1)
+    >>> found["probability_better"].sel(source="raters", classifier="good", other="bad").item()
+    0.75
 
     References
     ----------
@@ -99,6 +113,7 @@ def _compare(
     probability: float,
     options: Mapping[str, Any],
 ) -> xr.Dataset:
+    """Compare classifiers against one posterior."""
     drawn = metric_draws(metric, tree, predictions, **options)
     result = summary_of_draws(drawn, probability)
     others = drawn[list(SOURCES)].rename(classifier="other")
@@ -123,7 +138,7 @@ def _points(
     predictions: xr.DataArray,
     options: Mapping[str, Any],
 ) -> xr.DataArray:
-    """Return the metric against point estimates, in the same groups."""
+    """Metric against point estimates (estimate, classifier[, group]), in the same groups."""
     found = []
     for name, point in points.items():
         if not isinstance(point, xr.DataArray) or {"chain", "draw"} & set(point.dims):
@@ -141,7 +156,7 @@ def _points(
 
 
 def _order(score: xr.DataArray) -> xr.Dataset:
-    """Return who beats whom how often, who is best, and the mean rank; more is better."""
+    """Probabilities of being better and of being best, and mean rank; larger scores are better."""
     samples = [d for d in score.dims if d not in ("classifier", "group")]
     other = score.rename(classifier="other")
     defined = score.notnull() & other.notnull()

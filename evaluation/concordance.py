@@ -1,10 +1,10 @@
-"""Agreement of raters on labels beyond chance, beside any posterior: Krippendorff's alpha, Cohen's kappa, Gwet's AC1.
+"""Chance-corrected agreement of raters on labels: Krippendorff's alpha, Cohen's kappa, Gwet's AC1.
 
 References
 ----------
-Krippendorff (2004), Content analysis, chapter 11 (package krippendorff). Cohen (1960), doi:10.1177/001316446002000104
-(scikit-learn). Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement, equations 4 and
-5, doi:10.1348/000711006X126600.
+Krippendorff (2004), Content analysis, chapter 11 (package krippendorff). Cohen (1960),
+doi:10.1177/001316446002000104 (scikit-learn). Gwet (2008), Computing inter-rater reliability and its variance
+in the presence of high agreement, equations 4 and 5, doi:10.1348/000711006X126600.
 """
 
 import warnings
@@ -20,18 +20,36 @@ __all__ = ["label_agreement", "ratings_of"]
 
 
 def ratings_of(tree: xr.DataTree) -> xr.DataArray:
-    """Return the labels that each rater gave each item, from a tree of a model of raters.
+    """Return the label that each rater gave each item, from the tree of a model of raters.
 
     Parameters
     ----------
     tree : DataTree
-        With ``observed_label``, ``annotation_item`` and ``annotation_rater``.
+        Tree with ``observed_label``, ``annotation_item`` and ``annotation_rater``.
 
     Returns
     -------
     DataArray, shape (item, rater)
-        Codes of labels; of several answers of a rater the most frequent, ties by the order of the categories; NaN where there is
-        none. The attribute ``categories`` is their number.
+        Codes of labels, NaN without an answer. Of several answers of a rater the most frequent, ties by the
+        order of the categories. The attribute ``categories`` is the number of categories.
+
+    Raises
+    ------
+    EvaluationError
+        If the tree lacks a variable.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> names = {"item": ["a", "b"], "rater": ["r", "s"], "category": ["x", "y"]}
+    >>> who = {"annotation_item": ("annotation", [0, 0, 1]), "annotation_rater": ("annotation", [0, 1, 1])}
+    >>> label = {"observed_label": ("annotation", [0, 1, 1])}
+    >>> groups = {"posterior": xr.Dataset(coords=names), "constant_data": xr.Dataset(who)}
+    >>> tree = xr.DataTree.from_dict(groups | {"observed_data": xr.Dataset(label)})
+    >>> evaluation.ratings_of(tree).values
+    array([[ 0.,  1.],
+           [nan,  1.]])
     """
     try:
         constant, posterior = tree["constant_data"], tree["posterior"]
@@ -60,31 +78,45 @@ def label_agreement(
     probability: float = 0.9,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Return Krippendorff's alpha, Gwet's AC1 and the kappa of every pair of raters, with intervals.
+    """Return Krippendorff's alpha, Gwet's AC1 and Cohen's kappa of every pair of raters, with intervals.
 
     Parameters
     ----------
     ratings : DataArray, shape (item, rater)
-        Codes of labels, NaN where a rater gave none; as of `ratings_of`, whose attribute ``categories`` says how many there are
-        (else those that occur).
+        Codes of labels, NaN without an answer, as from `ratings_of`. The attribute ``categories`` is the
+        number of categories; without it the categories that occur are counted.
     bootstrap : int, default 1000
-        Samples of items for the intervals; 0 for none.
+        Number of bootstrap samples of items for the intervals; 0 for none.
     probability : float, default .9
-        Of the intervals.
+        Probability of the intervals.
     random_seed : int or numpy.random.Generator, optional
-        Draws the samples.
+        Seed of the bootstrap.
 
     Returns
     -------
     Dataset
-        ``alpha`` and ``ac1`` (), ``kappa`` (rater, other), over the items that both labelled, NaN on the diagonal and where that
-        is none or chance agreement is certain; the same with ``_interval`` (bound): lower, upper, over the samples in which the
-        coefficient is defined, and ``_undefined``: in how many it is not.
+        ``alpha`` and ``ac1`` (); ``kappa`` (rater, other), over the items that both labelled, NaN on the
+        diagonal and if there are no such items or chance agreement is certain. Each also with ``_interval``
+        (bound: lower, upper), over the samples in which the coefficient is defined, and ``_undefined``, the
+        number of samples in which it is not.
 
     Raises
     ------
     EvaluationError
-        If `ratings` has other dims, no item has two labels, or a package is missing: install ``raterzoo[agreement]``.
+        If `ratings` has other dims, no item has two labels, or a package is missing: install
+        ``raterzoo[agreement]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> codes = np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
+    >>> ratings = xr.DataArray(codes, {"rater": ["r", "s"]}, ("item", "rater"))
+    >>> found = evaluation.label_agreement(ratings, bootstrap=0)
+    >>> found["kappa"].values.round(2), round(found["alpha"].item(), 2)
+    (array([[nan, 0.5],
+           [0.5, nan]]), 0.53)
     """
     table = _checked(ratings)
     if not 0 < probability < 1 or bootstrap < 0:
@@ -115,6 +147,7 @@ def label_agreement(
 
 
 def _checked(ratings: xr.DataArray) -> np.ndarray:
+    """Convert ratings to a float table (item, rater), or raise."""
     if not isinstance(ratings, xr.DataArray):
         raise EvaluationError(
             f"a {type(ratings).__name__} is not a DataArray (item, rater); ratings_of makes one of a tree"
@@ -128,6 +161,7 @@ def _checked(ratings: xr.DataArray) -> np.ndarray:
 
 
 def _alpha(table: np.ndarray) -> float:
+    """Krippendorff's alpha of a table (item, rater); NaN if there is only one label."""
     try:
         import krippendorff
     except ImportError as missing:
@@ -138,20 +172,23 @@ def _alpha(table: np.ndarray) -> float:
 
 
 def _ac1(table: np.ndarray, n_categories: int) -> float:
-    """Gwet's AC1 for any number of raters and missing labels (2008, equations 4 and 5)."""
+    """Gwet's AC1 for any number of raters and missing labels (2008, equations 4 and 5); table (item, rater)."""
     labels = np.unique(table[np.isfinite(table)])
     counts = (table[:, :, None] == labels).sum(axis=1)
     n = counts.sum(axis=1)
     pairs = n >= 2
     if not pairs.any():
         return np.nan
+    # eq. 4: agreeing pairs of raters over all pairs, of items with two labels or more
     agree = (counts * (counts - 1)).sum(axis=1)[pairs] / (n * (n - 1))[pairs]
+    # eq. 5: chance agreement of raters who label at random
     share = (counts[n > 0] / n[n > 0, None]).mean(axis=0)
     chance = (share * (1 - share)).sum() / max(n_categories - 1, 1)
     return float((agree.mean() - chance) / (1 - chance))
 
 
 def _kappas(table: np.ndarray) -> np.ndarray:
+    """Cohen's kappa of every pair of raters (rater, rater) from a table (item, rater)."""
     try:
         from sklearn.metrics import cohen_kappa_score
     except ImportError as missing:

@@ -1,11 +1,12 @@
-"""Sets of labels that hold the true one with a stated probability, when the truth of the calibration items is uncertain.
+"""Conformal prediction sets for test items when the true labels of the calibration items are uncertain.
 
-Symbols: n calibration items, m labels drawn for each, alpha = 1 - coverage; `conformal_thresholds` has the equations.
+Symbols: n calibration items, m labels drawn for each, alpha = 1 - coverage; `conformal_thresholds` has the
+equations.
 
 References
 ----------
-Stutz, Roy, Matejovicova, Strachan, Cemgil and Doucet (2023), Conformal prediction under ambiguous ground truth, TMLR,
-arXiv:2307.09302.
+Stutz, Roy, Matejovicova, Strachan, Cemgil and Doucet (2023), Conformal prediction under ambiguous ground
+truth, TMLR, arXiv:2307.09302.
 """
 
 from collections.abc import Iterable
@@ -42,50 +43,57 @@ def conformal_sets(
     other: OtherAs | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Return sets of labels that hold the true label of a new item with at least this probability.
+    """Return sets of labels that contain the true label of a new item with at least the given probability.
 
-    Monte Carlo conformal prediction: each calibration item gets `samples` labels, each drawn from the plausibilities of a
-    posterior draw of its own, so that what the posterior does not know counts. The threshold is a quantile of their scores.
+    Monte Carlo conformal prediction: each calibration item gets `samples` labels, each drawn from the
+    plausibilities of a posterior draw of its own, so that posterior uncertainty is included. The threshold is
+    a quantile of their scores.
 
     Parameters
     ----------
     tree : DataTree or DataArray
-        Posterior with ``plausibility``, of the calibration items at least.
+        Posterior with ``plausibility``, at least of the calibration items.
     scores : DataArray, shape (item, category) or (classifier, item, category)
-        Conformity, larger = more conforming: usually the probabilities of a classifier that has not seen the calibration items.
-        Ties and -inf are allowed. All items but those of `calibration` are test items.
+        Conformity scores, larger = more conforming: usually the probabilities of a classifier that was not
+        trained on the calibration items. Ties and -inf are allowed. All items not in `calibration` are test
+        items.
     calibration : sequence
-        Ids of the calibration items. They and the test items must be exchangeable, as if drawn at random from one population.
+        Ids of the calibration items. They and the test items must be exchangeable, as if drawn at random from
+        one population.
     coverage : float
-        Probability 1 - alpha that the set of a test item holds its label.
+        Probability 1 - alpha that the set of a test item contains its label.
     samples : int
-        Labels m of each calibration item. More of them lessen the chance in the threshold; they do not stand for more items.
+        Number m of labels drawn for each calibration item. A larger m reduces the Monte Carlo variance of the
+        threshold; it does not replace calibration items.
     correction : "ecdf", optional
-        Correct averaged p-values by their distribution on half of the calibration items. By default they are not: the paper
-        shows coverage of 1 - alpha for m = 1 or with the correction, and 1 - 2 alpha else, but since the labels of a test item
-        are exchangeable with each other too, it is 1 - alpha for every m (see `conformal_thresholds`). The correction is
-        the threshold of one label for each item of the second half, rounded down: more chance, never narrower.
+        Correct averaged p-values by their empirical distribution on half of the calibration items. By default
+        they are not corrected. The paper proves coverage of 1 - alpha for m = 1 or with the correction, and
+        1 - 2 alpha otherwise; but since the labels of a test item are exchangeable with each other too,
+        coverage is 1 - alpha for every m (see `conformal_thresholds`). The corrected threshold is that of one
+        label for each item of the second half, rounded down: it is more variable and its sets are never
+        smaller.
     truth : {"plausibility", "voted"}
-        What is calibrated on. "voted" takes one label for each item as certain: what is commonly done. Such sets cover
-        votes, and the labels of ambiguous items less often than they say.
+        Labels for calibration. "voted" takes one label for each item as certain, as is commonly done. Such
+        sets cover votes, but they cover the labels of ambiguous items less often than stated.
     voted : DataArray, shape (item,), optional
-        Voted label of items, "" where there is none; by default the most probable label, that of the largest posterior mean
+        Voted label of items, "" if there is none; by default the label with the largest posterior mean
         plausibility, ties by the order of `scores`.
     other : {"split", "exclude"}, optional
-        The members of OTHER share its mass evenly, or it is left out and the others have all of the mass; default as the tree
-        says.
+        Whether the members of OTHER share its mass evenly, or OTHER is left out and the other labels are
+        normalised; by default as stored in the tree.
     random_seed : int or numpy.random.Generator, optional
-        Draws labels, and the halves of the correction.
+        Seed for drawing the labels and the halves of the correction.
 
     Returns
     -------
     Dataset
-        ``threshold`` (), ``member`` (item, category) of bool and ``size`` (item), over the test items; each with ``classifier``
-        if `scores` has it. ``coverage`` (chain, draw): plausibility of the labels in the sets, mean over the test items of the
-        posterior; ``item_coverage`` (item): its posterior mean, NaN for an item that is not in the posterior; ``voted_coverage``
-        (): share of test items whose voted label is in the set. NaN where there is no such item. Attributes: ``alpha``, ``m``,
-        ``n``, ``correction``, ``truth``; ``least_items``, the calibration items that this coverage needs; ``note``, not empty
-        if every label is in the sets.
+        Over the test items: ``threshold`` (), ``member`` (item, category) of bool and ``size`` (item), each
+        with ``classifier`` if `scores` has it. ``coverage`` (chain, draw): plausibility of the labels in the
+        sets, averaged over the test items in the posterior; ``item_coverage`` (item): its posterior mean, NaN
+        for an item that is not in the posterior; ``voted_coverage`` (): share of test items whose voted label
+        is in the set. NaN if there is no such item. Attributes: ``alpha``, ``m``, ``n``, ``correction``,
+        ``truth``; ``least_items``, the number of calibration items that this coverage needs; ``note``, not
+        empty if the sets contain every label.
 
     Raises
     ------
@@ -94,9 +102,21 @@ def conformal_sets(
 
     Notes
     -----
-    The guarantee is of labels that have the posterior mean plausibilities. What the prior adds must be covered too: under
-    ``models.dirichlet`` with concentration a, K categories and R raters, a share K a / (K a + R) of the labels is drawn from all
-    categories alike, and sets grow wide unless it is well below alpha.
+    The guarantee holds for labels distributed as the posterior mean plausibilities, prior included. Under
+    ``models.dirichlet`` with concentration a, K categories and R raters, a share K a / (K a + R) of the
+    labels is drawn uniformly from all categories, and sets become wide unless it is well below alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> coords = {"item": range(60), "category": ["x", "y", "z"]}
+    >>> law = np.random.default_rng(1).dirichlet([0.3, 0.3, 0.3], 60)
+    >>> scores = xr.DataArray(law, coords, ("item", "category"))
+    >>> found = evaluation.conformal_sets(scores, scores, calibration=range(40), coverage=0.8, random_seed=1)
+    >>> dict(found.sizes), found.attrs["least_items"]
+    ({'item': 20, 'category': 3}, 4)
 
     References
     ----------
@@ -138,18 +158,22 @@ class _Sets:
     """Labels of test items whose scores reach the thresholds of their classifiers."""
 
     given: ConformityScores
-    test: np.ndarray
-    threshold: np.ndarray
+    test: np.ndarray  # (item,), positions of the test items
+    threshold: np.ndarray  # (classifier,)
 
     @property
     def member(self) -> np.ndarray:
-        """Whether a label is in the set, shape (classifier, item, category)."""
+        """Mask of labels in the sets, shape (classifier, item, category)."""
         return self.given.values[:, self.test] >= self.threshold[:, None, None]
 
     def described(
         self, mass: LabelMass, mean: np.ndarray, of_posterior: np.ndarray, votes: np.ndarray
     ) -> xr.Dataset:
-        """Return the sets, their sizes and what they cover."""
+        """Return the sets, their sizes and their coverage.
+
+        Shapes: mean (posterior item, category); of_posterior (item,), position in the posterior or -1; votes
+        (item,).
+        """
         member, view = self.member, mass.view
         known, place = of_posterior[self.test] >= 0, of_posterior[self.test]
         held = np.full(member.shape[:2], np.nan)
@@ -192,10 +216,11 @@ def _thresholds(
     correction: Correction,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return the threshold of every classifier.
+    """Threshold of every classifier (classifier,).
 
-    A label that is drawn from a posterior draw of its own, any with the same probability, has the posterior mean as its law, and
-    `samples` of them are counts of a multinomial law.
+    A label drawn from a uniformly chosen posterior draw of its own has the posterior mean as its
+    distribution, so `samples` of them have multinomial counts. Shapes: scores (classifier, item, category);
+    law (item, category).
     """
     if correction is None:
         count = rng.multinomial(samples, law)
@@ -211,7 +236,7 @@ def _thresholds(
 def _votes(
     given: ConformityScores, voted: xr.DataArray | None, mean: np.ndarray, of_posterior: np.ndarray
 ) -> np.ndarray:
-    """Return the column of the voted label of every item of the scores, -1 where there is none."""
+    """Column of the voted label of every item (item,), -1 if there is none."""
     if voted is None:
         return np.where(of_posterior >= 0, mean.argmax(axis=1)[of_posterior], NO_VOTE)
     if not isinstance(voted, xr.DataArray) or voted.dims != ("item",) or "item" not in voted.coords:
@@ -233,7 +258,7 @@ def _votes(
 
 
 def _all_voted(given: ConformityScores, votes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the votes of the calibration items, which all must have one."""
+    """Columns of the voted labels of the calibration items, or raise if one has none."""
     without = chosen[votes[chosen] == NO_VOTE]
     if len(without):
         raise EvaluationError(
@@ -243,6 +268,7 @@ def _all_voted(given: ConformityScores, votes: np.ndarray, chosen: np.ndarray) -
 
 
 def _note(threshold: np.ndarray) -> str:
+    """Note that every label is in the sets, or ""."""
     if not np.isneginf(threshold).any():
         return ""
     return (
@@ -252,6 +278,7 @@ def _note(threshold: np.ndarray) -> str:
 
 
 def _miss_rate(coverage: float) -> Fraction:
+    """Return alpha = 1 - coverage, or raise."""
     if not isinstance(coverage, int | float | np.number) or not 0 < coverage < 1:
         raise EvaluationError(f"coverage={coverage!r}: expected a number between 0 and 1")
     return miss_rate(coverage)

@@ -1,4 +1,4 @@
-"""The plausibility of labels in the columns of scores: its mean over draws, and what sets of labels hold of it in every draw."""
+"""Plausibilities in the category columns of conformity scores, and the mass of label sets in every draw."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,40 +17,24 @@ ROUNDING = 1e-4  # of plausibilities in single precision that sum to one
 
 @dataclass(frozen=True)
 class LabelMass:
-    """The plausibility of every label of every item, the members of OTHER sharing its mass evenly.
-
-    Attributes
-    ----------
-    view : Plausibility
-        Posterior.
-    other : {"split", "exclude"}
-        How OTHER is treated; left out, the others have all of the mass.
-    column : ndarray of int, shape (cell,)
-        Column of scores for every cell; -1 is OTHER.
-    n_columns : int
-        Number of columns.
-    """
+    """Plausibility of every label of every item, the members of OTHER sharing its mass evenly."""
 
     view: Plausibility
-    other: OtherAs
-    column: np.ndarray
+    other: OtherAs  # split or exclude; if excluded, the other labels are normalised
+    column: np.ndarray  # (cell,), column of scores, -1 for OTHER
     n_columns: int
 
     @classmethod
     def of(
         cls, tree: xr.DataTree | xr.DataArray, names: list[str], other: OtherAs | None
     ) -> "LabelMass":
-        """Read a posterior over the categories that scores name.
-
-        Raises
-        ------
-        EvaluationError
-            If the categories do not match.
-        """
+        """Read a posterior over the categories of the scores, or raise if the categories do not match."""
         view = Plausibility.of(tree)
         other = treatment_of_other(view, other)
         if other == "label":
-            raise EvaluationError(f'other="label": sets hold categories; {OTHER} is none')
+            raise EvaluationError(
+                f'other="label": sets contain categories, and {OTHER} is not a category'
+            )
         if OTHER in names and "candidate" in view.array.dims:
             raise EvaluationError(f"scores name {OTHER}, a set of categories; score its members")
         if view.declared is not None:
@@ -58,7 +42,7 @@ class LabelMass:
             unknown = [name for name in names if name not in known]
             if unknown:
                 raise EvaluationError(
-                    f"scores: category {unknown[0]!r} is none of the posterior's {len(view.declared)}; correct the spelling"
+                    f"scores: category {unknown[0]!r} is not among the posterior's {len(view.declared)}; correct the spelling"
                 )
         view = view.with_categories(names)
         place = {name: i for i, name in enumerate(names)}
@@ -77,13 +61,7 @@ class LabelMass:
         return cls(view, other, columns[view.code], len(names))
 
     def mean(self) -> np.ndarray:
-        """Return the posterior mean of the mass of every label: (item, column).
-
-        Raises
-        ------
-        EvaluationError
-            If a plausibility is NaN, or they do not sum to one.
-        """
+        """Posterior mean mass of every label (item, column); raise if NaN or not summing to one."""
         cell = np.zeros(len(self.column))
         for _, draws in self._draws():
             cell += draws.sum(axis=0, dtype=float)
@@ -101,12 +79,9 @@ class LabelMass:
         return dense / total[:, None]
 
     def of_sets(self, weight: np.ndarray) -> np.ndarray:
-        """Return the mass of sets in every draw, summed over items: (set, sample).
+        """Mass of sets in every draw, summed over items.
 
-        Parameters
-        ----------
-        weight : ndarray, shape (set, item, column)
-            Weight of the labels, 0 for those that are not in the set.
+        Shapes: weight (set, item, column), 0 for labels not in the set; result (set, sample).
         """
         named = self.column >= 0
         of_cell = np.zeros((len(weight), len(self.column)))
@@ -122,15 +97,13 @@ class LabelMass:
         return mass
 
     def _draws(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield blocks of samples, (sample, cell), as they lie in memory or on disk.
-
-        With OTHER left out, the mass of the others sums to one.
-        """
+        """Yield blocks of samples (sample, cell) in the order of storage, renormalised without OTHER."""
         for samples, part in self.view.parts():
             block = part.to_numpy().reshape(samples.stop - samples.start, len(self.column))
             yield samples, self._kept(block)
 
     def _kept(self, draws: np.ndarray) -> np.ndarray:
+        """Set OTHER to zero and renormalise draws (sample, cell), if OTHER is excluded."""
         if self.other == "split" or not self.view.has_other.any():
             return draws
         kept = np.where(self.column < 0, 0, draws)
@@ -142,14 +115,14 @@ class LabelMass:
         return kept / np.repeat(total, np.diff(self.view.start), axis=1)
 
     def _refuse(self, wrong: np.ndarray, message: str) -> None:
-        """Raise if a cell is wrong, and name the item of the first."""
+        """Raise with the item of the first wrong cell (cell,), if there is one."""
         if wrong.any():
             raise EvaluationError(message.format(self.view.items[self._item()[np.argmax(wrong)]]))
 
     def _item(self) -> np.ndarray:
-        """Return the item of every cell."""
+        """Item of every cell (cell,)."""
         return np.repeat(np.arange(len(self.view.items)), np.diff(self.view.start))
 
     def _members(self) -> np.ndarray:
-        """Return the number of members of each OTHER."""
+        """Return the number of members of each OTHER, for the items that have one."""
         return (self.n_columns - self.view.named_count())[self.view.has_other]

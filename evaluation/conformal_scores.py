@@ -1,4 +1,4 @@
-"""Conformity scores as they must be: every item and category once, no NaN, items that can be told from one another."""
+"""Validated conformity scores: every item and category once, no NaN."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,24 +13,12 @@ __all__ = ["ConformityScores", "places_of"]
 
 @dataclass(frozen=True)
 class ConformityScores:
-    """Scores of every label of every item.
+    """Scores of every label of every item, larger = more conforming."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (classifier, item, category)
-        The larger, the more conforming.
-    items : ndarray, shape (item,)
-        Ids, text or integers.
-    names : list of str
-        Categories.
-    coords : dict of str to DataArray
-        Coordinates as given: ``item``, ``category`` and, if there is such a dim, ``classifier``.
-    """
-
-    values: np.ndarray
-    items: np.ndarray
-    names: list[str]
-    coords: dict[str, xr.DataArray]
+    values: np.ndarray  # (classifier, item, category)
+    items: np.ndarray  # (item,), text or integers
+    names: list[str]  # categories
+    coords: dict[str, xr.DataArray]  # item, category and, if there is such a dim, classifier
 
     @property
     def leading(self) -> tuple[str, ...]:
@@ -39,13 +27,7 @@ class ConformityScores:
 
     @classmethod
     def of(cls, scores: xr.DataArray) -> "ConformityScores":
-        """Check scores.
-
-        Raises
-        ------
-        EvaluationError
-            If dims or coordinates are not those of scores, or a score is NaN.
-        """
+        """Validate scores, or raise at wrong dims or coordinates, duplicates or NaN."""
         if not isinstance(scores, xr.DataArray):
             raise EvaluationError(
                 f"scores: expected a DataArray (item, category), found {type(scores).__name__}"
@@ -75,7 +57,7 @@ class ConformityScores:
         return cls(values, items, names.tolist(), coords)
 
     def places(self, what: str, ids: Iterable[object]) -> np.ndarray:
-        """Return where items are; raise if one is not here, or is given twice."""
+        """Positions of items; raise if one is unknown or duplicated. `what` names them in messages."""
         if not isinstance(ids, Iterable):
             raise EvaluationError(f"{what}: expected ids of items; found {ids!r}")
         found = np.asarray(ids if isinstance(ids, np.ndarray | xr.DataArray) else list(ids))
@@ -91,21 +73,10 @@ class ConformityScores:
 def places_of(
     ids: np.ndarray, known: np.ndarray, what: tuple[str, str], *, complete: bool = True
 ) -> np.ndarray:
-    """Return the place of each id among the known ones; -1 if it is none, or an error where it must be.
+    """Position of each id among the known ids, -1 if unknown; raise if `complete` and one is unknown.
 
-    Parameters
-    ----------
-    ids, known : ndarray of str or int
-        Ids of items.
-    what : tuple of str
-        What they are of, for the message.
-    complete : bool
-        Whether all must be known.
-
-    Raises
-    ------
-    EvaluationError
-        If one kind of ids is text and the other integers, or one is not known.
+    `what` names the owners of both kinds of ids in messages. Raises if one kind is text and the other
+    integers.
     """
     if (ids.dtype.kind == "U") != (known.dtype.kind == "U"):
         raise EvaluationError(

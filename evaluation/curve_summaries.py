@@ -1,4 +1,4 @@
-"""Draws of a survey power curve and of equivalences, summed up: means, intervals, and what lies outside of the curve."""
+"""Summaries of posterior draws of survey power curves and of survey equivalences."""
 
 import numpy as np
 import xarray as xr
@@ -11,27 +11,38 @@ __all__ = ["survey_summary"]
 
 
 def survey_summary(drawn: xr.Dataset, *, probability: float = 0.95) -> xr.Dataset:
-    """Sum draws of a survey power curve and of equivalences up.
+    """Summarise posterior draws of a survey power curve and of survey equivalences.
 
     Parameters
     ----------
     drawn : Dataset
-        What `posterior_power_curve` or `posterior_survey_equivalence` returned.
+        Result of `posterior_power_curve` or `posterior_survey_equivalence`.
     probability : float, default .95
-        Of the intervals, between equal tails.
+        Probability of the equal-tailed intervals.
 
     Returns
     -------
     Dataset
-        Of every quantity that has draws its posterior mean under its own name and ``..._interval`` (bound: lower, upper). Of the
-        ``equivalence`` the median, as some draws are infinite; with ``probability_below`` and ``probability_beyond`` that it is
-        less than 0 or beyond the curve, ``probability_unattained`` that the classifier is better than all raters there could be,
-        and ``censored``: "below", "above" or "", by the median. What has no draws stays as it is.
+        For every quantity with draws its posterior mean under its own name and ``..._interval`` (bound:
+        lower, upper). For ``equivalence`` the median, as some draws are infinite; and ``probability_below``
+        and ``probability_beyond``, the probabilities that it is less than 0 or beyond the curve,
+        ``probability_unattained``, the probability that the classifier is better than infinitely many raters,
+        and ``censored``: "below", "above" or "", by the median. Quantities without draws are unchanged.
 
     Raises
     ------
     EvaluationError
-        If there are no draws, or `probability` is no probability.
+        If there are no draws, or `probability` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = np.random.default_rng(1).normal([-0.9, -0.7, -0.6], 0.01, (1, 100, 3))
+    >>> drawn = xr.Dataset({"power_curve": (("chain", "draw", "k"), draws)}, {"k": range(3)})
+    >>> evaluation.survey_summary(drawn)["power_curve"].values.round(2)
+    array([-0.9, -0.7, -0.6])
     """
     check_probability(probability)
     if not isinstance(drawn, xr.Dataset) or not {"chain", "draw"} <= {*drawn.dims}:

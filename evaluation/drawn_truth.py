@@ -1,4 +1,4 @@
-"""Truths other than the most plausible labels: a label drawn from the plausibilities, and these themselves."""
+"""Truths drawn from the plausibilities: one sampled label, or the dense plausibilities."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -13,9 +13,9 @@ __all__ = ["dense_plausibility", "item_cells", "sampled_label"]
 
 
 def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> np.ndarray:
-    """Draw one label of every item and draw from its plausibilities.
+    """Draw one label of every item from the plausibilities of every draw; codes (item, sample).
 
-    With OTHER left out, the label is drawn from the others. Returns codes, shape (item, sample).
+    With OTHER excluded, the label is drawn from the other labels.
     """
     view = labels.view
     codes = np.full(
@@ -27,7 +27,7 @@ def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> 
         if labels.other == "exclude" and code[-1] < 0:
             code, draws = code[:-1], draws[:-1]
         reached = draws.cumsum(axis=0)
-        # the first whose cumulated plausibility exceeds the point; an empty one never is
+        # inverse cdf: the first label whose cumulative plausibility exceeds the point, so never one of plausibility 0
         point = rng.random(draws.shape[1]) * reached[-1]
         chosen = (reached <= point).sum(axis=0)
         drawn = np.append(code, NO_LABEL)[chosen]
@@ -42,12 +42,7 @@ def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> 
 
 
 def dense_plausibility(labels: TopLabels, block: Block) -> np.ndarray:
-    """Return the plausibility of every category, OTHER's shared out evenly unless it is left out.
-
-    Returns
-    -------
-    ndarray, shape (item, category, sample)
-    """
+    """Plausibility of every category (item, category, sample), OTHER's split evenly unless it is excluded."""
     view = labels.view
     n_items = block.items.stop - block.items.start
     dense = np.zeros((n_items, len(view.categories), block.draws.shape[1]), block.draws.dtype)
@@ -73,7 +68,7 @@ def item_cells(view: Plausibility, block: Block) -> Iterator[tuple[int, slice]]:
 def _drawn_members(
     labels: TopLabels, item: int, named: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray | int:
-    """Draw members of the OTHER of one item, which does not name `named` (n, draw), ascending."""
+    """Draw members of the OTHER of one item, whose named codes are `named` (n, draw), ascending."""
     if labels.other == "label":
         return labels.n_codes
     assert labels.view.other_size is not None

@@ -1,15 +1,15 @@
-"""How many raters is a classifier worth? The survey power curve, and where a classifier stands on it.
+"""Survey equivalence: the survey power curve, and the number of raters that a classifier is worth.
 
     c_k = E[ score(combined labels of k random raters, label of a further rater) ]
     equivalence of a classifier = the smallest interpolated k with c_k above its own score against a random rater
 
-The curve is a sum over everything that k raters can say, given how often each label was given to an item (`surveys.subsets`).
-Answers are drawn only where the raters are known by name, or where a ratio is averaged subset by subset.
+The curve is a sum over all possible answers of k raters, given how often each label was given to an item
+(`surveys.subsets`). Raters are sampled only if they are identified, or if a ratio is averaged over subsets.
 
 References
 ----------
-Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier accuracy against human
-labels, arXiv:2106.01254.
+Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier
+accuracy against human labels, arXiv:2106.01254.
 """
 
 from collections.abc import Callable, Mapping
@@ -61,82 +61,98 @@ def survey_power_curve(
     draws: bool = False,
     random_seed: int = 1,
 ) -> xr.Dataset:
-    """Return how well k raters together predict what a further rater says.
+    """Return the survey power curve: how well the labels of k raters predict the label of a further rater.
 
     Parameters
     ----------
     counts : DataArray (item, category) or (item, rater), Labels, or DataTree
-        How often each label was given; or who gave which label, blank (NaN, None, " ") where none; or a fitted model of labels,
-        whose data are taken. The draws of `models.item_states` give the posterior of the curve, by `posterior_power_curve`, which
-        takes combiner, scorer, base, max_raters and random_seed alone.
+        Number of labels of each category; or labels by rater, blank (NaN, None, " ") if missing; or a fitted
+        model of labels, whose data are used. For draws of `models.item_states` the posterior of the curve is
+        returned by `posterior_power_curve`, which takes only combiner, scorer, base, max_raters and
+        random_seed.
     combiner : {"abc", "frequency", "plurality", "mean"} or callable
-        How k labels become a prediction: the anonymous Bayesian combiner, their shares, the most frequent one (ties averaged), or
-        their mean number. A function takes counts (row, category) and returns probabilities; with an attribute ``categories`` it
-        gets the counts in their order. `raterzoo.inference.label_combiner` makes one of a fitted model.
+        How k labels become a prediction: the anonymous Bayesian combiner, their shares, the most frequent
+        label (ties averaged), or their mean value. A function takes counts (row, category) and returns
+        probabilities; with an attribute ``categories`` it gets the counts in that order.
+        `raterzoo.inference.label_combiner` makes one from a fitted model.
     scorer : str or callable
-        "cross_entropy", "brier", "agreement"; "precision", "recall", "f1", "mcc", "dmi" and "soft_dmi" (determinant of the joint
-        law of prediction and label); "auc", "pearson", "spearman". Higher is better. A function takes probabilities (row,
-        category) and codes of labels (row,) and returns a score for each row, or with estimand="mean" one number.
+        "cross_entropy", "brier", "agreement"; "precision", "recall", "f1", "mcc", "dmi" and "soft_dmi"
+        (determinant of the joint distribution of prediction and label); "auc", "pearson", "spearman". Higher
+        is better. A function takes probabilities (row, category) and codes of labels (row,) and returns a
+        score for each row, or with estimand="mean" one number.
     against : as `counts`, optional
-        Labels by other raters, of the same items, whom the combined labels are scored against: amateurs against experts, or
-        language models against people.
+        Labels of the same items by other raters, against whom the combined labels are scored: amateurs
+        against experts, or language models against people.
     clip : float
-        Cross-entropy, Brier score and functions take every distribution between clip and 1 - clip, divided by its sum; those of
-        classifiers too.
+        For cross-entropy, Brier score and functions, all distributions are clipped to [clip, 1 - clip] and
+        renormalised, also those of classifiers.
     items : {"available", "common"}
-        Whether k raters are scored on all items that have k labels and those to score against, or on those alone that have labels
-        for the largest k. Classifiers are compared on the same items as the raters.
+        Whether k raters are scored on all items with enough labels for k raters and for scoring, or only on
+        items with enough labels for the largest k. Classifiers are compared on the same items as the raters.
     estimand : {"pooled", "mean"}
-        Of scores that are not additive over items: the score of the joint law of all answers, exact; or the mean of the scores of
-        single samples of raters, which are drawn.
+        For scores that are not additive over items: the exact score of the joint distribution of all answers,
+        or the mean score of single random samples of raters.
     learn : {"leave-one-out", "in-sample"} or int
-        What "abc" learns from: other items, all of them, or other folds, so many. With folds, scores that are not additive
-        compare the items within a fold and are averaged.
+        Training items of "abc": all other items, all items, or the other folds of so many. With folds, scores
+        that are not additive compare the items within a fold and are averaged.
     base : float
-        Of the logarithm of the cross-entropy.
+        Base of the logarithm of the cross-entropy.
     reference : int
-        The label that is predicted is the plurality of so many further raters, ties averaged.
+        Number of further raters whose plurality is the predicted label, ties averaged.
     max_raters : int, optional
-        Largest k; by default as many as half of the items have.
+        Largest k; by default the largest k for which half of the items have enough labels.
     no_labels : {"data", "uniform"}
-        What "frequency" and "mean" predict from no labels: the shares of all labels, or equal ones.
+        Prediction of "frequency" and "mean" without labels: the shares of all labels, or equal shares.
     positive : optional
-        Category that precision, recall, F1 and AUC are about; of two the second by default.
+        Positive category of precision, recall, F1 and AUC; by default the second of two.
     values : mapping of category to number, optional
-        For correlations and "mean", AUC included; by default the numbers that the categories are, or 0 and 1.
+        Values of the categories for correlations, AUC and "mean"; by default the categories if they are
+        numbers, or 0 and 1.
     raters : {"exchangeable", "identified"}
-        With "identified" the function `combiner` takes codes of labels (item, rater), -1 where there is none, k of each item, and
-        returns probabilities (item, category). Raters are drawn.
+        With "identified" the function `combiner` takes codes of labels (item, rater), -1 if missing, k for
+        each item, and returns probabilities (item, category). Raters are then sampled.
     samples : int
-        Samples of raters where they are drawn.
+        Number of samples of raters, if they are sampled.
     bootstrap : int
-        Resamples of the items for the intervals; 0 for none.
+        Number of bootstrap resamples of the items for the intervals; 0 for none.
     relearn : bool
-        Whether the combiner learns from every resample anew, without the copies of an item that it predicts.
+        Whether the combiner is trained again on every resample, without the copies of the item it predicts.
     probability : float
-        Of the intervals, between equal tails.
+        Probability of the equal-tailed intervals.
     draws : bool
         Whether to return the resamples too.
     random_seed : int
-        Draws items, folds and raters.
+        Seed for resampling items, folds and raters.
 
     Returns
     -------
     Dataset
-        Over ``k``: ``power_curve``, ``information_gain`` (the curve less its start), ``items``, their number, and
-        ``monte_carlo_error``, 0 where the curve is exact; ``baseline``, the start. With ``_interval`` (bound) and, on request,
-        ``_draw`` (resample). The attributes name the rules and the items that were left out as they have too few labels.
+        Over ``k``: ``power_curve``; ``information_gain``, the curve minus its start; ``items``, their number;
+        and ``monte_carlo_error``, 0 where the curve is exact. ``baseline``: the start of the curve. With
+        ``_interval`` (bound) and, if requested, ``_draw`` (resample). The attributes name the rules and the
+        number of items that were left out because they have too few labels.
 
     Raises
     ------
     EvaluationError
-        If the labels are not whole counts, an argument is out of range, no item has labels enough, or there are too many ways to
-        answer to be summed over.
+        If the labels are not whole counts, an argument is out of range, no item has enough labels, or there
+        are too many possible answers to sum over.
 
     Notes
     -----
-    NaN where a score has no value, such as recall without positive labels. With "abc" and many categories the curve falls again
-    for large k: few other items can have shown the same labels, and where none could all categories are as probable.
+    NaN if a score is undefined, such as recall without positive labels. With "abc" and many categories the
+    curve falls for large k: few or no other items can have the same labels, and without any all categories
+    are equally probable.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> coords = {"item": ["a", "b", "c", "d"], "category": ["x", "y"]}
+    >>> counts = xr.DataArray([[3, 0], [2, 1], [0, 3], [1, 2]], coords, ("item", "category"))
+    >>> curve = evaluation.survey_power_curve(counts, "frequency", "agreement", bootstrap=0)
+    >>> curve["power_curve"].values.round(3)
+    array([0.5  , 0.667, 0.667])
 
     References
     ----------
@@ -186,34 +202,48 @@ def survey_equivalence(
     draws: bool = False,
     random_seed: int = 1,
 ) -> xr.Dataset:
-    """Return how many raters each classifier is worth.
+    """Return the survey equivalence: the number of raters that each classifier is worth.
 
     Parameters
     ----------
     counts, combiner, scorer, against, clip, items, estimand, learn, base, reference, max_raters, no_labels, positive, values
-        As in `survey_power_curve`. Draws of `models.item_states`, which take clip too, go by `posterior_survey_equivalence`.
+        As in `survey_power_curve`. Draws of `models.item_states`, for which `clip` is allowed too, are passed
+        to `posterior_survey_equivalence`.
     predictions : DataArray (item, category) or (classifier, item, category)
-        Probabilities of every label of every item; of a hard classifier 1 for its label. Items and categories match by name.
-        Predictions for items without labels are not used. Categories that only predictions name, where labels are read from
-        raters, enter the scores of classifiers but not the curve.
+        Probabilities of every label of every item; for a hard classifier 1 for its label. Items and
+        categories are matched by name. Predictions for items without labels are ignored. Categories that
+        occur only in the predictions, if labels are given by rater, affect the scores of classifiers but not
+        the curve.
     raters, samples, bootstrap, relearn, probability, draws, random_seed
         As in `survey_power_curve`. Curve and classifiers are resampled together.
 
     Returns
     -------
     Dataset
-        What `survey_power_curve` returns and, over ``classifier`` if there is such a dim: ``score`` against a random rater;
-        ``classifier_gain``, the score less the baseline; ``score_of_same_items`` (k), on the items that have labels for k raters;
-        ``equivalence``, and ``integer_equivalence``, the fewest raters who are as good. ``censored`` is "below" for a classifier
-        worse than no labels at all, "above" for one that is never passed by the curve, else ""; where it is censored the
-        equivalence is NaN, and bounds beyond the curve are -inf or inf. ``words`` says it. ``probability_above`` (k): the share
-        of resamples where the classifier scores above k raters. Of several classifiers also ``score_difference``,
-        ``equivalence_difference`` (NaN unless both are inside the curve) and ``probability_better`` (classifier, versus).
+        The result of `survey_power_curve` and, over ``classifier`` if there is such a dim: ``score`` against
+        a random rater; ``classifier_gain``, the score minus the baseline; ``score_of_same_items`` (k), on the
+        items with enough labels for k raters; ``equivalence``; and ``integer_equivalence``, the smallest
+        number of raters who are as good. ``censored`` is "below" for a classifier worse than no labels at
+        all, "above" for one that the curve never exceeds, else ""; if censored, the equivalence is NaN, and
+        bounds beyond the curve are -inf or inf. ``words`` is the equivalence as text. ``probability_above``
+        (k): the share of resamples in which the classifier scores above k raters. For several classifiers
+        also ``score_difference``, ``equivalence_difference`` (NaN unless both are inside the curve) and
+        ``probability_better``, each (classifier, versus).
 
     Raises
     ------
     EvaluationError
-        As `survey_power_curve`, or if predictions are no probabilities, or lack an item or a category.
+        As `survey_power_curve`, or if predictions are not probabilities, or lack an item or a category.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> coords = {"item": ["a", "b", "c", "d"], "category": ["x", "y"]}
+    >>> counts = xr.DataArray([[3, 0], [2, 1], [0, 3], [1, 2]], coords, ("item", "category"))
+    >>> predicted = counts.copy(data=[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.4, 0.6]])
+    >>> evaluation.survey_equivalence(counts, predicted, "frequency", "agreement", bootstrap=0)["words"].item()
+    'more than 2 raters'
 
     References
     ----------
@@ -241,23 +271,35 @@ def survey_equivalence(
 
 
 def equivalence_summary(found: xr.Dataset) -> xr.Dataset:
-    """Return one row for each classifier, ready for ``to_dataframe()``.
+    """Summarise survey equivalences in one row for each classifier, ready for ``to_dataframe()``.
 
     Parameters
     ----------
     found : Dataset
-        Of `survey_equivalence` or `rater_equivalence`.
+        Result of `survey_equivalence` or `rater_equivalence`.
 
     Returns
     -------
     Dataset
-        ``score``, ``classifier_gain`` and ``equivalence``, each with ``_lower`` and ``_upper`` where there are intervals;
-        ``integer_equivalence``, ``censored``; and ``words``, such as "3.4 raters (2.9 to 4.1)" or "more than 9 raters".
+        ``score``, ``classifier_gain`` and ``equivalence``, each with ``_lower`` and ``_upper`` if there are
+        intervals; ``integer_equivalence``, ``censored``; and ``words``, such as "3.4 raters (2.9 to 4.1)" or
+        "more than 9 raters".
 
     Raises
     ------
     EvaluationError
         If there are no equivalences.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> coords = {"item": ["a", "b", "c", "d"], "category": ["x", "y"]}
+    >>> counts = xr.DataArray([[3, 0], [2, 1], [0, 3], [1, 2]], coords, ("item", "category"))
+    >>> predicted = counts.copy(data=[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.4, 0.6]])
+    >>> found = evaluation.survey_equivalence(counts, predicted, "frequency", "agreement", bootstrap=0)
+    >>> list(evaluation.equivalence_summary(found))
+    ['score', 'classifier_gain', 'equivalence', 'integer_equivalence', 'censored', 'words']
     """
     if not isinstance(found, xr.Dataset) or "words" not in found:
         raise EvaluationError("found: no equivalences; pass what survey_equivalence returned")
@@ -272,7 +314,7 @@ def equivalence_summary(found: xr.Dataset) -> xr.Dataset:
 
 
 def _both(counts: Given, against: Given | None) -> tuple[LabelCounts, LabelCounts | None]:
-    """Return labels, and those by others, of the same items and categories."""
+    """Read labels and, if given, labels by other raters, over the same items and categories."""
     labels = LabelCounts.of(counts)
     if against is None:
         return labels, None

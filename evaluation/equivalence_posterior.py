@@ -1,8 +1,8 @@
-"""Survey equivalence with a posterior: the power curve of any number of raters, its asymptote, and the room for improvement.
+"""Posterior of the survey power curve for any number of raters, of its asymptote, and of survey equivalence.
 
-A tree of `models.item_states` says in each draw what the items of the population are like, and with that what k raters know of
-the next one's label: for any k, also beyond the raters there were, and for all raters there could be. A classifier is compared
-with the curve of the same draw.
+A draw of `models.item_states` gives the distribution of the items of the population, and so the power curve
+c_k for any k, also beyond the observed number of raters, and its limit for infinitely many. A classifier is
+compared with the curve of the same draw.
 
     information gain of k     c_k - c_0
     classifier gain           score - c_0
@@ -11,13 +11,13 @@ with the curve of the same draw.
     performance ratio         classifier gain / asymptote gain
     equivalence               the smallest interpolated k whose c_k is above the classifier's score
 
-All is averaged over the law of the items. States are exchangeable, and nothing here depends on their order: R-hat and effective
-size of these quantities are those that count.
+All are expectations over the items. States are exchangeable, and nothing here depends on their order, so
+convergence is judged by R-hat and effective sample size of these quantities.
 
 References
 ----------
-Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier accuracy against human
-labels, arXiv:2106.01254, sections 4 and 7.
+Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier
+accuracy against human labels, arXiv:2106.01254, sections 4 and 7.
 """
 
 from numbers import Real
@@ -43,9 +43,9 @@ __all__ = ["posterior_power_curve", "posterior_survey_equivalence"]
 
 Combiner = Literal["abc", "plurality"]
 ScorerName = Literal["cross_entropy", "brier", "agreement"]
-MOST_VECTORS = 500  # count vectors that are summed over; beyond, items and their labels are drawn
-LONGEST = 50  # default end of the curve
-ROUNDING = 1e-12  # of a gain
+MOST_VECTORS = 500  # largest number of count vectors to sum over; beyond it labels are simulated
+LONGEST = 50  # default largest k of the curve
+ROUNDING = 1e-12  # gains up to this are zero
 
 
 def posterior_power_curve(
@@ -58,42 +58,60 @@ def posterior_power_curve(
     replicates: int = 400,
     random_seed: int | None = 1,
 ) -> xr.Dataset:
-    """Draw the survey power curve from the posterior of the item states.
+    """Return posterior draws of the survey power curve of a model of item states.
 
     Parameters
     ----------
     tree : DataTree
         Draws of `models.item_states`.
     combiner : {"abc", "plurality"}
-        How the labels of k raters are combined: the anonymous Bayesian combiner that knows the item states of the draw, or the
-        most frequent label, ties averaged, which takes scorer="agreement".
+        How the labels of k raters are combined: the anonymous Bayesian combiner that knows the item states of
+        the draw, or the most frequent label, ties averaged, which needs scorer="agreement".
     scorer : {"cross_entropy", "brier", "agreement"}
         Score of the combination against a further label; higher is better.
     longest : int, default 50
         Largest number of raters.
     base : float, default 2
-        Of the logarithm in the cross-entropy.
+        Base of the logarithm of the cross-entropy.
     replicates : int, default 400
-        How many replicates of the labels the check is made of; 0 for none.
+        Number of replicated data sets of the posterior predictive check; 0 for none.
     random_seed : int, optional
-        Of the replicates, and of what is drawn instead of summed.
+        Seed of the replicates and of simulated points of the curve.
 
     Returns
     -------
     Dataset
-        Draws of ``power_curve`` and ``information_gain``, the curve less its start (chain, draw, k); ``baseline``, the start,
-        ``asymptote`` and ``asymptote_gain``, the asymptote less the baseline (chain, draw); and ``monte_carlo_error`` (k): the
-        root mean square over the draws of a single one's standard error, 0 where all count vectors are summed over. No draw of
-        the curve is above its asymptote. The check, over ``checked_k`` below the labels of nine in ten items:
-        ``observed_curve``, the exact curve of the data, combiner learned in sample; ``replicated_curve`` (replicate, checked_k),
-        the same of labels drawn anew from the posterior; ``check_p``, the share of replicates below the observed, ties half, as a
-        two-sided p-value; the attribute ``check_p`` is that of the largest deviation over all k. Small values say that these
-        states are not the law of the items.
+        Draws (chain, draw, k) of ``power_curve`` and ``information_gain``, the curve minus its start; draws
+        (chain, draw) of ``baseline``, the start, ``asymptote`` and ``asymptote_gain``, the asymptote minus
+        the baseline; and ``monte_carlo_error`` (k): the root mean square over the draws of the standard error
+        of one draw, 0 where all count vectors are summed over. No draw of the curve is above its asymptote.
+        The posterior predictive check, over ``checked_k`` below the number of labels of nine in ten items:
+        ``observed_curve``, the exact curve of the data, combiner trained in sample; ``replicated_curve``
+        (replicate, checked_k), the same for replicated labels; ``check_p``, the two-sided p-value from the
+        share of replicates below the observed curve, ties half. The attribute ``check_p`` is the p-value of
+        the largest deviation over all k. Small values indicate that the model of item states does not fit.
 
     Raises
     ------
     EvaluationError
         If the tree has no item states, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> coords = {"category": ["x", "y"]}
+    >>> weight = xr.DataArray([[[0.5, 0.5]]], dims=("chain", "draw", "state"))
+    >>> law = xr.DataArray([[[[0.9, 0.1], [0.2, 0.8]]]], coords, ("chain", "draw", "state", "category"))
+    >>> states = xr.Dataset({"state_weight": weight, "state_probability": law})
+    >>> tree = xr.DataTree.from_dict({"posterior": states})
+    >>> curve = evaluation.posterior_power_curve(tree, longest=3, replicates=0)
+    >>> curve["power_curve"].values.round(3)
+    array([[[-0.993, -0.809, -0.73 , -0.682]]])
+
+    References
+    ----------
+    Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 4.
     """
     score = _checked(combiner, scorer, longest, base, replicates)
     states, sample = _states_of(tree)
@@ -129,31 +147,51 @@ def posterior_survey_equivalence(
     replicates: int = 400,
     random_seed: int | None = 1,
 ) -> xr.Dataset:
-    """Draw the survey equivalence of classifiers from the posterior of the item states.
+    """Return posterior draws of the survey equivalence of classifiers from a model of item states.
 
     Parameters
     ----------
     tree, combiner, scorer, longest, base, replicates, random_seed
         As in `posterior_power_curve`.
     predictions : DataArray (item, category), optionally classifier
-        Probabilities; of a hard classifier 1 for its label.
+        Probabilities; for a hard classifier 1 for its label.
     clip : float, default .02
-        Predictions are brought between clip and 1 - clip, and divided by their sum; below one over the number of categories. The
-        combiner's never are.
+        Predictions are clipped to [clip, 1 - clip] and renormalised; less than one over the number of
+        categories. Predictions of the combiner are not clipped.
 
     Returns
     -------
     Dataset
-        What `posterior_power_curve` returns and, over (chain, draw, classifier): ``score``; ``classifier_gain``,
-        the score less the baseline; ``room_for_improvement``, the asymptote less the score; ``performance_ratio``, the share of
-        the omniscient rater's gain that the classifier attains, NaN where there is none to attain; and ``equivalence``, the
-        number of raters, -inf where no label at all does as well and inf where ``longest`` do not, as where the score is above
-        the asymptote. The scores share their errors with the curve: `state_classifiers` says how.
+        The result of `posterior_power_curve` and, over (chain, draw, classifier): ``score``;
+        ``classifier_gain``, the score minus the baseline; ``room_for_improvement``, the asymptote minus the
+        score; ``performance_ratio``, the classifier gain as a share of the asymptote gain, NaN if that is
+        zero; and ``equivalence``, the number of raters, -inf if no labels at all do as well and inf if
+        ``longest`` raters do not, which includes scores above the asymptote. Scores and curve have common
+        errors, see `state_classifiers`.
 
     Raises
     ------
     EvaluationError
         If predictions do not match, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> coords, items = {"category": ["x", "y"]}, {"item": ["a", "b"]}
+    >>> weight = xr.DataArray([[[0.5, 0.5]]], dims=("chain", "draw", "state"))
+    >>> law = xr.DataArray([[[[0.9, 0.1], [0.2, 0.8]]]], coords, ("chain", "draw", "state", "category"))
+    >>> counts = xr.DataArray([[3, 0], [1, 2]], items | coords, ("item", "category"))
+    >>> states = xr.Dataset({"state_weight": weight, "state_probability": law})
+    >>> observed = xr.Dataset({"observed_label": counts})
+    >>> tree = xr.DataTree.from_dict({"posterior": states, "observed_data": observed})
+    >>> found = evaluation.posterior_survey_equivalence(tree, counts / counts.sum("category"), replicates=0)
+    >>> found["equivalence"].sizes, bool((found["score"] < found["asymptote"]).all())
+    (Frozen({'chain': 1, 'draw': 1}), True)
+
+    References
+    ----------
+    Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, sections 4 and 7.
     """
     _checked(combiner, scorer, longest, base, replicates)
     states, sample = _states_of(tree)
@@ -190,7 +228,7 @@ def _checked(combiner: str, scorer: str, longest: int, base: float, replicates: 
     """Return the scorer, or raise if an argument is out of range."""
     if combiner not in ("abc", "plurality"):
         raise EvaluationError(
-            f"combiner={combiner!r}: of a posterior of item states expected 'abc' or 'plurality'; for the others pass the counts"
+            f"combiner={combiner!r}: with item states expected 'abc' or 'plurality'; for other combiners pass the counts"
         )
     if combiner == "plurality" and scorer != "agreement":
         raise EvaluationError(
@@ -204,6 +242,7 @@ def _checked(combiner: str, scorer: str, longest: int, base: float, replicates: 
 
 
 def _states_of(tree: xr.DataTree) -> tuple[ItemStates, xr.Dataset]:
+    """Read the item states of a tree, and its posterior, or raise."""
     if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
         raise EvaluationError(
             f"a {type(tree).__name__} is no DataTree with a posterior; sample models.item_states"
@@ -213,7 +252,7 @@ def _states_of(tree: xr.DataTree) -> tuple[ItemStates, xr.Dataset]:
 
 
 def _labels_of(tree: xr.DataTree) -> LabelCounts:
-    """Return the counts that the states were fitted to."""
+    """Read the label counts to which the states were fitted, or raise."""
     try:
         observed = tree["observed_data"]["observed_label"]
     except KeyError:
@@ -230,7 +269,7 @@ def _curve(
     how: tuple[Score, str],
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the curve (sample, k), and the Monte-Carlo error of a point (k,)."""
+    """Power curve (sample, k), and the Monte Carlo error of each point (k,)."""
     n = states.probability.shape[2]
     summed = sum(n_count_vectors(k, n) <= MOST_VECTORS for k in ks)
     points = in_threads(lambda k: curve_at(states, k, *how), ks[:summed])
@@ -262,7 +301,7 @@ def _check(
     everything = np.vstack([observed, replicated])
     centred = everything - replicated.mean(axis=0)
     spread = replicated.std(axis=0)
-    # a point at which all curves are equal, such as agreement by chance, says nothing
+    # points at which all curves are equal, such as agreement by chance, are left out
     deviation = np.abs(centred / np.where(spread > 1e-12, spread, np.inf)).max(axis=1)
     worse = int((deviation[1:] >= deviation[0]).sum())
     drawn = drawn.assign_coords(checked_k=ks)
@@ -273,16 +312,16 @@ def _check(
 
 
 def _check_clip(clip: float, categories: int) -> None:
-    """Raise if a clip makes all predictions equal, or is no number."""
+    """Raise if a clip makes all predictions equal, or is not a number."""
     if not isinstance(clip, Real) or not 0 <= clip < 1 / categories:
         raise EvaluationError(
-            f"clip={clip!r}: expected a number from 0, below {1 / categories:.3g}, which is 1 / {categories} categories: from "
-            "there on all predictions are the same"
+            f"clip={clip!r}: expected a number from 0, below {1 / categories:.3g}, which is 1 / {categories} categories: "
+            "such a clip makes all predictions equal"
         )
 
 
 def _refuse_infinite(by_label: np.ndarray, counts: np.ndarray, names: np.ndarray) -> None:
-    """Raise if a classifier gives no chance to a label that a rater gave."""
+    """Raise if a classifier gives probability 0 to an observed label."""
     wrong = np.argwhere(np.isinf(by_label) & (counts > 0))
     if len(wrong):
         classifier = names[wrong[0][0]] or "the classifier"

@@ -1,4 +1,4 @@
-"""The error of evaluation: what was given cannot be evaluated, and why."""
+"""Exception of evaluation."""
 
 from .._legible import legible
 
@@ -6,7 +6,17 @@ __all__ = ["EvaluationError"]
 
 
 class EvaluationError(ValueError):
-    """A posterior, predictions or an argument that cannot be evaluated, with the remedy."""
+    """Invalid posterior, predictions or argument of an evaluation; the message names the remedy.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation
+    >>> try:
+    ...     evaluation.top_k_accuracy(0)
+    ... except evaluation.EvaluationError as error:
+    ...     print(error)
+    top_0_accuracy: 0 labels; expected a positive integer
+    """
 
     def __str__(self) -> str:
         return legible(super().__str__())

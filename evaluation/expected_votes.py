@@ -1,15 +1,16 @@
-"""How a vote between two items would go: the expectation over the posterior of the model's choice probabilities.
+"""Posterior expected outcome of a vote between two items, from the model's choice probabilities.
 
     x = rho (q_i - q_j), rho the reliability of the rater who is asked, no left bias
     Bradley-Terry    F = expit(x);      with ties  e^{x/2} : e^{-x/2} : nu for i, j, a tie (Davidson)
     Thurstone        F = Phi(x);        with ties  Phi(x - t), Phi(-x - t) and the rest a tie (threshold)
 
-nu and t are ``tie`` of the posterior. A model without ties has none, and then every vote has a winner.
+nu and t are ``tie`` of the posterior. Without ``tie``, every vote has a winner.
 
 References
 ----------
-Davidson (1970), On extending the Bradley-Terry model to accommodate ties, JASA 65, eq. 1.3, doi:10.1080/01621459.1970.10481082.
-Glenn and David (1960), Ties in paired-comparison experiments, Biometrics 16, doi:10.2307/2527957 (threshold).
+Davidson (1970), On extending the Bradley-Terry model to accommodate ties, JASA 65, eq. 1.3,
+doi:10.1080/01621459.1970.10481082. Glenn and David (1960), Ties in paired-comparison experiments, Biometrics
+16, doi:10.2307/2527957 (threshold).
 """
 
 from typing import Literal
@@ -34,28 +35,39 @@ def win_probability(
     link: Link | None = None,
     reliability: float | Literal["mean"] = "mean",
 ) -> xr.Dataset:
-    """Return the posterior expected probability that an item wins a vote against another, and that they tie.
+    """Return the posterior expected probabilities that an item wins a vote against another, or ties.
 
     Parameters
     ----------
     tree : DataTree
-        Posterior with ``quality`` (chain, draw, item), and ``reliability`` and ``tie`` where the model has them.
+        Posterior with ``quality`` (chain, draw, item), and ``reliability`` and ``tie`` if the model has them.
     link : {"bradley_terry", "thurstone"}, optional
-        The model's; by default as the attribute ``model`` of the tree says.
+        Link of the model; by default the attribute ``model`` of the tree.
     reliability : float or "mean"
-        Of the rater who is asked: in each draw the mean of all raters (1 in a model without), or a number in the units of the
-        posterior; the larger, the more ideal.
+        Reliability of the rater who is asked: "mean" is the mean of all raters in each draw (1 in a model
+        without reliability); a number is in the units of the posterior, larger = closer to an ideal rater.
 
     Returns
     -------
     Dataset, dims (item, other)
-        ``win`` of the item and ``tie``: win, the transpose of win, and tie sum to one. ``points`` = win + tie / 2, the expected
-        points where a tie is half a win. An item does as well as itself.
+        ``win`` of the item and ``tie``: win, the transpose of win, and tie sum to one. ``points``: win plus
+        half of tie, the expected points if a tie is half a win; 1/2 for an item against itself.
 
     Raises
     ------
     EvaluationError
-        If the link is unknown, the reliability no number, or there are more than 2,000 items.
+        If the link is unknown, the reliability is not a number, or there are more than 2,000 items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = np.random.default_rng(1).normal([2.0, 1.0, 0.0], 0.5, (1, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"))
+    >>> tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"quality": quality})})
+    >>> evaluation.win_probability(tree, link="bradley_terry")["win"].sel(item="a", other="c").item() > 0.8
+    True
     """
     link = _link(tree, link)
     quality = qualities_of(tree)
@@ -86,7 +98,7 @@ def win_probability(
 def _choices(
     x: np.ndarray, tie: np.ndarray | None, link: Link
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
-    """Return the mean over draws (sample, other) of the probabilities of first, second and neither."""
+    """Mean over draws (sample, other) of the probabilities of first, second and a tie."""
     if tie is None:
         law = expit if link == "bradley_terry" else ndtr
         return law(x).mean(axis=0), law(-x).mean(axis=0), 0.0
@@ -94,7 +106,8 @@ def _choices(
     if link == "thurstone":
         first, second = ndtr(x - tie).mean(axis=0), ndtr(-x - tie).mean(axis=0)
         return first, second, 1 - first - second
-    likelier = np.exp(-np.abs(x))  # all weights over the larger one of the winners
+    # Davidson's weights, divided by that of the likelier winner so that none overflows
+    likelier = np.exp(-np.abs(x))
     half = np.exp(-np.abs(x) / 2)
     total = 1 + likelier + tie * half
     first = np.where(x >= 0, 1, likelier) / total
@@ -105,7 +118,7 @@ def _choices(
 def _asked(
     tree: xr.DataTree, reliability: float | str, sample: tuple[object, ...], size: int
 ) -> np.ndarray | float:
-    """Return the reliability of the rater who is asked, by draw if it differs."""
+    """Reliability of the rater who is asked: a scalar, or (sample,)."""
     if isinstance(reliability, int | float | np.number) and np.isfinite(reliability):
         return float(reliability)
     if reliability != "mean":
@@ -117,7 +130,7 @@ def _asked(
 def _of_samples(
     tree: xr.DataTree, name: str, sample: tuple[object, ...], size: int
 ) -> np.ndarray | None:
-    """Return a variable by draw, its mean over raters; None if the posterior has none."""
+    """Draws of a variable of the posterior (sample,), averaged over raters; None if missing."""
     posterior = tree["posterior"].to_dataset() if isinstance(tree, xr.DataTree) else tree
     if not isinstance(posterior, xr.Dataset) or name not in posterior:
         return None

@@ -1,7 +1,7 @@
-"""The plausibilities of one item as grades: of the labels that it names, and the one that all other categories share.
+"""Plausibilities of one item as grades: one for each label it names, and one shared by all other categories.
 
-A metric of grades needs no more of the truth than this, however many categories there are: what it compares the
-others with, it can sum over the predictions beforehand.
+Metrics of grades need nothing else of the truth, however many categories there are: sums over the other
+categories depend only on the predictions and are computed once.
 """
 
 from collections.abc import Iterator
@@ -23,25 +23,18 @@ __all__ = [
 
 
 class Graded(NamedTuple):
-    """Grades of all categories in the draws of one item.
+    """Grades of all categories in the draws of one item."""
 
-    Attributes
-    ----------
-    code : ndarray of int, shape (label,)
-        Labels with a grade of their own.
-    grade : ndarray, shape (label + 1, sample)
-        Their plausibilities, and last that of each other category.
-    size : ndarray of int, shape (label + 1,)
-        How many categories have the grade: one each, and last the number of the others, perhaps 0.
-    """
-
-    code: np.ndarray
-    grade: np.ndarray
-    size: np.ndarray
+    code: np.ndarray  # (label,), labels with a grade of their own
+    grade: np.ndarray  # (label + 1, sample), their plausibilities, last that of each other category
+    size: np.ndarray  # (label + 1,), categories with the grade: 1 each, last the number of others
 
 
 def graded_plausibility(labels: TopLabels, block: Block, n_categories: int) -> Iterator[Graded]:
-    """Yield the grades of every item of a block: the members of OTHER share it evenly, or have none if it is left out."""
+    """Yield the grades of every item of a block.
+
+    Members of OTHER share its mass evenly, or get 0 if it is excluded.
+    """
     view = labels.view
     for i, cells in item_cells(view, block):
         code, grade = view.code[block.cells][cells], block.draws[cells]
@@ -58,7 +51,7 @@ def graded_plausibility(labels: TopLabels, block: Block, n_categories: int) -> I
 
 
 def graded_labels(truth: np.ndarray, n_categories: int) -> Iterator[Graded]:
-    """Yield the grades of every item of which the truth (sample, item) is one label, or none: code < 0."""
+    """Yield the grades of every item with one true label; truth (sample, item), negative = none."""
     for own in truth.T:
         code = np.unique(own[own >= 0])
         grade = np.zeros((len(code) + 1, len(own)), np.float32)
@@ -67,20 +60,10 @@ def graded_labels(truth: np.ndarray, n_categories: int) -> Iterator[Graded]:
 
 
 def predicted_plausibility(labels: TopLabels, block: Block, predicted: np.ndarray) -> np.ndarray:
-    """Return the plausibility of one predicted label of every item, of all that counts there.
+    """Plausibility of one predicted label of every item, as a share of what is not excluded.
 
-    Parameters
-    ----------
-    labels : TopLabels
-        How OTHER is treated: its members share it evenly, or it does not count.
-    block : Block
-        Draws of consecutive items.
-    predicted : ndarray of int, shape (classifier, item)
-        Codes of labels of all items of the posterior.
-
-    Returns
-    -------
-    ndarray, shape (sample, item, classifier)
+    Shapes: predicted (classifier, item) over all items of the posterior; result (sample, item of the block,
+    classifier). Members of OTHER share its mass evenly, or OTHER is excluded.
     """
     view, draws, predicted = labels.view, block.draws, predicted[:, block.items]
     code, start = view.code[block.cells], view.start[block.items] - block.cells.start
@@ -101,7 +84,7 @@ def predicted_plausibility(labels: TopLabels, block: Block, predicted: np.ndarra
 
 
 def names_all(view: Plausibility, n_categories: int) -> bool:
-    """Return whether every item names every category, in their order: then the cells are dense as they are."""
+    """Whether every item names every category in their order, so that the cells are dense already."""
     every = np.arange(n_categories)
     return len(view.code) == len(view.items) * n_categories and bool(
         (view.code.reshape(-1, n_categories) == every).all()
@@ -109,4 +92,5 @@ def names_all(view: Plausibility, n_categories: int) -> bool:
 
 
 def _sizes(code: np.ndarray, n_categories: int) -> np.ndarray:
+    """Return the number of categories of each grade (label + 1,)."""
     return np.append(np.ones(len(code), np.int64), n_categories - len(code))

@@ -1,4 +1,4 @@
-"""How sure is a metric? Its draws over what the raters left open, over the sample of items, and over both; and their summary."""
+"""Draws and intervals of a metric: uncertainty of the truth, of the sample of items, and both."""
 
 import warnings
 from dataclasses import replace
@@ -20,7 +20,7 @@ from .top_labels import OtherAs
 __all__ = ["metric_draws", "metric_intervals", "summarised", "summary_of_draws"]
 
 SOURCES = ("raters", "items", "both")
-# resamples of items: of sums over items, and of what is computed anew from all
+# resamples of items: for means over items, and for metrics computed from all items at once
 MANY, FEW = 1000, 200
 
 
@@ -41,7 +41,7 @@ def metric_draws(
     progressbar: bool = True,
     **arguments: Any,
 ) -> xr.Dataset:
-    """Draw a metric with its two uncertainties, told apart and together, perhaps in subgroups.
+    """Return draws of a metric with the uncertainty of the truth, of the sample of items, and both.
 
     Parameters
     ----------
@@ -52,28 +52,43 @@ def metric_draws(
     predictions : DataArray
         As in `uncertainty_adjusted`.
     by : mapping of label to group, or DataArray, optional
-        Subgroups whose members each draw has of its own: the group of the label of the draw, such as its risk; or groups (item),
-        perhaps with the dims of the draws or ``classifier``, such as the predicted label; or weights (..., item, group).
+        Subgroups, whose members may differ between draws: the group of the label of the draw, such as its
+        risk; or groups (item), optionally with the dims of the draws or ``classifier``, such as the predicted
+        label; or weights (..., item, group).
     items : {"bayesian", "counts"}
         Weights of the items: of the Bayesian bootstrap, or counts of items drawn with replacement.
     resamples : int, optional
-        How many weights for the items alone; by default 1,000, or 200 if the metric is computed from all items at once.
+        Number of weight vectors for the uncertainty of the items alone; by default 1,000, or 200 if the
+        metric is computed from all items at once.
     larger_is_better : bool, optional
-        Of a callable whose name does not tell, as a loss's or scikit-learn's does.
+        For a callable; by default derived from the name of a loss or a function of scikit-learn.
     truth, response, top, other, random_seed, progressbar, **arguments
         As in `uncertainty_adjusted`.
 
     Returns
     -------
     Dataset
-        ``raters`` and ``both`` (chain, draw[, classifier][, group]): draw by draw, the items as they are or weighted; ``items``
-        (resample[, classifier][, group]): by weights of the items, averaged over the same draws of the truth. NaN where
-        a group has no member. With `by`, ``share`` (chain, draw[, classifier], group), the share of the items in the group.
+        ``raters`` and ``both`` (chain, draw[, classifier][, group]): the metric of each draw of the truth,
+        with equal or with random weights of the items. ``items`` (resample[, classifier][, group]): with
+        random weights of the items, averaged over the same draws of the truth. NaN if a group has no member.
+        With `by`, ``share`` (chain, draw[, classifier], group), the share of the items in the group.
 
     Raises
     ------
     EvaluationError
         If predictions, groups and posterior do not match.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = [[[[0.6, 0.4], [0.3, 0.7]], [[0.7, 0.3], [0.8, 0.2]]]]
+    >>> names = {"item": ["a", "b"], "category": ["x", "y"]}
+    >>> truth = xr.DataArray(draws, names, ("chain", "draw", "item", "category"))
+    >>> predicted = xr.DataArray([["x"], ["x"]], {"item": ["a", "b"]}, ("item", "position"))
+    >>> found = evaluation.metric_draws(evaluation.top_k_accuracy(1), truth, predicted, resamples=5, random_seed=1)
+    >>> found["raters"].values, dict(found.sizes)
+    (array([[0.5, 1. ]]), {'chain': 1, 'draw': 2, 'resample': 5})
 
     References
     ----------
@@ -119,38 +134,52 @@ def metric_intervals(
     probability: float = 0.9,
     **options: Any,
 ) -> xr.Dataset:
-    """Return a metric with intervals for what the raters left open, for the sample of items, and for both.
+    """Return a metric with intervals for the uncertainty of the truth, of the sample of items, and both.
 
-    Both together are more than their sum of squares: the weights meet truths that are uncertain one by one. That is right where
-    the model learns the population of the items from them, and cautious where it does not (see `resampling`).
+    The variance of both together exceeds the sum of the two variances, because the weights of the items meet
+    truths that are uncertain one by one. That is right if the model learns the population of the items from
+    them, and conservative if it does not (see `resampling`).
 
     Parameters
     ----------
     metric, tree, predictions
         As in `metric_draws`.
     probability : float
-        Of the intervals, between equal tails.
+        Probability of the equal-tailed intervals.
     **options
         As in `metric_draws`: ``by``, ``items``, ``truth``, ``random_seed`` and the others.
 
     Returns
     -------
     Dataset
-        Over ``source`` ("raters", "items", "both") and, as the draws are, over classifier and group: ``mean``; ``sd``;
-        ``interval`` (bound: lower, upper); ``mcse`` and ``interval_mcse`` (bound), their Monte-Carlo standard errors;
-        ``undefined``, the share of draws without a value. With `by`, ``share`` and ``share_interval`` of the items in the group.
+        Over ``source`` ("raters", "items", "both") and, like the draws, over classifier and group: ``mean``;
+        ``sd``; ``interval`` (bound: lower, upper); ``mcse`` and ``interval_mcse`` (bound), the Monte Carlo
+        standard errors of mean and bounds; ``undefined``, the share of draws without a value. With `by`,
+        ``share`` and ``share_interval`` of the items in the group.
 
     Raises
     ------
     EvaluationError
         As in `metric_draws`.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = [[[[0.6, 0.4], [0.3, 0.7]], [[0.7, 0.3], [0.8, 0.2]]]]
+    >>> names = {"item": ["a", "b"], "category": ["x", "y"]}
+    >>> truth = xr.DataArray(draws, names, ("chain", "draw", "item", "category"))
+    >>> predicted = xr.DataArray([["x"], ["x"]], {"item": ["a", "b"]}, ("item", "position"))
+    >>> found = evaluation.metric_intervals(evaluation.top_k_accuracy(1), truth, predicted, random_seed=1)
+    >>> found["mean"].sel(source="raters").item(), found["interval"].dims
+    (0.75, ('source', 'bound'))
     """
     drawn = metric_draws(metric, tree, predictions, **options)
     return summary_of_draws(drawn, probability)
 
 
 def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
-    """Return mean, sd, interval and Monte-Carlo errors of draws, as of `metric_draws`, for every source."""
+    """Summarise draws of `metric_draws` for every source: mean, sd, interval and Monte Carlo errors."""
     if not isinstance(probability, int | float) or not 0 < probability < 1:
         raise EvaluationError(f"probability={probability!r}: expected a number between 0 and 1")
     sources = [summarised(drawn[name], probability) for name in SOURCES]
@@ -163,7 +192,7 @@ def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
 
 
 def summarised(draws: xr.DataArray, probability: float) -> xr.Dataset:
-    """Return mean, sd, interval and Monte-Carlo errors over all dims but those of classifiers and groups."""
+    """Mean, sd, interval and Monte Carlo errors over all dims except those of classifiers and groups."""
     kept = [d for d in ("classifier", "other", "group") if d in draws.dims]
     samples = [d for d in draws.dims if d not in kept]
     shape = [draws.sizes[d] for d in kept]
@@ -193,7 +222,7 @@ def summarised(draws: xr.DataArray, probability: float) -> xr.Dataset:
 
 
 def _mcse(chains: np.ndarray, probability: float | None = None) -> np.ndarray:
-    """Return the Monte-Carlo error of the mean, or of a quantile, of the defined draws (..., chain, draw)."""
+    """Monte Carlo error of the mean, or of a quantile, of the draws (..., chain, draw) that are not NaN."""
     how = {} if probability is None else {"method": "quantile", "prob": probability}
     if np.isfinite(chains).all():
         return cast(np.ndarray, array_stats.mcse(chains, **how))

@@ -1,15 +1,15 @@
-"""Log densities by item: what the annotations of an item say of a draw, and what its prior says.
+"""Log likelihood and log prior by item, for importance weights of each item.
 
-Where items share no parameter, the posterior is a product over them, and each item has importance
-weights of its own. Its log likelihood is a sum over its annotations, its log prior over its worths.
+If items share no parameter, the posterior is a product over them, and each item has importance weights of its
+own. Its log likelihood is a sum over its annotations, its log prior a sum over its worths.
 
-Symbols: w_k ``worth``; p_k = w_k / s ``plausibility``; s the total worth of an item's m candidates;
-alpha_k the shape of the Gamma prior of w_k, A their sum. The likelihood does not see s, which is
-Gamma(A) and independent of p, and
+Symbols: w_k ``worth``; p_k = w_k / s ``plausibility``; s the total worth of an item's m candidates; alpha_k
+the shape of the Gamma prior of w_k, A their sum. The likelihood does not depend on s, which is Gamma(A) and
+independent of p, and
 
     log p(w) = log p(p) + (A - m) log s - s + constant.
 
-Only log p(p), the density of the plausibilities, is a prior that the data can contradict.
+Only log p(p), the density of the plausibilities, is a prior that can conflict with the data.
 """
 
 import numpy as np
@@ -26,20 +26,14 @@ __all__ = [
     "reliability_of",
 ]
 
-SMALLEST_WORTH = 1e-30  # below it float32 loses digits
-MOST_CHECKED = 64  # draws at which a prior is compared with the Gamma law
+SMALLEST_WORTH = 1e-30  # smaller worths lose digits in float32
+MOST_CHECKED = 64  # largest number of draws at which a prior is compared with the Gamma law
 TOLERANCE = 1e-3  # of a log density kept in float32, relative to its size or one
 WITHOUT_DENSITIES = "inference.sample(..., log_likelihood=True) stores log_likelihood and log_prior"
 
 
 def check_independent(tree: xr.DataTree, view: Plausibility) -> None:
-    """Raise unless every parameter of the posterior belongs to one item.
-
-    Raises
-    ------
-    EvaluationError
-        If `tree` is no tree, or some variable is shared.
-    """
+    """Raise unless `tree` is a tree in which every parameter belongs to one item."""
     if not isinstance(tree, xr.DataTree):
         raise EvaluationError(
             f"a {type(tree).__name__} has no densities: pass the tree of inference.sample"
@@ -47,17 +41,17 @@ def check_independent(tree: xr.DataTree, view: Plausibility) -> None:
     for name, variable in tree["posterior"].data_vars.items():
         if not {"item", "candidate"} & set(variable.dims):
             raise EvaluationError(
-                f"{name} {variable.dims} is shared by the items: the annotations of one move it for all, so that "
-                "no item has weights of its own; fit the model anew"
+                f"{name} {variable.dims} is shared by the items, so that items are not independent and have "
+                "no importance weights of their own; fit the model again"
             )
     if view.is_of_category:
         raise EvaluationError(
-            "plausibility is the probability of one true category, made of parameters that items share; fit the model anew"
+            "plausibility is the probability of one true category, computed from parameters that items share; fit the model again"
         )
 
 
 def reliability_of(tree: xr.DataTree) -> np.ndarray | None:
-    """Return the power of the likelihood, a scalar or by annotation; None if the tree does not say."""
+    """Power of the likelihood () or (annotation,); None if the tree does not contain it."""
     constant = _constants(tree)
     return constant["reliability"].to_numpy() if "reliability" in constant else None
 
@@ -65,26 +59,10 @@ def reliability_of(tree: xr.DataTree) -> np.ndarray | None:
 def likelihood_of_items(
     tree: xr.DataTree, view: Plausibility, power: np.ndarray | float
 ) -> np.ndarray:
-    """Sum the log likelihood of each item's annotations, each times its power.
+    """Log likelihood of each item's annotations (item, sample), each times its power; 0 without annotations.
 
-    Parameters
-    ----------
-    tree : DataTree
-        With ``log_likelihood`` by annotation or by item, at power one.
-    view : Plausibility
-        Names the items.
-    power : float or ndarray, shape () or (annotation,)
-        Power of the likelihood.
-
-    Returns
-    -------
-    ndarray, shape (item, sample)
-        0 for an item without annotations.
-
-    Raises
-    ------
-    EvaluationError
-        If the group is missing, or it does not say whose an annotation is.
+    The tree has ``log_likelihood`` by annotation or by item, at power one; power () or (annotation,). Raises
+    if the group is missing, or an annotation has no item.
     """
     total = np.zeros((len(view.items), view.n_samples))
     power = np.asarray(power, float)
@@ -100,26 +78,10 @@ def likelihood_of_items(
 
 
 def prior_of_items(tree: xr.DataTree, view: Plausibility) -> tuple[np.ndarray, bool]:
-    """Sum the log prior of each item's parameters; of Gamma worths, leave out that of their total.
+    """Log prior of each item's parameters (item, sample), up to a constant by item.
 
-    Parameters
-    ----------
-    tree : DataTree
-        With ``log_prior`` by candidate, or by item with or without category.
-    view : Plausibility
-        Names the items.
-
-    Returns
-    -------
-    density : ndarray, shape (item, sample)
-        Log density, up to a constant for each item.
-    of_plausibility : bool
-        Whether it is that of the plausibilities; if not, of the parameters as they are stored.
-
-    Raises
-    ------
-    EvaluationError
-        If the group is missing, or has something that belongs to no item.
+    The total of Gamma worths is left out. The flag tells whether it is the density of the plausibilities
+    (True) or of the parameters as stored. Raises if the tree has no ``log_prior`` by candidate or item.
     """
     total = np.zeros((len(view.items), view.n_samples))
     of_plausibility = True
@@ -139,10 +101,10 @@ def prior_of_items(tree: xr.DataTree, view: Plausibility) -> tuple[np.ndarray, b
 def _total_density(
     worth: np.ndarray, density: np.ndarray, owner: np.ndarray, n_items: int
 ) -> np.ndarray | None:
-    """Return (A - m) log s - s of every item and draw; None if the prior is no Gamma(alpha, 1).
+    """Log density of the total worth, (A - m) log s - s (item, sample); None unless the prior is Gamma.
 
-    The tree does not keep the shapes. Of a Gamma law, log density + w is linear in log w with slope
-    alpha - 1, which the smallest and the largest draw of a worth give.
+    The tree does not contain the shapes. For a Gamma(alpha, 1) prior, log density + w is linear in log w with
+    slope alpha - 1, which follows from the smallest and the largest draw of a worth.
     """
     if worth.shape != density.shape:
         return None
@@ -167,20 +129,14 @@ def _total_density(
 
 
 def owner_of_places(tree: xr.DataTree, array: xr.DataArray, view: Plausibility) -> np.ndarray:
-    """Return the position of the item of each candidate, annotation or item of an array.
-
-    Raises
-    ------
-    EvaluationError
-        If the array belongs to no items, or to items without plausibility.
-    """
+    """Position of the item of each candidate, annotation or item of an array, or raise."""
     if "candidate" in array.dims:
         return np.repeat(np.arange(len(view.items)), np.diff(view.start))
     if "annotation" in array.dims:
         constant = _constants(tree)
         if "annotation_item" not in constant:
             raise EvaluationError(
-                f"{array.name} is by annotation but constant_data has no annotation_item, which says of which item; "
+                f"{array.name} is by annotation but constant_data has no annotation_item, the item of each annotation; "
                 "keep constant_data"
             )
         code = constant["annotation_item"].to_numpy()
@@ -201,10 +157,12 @@ def owner_of_places(tree: xr.DataTree, array: xr.DataArray, view: Plausibility) 
 
 
 def _constants(tree: xr.DataTree) -> xr.Dataset:
+    """Return the group constant_data, or an empty dataset."""
     return tree["constant_data"].to_dataset() if "constant_data" in tree.children else xr.Dataset()
 
 
 def _densities(tree: xr.DataTree, group: str) -> list[xr.DataArray]:
+    """Return the arrays of a group of log densities, or raise if there are none."""
     if group not in tree.children or not tree[group].data_vars:
         if tree.attrs.get("model") == "prirn":
             raise EvaluationError(f"prirn has no likelihood, hence no {group}: draw it anew")
@@ -215,7 +173,7 @@ def _densities(tree: xr.DataTree, group: str) -> list[xr.DataArray]:
 def _cells(
     tree: xr.DataTree, array: xr.DataArray, view: Plausibility
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return values (sample, cell) of an array by item, candidate or annotation, and the item of each cell."""
+    """Values (sample, cell) of an array, and the item of each cell (cell,)."""
     owner = owner_of_places(tree, array, view)
     dim = next(d for d in ("candidate", "annotation", "item") if d in array.dims)
     sizes = tuple(array.sizes.get(d) for d in view.sample_dims)
@@ -229,7 +187,7 @@ def _cells(
 
 
 def _sums(values: np.ndarray, owner: np.ndarray, n_items: int) -> np.ndarray:
-    """Sum values (sample, cell) over the cells of each item: (item, sample)."""
+    """Sum values (sample, cell) over the cells of each item; result (item, sample)."""
     total = np.zeros((n_items, len(values)))
     order = np.argsort(owner, kind="stable")
     present, first = np.unique(owner[order], return_index=True)
@@ -240,6 +198,7 @@ def _sums(values: np.ndarray, owner: np.ndarray, n_items: int) -> np.ndarray:
 
 
 def _finite(total: np.ndarray, view: Plausibility, group: str) -> np.ndarray:
+    """Return the totals (item, sample), or raise if one is not finite."""
     bad = ~np.isfinite(total).all(axis=1)
     if bad.any():
         raise EvaluationError(

@@ -1,13 +1,15 @@
-"""What a judge is worth: as many raters of a reference group as tell as much of the truth.
+"""Worth of a judge: the number of typical raters whose answers are as informative as the judge's.
 
-A judge may be a person, a language model, or a group of either. One of the judge's answers is set against k = 0, 1, 2, ...
-answers of typical raters of the reference group, who answer independently given the truth by the mean confusion matrix of the
-group: that of a member picked anew for every answer, whose name is not told. The judge is worth as many of them as have the same
-information about the truth, or the same accuracy of the best guess; between two k the curve is taken as straight.
+A judge may be a person, a language model, or a group of either. One answer of the judge is compared with k =
+0, 1, 2 and more answers of typical raters of a reference group. These answer independently given the truth,
+by the mean confusion matrix of the group: that of a member picked anew for every answer, whose identity is
+unknown. The judge is worth the k with the same information about the truth, or the same accuracy of the best
+guess; the curve is interpolated linearly between integers k.
 
-The two measures ask different things. Information counts all that an answer says, an adversary's too, and grows with every
-answer. Accuracy counts only what changes the best guess: it may stand still from one k to the next (two answers that contradict
-each other decide nothing), and an answer that never changes the guess is worth 0.
+The two measures differ. Information counts all that an answer tells about the truth, an adversary's too, and
+grows with every answer. Accuracy counts only changes of the best guess: it may be constant from one k to the
+next (two answers that contradict each other change nothing), and an answer that never changes the guess is
+worth 0.
 """
 
 from collections.abc import Iterator
@@ -25,8 +27,8 @@ __all__ = ["GROUPS", "rater_worth"]
 
 GROUPS = "group_of_raters"
 TOLD = ("accuracy", "balanced_accuracy", "information", "guess_accuracy")
-BLOCK_SIZE = 500_000  # probabilities in one block of work
-ROUNDING = 1e-12  # of sums of probabilities; closer values are the same
+BLOCK_SIZE = 500_000  # probabilities in one block
+ROUNDING = 1e-12  # rounding error of sums of probabilities; closer values are equal
 
 
 def rater_worth(
@@ -36,34 +38,51 @@ def rater_worth(
     *,
     largest: int | None = None,
 ) -> xr.Dataset:
-    """Return how much every rater's answer tells in every draw, and how many typical raters it is worth.
+    """Return quality measures of every rater's answer, and the number of typical raters it is worth.
 
     Parameters
     ----------
     tree : DataTree
         Posterior with ``prevalence`` (category) and ``confusion`` (rater, category, label).
     by : str, optional
-        Coordinate along ``rater`` that names the group of each rater, such as ``"kind"``.
+        Coordinate along ``rater`` with the group of each rater, such as ``"kind"``.
     reference : str or int, optional
-        Whose typical rater is the unit: one of the groups, or without `by` one of the raters. By default all raters.
+        Reference whose typical rater is the unit: one of the groups, or without `by` one of the raters. By
+        default all raters.
     largest : int, optional
-        Answers of the largest panel; by default 20, or fewer where more than 1,000 vectors of counts would have to be summed.
+        Number of answers of the largest panel; by default 20, or fewer if more than 1,000 vectors of counts
+        would have to be summed.
 
     Returns
     -------
     Dataset
-        With the sample dims of the tree, over ``rater``: ``accuracy`` of the label, ``balanced_accuracy`` (its mean over the true
-        categories), ``information`` of the answer about the truth in bits, ``guess_accuracy`` (of the most probable truth given
-        the answer), and by ``measure`` ("information" or "accuracy") ``worth`` and ``censored``: worth more than the largest
-        panel, whose size stands in its place. ``panel`` (answers, measure) is the curve of the reference group. With `by`, over
-        ``group_of_raters``, the means over the members of each group as ``group_accuracy`` ... ``group_worth``, and
-        ``group_censored``, whether any member is. The worth of the members of the reference group itself is one on average only
-        if they are alike: an answer tells more of who is known by name than of who is not.
+        With the sample dims of the tree, over ``rater``: ``accuracy`` of the label, ``balanced_accuracy``
+        (its mean over the true categories), ``information`` of the answer about the truth in bits,
+        ``guess_accuracy`` (of the most probable truth given the answer), and by ``measure`` ("information" or
+        "accuracy") ``worth`` and ``censored``, whether the rater is worth more than the largest panel, whose
+        size is then the worth. ``panel`` (answers, measure) is the curve of the reference group. With `by`,
+        over ``group_of_raters``, the means over the members of each group as ``group_accuracy`` ...
+        ``group_worth``, and ``group_censored``, whether any member is censored. The mean worth of the
+        reference group itself is one only if its members are alike: an answer of an identified rater is more
+        informative than one of an unidentified rater.
 
     Raises
     ------
     EvaluationError
-        If the tree has no confusion matrices of raters, a draw of them is NaN, or a coordinate, a group or a rater is not there.
+        If the tree has no confusion matrices of raters, a draw of them is NaN, or a coordinate, a group or a
+        rater is missing.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> prevalence = xr.DataArray([[[0.5, 0.5]]], dims=("chain", "draw", "category"))
+    >>> right = xr.DataArray([0.9, 0.7, 0.7], {"rater": ["model", "r", "s"]})
+    >>> eye = xr.DataArray([[1.0, 0.0], [0.0, 1.0]], dims=("category", "label"))
+    >>> confusion = (right * eye + (1 - right) * (1 - eye)).expand_dims(chain=1, draw=1)
+    >>> tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"prevalence": prevalence, "confusion": confusion})})
+    >>> evaluation.rater_worth(tree, reference="r")["worth"].sel(measure="information").values.round(2)
+    array([[[6.51, 1.  , 1.  ]]])
     """
     confusion = of_raters(tree, "confusion", ("rater", "category", "label"))
     sample = tuple(d for d in confusion.dims if d not in ("rater", "category", "label"))
@@ -80,7 +99,7 @@ def rater_worth(
 
 
 def _dataset(confusion: xr.DataArray, arrays: list[np.ndarray]) -> xr.Dataset:
-    """Return what the blocks found, (quantity or measure, sample, place) each, under its names."""
+    """Build the dataset from the arrays of the blocks, (quantity or measure, sample, place) each."""
     told, worth, censored, curves = arrays
     sample = tuple(str(d) for d in confusion.dims[:-3])
     sizes = confusion.shape[:-3]
@@ -101,7 +120,7 @@ def _dataset(confusion: xr.DataArray, arrays: list[np.ndarray]) -> xr.Dataset:
 
 
 def _kinds(confusion: xr.DataArray, by: str) -> xr.DataArray:
-    """Return the group of every rater."""
+    """Return the coordinate with the group of every rater, or raise."""
     for name in (by, f"rater_{by}"):
         if name in confusion.coords and confusion[name].dims == ("rater",):
             return confusion[name]
@@ -113,7 +132,7 @@ def _kinds(confusion: xr.DataArray, by: str) -> xr.DataArray:
 
 
 def _members(confusion: xr.DataArray, kinds: xr.DataArray | None, reference: object) -> np.ndarray:
-    """Return the places of the raters of the reference group."""
+    """Positions of the raters of the reference group, or raise."""
     if reference is None:
         return np.arange(confusion.sizes["rater"])
     names = kinds if kinds is not None else confusion["rater"]
@@ -128,6 +147,7 @@ def _members(confusion: xr.DataArray, kinds: xr.DataArray | None, reference: obj
 
 
 def _known(name: str, there: list[str]) -> str:
+    """Nearest name, or the first existing names, for an error message."""
     if near := get_close_matches(name, there, n=1):
         return f"the nearest is {near[0]!r}"
     return f"there are {', '.join(map(repr, there[:5]))}" if there else "there is none"
@@ -136,7 +156,10 @@ def _known(name: str, there: list[str]) -> str:
 def _by_blocks(
     confusion: xr.DataArray, prevalence: xr.DataArray, members: np.ndarray, largest: int
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield what blocks of draws tell of the raters, their worth and whether it is censored, and the curves of the panel."""
+    """Yield, by blocks of draws, quality measures, worth, its censoring, and the panel curves.
+
+    Shapes: (quantity, sample, rater), (measure, sample, rater) twice, (measure, sample, answers).
+    """
     raters, categories, labels = confusion.shape[-3:]
     pi = confusion.to_numpy().reshape(-1, raters, categories, labels)
     p = prevalence.to_numpy().reshape(-1, categories)
@@ -160,7 +183,10 @@ def _by_blocks(
 
 
 def _check(law: np.ndarray, share: np.ndarray, confusion: xr.DataArray) -> None:
-    """Raise if there is no probability in some place."""
+    """Raise if a probability is not finite.
+
+    Shapes: law (sample, rater, category, label); share (sample, category).
+    """
     bad = ~np.isfinite(law).all(axis=(0, 2, 3))
     if bad.any() or not np.isfinite(share).all():
         rater = confusion["rater"].to_numpy().tolist()[int(bad.argmax())]
@@ -169,14 +195,9 @@ def _check(law: np.ndarray, share: np.ndarray, confusion: xr.DataArray) -> None:
 
 
 def _worth(curve: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a curve (sample, answers) first reaches values (sample, rater), and whether it does not.
+    """Interpolated k at which a curve first reaches each value, and whether it never does.
 
-    Parameters
-    ----------
-    curve : ndarray, shape (sample, answers)
-        Not falling.
-    value : ndarray, shape (sample, rater)
-        What an answer of the judge tells.
+    Shapes: curve (sample, answers), not decreasing; value and results (sample, rater).
     """
     last = curve.shape[1] - 1
     step = np.stack(
@@ -191,7 +212,7 @@ def _worth(curve: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _by_group(found: xr.Dataset, kinds: xr.DataArray) -> dict[str, xr.DataArray]:
-    """Return means over the members of each group."""
+    """Means over the members of each group."""
     of_rater = kinds.to_numpy().astype(str)
     names = list(dict.fromkeys(of_rater.tolist()))
     own = xr.DataArray(of_rater == np.array(names)[:, None], {GROUPS: names}, (GROUPS, "rater"))

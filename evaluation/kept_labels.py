@@ -1,4 +1,4 @@
-"""Labels of draws that are drawn once and kept, for what has to see all of them before it scores the first."""
+"""Labels of draws that are drawn once and kept in memory, for metrics that need all labels before scoring."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -14,21 +14,11 @@ __all__ = ["DrawnBlock", "map_kept"]
 
 @dataclass(frozen=True)
 class DrawnBlock(Block):
-    """A block without its plausibilities, of which the truth is drawn already.
+    """Block without plausibilities whose truth has been drawn."""
 
-    Attributes
-    ----------
-    truth : ndarray of int, shape (sample, item) or (sample, item, position)
-        Codes of labels.
-    samples : slice
-        Which samples.
-    rng : numpy.random.Generator
-        As drawing the truth left it.
-    """
-
-    truth: np.ndarray
+    truth: np.ndarray  # (sample, item) or (sample, item, position), codes of labels
     samples: slice
-    rng: np.random.Generator
+    rng: np.random.Generator  # state after drawing the truth
 
     @classmethod
     def of(

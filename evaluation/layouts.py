@@ -1,4 +1,4 @@
-"""How a tree lays out its plausibilities: flat along candidates, or dense over items and categories."""
+"""Layouts of plausibilities in a tree: flat along candidates, or dense over items and categories."""
 
 import numpy as np
 import xarray as xr
@@ -39,7 +39,7 @@ def plausibility_of(tree: xr.DataTree | xr.DataArray) -> xr.DataArray:
 
 
 def flat_cells(array: xr.DataArray) -> Cells:
-    """Return items, categories, start and code of the cells of an array (..., candidate)."""
+    """Items, categories, start and code of the cells of an array (..., candidate), or raise."""
     for name in ("item", "category"):
         if name not in array.coords:
             raise EvaluationError(f"plausibility has no coord {name} along candidate; {REMEDY}")
@@ -57,7 +57,7 @@ def flat_cells(array: xr.DataArray) -> Cells:
 
 
 def dense_cells(array: xr.DataArray) -> Cells:
-    """Return items, categories, start and code of the cells of an array (..., item, category)."""
+    """Items, categories, start and code of the cells of an array (..., item, category), or raise."""
     for name in ("item", "category"):
         if name not in array.dims:
             raise EvaluationError(
@@ -71,17 +71,18 @@ def dense_cells(array: xr.DataArray) -> Cells:
 
 
 def _ids(coord: xr.DataArray) -> np.ndarray:
+    """Return ids as integers or text."""
     ids = coord.to_numpy()
     return ids if ids.dtype.kind in "iu" else ids.astype(str)
 
 
 def are_integers(category: xr.DataArray) -> bool:
-    """Return whether the labels are integers, kept as they are or as their decimal text."""
+    """Whether the labels are integers, stored as integers or as decimal text."""
     return category.dtype.kind in "iu" or category.attrs.get("kind") == "integer"
 
 
 def declared_categories(tree: xr.DataTree | xr.DataArray) -> np.ndarray | None:
-    """Return the closed set of a tree with candidates, if it lists it."""
+    """Return the closed set of categories of a tree with candidates, or None if it is not stored."""
     if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
         return None
     constant = tree["constant_data"]
@@ -91,7 +92,7 @@ def declared_categories(tree: xr.DataTree | xr.DataArray) -> np.ndarray | None:
 def law_of_other(
     tree: xr.DataTree | xr.DataArray, items: np.ndarray
 ) -> tuple[np.ndarray | None, float | None]:
-    """Return for how many categories each item's OTHER stands, and their concentration, if the tree says."""
+    """Return the number of categories in each item's OTHER (item,) and their concentration, or None."""
     if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
         return None, None
     data = tree["constant_data"].to_dataset()

@@ -1,4 +1,4 @@
-"""A mapping from categories, such as their risk: what it must cover so that OTHER can be split by it."""
+"""Mappings from categories to groups or values, and their completeness for splitting OTHER."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,23 +14,10 @@ __all__ = ["group_by_code", "with_mapping"]
 def with_mapping(
     view: Plausibility, keys: Iterable[str], argument: str, *, complete: bool
 ) -> Plausibility:
-    """Return the posterior with every key of a mapping as a category.
+    """Return the posterior with every key of a mapping as a category; raise if a category is not covered.
 
-    Parameters
-    ----------
-    view : Plausibility
-        Posterior.
-    keys : iterable of str
-        Categories that the mapping covers; a key OTHER is no category where OTHER is pooled.
-    argument : str
-        Name of the mapping, for the message.
-    complete : bool
-        Whether the mapping must cover the declared categories that no rater ranked.
-
-    Raises
-    ------
-    EvaluationError
-        If a category is not covered.
+    A key OTHER is not a category if OTHER is pooled. `argument` names the mapping in messages; `complete`:
+    whether it must cover the declared categories that no rater ranked.
     """
     covered = {key: None for key in keys if key != OTHER or not view.has_other.any()}
     for label in view.categories.tolist():
@@ -41,7 +28,7 @@ def with_mapping(
     if complete and declared is not None and declared > len(covered):
         raise EvaluationError(
             f"{argument}= covers {len(covered)} of {declared} declared categories, and {OTHER} stands for "
-            'the rest: cover them all, or leave OTHER out by other="exclude" where that can be asked'
+            'the rest: cover them all, or leave OTHER out by other="exclude" where that argument exists'
         )
     return extended
 
@@ -51,26 +38,8 @@ def group_by_code(
 ) -> tuple[Plausibility, np.ndarray]:
     """Return the posterior with every key of a mapping as a category, and the group of every code.
 
-    Parameters
-    ----------
-    view : Plausibility
-        Posterior.
-    groups : mapping of label to group
-        With OTHER split, of every declared category.
-    other : {"split", "exclude", "label"}
-        How OTHER is treated.
-
-    Returns
-    -------
-    view : Plausibility
-        Extended.
-    group_of_code : ndarray of int
-        Number of the group, in order of appearance; -1, no group, is the last.
-
-    Raises
-    ------
-    EvaluationError
-        If a category has no group.
+    The numbers of the groups (code,) are in order of appearance; the last entry is -1, no group. With OTHER
+    split, the mapping must cover every declared category; raises if a category has no group.
     """
     group_of = {str(label): group for label, group in groups.items()}
     view = with_mapping(view, group_of, "groups", complete=other == "split")

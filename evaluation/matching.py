@@ -1,4 +1,4 @@
-"""Items of a posterior matched by id with those of another array."""
+"""Matching of the items of a posterior with those of another array by id."""
 
 from collections.abc import Sequence
 
@@ -10,21 +10,10 @@ __all__ = ["check_distinct", "match_items"]
 
 
 def match_items(items: np.ndarray, ids: np.ndarray, what: str = "prediction") -> np.ndarray:
-    """Return where each item of a posterior is among ids.
+    """Position of each item of a posterior among ids, in any order.
 
-    Parameters
-    ----------
-    items : ndarray, shape (item,)
-        Of the posterior.
-    ids : ndarray
-        Of an array that the caller passes, in any order.
-    what : str
-        What the array has for an item, for the message.
-
-    Raises
-    ------
-    EvaluationError
-        If an id is missing, unknown, duplicated or of another kind.
+    Raises if an id is missing, unknown, duplicated or of another kind; `what` names an element of the array
+    in messages.
     """
     if ids.dtype.kind not in "iu":
         ids = ids.astype(str)
@@ -39,7 +28,7 @@ def match_items(items: np.ndarray, ids: np.ndarray, what: str = "prediction") ->
     missing = [item for item in known if item not in place]
     if missing:
         raise EvaluationError(
-            f"no {what} for {_some('item', missing)}; every item needs one, or fit those items alone that have one"
+            f"no {what} for {_some('item', missing)}; every item needs one, or fit only the items that have one"
         )
     unknown = set(place).difference(known)
     if unknown:
@@ -51,6 +40,7 @@ def match_items(items: np.ndarray, ids: np.ndarray, what: str = "prediction") ->
 
 
 def _some(what: str, values: Sequence[object]) -> str:
+    """First of several values, and the number of the others, for an error message."""
     more = f" and {len(values) - 1} more" if len(values) > 1 else ""
     return f"{what} {values[0]!r}{more}"
 
@@ -60,7 +50,7 @@ def _kind(values: np.ndarray) -> str:
 
 
 def check_distinct(values: np.ndarray, dim: str, what: str = "prediction") -> None:
-    """Raise if a coordinate names something twice."""
+    """Raise if a coordinate has duplicates."""
     unique, count = np.unique(values, return_counts=True)
     if (count > 1).any():
         raise EvaluationError(f"{what}s: {dim} {unique[count > 1].tolist()[0]!r} is duplicated")

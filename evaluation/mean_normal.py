@@ -1,12 +1,12 @@
-"""The mean of the normal laws of many raters, below a threshold: a sum, or where there are many items a table of it.
+"""Mean normal cdf of many raters below a threshold: a direct sum, or an interpolation table for many items.
 
-Within one draw, P(y <= t) = mean_k Phi((t - mu - b_k) / s_k) is one smooth function of the location mu, whatever the item. It is
-computed with its derivative on an even grid, and between two nodes taken for the cubic that agrees with both at either: with
-step h that is wrong by at most
+Within one draw, P(y <= t) = mean_k Phi((t - mu - b_k) / s_k) is one smooth function of the location mu, the
+same for all items. It is tabulated with its derivative on an even grid and interpolated by cubic Hermite
+polynomials. With step h the error is at most
 
-    h^4 / 384  max |Phi''''|  mean_k s_k^-4,        max |Phi''''| = sqrt(18 - 6 sqrt 6) phi(sqrt(3 - sqrt 6)) = .5506
+    h^4 / 384  max |Phi''''|  mean_k s_k^-4,   max |Phi''''| = sqrt(18 - 6 sqrt 6) phi(sqrt(3 - sqrt 6)) = .5506,
 
-from which the step follows. Where nodes would not be much fewer than items, the sum itself is taken.
+which determines the step. If there were not many fewer nodes than items, the sum itself is computed.
 """
 
 import numpy as np
@@ -14,30 +14,19 @@ from scipy.special import ndtr
 
 __all__ = ["mean_normal_below"]
 
-ERROR = 1e-6  # largest of a probability from the table
-STEEPEST = 0.5506
-ITEMS_A_NODE = 3  # a node costs more than an item: it has a derivative, too
-MANY_TERMS = 10_000  # of the sums of a draw; below that a table is not worth its overhead
+ERROR = 1e-6  # largest error of a probability from the table
+STEEPEST = 0.5506  # max |Phi''''|
+ITEMS_A_NODE = 3  # cost of a node in items: it needs the derivative, too
+MANY_TERMS = 10_000  # item-rater terms of a draw below which a table does not pay
 
 
 def mean_normal_below(
     threshold: float, location: np.ndarray, bias: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
-    """Return the probability that a rater picked at random gives an item at most the threshold.
+    """Probability that a rater picked at random scores an item at most the threshold, correct to 1e-6.
 
-    Parameters
-    ----------
-    threshold : float
-        Where to cut.
-    location : ndarray, shape (sample, item)
-        Draws of the locations, finite.
-    bias, scale : ndarray, shape (sample, rater)
-        Draws of what raters add, and of their standard deviations: finite, and positive.
-
-    Returns
-    -------
-    ndarray, shape (sample, item)
-        Probabilities, right to 1e-6.
+    Shapes: location (sample, item), finite; bias and scale (sample, rater), finite and scale positive; result
+    (sample, item).
     """
     step = _steps(scale)
     as_sum = np.ptp(location, axis=1) * ITEMS_A_NODE >= step * location.shape[1]
@@ -51,7 +40,7 @@ def mean_normal_below(
 
 
 def _steps(scale: np.ndarray) -> np.ndarray:
-    """Return the step of each draw's table, at least a small share of the smallest scale."""
+    """Step h of each draw's table (sample,), from the error bound."""
     smallest = scale.min(axis=1)
     mean = ((smallest[:, None] / scale) ** 4).mean(axis=1)
     return (384 * ERROR / STEEPEST / mean) ** 0.25 * smallest
@@ -60,7 +49,7 @@ def _steps(scale: np.ndarray) -> np.ndarray:
 def _sums(
     threshold: float, location: np.ndarray, bias: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
-    """Return the mean over the raters, one after the other."""
+    """Mean over the raters by direct summation; location and result (sample, item)."""
     total, one = np.zeros_like(location), np.empty_like(location)
     for k in range(bias.shape[1]):
         np.subtract((threshold - bias[:, k])[:, None], location, out=one)
@@ -71,12 +60,12 @@ def _sums(
 
 
 def _from_table(x: np.ndarray, bias: np.ndarray, scale: np.ndarray, step: float) -> np.ndarray:
-    """Return the mean over the raters at distances x of the threshold from the items of one draw."""
+    """Mean over the raters by the table, at distances x (item,) of the threshold in one draw."""
     first = x.min()
     node = first + step * np.arange(int((x.max() - first) / step) + 2)
     z = (node[:, None] - bias) / scale
     value = ndtr(z).mean(axis=1)
-    with np.errstate(over="ignore"):  # far beyond a narrow rater the density is zero
+    with np.errstate(over="ignore"):  # z**2 overflows far from a rater of small scale: density zero
         density = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
     slope = step * (density / scale).mean(axis=1)
     rise = np.diff(value)
@@ -84,7 +73,8 @@ def _from_table(x: np.ndarray, bias: np.ndarray, scale: np.ndarray, step: float)
     left = place.astype(np.intp)
     place -= left
     found = (slope[:-1] + slope[1:] - 2 * rise)[left]
-    for coefficient in (3 * rise - 2 * slope[:-1] - slope[1:], slope, value):  # Horner
+    # cubic Hermite polynomial by Horner's scheme
+    for coefficient in (3 * rise - 2 * slope[:-1] - slope[1:], slope, value):
         found *= place
         found += coefficient[left]
-    return np.clip(found, 0, 1, out=found)  # the cubics may pass the ends by their error
+    return np.clip(found, 0, 1, out=found)  # the cubics may exceed [0, 1] by their error

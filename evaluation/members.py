@@ -1,15 +1,14 @@
-"""OTHER is a set: its mass is split over the exchangeable categories that no rater of the item ranked.
+"""Splitting OTHER: its mass is divided among the exchangeable categories that no rater of the item ranked.
 
-Given the mass of OTHER, its members' shares are Dirichlet(concentration, ..., concentration),
-independent of everything else, so they can be drawn after sampling; and a top-j set needs the
-largest j alone. Members are exchangeable, so the identities of the largest are a uniform draw
-without replacement, made once per draw and item: every prediction of that item meets the same
-assignment.
+Given the mass of OTHER, its members' shares are Dirichlet(concentration, ..., concentration), independent of
+everything else, so they can be drawn after sampling; and a top-j set needs only the largest j. Members are
+exchangeable, so the identities of the largest are a uniform draw without replacement, made once per draw and
+item and common to all predictions of that item.
 
-Notation: M members, concentration a. In size-biased order the shares are sticks, V_i ~ Beta(1 + a,
-(M - i) a), i = 1, 2, ...; no member that is left can be larger than what is left, so breaking stops
-as soon as that is below what is looked for. This is exact. With many comparable members (large M a)
-all M gammas are drawn instead.
+Notation: M members, concentration a. In size-biased order the shares are sticks, V_i ~ Beta(1 + a, (M - i) a)
+for i = 1, 2 and so on; no remaining member can be larger than the remaining mass, so stick breaking stops as
+soon as that is below the values of interest. This is exact. With many comparable members (large M a) all M
+gammas are drawn instead.
 
 References
 ----------
@@ -24,7 +23,7 @@ import numpy as np
 __all__ = ["category_of_member", "distinct_members", "insert", "largest_members"]
 
 MANY = 32.0  # total concentration above which drawing every gamma is cheaper than breaking sticks
-BATCH = 262_144  # gammas at once
+BATCH = 262_144  # gammas in one batch
 
 
 def largest_members(
@@ -37,26 +36,9 @@ def largest_members(
 ) -> np.ndarray:
     """Draw the plausibilities of the largest members of OTHER, as far as they exceed the floor.
 
-    Parameters
-    ----------
-    mass : ndarray, shape (draw,)
-        Plausibility of OTHER as a whole.
-    floor : ndarray, shape (draw,)
-        What a member must exceed to matter.
-    size : ndarray of int, shape (draw,)
-        Number M of members.
-    concentration : float
-        Concentration a of their symmetric Dirichlet law.
-    top : int
-        How many of the largest.
-    rng : numpy.random.Generator
-        Source of the draws.
-
-    Returns
-    -------
-    ndarray, shape (top, draw)
-        Largest first, in the precision of `mass`; what does not exceed the floor may be any value
-        that does not.
+    Shapes: mass (draw,), plausibility of OTHER as a whole; floor (draw,); size (draw,), number M of members;
+    result (top, draw), largest first, in the precision of `mass`. Results that do not exceed the floor are
+    arbitrary values below it.
     """
     largest = np.empty((top, len(mass)), mass.dtype)
     many = size * concentration > MANY
@@ -71,9 +53,9 @@ def largest_members(
 
 
 def distinct_members(top: int, size: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield `top` vectors of members, uniform on 0 ... size - 1 without replacement.
+    """Yield `top` vectors of members (draw,), uniform on 0 ... size - 1 without replacement.
 
-    A vector past the last member holds numbers >= size, which no positive plausibility goes with.
+    A vector after the last member contains numbers >= size, which belong to no positive plausibility.
     """
     earlier: list[np.ndarray] = []
     for i in range(top):
@@ -81,21 +63,17 @@ def distinct_members(top: int, size: np.ndarray, rng: np.random.Generator) -> It
         for taken in earlier:
             member += member >= taken
         yield member
-        # put it where it belongs among the earlier ones, ascending
+        # insert it among the earlier ones, ascending
         for place, taken in enumerate(earlier):
             earlier[place], member = np.minimum(taken, member), np.maximum(taken, member)
         earlier.append(member)
 
 
 def category_of_member(member: np.ndarray, named: np.ndarray) -> np.ndarray:
-    """Return the category that a member is: categories that are not named are numbered in order.
+    """Convert member numbers to category codes, skipping the named categories.
 
-    Parameters
-    ----------
-    member : ndarray of int, shape (draw,)
-        Numbers among the categories that are not named.
-    named : ndarray of int, shape (place, draw)
-        Named categories, ascending; more than any category after the last.
+    Shapes: member (draw,), number among the categories that are not named; named (place, draw), ascending,
+    padded with numbers larger than any code.
     """
     code = member.copy()
     for taken in named:
@@ -111,13 +89,16 @@ def _sticks(
     top: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Break sticks in size-biased order until what is left cannot change the result."""
+    """Break sticks in size-biased order until the remaining mass cannot change the result.
+
+    Shapes as `largest_members`.
+    """
     largest = np.empty((top, len(left)))
     where, found = np.arange(len(left)), np.zeros((top, len(left)))
     while len(where):
         size = size - 1
         stick = rng.standard_gamma(1 + concentration, len(left))
-        # of shape 0 this is 0: the last member takes all that is left
+        # V_i = stick / (stick + rest); a gamma of shape 0 is 0, so the last member gets all the remaining mass
         rest = rng.standard_gamma(size * concentration)
         left = left / (stick + rest)
         stick *= left
@@ -142,7 +123,10 @@ def _all_gammas(
     top: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Draw all members, whatever the floor."""
+    """Draw all members as normalised gammas, whatever the floor.
+
+    Shapes as `largest_members`.
+    """
     del floor
     members = int(size.max())
     worth = rng.standard_gamma(concentration, (len(mass), members))
@@ -159,16 +143,9 @@ def _all_gammas(
 def insert(
     best: np.ndarray, value: np.ndarray, codes: np.ndarray | None = None, code: object = None
 ) -> None:
-    """Insert one value by draw into descending columns; an equal value goes after those there.
+    """Insert one value by draw into descending columns, in place, after equal values.
 
-    Parameters
-    ----------
-    best : ndarray, shape (top, ...)
-        Largest first; changed in place.
-    value : ndarray, shape (...)
-        What to insert.
-    codes, code : ndarray of int, shape (top, ...), and int or ndarray, shape (...)
-        Labels of `best`, moved along, and the label of `value`.
+    Shapes: best and its labels codes (top, ...), both overwritten; value and its label code (...).
     """
     above = value > best[-1]
     for q in range(len(best) - 1, -1, -1):
@@ -176,7 +153,7 @@ def insert(
         if codes is not None:
             np.copyto(codes[q], code, where=above)  # pyright: ignore[reportArgumentType]
         if q:
-            # whoever is pushed down from the place above overwrites what was just put here
+            # where the value belongs further up, the entry above moves down and overwrites it here
             above = value > best[q - 1]
             np.copyto(best[q], best[q - 1], where=above)
             if codes is not None:

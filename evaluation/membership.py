@@ -1,7 +1,7 @@
-"""Who belongs to a subgroup, when that is uncertain too: each draw has its own members.
+"""Uncertain membership in subgroups: each draw of the truth has its own members.
 
-An item counts in a group as far as the draw says that it is a member. Assigning it to its most probable group
-beforehand answers another question, with a truth that the metric then does not believe in.
+An item counts in a group if the draw says that it is a member. Assigning an item to its most probable group
+beforehand answers another question, with group labels that contradict the uncertain truth used by the metric.
 
 References
 ----------
@@ -29,7 +29,7 @@ FORMS = "(item) or (chain, draw, item) of groups, or (..., item, group) of weigh
 
 
 class Drawn(NamedTuple):
-    """Which part of the posterior is being scored, and the label of each draw there."""
+    """Part of the posterior that is scored, and the label (sample, item) of each draw there."""
 
     items: slice
     samples: slice
@@ -38,37 +38,16 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Members:
-    """How much each item counts in each group.
+    """Weight of each item in each group."""
 
-    Attributes
-    ----------
-    names : ndarray, shape (group,)
-        Names of the groups.
-    weights : callable
-        Of a `Drawn`: weights (classifier or 1, group, sample or 1, item).
-    """
-
-    names: np.ndarray
-    weights: Callable[[Drawn], np.ndarray]
+    names: np.ndarray  # (group,)
+    weights: Callable[[Drawn], np.ndarray]  # -> (classifier or 1, group, sample or 1, item)
 
 
 def members_of(scorer: Scorer, by: By | None) -> tuple[Scorer, Members]:
-    """Return who is in which group.
+    """Return the groups, and the scorer extended by the labels of a mapping; None is one group of all items.
 
-    Parameters
-    ----------
-    scorer : Scorer
-        What is scored.
-    by : mapping of label to group, or DataArray, or None
-        Group of the label that a draw has; groups of items, fixed or of every draw, perhaps of every classifier; or weights.
-        None: one group of all.
-
-    Returns
-    -------
-    scorer : Scorer
-        Which knows the labels of the mapping.
-    members : Members
-        The groups, in order of appearance or, of an array, ascending.
+    Groups are in order of appearance or, from an array, ascending.
     """
     if by is None:
         return scorer, Members(np.array(["all"]), lambda _: np.ones((1, 1, 1, 1)))
@@ -82,7 +61,7 @@ def members_of(scorer: Scorer, by: By | None) -> tuple[Scorer, Members]:
 
 
 def _by_truth(scorer: Scorer, by: Mapping[object, object]) -> tuple[Scorer, Members]:
-    """Return the groups of the label of every draw, the one that is scored."""
+    """Return groups by the scored label of every draw."""
     view, group_of_code = group_by_code(
         scorer.aligned.view, {str(label): group for label, group in by.items()}, scorer.labels.other
     )
@@ -101,7 +80,7 @@ def _by_truth(scorer: Scorer, by: Mapping[object, object]) -> tuple[Scorer, Memb
 
 
 def _by_array(scorer: Scorer, by: xr.DataArray) -> Members:
-    """Return groups or weights that the caller computed."""
+    """Return groups or weights from an array of the caller."""
     array = _ordered(scorer, by)
     samples = slice(None) if array.shape[2] > 1 else slice(0, 1)
 
@@ -116,7 +95,7 @@ def _by_array(scorer: Scorer, by: xr.DataArray) -> Members:
 
 
 def _ordered(scorer: Scorer, by: xr.DataArray) -> np.ndarray:
-    """Return the array as (classifier, group, sample, item), each but the items perhaps 1."""
+    """Align an array of groups or weights as (classifier or 1, group or 1, sample or 1, item), or raise."""
     view, weights = scorer.aligned.view, "group" in by.dims
     known = {"classifier", "group", "item", *view.sample_dims}
     drawn = [d for d in view.sample_dims if d in by.dims]
@@ -149,7 +128,7 @@ def _ordered(scorer: Scorer, by: xr.DataArray) -> np.ndarray:
 
 
 def _check_draws(view: Plausibility, by: xr.DataArray, dim: str) -> None:
-    """Raise unless groups are of the same draws, in the same order."""
+    """Raise unless groups have the same draws in the same order."""
     if by.sizes[dim] != view.array.sizes[dim]:
         raise EvaluationError(
             f"by has {by.sizes[dim]} values of {dim}, the posterior {view.array.sizes[dim]}"
@@ -163,11 +142,11 @@ def _check_draws(view: Plausibility, by: xr.DataArray, dim: str) -> None:
 
 
 def _places_of_classifiers(scorer: Scorer, by: xr.DataArray) -> np.ndarray:
-    """Return where each classifier of the predictions is in the groups."""
+    """Position of each classifier of the predictions in the groups, or raise."""
     names = scorer.aligned.classifier
     if names is None or "classifier" not in by.coords:
         raise EvaluationError(
-            "by has the dim classifier: it and the predictions need one with the names of the same classifiers"
+            "by has the dim classifier: by and the predictions need a classifier coordinate with the same names"
         )
     own, given = names.to_numpy().tolist(), by["classifier"].to_numpy().tolist()
     if sorted(map(str, own)) != sorted(map(str, given)):

@@ -1,4 +1,4 @@
-"""What a metric is: which truth it compares with which form of a prediction, and how it scores them."""
+"""Definition of a metric: the form of the truth, the form of the predictions, and the score."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,40 +16,47 @@ Response = Literal["labels", "scores", "probabilities", "ranks"]
 
 @dataclass(frozen=True)
 class Metric:
-    """A score of predictions against one draw of the truth.
+    """Score of predictions against one draw of the truth.
 
-    Labels reach `score` as integer codes: within an item, equal codes are the same label. A
-    negative code is no label, and that of the truth never equals that of the predictions.
+    Labels are passed to `score` as integer codes: within an item, equal codes are the same label. A negative
+    code is no label, and the one of the truth differs from the one of the predictions.
 
     Attributes
     ----------
     name : str
         Name of the result.
     truth : {"label", "set", "ranking", "plausibility", "sampled"}
-        The top-1 label of a draw; its top-j set; the same best first; the plausibilities
-        themselves; or one label drawn from them.
+        Form of the truth: the top-1 label of a draw; its top-j set; the same set, best first; the
+        plausibilities themselves; or one label drawn from them.
     score : callable
-        Over ``"item"``: ``score(truth, predictions) -> (..., item)``. Labels: truth (..., item),
-        predictions (item, position) best first. Sets and rankings: truth (..., item, position).
-        Plausibility: truth (..., item, category), predictions (item, category); a method
-        ``of_labels``, if there is one, takes labels where these are the truth, and ``of_graded``
-        `Graded` truths of one item, as with ranks.
-        Ranks: ``score(truth, ranks) -> (classifier, ...)`` of one item, where truth is `Graded`.
-        Over ``"items"``: ``score(truth, predictions, weights, n_labels) -> (...)``, where weights
-        (..., item) say how much each item counts, and codes of labels are below n_labels: those
-        that are true or predicted in some draw or, with scores, all categories. Of plausibilities,
-        a method ``of_predicted(right, predictions, weights)``, if there is one, takes instead those
-        (..., item) of the category that is predicted with the largest score.
+        Over ``"item"``: ``score(truth, predictions) -> (..., item)``. Labels: truth (..., item), predictions
+        (item, position) best first. Sets and rankings: truth (..., item, position). Plausibility: truth (...,
+        item, category), predictions (item, category); an optional method ``of_labels`` takes labels as the
+        truth, and ``of_graded`` takes `Graded` truths of one item, as with ranks. Ranks: ``score(truth,
+        ranks) -> (classifier, ...)`` of one item, where truth is `Graded`.
+
+        Over ``"items"``: ``score(truth, predictions, weights, n_labels) -> (...)``, where weights (..., item)
+        are those of the items, and codes of labels are below n_labels: labels that are true or predicted in
+        some draw or, with scores, all categories. For plausibilities, an optional method
+        ``of_predicted(right, predictions, weights)`` takes instead the plausibilities (..., item) of the
+        category with the largest score.
     top : int
-        How many labels of a prediction count, and of the truth if it is a set or a ranking.
+        Number of labels of a prediction that count, and of the truth if it is a set or a ranking.
     response : {"labels", "scores", "probabilities", "ranks"}
-        What it needs of a prediction; by default probabilities to compare with plausibilities,
-        else labels. Probabilities of an item sum to one. Ranks (classifier, category) are of all
-        categories, 1 = best, ties share their mean, and what is not predicted is tied last.
+        Form of the predictions; by default probabilities to compare with plausibilities, else labels.
+        Probabilities of an item sum to one. Ranks (classifier, category) are of all categories, 1 = best,
+        ties share their mean, and categories without a prediction are tied last.
     over : {"item", "items"}
-        Whether each item has a score, of which the mean is taken, or only all of them together.
+        Whether each item has a score, which are averaged, or only all items together.
     larger_is_better : bool
-        Whether a classifier with more is the better one.
+        Whether a larger value is better.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation
+    >>> metric = evaluation.Metric("all_right", "label", lambda truth, predictions: truth == predictions[:, 0])
+    >>> metric.response, metric.over
+    ('labels', 'item')
     """
 
     name: str
@@ -81,19 +88,19 @@ class Metric:
 
     @property
     def grader(self) -> Callable[..., np.ndarray] | None:
-        """The score of one item against `Graded` plausibilities, if it has one."""
+        """Score of one item against `Graded` plausibilities, or None."""
         return self.score if self.response == "ranks" else getattr(self.score, "of_graded", None)
 
     def against(self, truth: Truth) -> "Metric":
-        """Return the same metric against another kind of truth.
+        """Return the same metric against another form of truth.
 
-        A label may be sampled instead of being the most plausible one, and a metric of plausibilities
-        takes either label as the certain one.
+        A label may be sampled instead of the most plausible one, and a metric of plausibilities takes either
+        label as the certain one.
 
         Raises
         ------
         EvaluationError
-            If the metric has no meaning there.
+            If the metric is not defined for that form of truth.
         """
         if truth == self.truth:
             return self
@@ -110,7 +117,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Certain:
-    """A score of plausibilities that takes codes of labels: each is the certain one."""
+    """Score of plausibilities that takes codes of labels, as one-hot plausibilities."""
 
     score: Callable[..., np.ndarray]
 

@@ -1,10 +1,10 @@
-"""How much do two rankings share at their head? Overlap, average overlap, and its form for ties.
+"""Overlap of two rankings at their top: overlap, average overlap, and average overlap with ties.
 
 References
 ----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
-Image Analysis, arXiv:2307.02191, section 2.5, eq. 12-20, and appendix C. Webber, Moffat and Zobel (2010), A similarity
-measure for indefinite rankings, ACM TOIS 28, doi:10.1145/1852102.1852106 (average overlap).
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image
+Analysis, arXiv:2307.02191, section 2.5, eq. 12-20, and appendix C. Webber, Moffat and Zobel (2010), A
+similarity measure for indefinite rankings, ACM TOIS 28, doi:10.1145/1852102.1852106 (average overlap).
 """
 
 from collections.abc import Hashable, Iterable
@@ -20,12 +20,62 @@ __all__ = ["average_overlap", "overlap", "partial_average_overlap", "weighted_ov
 
 
 def overlap(k: int) -> Metric:
-    """Return the metric: the share of k that the top-k set of the draw and the k best labels have in common."""
+    """Return the overlap at k: the share of k common to the top-k set of a draw and the k best predictions.
+
+    Parameters
+    ----------
+    k : int
+        Size of both sets.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.overlap(2), truth, predicted).item()
+    1.0
+
+    References
+    ----------
+    Stutz et al. (2025), section 2.5.
+    """
     return Metric(f"overlap_{k}", "set", partial(_overlap, depth=k), k)
 
 
 def average_overlap(k: int) -> Metric:
-    """Return the metric: overlap of the d best with the top-d set of the draw, averaged over d = 1 ... k."""
+    """Return the average overlap: overlap with the top-d set, averaged over depths d = 1 ... k.
+
+    Parameters
+    ----------
+    k : int
+        Largest depth d.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.average_overlap(2), truth, predicted).item()
+    0.75
+
+    References
+    ----------
+    Webber, Moffat and Zobel (2010), doi:10.1145/1852102.1852106.
+    """
     return Metric(f"average_overlap_{k}", "ranking", partial(_average_overlap, depth=k), k)
 
 
@@ -37,12 +87,12 @@ def partial_average_overlap(
     categories: int | None = None,
     normalize: bool = True,
 ) -> float:
-    """Return the average overlap of two partial rankings, ties shared out evenly.
+    """Return the average overlap of two partial rankings, ties shared evenly.
 
-    A block of m tied labels fills m places, and each label each of them with weight 1/m. With
-    ``A_d(y)`` the weight of label y in the first d places, the overlap at d is ``sum_y A_d(y)
-    B_d(y) / d``, averaged over d = 1 ... depth. Ties make that of a ranking with itself less than
-    1: it is divided by the geometric mean of the two.
+    A block of m tied labels fills m places, and each label has weight 1/m in each of them. With ``A_d(y)``
+    the weight of label y in the first d places, the overlap at d is ``sum_y A_d(y) B_d(y) / d``, averaged
+    over d = 1 ... depth. With ties the average overlap of a ranking with itself is less than 1; the result is
+    therefore divided by the geometric mean of the two.
 
     Parameters
     ----------
@@ -51,9 +101,9 @@ def partial_average_overlap(
     depth : int
         Largest d; usually the number of labels of the reference.
     categories : int, optional
-        Number K of all labels: those not ranked are one last block. Default: they do not count.
+        Number K of all labels: unranked labels are one last block. By default they do not count.
     normalize : bool
-        Whether to divide.
+        Whether to divide by the geometric mean.
 
     Returns
     -------
@@ -63,7 +113,13 @@ def partial_average_overlap(
     Raises
     ------
     EvaluationError
-        If a label is ranked twice, or there are more than `categories`.
+        If a label is ranked twice, there are more labels than `categories`, or `depth` is not positive.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation
+    >>> round(evaluation.partial_average_overlap([["x"], ["y", "z"]], [["x", "y"]], depth=2), 3)
+    0.772
 
     References
     ----------
@@ -93,7 +149,7 @@ def partial_average_overlap(
 def _reached(
     ranking: list[list[Hashable]], labels: list[Hashable], depth: int, categories: int | None
 ) -> np.ndarray:
-    """Return the weight of each label, and last of one that nobody ranks, in the first d places."""
+    """Weight of each label in the first d places (depth, label + 1); the last column is any unranked label."""
     d = np.arange(1, depth + 1)
     place = {label: i for i, label in enumerate(labels)}
     weight = np.zeros((depth, len(labels) + 1))
@@ -112,15 +168,20 @@ def _reached(
 
 
 def _overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarray:
+    """Overlap (..., item) of truth (..., item, position) with predictions (item, position)."""
     return hits(truth, predictions) / np.float32(depth)
 
 
 def _average_overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarray:
+    """Average overlap (..., item) of truth (..., item, position) with predictions (item, position)."""
     return weighted_overlap(truth, predictions, np.full(depth, 1 / depth))
 
 
 def weighted_overlap(truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the sum over d = 1, 2, ... of weights[d - 1] times the overlap of the first d labels."""
+    """Sum over d = 1, 2, ... of weights[d - 1] times the overlap of the first d labels.
+
+    Shapes: truth (..., item, position); predictions (item, position); result (..., item).
+    """
     # a label at places p of one and q of the other is shared from d = max(p, q) + 1 on
     each = weights / np.arange(1, len(weights) + 1)
     from_place = np.cumsum(each[::-1])[::-1].astype(np.float32)

@@ -1,8 +1,8 @@
-"""The plausibilities of a posterior, flat or dense, seen as one ragged array: the labels of each item.
+"""Plausibilities of a posterior, flat or dense, as one ragged array of the labels of each item.
 
-A *cell* is one (item, label) pair. Cells of an item are contiguous; OTHER, the pooled rest of the
-categories, is the last cell of its item and has code -1. Draws are read by blocks of whole items,
-so that memory is bounded and a posterior on disk is never loaded as a whole.
+A *cell* is one (item, label) pair. Cells of an item are contiguous; OTHER, the pooled rest of the categories,
+is the last cell of its item and has code -1. Draws are read in blocks of whole items, so that memory is
+bounded and a posterior on disk is never loaded as a whole.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,27 +28,17 @@ from .threads import MOST_THREADS, in_threads
 
 __all__ = ["OTHER", "REMEDY", "Block", "Plausibility", "plausibility_of"]
 
-BLOCK_SIZE = 5_000_000  # plausibilities in one block: few calls of numpy, bounded memory
-SLAB = 64  # samples
+BLOCK_SIZE = 5_000_000  # plausibilities in one block: few numpy calls, bounded memory
+SLAB = 64  # samples transposed at once
 
 
 @dataclass(frozen=True)
 class Block:
-    """Draws of consecutive items.
-
-    Attributes
-    ----------
-    items : slice
-        Which items.
-    cells : slice
-        Which cells.
-    draws : ndarray, shape (cell, sample)
-        Plausibilities; all samples of a cell are contiguous.
-    """
+    """Draws of consecutive items."""
 
     items: slice
     cells: slice
-    draws: np.ndarray
+    draws: np.ndarray  # (cell, sample), contiguous by cell
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,7 @@ class Plausibility:
     array : xarray.DataArray
         Sample dims first, then ``candidate`` or ``item, category``.
     sample_dims : tuple of str
-        All dims but those of the cells: chain and draw, or none for a point estimate.
+        All dims except those of the cells: chain and draw, or none for a point estimate.
     items : ndarray, shape (item,)
         Item ids, text or integers.
     categories : ndarray of str, shape (label,)
@@ -70,13 +60,13 @@ class Plausibility:
     code : ndarray of int, shape (cell,)
         Position in `categories`; -1 is OTHER.
     integer_labels : bool
-        Whether the labels are integers, kept as their decimal text.
+        Whether the labels are integers, stored as their decimal text.
     other_size : ndarray of int, shape (item,), or None
-        Number of categories that OTHER stands for; None if the tree does not say.
+        Number of categories in OTHER; None if the tree does not contain it.
     other_concentration : float or None
         Symmetric Dirichlet concentration of the members of OTHER; NaN if OTHER is not to be split.
     declared : ndarray of str or None
-        The closed set of categories, ranked or not; None if the tree does not list it.
+        Closed set of categories, ranked or not; None if the tree does not list it.
     """
 
     array: xr.DataArray
@@ -92,22 +82,16 @@ class Plausibility:
 
     @property
     def is_of_category(self) -> bool:
-        """Whether the truth is one category, of which the plausibility is the probability given a draw, as in Dawid-Skene."""
+        """Whether the truth is one category, as in Dawid-Skene, and plausibility its probability in a draw."""
         return bool(self.sample_dims) and self.array.attrs.get("truth") == "category"
 
     @classmethod
     def of(cls, tree: xr.DataTree | xr.DataArray) -> "Plausibility":
-        """Read a labelled tree, or the DataArray of its plausibility.
-
-        Raises
-        ------
-        EvaluationError
-            If plausibility, its labels or what OTHER stands for is missing.
-        """
+        """Read a labelled tree, or the DataArray of its plausibility, or raise."""
         array = plausibility_of(tree)
         flat = "candidate" in array.dims
         last = ("candidate",) if flat else ("item", "category")
-        # chains before their draws, whatever the order in memory; the dims of the cells are checked next
+        # chains before draws, whatever the order in memory; the dims of the cells are checked next
         array = array.transpose("chain", "draw", ..., *last, missing_dims="ignore")
         if array.dtype.kind not in "iuf":
             raise EvaluationError(f"plausibility has dtype {array.dtype}: expected real numbers")
@@ -132,27 +116,21 @@ class Plausibility:
 
     @property
     def has_other(self) -> np.ndarray:
-        """Which items have the pooled candidate OTHER."""
+        """Mask of items with the pooled candidate OTHER (item,)."""
         return self.code[self.start[1:] - 1] < 0
 
     def named_count(self) -> np.ndarray:
-        """Return the number of cells of every item, OTHER not counted."""
+        """Return the number of cells of every item (item,), without OTHER."""
         return np.diff(self.start) - self.has_other
 
     def declared_count(self) -> int | None:
-        """Return the number K of declared categories, if the tree says and has an OTHER."""
+        """Return the number K of declared categories, or None without OTHER or if unknown."""
         if self.other_size is None or not self.has_other.any():
             return None
         return int((self.other_size + self.named_count())[self.has_other].max())
 
     def with_categories(self, labels: Iterable[str]) -> "Plausibility":
-        """Return the same posterior, the labels it does not know added to its categories.
-
-        Raises
-        ------
-        EvaluationError
-            If there are then more categories than were declared.
-        """
+        """Return the same posterior with further categories; raise if there are then more than declared."""
         known = set(self.categories.tolist())
         added = [label for label in dict.fromkeys(labels) if label not in known]
         if not added:
@@ -172,16 +150,10 @@ class Plausibility:
         random_seed: int | np.random.Generator | None = None,
         width: int = 0,
     ) -> list[Result]:
-        """Apply a function to all draws, by blocks of items and on several threads.
+        """Apply a function of a block and its own generator to blocks of items, on several threads.
 
-        Parameters
-        ----------
-        function : callable
-            Of a block and its own generator: the result does not depend on the number of threads.
-        random_seed : int or numpy.random.Generator, optional
-            Where the generators come from.
-        width : int
-            Numbers that `function` needs by item and draw, if more than the cells.
+        Results do not depend on the number of threads. `width`: numbers that the function needs by item and
+        draw, if more than the cells.
         """
         cells = np.maximum(np.diff(self.start), width)
         number = np.cumsum(cells) * self.n_samples // BLOCK_SIZE
@@ -201,18 +173,10 @@ class Plausibility:
         *,
         most_threads: int = MOST_THREADS,
     ) -> Iterator[Result]:
-        """Apply a function to all items, by blocks of draws; memory does not grow with their number.
+        """Apply a function of a block, its samples and its own generator to blocks of draws of all items.
 
-        Parameters
-        ----------
-        function : callable
-            Of a block, the samples in it and its own generator.
-        random_seed : int or numpy.random.Generator, optional
-            Where the generators come from.
-        width : int
-            Numbers that `function` needs by draw, if more than the cells.
-        most_threads : int
-            One if the function is not to run beside itself.
+        Memory does not grow with the number of draws. `width`: numbers that the function needs by draw, if
+        more than the cells. most_threads=1 for a function that is not thread-safe.
         """
         parts = list(self.parts(width))
         generators = generator_of(random_seed).spawn(len(parts))
@@ -226,12 +190,9 @@ class Plausibility:
         yield from in_threads(apply, parts, generators, most=most_threads)
 
     def parts(self, width: int = 0) -> Iterator[tuple[slice, xr.DataArray]]:
-        """Yield all items by blocks of consecutive samples, as they lie in memory or on disk.
+        """Yield all items by blocks of consecutive samples, in the order of storage.
 
-        Parameters
-        ----------
-        width : int
-            Numbers that are needed by draw, if more than the cells.
+        `width`: numbers needed by draw, if more than the cells.
         """
         if not self.sample_dims:
             yield slice(0, 1), self.array
@@ -249,11 +210,12 @@ class Plausibility:
         return {d: self.array[d] for d in self.sample_dims if d in self.array.coords}
 
     def unstack(self, samples: np.ndarray) -> np.ndarray:
-        """Give the last axis of an array, all samples, the shape of the sample dims, in front."""
+        """Reshape the last axis of an array, all samples, to the sample dims, moved to the front."""
         shape = tuple(self.array.sizes[d] for d in self.sample_dims)
         return np.moveaxis(samples, -1, 0).reshape(*shape, *samples.shape[:-1])
 
     def _block(self, first: int, last: int) -> Block:
+        """Read the draws of consecutive items."""
         cells = slice(int(self.start[first]), int(self.start[last]))
         if "candidate" in self.array.dims:
             part = self.array.isel(candidate=cells)
@@ -262,6 +224,7 @@ class Plausibility:
         return self._checked(Block(slice(first, last), cells, _by_cell(part, self.n_samples)))
 
     def _checked(self, block: Block) -> Block:
+        """Return a block, or raise at a plausibility that is NaN, negative or infinite."""
         draws, cells = block.draws, block.cells
         if not (draws.min() >= 0 and draws.max() < np.inf):
             cell = np.argmax(~((draws >= 0) & (draws < np.inf)).all(axis=1))
@@ -278,6 +241,7 @@ class Plausibility:
         return block
 
     def _check_cells(self) -> None:
+        """Raise if OTHER is not last, or a label occurs twice in an item."""
         if (np.delete(self.code, self.start[1:] - 1) < 0).any():
             raise EvaluationError(f"{OTHER} must be the last candidate of its item; {REMEDY}")
         item = np.repeat(np.arange(len(self.items)), np.diff(self.start))
@@ -287,7 +251,7 @@ class Plausibility:
 
 
 def _by_cell(part: xr.DataArray, n_samples: int) -> np.ndarray:
-    """Return draws (cell, sample): turned slab by slab, which stays in the cache."""
+    """Transpose draws to (cell, sample), slab by slab to stay in the cache."""
     rows = part.to_numpy().reshape(n_samples, -1)
     draws = np.empty(rows.shape[::-1], rows.dtype)
     for first in range(0, n_samples, SLAB):

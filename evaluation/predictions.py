@@ -1,4 +1,4 @@
-"""A table of predictions becomes a DataArray that every metric takes."""
+"""Conversion of a table of predictions to a DataArray for the metrics."""
 
 import re
 import sys
@@ -13,13 +13,13 @@ from .errors import EvaluationError
 
 __all__ = ["predictions_from_table"]
 
-MAX_SCORES = 1_000_000_000
+MAX_SCORES = 1_000_000_000  # of a dense array
 LARGEST = sys.float_info.max
-UNSAFE = re.compile(r"[\0\ud800-\udfff]")
+UNSAFE = re.compile(r"[\0\ud800-\udfff]")  # NUL truncates numpy text, surrogates cannot be encoded
 
 
 class Frame(Protocol):
-    """Columns by name: a frame of any library, or a mapping."""
+    """Protocol of columns by name: a frame of any library, or a mapping."""
 
     def __getitem__(self, column: str, /) -> object:
         """Return a column."""
@@ -35,30 +35,38 @@ def predictions_from_table(
     rank: str | None = None,
     classifier: str | None = None,
 ) -> xr.DataArray:
-    """Read predictions from a table of one row by item, category and classifier.
+    """Read predictions from a table with one row for each item, category and classifier.
 
     Parameters
     ----------
     frame : pandas, polars or pyarrow frame, or mapping of columns
-        The table.
+        Table.
     item, category : str
         Columns of the ids and the labels.
     score, rank : str
-        Column of the scores, larger = better, or of the ranks, 1 = best. One of them.
+        Column of the scores, larger = better, or of the ranks, 1 = best. Exactly one of them.
     classifier : str, optional
-        Column of the classifiers' names.
+        Column of the names of the classifiers.
 
     Returns
     -------
     DataArray
-        With `rank`: labels (item, position), best first, "" after the last. With `score`: scores
-        (item, category), -inf where a row is absent. With `classifier`, (classifier, item, ...).
-        Items and classifiers in order of appearance, categories sorted.
+        With `rank`: labels (item, position), best first, "" after the last. With `score`: scores (item,
+        category), -inf for absent rows. With `classifier`, (classifier, item, ...). Items and classifiers in
+        order of appearance, categories sorted.
 
     Raises
     ------
     EvaluationError
-        If a column is missing, a value is empty or no number, a row is duplicated, or there are absurdly many scores.
+        If a column is missing, a value is empty or not a number, a row is duplicated, or there are more than
+        a billion scores.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation
+    >>> rows = {"item": ["a", "a", "b"], "category": ["x", "y", "y"], "rank": [2, 1, 1]}
+    >>> evaluation.predictions_from_table(rows, rank="rank").values.tolist()
+    [['y', 'x'], ['y', '']]
     """
     if (score is None) == (rank is None):
         raise EvaluationError(
@@ -106,6 +114,7 @@ def predictions_from_table(
 
 
 def _column(frame: Frame, column: str) -> np.ndarray:
+    """Read a column as an array (row,) of its own dtype or of objects, or raise."""
     names = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None)
     names = getattr(frame, "columns", None) if names is None else names
     if names is not None and column not in list(names):
@@ -128,11 +137,12 @@ def _column(frame: Frame, column: str) -> np.ndarray:
             )
     if isinstance(values, np.ndarray) and values.dtype.kind not in "mM":
         return values
-    # NumPy would make text of what stands beside text, and numbers of times
+    # object dtype: numpy would convert a mixed list to text, and times to numbers
     return np.fromiter(values, object, len(values))
 
 
 def _ids(frame: Frame, column: str) -> np.ndarray:
+    """Read a column of ids as integers or text, or raise."""
     values = _column(frame, column)
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
@@ -149,15 +159,17 @@ def _ids(frame: Frame, column: str) -> np.ndarray:
 
 
 def _fits(number: Any) -> bool:
+    """Whether an integer fits into int64."""
     return -(2**63) <= number < 2**63
 
 
 def _is_text(value: Any) -> bool:
-    """Tell whether an id is text that an array can hold: NUL ends it early, half a surrogate pair cannot be written."""
+    """Whether an id is text that numpy can store: not empty, without NUL and unpaired surrogates."""
     return isinstance(value, str) and value != "" and not UNSAFE.search(value)
 
 
 def _numbers(frame: Frame, column: str) -> np.ndarray:
+    """Read a column of finite numbers or -inf, or raise."""
     values = _column(frame, column)
     listed: Sequence[Any] = values.tolist()
     for row, value in enumerate(listed):
@@ -171,13 +183,14 @@ def _numbers(frame: Frame, column: str) -> np.ndarray:
 
 
 def _coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return distinct values in order of first appearance, and the number of each."""
+    """Distinct values in order of first appearance, and the code of each value."""
     unique, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return unique[order], np.argsort(order)[inverse]
 
 
 def _check_distinct(keys: np.ndarray, what: str, columns: tuple[np.ndarray, np.ndarray]) -> None:
+    """Raise with the numbers of both rows if a key occurs twice."""
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(keys[order][1:] == keys[order][:-1])
     if len(again):
@@ -189,6 +202,7 @@ def _check_distinct(keys: np.ndarray, what: str, columns: tuple[np.ndarray, np.n
 
 
 def _check_ranks(group: np.ndarray, value: np.ndarray, rank: str, item: np.ndarray) -> None:
+    """Raise if a rank is not a positive integer, or occurs twice in an item."""
     wrong = np.flatnonzero((value < 1) | (value != np.floor(value)))
     if len(wrong):
         row = wrong[0]
@@ -201,7 +215,7 @@ def _check_ranks(group: np.ndarray, value: np.ndarray, rank: str, item: np.ndarr
 
 
 def _ranked(group: np.ndarray, value: np.ndarray, labels: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return the labels of each group by rank, "" after the last."""
+    """Labels of each group by rank (group, position), "" after the last."""
     order = np.lexsort((value, group))
     count = np.bincount(group, minlength=n_groups)
     start = np.cumsum(count) - count

@@ -1,4 +1,4 @@
-"""Qualities of items, read from a posterior, a point estimate or an array, and matched with other qualities by label."""
+"""Qualities of items from a posterior, a point estimate or an array, and their matching by item."""
 
 import numpy as np
 import xarray as xr
@@ -11,20 +11,7 @@ Qualities = xr.DataTree | xr.Dataset | xr.DataArray
 
 
 def qualities_of(source: Qualities, what: str = "quality") -> xr.DataArray:
-    """Return the qualities (..., item) of a tree, a dataset or an array.
-
-    Parameters
-    ----------
-    source : DataTree, Dataset or DataArray
-        Posterior with ``quality``, a point estimate with ``quality``, or the qualities themselves.
-    what : str
-        What messages call it.
-
-    Raises
-    ------
-    EvaluationError
-        If there is no quality with labelled items, or one is NaN or infinite.
-    """
+    """Return the qualities (..., item) of a tree, dataset or array; raise if missing or not labelled by item."""
     array = _quality(source, what)
     if "item" not in array.dims or "item" not in array.coords:
         raise EvaluationError(
@@ -43,13 +30,7 @@ def qualities_of(source: Qualities, what: str = "quality") -> xr.DataArray:
 
 
 def matched_qualities(estimate: Qualities, truth: Qualities) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return two qualities over the same items, in the order of the truth.
-
-    Raises
-    ------
-    EvaluationError
-        If an item is missing from one of them, or a quality is not finite.
-    """
+    """Return two qualities over the same items, in the order of the truth; raise if items differ."""
     estimates, truths = qualities_of(estimate, "estimate"), qualities_of(truth, "truth")
     known, asked = (array["item"].to_numpy().tolist() for array in (estimates, truths))
     for missing, owner, other in (
@@ -68,7 +49,7 @@ def matched_qualities(estimate: Qualities, truth: Qualities) -> tuple[xr.DataArr
 
 
 def sample_matrix(array: xr.DataArray) -> np.ndarray:
-    """Return the draws (sample, item) of qualities, all sample dims in one; raise if one is not finite."""
+    """Return the draws (sample, item) of qualities, sample dims flattened; raise if one is not finite."""
     draws = array.to_numpy().reshape(-1, array.sizes["item"])
     _check_finite(draws, array, "quality")
     return draws
@@ -81,6 +62,7 @@ def check_probability(name: str, value: float) -> None:
 
 
 def _quality(source: Qualities, what: str) -> xr.DataArray:
+    """Return the variable quality of a source, or raise."""
     if isinstance(source, xr.DataArray):
         return source
     if isinstance(source, xr.DataTree):
@@ -100,6 +82,7 @@ def _quality(source: Qualities, what: str) -> xr.DataArray:
 
 
 def _check_finite(values: np.ndarray, array: xr.DataArray, what: str) -> None:
+    """Raise if a value (..., item) is not finite."""
     bad = ~np.isfinite(values.reshape(-1, array.sizes["item"])).all(axis=0)
     if bad.any():
         item = array["item"].to_numpy().tolist()[int(np.argmax(bad))]

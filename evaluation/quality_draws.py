@@ -1,7 +1,7 @@
-"""Draws of quality turned into ranks, draw by draw; rank 1 is the best.
+"""Ranks of items by quality in every draw; rank 1 is the best.
 
-Items of exactly equal quality in a draw hold their ranks together: of two that share the top, each has rank 1 at the best and 2
-at the worst. With distinct qualities, as continuous posteriors have, best and worst are the same.
+Items of exactly equal quality in a draw share a range of ranks: two that are tied for the top each have best
+rank 1 and worst rank 2. With distinct qualities, as in continuous posteriors, best and worst rank are equal.
 """
 
 from collections.abc import Iterator
@@ -14,27 +14,17 @@ from .qualities import Qualities, qualities_of, sample_matrix
 
 __all__ = ["RankDraws", "drawn_ranks"]
 
-BLOCK_SIZE = 5_000_000  # ranks in one block of work
+BLOCK_SIZE = 5_000_000  # ranks in one block
 
 
 @dataclass(frozen=True)
 class RankDraws:
-    """Ranks of all items in all draws.
+    """Ranks of all items in all draws, from 1 to the number of items."""
 
-    Attributes
-    ----------
-    quality : ndarray of float, shape (sample, item)
-        The draws themselves.
-    best, worst : ndarray of int32, shape (item, sample)
-        Rank from 1 to the number of items; the same array unless there are exact ties.
-    item : DataArray
-        Coordinate of the items.
-    """
-
-    quality: np.ndarray
-    best: np.ndarray
-    worst: np.ndarray
-    item: xr.DataArray
+    quality: np.ndarray  # (sample, item)
+    best: np.ndarray  # (item, sample), int32
+    worst: np.ndarray  # (item, sample), int32; the same array as best unless there are exact ties
+    item: xr.DataArray  # coordinate
 
     @property
     def tied(self) -> bool:
@@ -42,7 +32,7 @@ class RankDraws:
         return self.worst is not self.best
 
     def blocks(self, width: int = 1) -> Iterator[slice]:
-        """Yield slices of items whose draws, `width` times over, fit into one block."""
+        """Yield slices of items; the draws of a slice times `width` fit into one block."""
         n, samples = self.best.shape
         step = max(1, BLOCK_SIZE // (samples * width))
         for first in range(0, n, step):
@@ -50,13 +40,7 @@ class RankDraws:
 
 
 def drawn_ranks(tree: Qualities) -> RankDraws:
-    """Return the ranks of the items in every draw of a posterior.
-
-    Raises
-    ------
-    EvaluationError
-        If there is no quality with labelled items, or one is not finite.
-    """
+    """Rank the items in every draw of a posterior; raise if there is no quality, or one is not finite."""
     array = qualities_of(tree)
     quality = sample_matrix(array)
     samples, n = quality.shape
@@ -74,7 +58,7 @@ def drawn_ranks(tree: Qualities) -> RankDraws:
 
 
 def _ranks(quality: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best and the worst rank of every item (sample, item)."""
+    """Best and worst rank of every item (sample, item)."""
     order = np.argsort(-quality, axis=1)
     ordered = np.take_along_axis(quality, order, axis=1)
     place = np.broadcast_to(np.arange(1, quality.shape[1] + 1, dtype=np.int32), quality.shape)

@@ -1,18 +1,20 @@
-"""How far are two rankings of all categories apart? Kendall's tau, Spearman's footrule, rank-biased overlap, NDCG.
+"""Distances of two rankings of all categories: Kendall's tau, Spearman's footrule, rank-biased overlap, NDCG.
 
-The truth ranks the categories by their plausibility. Ties count as ties, in the truth and in the predictions: equal
-scores, all categories without a prediction, and all members of an OTHER that is split, which share its mass evenly. So
-a draw costs as many comparisons as its item has named labels, not as there are categories.
+The truth ranks the categories by their plausibility. Ties count as ties, in the truth and in the predictions:
+equal scores, all categories without a prediction, and all members of an OTHER that is split, which share its
+mass evenly. A draw therefore needs as many comparisons as its item has named labels, not as there are
+categories.
 
-With k both rankings are cut: all but the k best are tied last. A tie that reaches over the cut is among the last.
+With k both rankings are truncated: all but the k best are tied last. A tie that extends over the cut is among
+the last.
 
 References
 ----------
-Kendall (1945), The treatment of ties in ranking problems, Biometrika 33, doi:10.1093/biomet/33.3.239 (tau-b). Fagin,
-Kumar, Mahdian, Sivakumar and Vee (2006), Comparing partial rankings, SIAM Journal on Discrete Mathematics 20,
-doi:10.1137/05063088X. Webber, Moffat and Zobel (2010), A similarity measure for indefinite rankings, ACM TOIS 28,
-doi:10.1145/1852102.1852106. Järvelin and Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques, ACM
-TOIS 20, doi:10.1145/582415.582418.
+Kendall (1945), The treatment of ties in ranking problems, Biometrika 33, doi:10.1093/biomet/33.3.239 (tau-b).
+Fagin, Kumar, Mahdian, Sivakumar and Vee (2006), Comparing partial rankings, SIAM Journal on Discrete
+Mathematics 20, doi:10.1137/05063088X. Webber, Moffat and Zobel (2010), A similarity measure for indefinite
+rankings, ACM TOIS 28, doi:10.1145/1852102.1852106. Järvelin and Kekäläinen (2002), Cumulated gain-based
+evaluation of IR techniques, ACM TOIS 20, doi:10.1145/582415.582418.
 """
 
 from functools import cache, partial
@@ -28,16 +30,30 @@ __all__ = ["kendall_tau", "ndcg", "rank_biased_overlap", "spearman_footrule"]
 
 
 def kendall_tau(k: int | None = None) -> Metric:
-    """Return the metric: Kendall's tau-b of the predictions with the plausibilities.
+    """Return Kendall's tau-b of the predicted ranking with the ranking by plausibility.
 
-    Concordant minus discordant pairs of categories, divided by the geometric mean of the numbers of pairs
-    that are not tied in the one and in the other. In [-1, 1]; 0 where either ranking ties all. The cost
-    grows with the square of the labels that an item names.
+    Concordant minus discordant pairs of categories, divided by the geometric mean of the numbers of untied
+    pairs of the two rankings. The cost is quadratic in the number of labels that an item names.
 
     Parameters
     ----------
     k : int, optional
-        Cut of both rankings.
+        Truncate both rankings after the k best.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [-1, 1] for each draw, 0 if either ranking ties all.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
+    >>> round(evaluation.uncertainty_adjusted(evaluation.kendall_tau(), truth, predicted).item(), 3)
+    0.667
 
     References
     ----------
@@ -47,15 +63,31 @@ def kendall_tau(k: int | None = None) -> Metric:
 
 
 def spearman_footrule(k: int | None = None) -> Metric:
-    """Return the metric: how far apart the categories stand in the two rankings, 0 = equal, 1 = as far as can be.
+    """Return Spearman's footrule distance of the predicted ranking from the ranking by plausibility.
 
-    The sum over categories of the distance of their positions, where all of a tie stand at its mean position,
-    divided by that of a strict ranking, cut at k, and its reverse. Smaller is better; 0 if there is one category.
+    The sum over categories of the distance of their positions, where tied categories have their mean
+    position, divided by that of a strict ranking, truncated at k, and its reverse.
 
     Parameters
     ----------
     k : int, optional
-        Cut of both rankings.
+        Truncate both rankings after the k best.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; from 0 = equal to 1 = as far apart as possible for each
+        draw, 0 with one category. Smaller is better.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
+    >>> evaluation.uncertainty_adjusted(evaluation.spearman_footrule(), truth, predicted).item()
+    0.25
 
     References
     ----------
@@ -65,15 +97,30 @@ def spearman_footrule(k: int | None = None) -> Metric:
 
 
 def ndcg(k: int | None = None) -> Metric:
-    """Return the metric: discounted gain of the predictions over that of the best, with plausibilities as gains.
+    """Return the normalised discounted cumulative gain of the predictions, with plausibilities as gains.
 
-    A gain at position d is divided by log2(1 + d); those of tied predictions are averaged. In [0, 1]; 0
-    where no category has a gain.
+    A gain at position d is divided by log2(1 + d); discounts of tied predictions are averaged. The sum is
+    divided by that of the best ranking.
 
     Parameters
     ----------
     k : int, optional
-        Positions that count; ties are averaged over those beyond, too.
+        Number of positions that count; ties are averaged over positions beyond k, too.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw, 0 if no category has a gain.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
+    >>> round(evaluation.uncertainty_adjusted(evaluation.ndcg(), truth, predicted).item(), 3)
+    0.953
 
     References
     ----------
@@ -83,17 +130,37 @@ def ndcg(k: int | None = None) -> Metric:
 
 
 def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
-    """Return the metric: overlap of the d best with the top-d set of the draw, averaged over all d, weighted by p**d.
+    """Return the rank-biased overlap: overlap with the top-d set, averaged over d with weights p**d.
 
-    Extrapolated: beyond `depth` the overlap stays what it is there. A place that a shorter list leaves empty
-    shares nothing.
+    The overlap is extrapolated: beyond `depth` it is taken as constant. Places after the end of a shorter
+    list share nothing.
 
     Parameters
     ----------
     p : float
-        Persistence, in (0, 1): the larger, the less the head alone counts.
+        Persistence, in (0, 1): the larger, the less the weight of the top ranks.
     depth : int
-        Labels of either list that are looked at.
+        Number of labels of either list that are compared.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Raises
+    ------
+    EvaluationError
+        If `p` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> round(evaluation.uncertainty_adjusted(evaluation.rank_biased_overlap(depth=2), truth, predicted).item(), 3)
+    0.95
 
     References
     ----------
@@ -106,6 +173,7 @@ def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
 
 
 def _of_ranks(name: str, score: object, k: int | None, *, larger_is_better: bool = True) -> Metric:
+    """Metric of one item's ranks against its graded plausibilities."""
     return Metric(
         name if k is None else f"{name}_{k}",
         "plausibility",
@@ -117,11 +185,12 @@ def _of_ranks(name: str, score: object, k: int | None, *, larger_is_better: bool
 
 
 def _kendall_tau(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
+    """Tau-b (classifier, sample) of one item; ranks (classifier, category)."""
     grade, n = _cut(truth.grade, truth.size, k), ranks.shape[1]
     predicted = _cut_ranks(ranks, k)
     named = predicted[:, truth.code]
     above = np.sign(named[:, None, :] - named[:, :, None])  # 1 where the first is predicted above
-    # predicted below a label minus above it: of all categories, and of those that are not named
+    # number of unnamed categories predicted below each label, minus the number above it
     others = n + 1 - 2 * named - above.sum(axis=-1)
     weight = np.append(above, others[..., None], axis=-1).astype(grade.dtype)
     concordance = np.zeros((len(ranks), grade.shape[1]))
@@ -136,13 +205,14 @@ def _kendall_tau(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
 
 
 def _footrule(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
+    """Normalised footrule distance (classifier, sample) of one item; ranks (classifier, category)."""
     place = _positions(_cut(truth.grade, truth.size, k), truth.size)
     predicted = _cut_ranks(ranks, k)
     distance = np.zeros((len(ranks), place.shape[1]))
     for own, one in zip(predicted[:, truth.code].T, place, strict=False):
         distance += np.abs(own[:, None] - one)
     if truth.size[-1]:
-        # the others stand at few places, whatever the draw
+        # the unnamed categories share one position, which takes few distinct values over the draws
         at, which = np.unique(place[-1], return_inverse=True)
         others = np.delete(predicted, truth.code, axis=1)
         distance += np.abs(others[:, None] - at[:, None]).sum(axis=-1)[:, which]
@@ -150,6 +220,7 @@ def _footrule(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
 
 
 def _ndcg(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
+    """NDCG (classifier, sample) of one item; ranks (classifier, category)."""
     discount = 1 / np.log2(np.arange(2, ranks.shape[1] + 2))
     discount[len(discount) if k is None else k :] = 0
     reached = np.append(0, discount.cumsum())
@@ -167,13 +238,17 @@ def _ndcg(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
 def _rank_biased_overlap(
     truth: np.ndarray, predictions: np.ndarray, p: float, depth: int
 ) -> np.ndarray:
+    """Extrapolated rank-biased overlap (..., item), RBO_EXT."""
     weights = (1 - p) * p ** np.arange(depth)
     weights[-1] += p**depth
     return weighted_overlap(truth, predictions, weights)
 
 
 def _cut(grade: np.ndarray, size: np.ndarray, k: int | None) -> np.ndarray:
-    """Give all grades (grade, sample) but the k largest the largest of the others; size = how many have the grade."""
+    """Lower all but the k largest grades to the largest of the others.
+
+    Shapes: grade (grade, sample); size (grade,) or (grade, sample), number of categories with the grade.
+    """
     if k is None or k >= size.sum():
         return grade
     each = np.repeat(grade, np.minimum(size, k + 1), axis=0)
@@ -182,6 +257,7 @@ def _cut(grade: np.ndarray, size: np.ndarray, k: int | None) -> np.ndarray:
 
 
 def _cut_ranks(ranks: np.ndarray, k: int | None) -> np.ndarray:
+    """Tie all but the k best ranks (classifier, category) last."""
     if k is None:
         return ranks
     one = np.ones(ranks.shape[1], np.int64)
@@ -189,7 +265,7 @@ def _cut_ranks(ranks: np.ndarray, k: int | None) -> np.ndarray:
 
 
 def _positions(grade: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Return the mean position of each grade (grade, sample), 1 = the largest; size = how many have the grade."""
+    """Mean position of each grade (grade, sample), 1 = the largest; size as in `_cut`."""
     order = np.argsort(-grade, axis=0)
     ranked, count = np.take_along_axis(grade, order, axis=0), size[order]
     last = count.cumsum(axis=0)
@@ -204,23 +280,25 @@ def _positions(grade: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 @cache
 def _largest_footrule(n: int, k: int | None) -> float:
+    """Footrule distance of a strict ranking, truncated at k, from its reverse."""
     ends = _cut_ranks(np.arange(1.0, n + 1)[None], k)[0]
     return float(np.abs(ends - ends[::-1]).sum())
 
 
 def _mean_discount(ranks: np.ndarray, reached: np.ndarray) -> np.ndarray:
-    """Return the discount of every category, averaged over its tie."""
+    """Discount of every category (category,), averaged over its tie; reached = cumulative discounts."""
     ordered = np.sort(ranks)
     before, until = (np.searchsorted(ordered, ranks, side) for side in ("left", "right"))
     return (reached[until] - reached[before]) / (until - before)
 
 
 def _pairs(n: np.ndarray | int) -> np.ndarray:
+    """Return the number of pairs, n (n - 1) / 2."""
     return np.asarray(n) * (np.asarray(n) - 1) / 2
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Divide, zero where the whole is zero."""
+    """Divide, with zero where the denominator is zero."""
     return np.divide(
         part, whole, out=np.zeros(part.shape), where=np.broadcast_to(whole > 0, part.shape)
     )

@@ -1,18 +1,19 @@
-"""What the posterior says of ranks: intervals, the best, who is above whom, and groups that cannot be told apart.
+"""Posterior of ranks: rank distributions, rank intervals, pairwise preference and tied groups.
 
-Rank 1 is the item of the highest quality; ranks are taken in every draw, so they know how the qualities hang together. Items of
-exactly equal quality in a draw share their ranks: each has its share of the probability of every rank that the tied items hold,
-a rank interval reaches over all of them, and an equal quality counts as half above.
+Rank 1 is the item of the highest quality; ranks are computed within each draw and so include the dependence
+between qualities. Items of exactly equal quality in a draw share their ranks: each has an equal share of the
+probability of every rank that the tied items occupy, a rank interval covers all of them, and an equal quality
+counts as half above.
 
-    pointwise interval      smallest and largest rank but (1 - prob) / 2 of the draws at either end, for each item alone
-    simultaneous interval   the same with one smaller tail for all items, the largest with which at least `prob` of the draws have
-                            every item inside its interval
+    pointwise interval      smallest and largest rank of an item without (1 - prob) / 2 of the draws at either end
+    simultaneous interval   the same with one smaller tail for all items, the largest with which at least `prob`
+                            of the draws have every item inside its interval
 
 References
 ----------
-Goldstein and Spiegelhalter (1996), League tables and their limitations, JRSS A 159, doi:10.2307/2983325 (rank intervals). Besag,
-Green, Higdon and Mengersen (1995), Bayesian computation and stochastic systems, Statistical Science 10, section 6.3,
-doi:10.1214/ss/1177010123 (simultaneous intervals from draws).
+Goldstein and Spiegelhalter (1996), League tables and their limitations, JRSS A 159, doi:10.2307/2983325 (rank
+intervals). Besag, Green, Higdon and Mengersen (1995), Bayesian computation and stochastic systems,
+Statistical Science 10, section 6.3, doi:10.1214/ss/1177010123 (simultaneous intervals from draws).
 """
 
 import numpy as np
@@ -44,6 +45,16 @@ def rank_distribution(tree: Qualities) -> xr.DataArray:
     ------
     EvaluationError
         If there is no quality, one is not finite, or there are more than 5,000 items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = np.random.default_rng(1).normal([2.0, 1.0, 0.0], 0.5, (1, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"))
+    >>> evaluation.rank_distribution(quality).sel(rank=1).values.round(1)
+    array([0.9, 0.1, 0. ])
     """
     ranks = drawn_ranks(tree)
     n, samples = ranks.best.shape
@@ -73,24 +84,38 @@ def rank_intervals(tree: Qualities, prob: float = 0.9, *, simultaneous: bool = F
     tree : DataTree, Dataset or DataArray
         Posterior with ``quality`` (chain, draw, item).
     prob : float, default .9
-        Posterior probability of an interval, at least.
+        Minimum posterior probability of an interval.
     simultaneous : bool, default False
-        Rank intervals that hold for all items at once with probability `prob`; the intervals of quality stay pointwise.
+        Whether rank intervals hold for all items at once with probability `prob`; the intervals of quality
+        are always pointwise.
 
     Returns
     -------
     Dataset, dims (item,), in the order of the tree
-        ``mean_rank``, ``median_rank``, ``lower`` and ``upper`` (ranks), ``best`` (probability of rank 1), ``quality`` (mean),
-        ``quality_lower`` and ``quality_upper``; the attributes say `prob` and `simultaneous` (0 or 1).
+        ``mean_rank``, ``median_rank``, ``lower`` and ``upper`` (ranks), ``best`` (probability of rank 1),
+        ``quality`` (mean), ``quality_lower`` and ``quality_upper``; the attributes are `prob` and
+        `simultaneous` (0 or 1).
 
     Raises
     ------
     EvaluationError
         If there is no quality, one is not finite, or `prob` is not between 0 and 1.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = np.random.default_rng(1).normal([2.0, 1.0, 0.0], 0.5, (1, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"))
+    >>> board = evaluation.rank_intervals(quality)
+    >>> board["median_rank"].values, board["lower"].values, board["upper"].values
+    (array([1., 2., 3.]), array([1, 1, 3]), array([2, 2, 3]))
+
     References
     ----------
-    Goldstein and Spiegelhalter (1996); Besag et al. (1995), section 6.3.
+    Goldstein and Spiegelhalter (1996), doi:10.2307/2983325. Besag et al. (1995), doi:10.1214/ss/1177010123,
+    section 6.3.
     """
     check_probability("prob", prob)
     ranks = drawn_ranks(tree)
@@ -133,12 +158,22 @@ def preference_probability(tree: Qualities) -> xr.DataArray:
     Returns
     -------
     DataArray, shape (item, other)
-        With its transpose it sums to one; an exact tie is half above, and so is an item to itself.
+        The sum with its transpose is one; an exact tie counts half, and so does an item against itself.
 
     Raises
     ------
     EvaluationError
         If there is no quality, one is not finite, or there are more than 5,000 items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = np.random.default_rng(1).normal([2.0, 1.0, 0.0], 0.5, (1, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"))
+    >>> evaluation.preference_probability(quality).sel(item="a", other="b").item() > 0.8
+    True
     """
     ranks = drawn_ranks(tree)
     n = len(ranks.best)
@@ -157,28 +192,39 @@ def preference_probability(tree: Qualities) -> xr.DataArray:
 
 
 def tied_groups(tree: Qualities, prob: float = 0.95) -> xr.DataArray:
-    """Return groups of items that the posterior cannot tell from the best of their group.
+    """Return groups of items that the posterior does not separate from the best of their group.
 
-    Items come by their median rank (then mean rank, then the order of the tree). The first leads group 1. Every next item opens a
-    group, and leads it, if its quality is below that of the leader before it with posterior probability at least `prob`;
-    otherwise it joins. So members are tied with their leader, not necessarily with each other.
+    Items are ordered by their median rank (then mean rank, then the order of the tree). The first leads
+    the first group. Each next item opens a new group, and leads it, if its quality is below that of the
+    current leader with posterior probability at least `prob`; otherwise it joins the group. So members are
+    tied with their leader, not necessarily with each other.
 
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray
         Posterior with ``quality`` (chain, draw, item).
     prob : float, default .95
-        From which probability an item is below the leader.
+        Smallest probability of being below the leader that opens a new group.
 
     Returns
     -------
     DataArray of int, shape (item,)
-        Number of the group from 1, the best; in the order of the tree.
+        Number of the group, 1 = best; in the order of the tree.
 
     Raises
     ------
     EvaluationError
         If there is no quality, one is not finite, or `prob` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = np.random.default_rng(1).normal([2.0, 1.0, 0.0], 0.5, (1, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"))
+    >>> evaluation.tied_groups(quality, prob=0.8).values
+    array([1, 2, 3])
     """
     check_probability("prob", prob)
     ranks = drawn_ranks(tree)
@@ -198,10 +244,10 @@ def tied_groups(tree: Qualities, prob: float = 0.95) -> xr.DataArray:
 
 
 def _joint_depth(ranks: RankDraws, prob: float) -> int:
-    """Return how many draws to leave out at either end, but one, that `prob` of the draws lie inside for all items.
+    """Depth of the simultaneous credible band of the ranks: `prob` of the draws are inside it for all items.
 
-    The depth of a draw is the least, over the items, of how many draws have as good a rank or a better one, and of how many have
-    as bad a rank or a worse one.
+    The depth of a draw is the minimum over items of the number of draws with a rank as good or better, and of
+    the number with a rank as bad or worse.
     """
     samples = ranks.best.shape[1]
     depth = np.full(samples, samples)
@@ -213,7 +259,7 @@ def _joint_depth(ranks: RankDraws, prob: float) -> int:
 
 
 def _share(of_draws: np.ndarray) -> np.ndarray:
-    """Return the share of the draws, the last axis, that are true."""
+    """Share of true values along the last axis, the draws."""
     return np.count_nonzero(of_draws, axis=-1) / of_draws.shape[-1]
 
 

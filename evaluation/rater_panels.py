@@ -1,17 +1,18 @@
-"""What k answers of raters who are alike tell of the truth: exactly, by all counts that k answers can have.
+"""Information about the truth in k answers of like raters, by exact summation over counts of labels.
 
-Given the truth j, the answers of k raters with confusion matrix pi are independent; how often each label is among them, c, says
-all that they say:
+Given the truth j, the answers of k raters with confusion matrix pi are independent, and the counts c of the
+labels are sufficient:
 
-    q_jc = p_j k! / prod_l c_l! prod_l pi_jl^c_l                 p(truth j, counts c)
-    information   sum_jc q_jc log2(q_jc / (p_j q_c))             bits of the answers about the truth, q_c = sum_j q_jc
-    accuracy      sum_c max_j q_jc                               of the most probable truth given the answers
+    q_jc = p_j k! / prod_l c_l! prod_l pi_jl^c_l      p(truth j, counts c)
+    information   sum_jc q_jc log2(q_jc / (p_j q_c))  bits of the answers about the truth, q_c = sum_j q_jc
+    accuracy      sum_c max_j q_jc                    of the most probable truth given the answers
 
-No answer has information 0 and accuracy max_j p_j; neither falls as answers are added.
+Without answers the information is 0 and the accuracy max_j p_j; neither decreases as answers are added.
 
 References
 ----------
-Cover and Thomas (2006), Elements of information theory, equations 2.28 (mutual information) and 2.36 (sufficient statistics).
+Cover and Thomas (2006), Elements of information theory, equations 2.28 (mutual information) and 2.36
+(sufficient statistics).
 """
 
 from functools import cache
@@ -26,25 +27,15 @@ __all__ = ["MEASURES", "largest_panel", "one_answer", "panel_curves"]
 
 MEASURES = ("information", "accuracy")
 MOST_ANSWERS = 20
-MOST_COUNTS = 1_000  # vectors of counts of the largest panel, unless it is asked for
+MOST_COUNTS = 1_000  # vectors of counts of the largest panel by default
 TOO_MANY_COUNTS = 200_000
-BLOCK_SIZE = 200_000  # probabilities in one block of work: they stay in the cache
+BLOCK_SIZE = 200_000  # probabilities in one block, which stays in the cache
 
 
 def largest_panel(largest: int | None, labels: int) -> int:
-    """Return the number of answers of the largest panel.
+    """Return the number of answers of the largest panel; raise if not positive or too expensive.
 
-    Parameters
-    ----------
-    largest : int, optional
-        As asked for; by default 20, or fewer where more than 1,000 vectors of counts would have to be summed.
-    labels : int
-        Number of labels.
-
-    Raises
-    ------
-    EvaluationError
-        If it is not a number from 1, or there are too many vectors of counts to sum.
+    By default 20, or fewer if more than 1,000 vectors of counts would have to be summed.
     """
     if largest is None:
         fits = [k for k in range(1, MOST_ANSWERS + 1) if _vectors(k, labels) <= MOST_COUNTS]
@@ -60,21 +51,14 @@ def largest_panel(largest: int | None, labels: int) -> int:
 
 
 def _vectors(answers: int, labels: int) -> int:
+    """Return the number of count vectors, binomial(answers + labels - 1, labels - 1)."""
     return comb(answers + labels - 1, labels - 1)
 
 
 def one_answer(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return information in bits and accuracy of a variable that is seen, such as an answer.
+    """Information in bits and accuracy of the best guess about the truth, from an observed variable.
 
-    Parameters
-    ----------
-    joint : ndarray, shape (..., truth, seen)
-        Probability of both.
-
-    Returns
-    -------
-    information, accuracy : ndarray, shape (...)
-        About the truth, and of the most probable truth.
+    Shapes: joint (..., truth, seen), probabilities; results (...).
     """
     truth, seen = joint.sum(axis=-1), joint.sum(axis=-2)
     together = _surprise(joint).sum(axis=(-2, -1))
@@ -83,26 +67,15 @@ def one_answer(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _surprise(probability: np.ndarray) -> np.ndarray:
-    """Return -x log x, which is 0 at 0."""
+    """Entropy term -x log x, which is 0 at 0."""
     return -probability * np.log(np.where(probability > 0, probability, 1))
 
 
 def panel_curves(prevalence: np.ndarray, confusion: np.ndarray, largest: int) -> np.ndarray:
-    """Return what 0, 1, ... answers of like raters tell.
+    """Information in bits and accuracy of 0, 1, ... `largest` answers of like raters.
 
-    Parameters
-    ----------
-    prevalence : ndarray, shape (sample, category)
-        Probability of each truth.
-    confusion : ndarray, shape (sample, category, label)
-        Of one such rater.
-    largest : int
-        Number of answers at the end.
-
-    Returns
-    -------
-    ndarray, shape (measure, sample, answers)
-        Information in bits and accuracy; the first is of no answer.
+    Shapes: prevalence (sample, category); confusion (sample, category, label); result (measure, sample,
+    answers).
     """
     samples, categories, labels = confusion.shape
     curves = np.empty((len(MEASURES), samples, largest + 1))
@@ -112,6 +85,7 @@ def panel_curves(prevalence: np.ndarray, confusion: np.ndarray, largest: int) ->
         step = max(1, BLOCK_SIZE // (len(ways) * categories))
         for first in range(0, samples, step):
             block = slice(first, first + step)
+            # q_jc of the module docstring, (sample, category, vector)
             joint = prevalence[block, :, None] * ways
             powers = confusion[block, :, :, None] ** np.arange(k + 1)
             for label in range(labels):
@@ -122,7 +96,7 @@ def panel_curves(prevalence: np.ndarray, confusion: np.ndarray, largest: int) ->
 
 @cache
 def _counts(answers: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return all vectors of counts (vector, label), and in how many orders each can come about."""
+    """All vectors of counts (vector, label), and their multinomial coefficients (vector,)."""
     bars = combinations(range(answers + labels - 1), labels - 1)
     ends = np.array(list(bars), np.int64).reshape(-1, labels - 1)
     edges = np.pad(ends, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, answers + labels - 1)))

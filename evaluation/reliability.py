@@ -1,4 +1,4 @@
-"""How far does the verdict depend on the trust in the raters? A metric over fitted reliabilities.
+"""Sensitivity of a metric to the assumed reliability of the raters.
 
 References
 ----------
@@ -31,31 +31,50 @@ def reliability_sweep(
     random_seed: int | None = None,
     **arguments: Any,
 ) -> xr.Dataset:
-    """Summarise an uncertainty-adjusted metric over posteriors of several reliabilities.
+    """Summarise an uncertainty-adjusted metric over posteriors with different reliabilities.
 
     Parameters
     ----------
     trees : mapping of reliability to DataTree
-        Posteriors of the same items.
+        Posteriors of the same items, as from `inference.sweep`.
     metric : Metric or callable
         As in `uncertainty_adjusted`.
     predictions : DataArray
         As in `uncertainty_adjusted`.
     probability : float
-        Posterior probability of the interval between equal tails.
+        Posterior probability of the equal-tailed interval.
     other : {"split", "exclude", "label"}, optional
-        How OTHER is treated; default as each tree says.
+        Treatment of OTHER; by default as stored in each tree.
     random_seed : int, optional
-        Seed of every posterior's evaluation.
+        Seed of the evaluation of every posterior.
     **arguments
-        For a callable metric.
+        Arguments of a callable metric.
 
     Returns
     -------
     Dataset
-        Over ``reliability``: ``mean``, ``sd``, ``interval`` (bound: lower, upper) and ``mcse``, the
-        Monte-Carlo standard error of the mean; with classifiers also ``probability_best``, the share
-        of draws in which each is best, ties shared. `compare` takes several trees, too.
+        Over ``reliability``: ``mean``, ``sd``, ``interval`` (bound: lower, upper) and ``mcse``, the Monte
+        Carlo standard error of the mean; with classifiers also ``probability_best``, the share of draws in
+        which each is best, ties shared. `compare` takes several trees, too.
+
+    Raises
+    ------
+    EvaluationError
+        If `trees` is not a mapping or is empty, `probability` is not between 0 and 1, or as in
+        `uncertainty_adjusted`.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> names = {"item": ["a"], "category": ["x", "y"]}
+    >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
+    >>> law = xr.DataArray(draws, names, ("chain", "draw", "item", "category"), name="plausibility")
+    >>> tree = xr.DataTree.from_dict({"posterior": law.to_dataset()})
+    >>> predicted = xr.DataArray([["x"]], {"item": ["a"]}, ("item", "position"))
+    >>> found = evaluation.reliability_sweep({1: tree, 3: tree}, evaluation.top_k_accuracy(1), predicted)
+    >>> found["mean"].values
+    array([0.75, 0.75])
 
     References
     ----------
@@ -82,6 +101,7 @@ def reliability_sweep(
 
 
 def _summary(values: xr.DataArray, probability: float) -> xr.Dataset:
+    """Summarise the draws of a metric at one reliability."""
     samples = [dim for dim in values.dims if dim != "classifier"]
     dataset = summarised(values, probability)[["mean", "sd", "interval", "mcse"]]
     if "classifier" in values.dims:

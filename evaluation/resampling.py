@@ -1,18 +1,19 @@
-"""Two uncertainties of a metric: what the raters left open, and that the items are a sample.
+"""Resampling of items: two uncertainties of a metric, of the truth and of the sample of items.
 
-A draw of the posterior settles the truth of every item; then the metric over the population that the items
-come from has the posterior of the Bayesian bootstrap: items count by weights Dirichlet(1, ..., 1), that is by
-exponentials divided by their sum. One draw of the truth with one of the weights is a draw of both: multiple
-imputation, exact where the model of the truth learns the population of the items, and too wide where it knows
-more than they tell (a prior fixed for each item). The items alone: the same weights, the metric averaged over the
-draws of the truth; over a few that stay the same, and so leave a little of the raters in it, where all would be too
-many: metrics of all items, and groups whose members change.
+A draw of the posterior fixes the truth of every item; then the metric over the population of items has the
+posterior of the Bayesian bootstrap: items have weights Dirichlet(1, ..., 1), that is normalised exponentials.
+One draw of the truth with one weight vector is a draw of both: multiple imputation, exact if the model of the
+truth learns the population of the items, and too wide if it has more information than the items (a prior
+fixed for each item). For the items alone, the same weights are used and the metric is averaged over the draws
+of the truth. Where all draws would be too many (metrics of all items, groups with changing members), a few
+fixed draws are used, which leaves a little uncertainty of the truth.
 
 References
 ----------
-Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9, doi:10.1214/aos/1176345338. Efron (1979), Bootstrap
-methods, Annals of Statistics 7, doi:10.1214/aos/1176344552 (counts of items drawn with replacement). Meng (1994),
-Multiple-imputation inferences with uncongenial sources of input, Statistical Science 9, doi:10.1214/ss/1177010269.
+Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9, doi:10.1214/aos/1176345338. Efron (1979),
+Bootstrap methods, Annals of Statistics 7, doi:10.1214/aos/1176344552 (counts of items drawn with
+replacement). Meng (1994), Multiple-imputation inferences with uncongenial sources of input, Statistical
+Science 9, doi:10.1214/ss/1177010269.
 """
 
 import warnings
@@ -29,12 +30,12 @@ from .scoring import Scorer
 __all__ = ["ItemWeights", "Resampled", "Resampling", "resampled_scores"]
 
 ItemWeights = Literal["bayesian", "counts"]
-# draws that the items alone are averaged over; of a callable, which is slow
+# number of draws of the truth to average over for the items alone; for a callable, which is slow
 FEW_TRUTHS, FEWEST = 20, 10
 
 
 class Resampling(NamedTuple):
-    """How items are weighted, how often without the raters, and from where the draws come."""
+    """Options of the bootstrap: kind of weights, number of resamples of the items alone, and seed."""
 
     items: ItemWeights
     resamples: int
@@ -43,36 +44,16 @@ class Resampling(NamedTuple):
 
 
 class Resampled(NamedTuple):
-    """Draws of a metric in every group: of the raters, of both, of the items; and the share of the items in it.
+    """Draws of a metric in every group, and the share of the items in it."""
 
-    Attributes
-    ----------
-    raters, both : ndarray, shape (classifier, group, sample)
-        By draw of the posterior; NaN where a group has no member, or the metric no value.
-    items : ndarray, shape (classifier, group, resample)
-        By weights of the items.
-    share : ndarray, shape (classifier, group, sample)
-        Share of the items in the group.
-    """
-
-    raters: np.ndarray
-    both: np.ndarray
-    items: np.ndarray
-    share: np.ndarray
+    raters: np.ndarray  # (classifier, group, sample), NaN for empty groups and undefined metrics
+    both: np.ndarray  # (classifier, group, sample)
+    items: np.ndarray  # (classifier, group, resample)
+    share: np.ndarray  # (classifier, group, sample)
 
 
 def resampled_scores(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
-    """Score every draw, with and without weights of the items.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        What to score.
-    members : Members
-        Groups.
-    how : Resampling
-        Weights and seed.
-    """
+    """Score every draw of the truth, with and without random weights of the items."""
     whole = isinstance(how.resamples, int | np.integer) and how.resamples >= 1
     if how.items not in get_args(ItemWeights) or not whole:
         raise EvaluationError(
@@ -83,7 +64,7 @@ def resampled_scores(scorer: Scorer, members: Members, how: Resampling) -> Resam
 
 
 def _by_item(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
-    """Sum scores and weights block by block of items."""
+    """Sum scores and weights of items in blocks, for metrics that are means over items."""
     view = scorer.aligned.view
     weighing = _Weighing(how, len(view.items), view.n_samples)
     every, kept = slice(0, view.n_samples), _few(view.n_samples, FEW_TRUTHS)
@@ -95,7 +76,7 @@ def _by_item(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
         weight = weighing(every, block.items, rng)
         shape = (len(scores), member.shape[1], len(weight))
         totals = np.zeros((4, *shape))
-        # where nobody changes groups the mean is linear in the truth: its mean over all draws will do
+        # with fixed groups the mean is linear in the truth, so the mean score over all draws is enough
         fixed = member.shape[2] == 1
         few = np.zeros((2, *shape[:2], 1 if fixed else len(kept), weight.shape[1]))
         for c, g in np.ndindex(shape[:2]):
@@ -119,7 +100,7 @@ def _by_item(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
 
 
 def _over_items(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
-    """Score block by block of draws, with the weights of all items."""
+    """Score blocks of draws, with the weights of all items, for metrics of all items together."""
     if (function := scorer.called) is not None:
         function.check_weights()
     scorer = scorer.closed(how.seed)
@@ -156,7 +137,11 @@ def _items_alone(
     weighing: "_Weighing",
     how: Resampling,
 ) -> np.ndarray:
-    """Average a score of few truths, given weights of the items, at every resample; centred on the mean over all draws."""
+    """Average a score over few truths at every resample, centred on the mean over all draws.
+
+    Shapes: score(weight) (classifier, group, few), for weight (item,); raters (classifier, group, sample);
+    result (classifier, group, resample).
+    """
     rng = np.random.default_rng([how.seed, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a group without members
@@ -168,7 +153,11 @@ def _items_alone(
 def _of_groups(
     scorer: Scorer, truth: np.ndarray, weights: np.ndarray, samples: np.ndarray
 ) -> np.ndarray:
-    """Score the groups (classifier or 1, group, sample, item) one by one where they have members."""
+    """Score the groups one by one, NaN in draws without members.
+
+    Shapes: truth (sample, item[, position]); weights (classifier or 1, group, sample, item); result
+    (classifier, group, sample).
+    """
     n_classifiers = len(scorer.aligned.predicted)
     found = np.full((n_classifiers, weights.shape[1], len(samples)), np.nan)
     for w, g in np.ndindex(weights.shape[:2]):
@@ -184,7 +173,7 @@ def _of_groups(
 def _label_of(
     scorer: Scorer, block: Block, truth: np.ndarray, rng: np.random.Generator
 ) -> Callable[[], np.ndarray]:
-    """Return the function that gives the label (sample, item) of each draw: the one that is scored, where one is."""
+    """Return a function for the label (sample, item) of each draw: the scored label, if there is one."""
     if scorer.metric.truth in ("label", "sampled"):
         return lambda: truth
     if scorer.metric.truth == "plausibility":
@@ -193,7 +182,7 @@ def _label_of(
 
 
 def _few(n_samples: int, few: int) -> np.ndarray:
-    """Return the numbers of few draws, evenly spread."""
+    """Numbers of few evenly spaced draws."""
     return np.unique(np.linspace(0, n_samples - 1, min(few, n_samples)).astype(int))
 
 
@@ -202,12 +191,12 @@ def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 class _Weighing:
-    """Weights of the items, of which each draw has its own."""
+    """Random weights of the items, different for each draw."""
 
     def __init__(self, how: Resampling, n_items: int, n_samples: int) -> None:
         self.bayesian, self.n_items = how.items == "bayesian", n_items
         rng = np.random.default_rng([how.seed, 2])
-        # how often an item is drawn depends on all items: the counts are made at once, a byte each
+        # counts of draws with replacement depend on all items: computed once, one byte each
         drawn = [] if self.bayesian else [self.one(rng).astype(np.uint8) for _ in range(n_samples)]
         self.counts = np.array(drawn)
 
@@ -226,5 +215,5 @@ class _Weighing:
         return np.bincount(drawn, minlength=self.n_items).astype(float)
 
     def none(self) -> np.ndarray:
-        """Return the weights of the items as they are."""
+        """Return equal weights (item,)."""
         return np.ones(self.n_items)

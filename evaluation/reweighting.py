@@ -1,6 +1,6 @@
-"""The posterior at another trust in the raters, from the draws at hand: importance weights by item.
+"""Importance reweighting of a posterior to another reliability of the raters, separately for each item.
 
-Law, for item i with annotations a, drawn at reliability r and wanted at r':
+For item i with annotations a, drawn at reliability r and wanted at r', the weights are
 
     w_is  proportional to  exp((r' - r) sum_a log p(a | draw s of item i))
 
@@ -12,8 +12,8 @@ r                     reliability of constant_data, scalar or by annotation
 k                     pareto_k of sample_stats (item)
 ====================  ====================================================
 
-One weight by draw for all items would be their product, and a single draw would take it all. The
-weights of an item are Pareto-smoothed; k tells how heavy their tail is.
+One weight by draw for all items would be the product of these, and would concentrate on a single draw. The
+weights of an item are Pareto-smoothed; k measures how heavy their tail is.
 
 References
 ----------
@@ -43,56 +43,66 @@ __all__ = [
     "reweight",
 ]
 
-GREATEST_K = 0.7  # above it the weights are not to be relied on
-FEWEST_DRAWS = 25  # a fifth of them is the shortest tail that a Pareto law is fitted to
-ROUNDING = 1e-12  # of weights: a tail this narrow has no shape
+GREATEST_K = 0.7  # largest Pareto k of reliable weights
+FEWEST_DRAWS = 25  # a fifth of them is the shortest tail for a Pareto fit
+ROUNDING = 1e-12  # range of log weights below which a tail has no shape
 MODELS = ("plackett_luce", "dirichlet")
 BY_DRAW = ("posterior", "log_likelihood", "log_prior")
 
 
 class ReweightingWarning(UserWarning):
-    """Some items have importance weights that are not to be relied on."""
+    """Warning that the importance weights of some items are unreliable."""
 
 
 def reweight(
     tree: xr.DataTree, reliability: float, *, random_seed: int | None = None
 ) -> xr.DataTree:
-    """Return the posterior at another reliability without a refit.
+    """Return the posterior at another reliability without a refit, by importance resampling.
 
-    The draws of each item are drawn anew by its Pareto-smoothed weights, evenly along the
-    plausibility of its leading label, and then permuted, so that items stay independent. Items named
-    by the warning need a refit: `inference.sweep`. A k below .7 says that the draws can speak for the
-    other posterior; how precisely, their effective number says. Going down by the factor f costs
-    k = 1 - 1 / f where the data are many, and from f = 2 on the weights have no variance: such a step
-    is warned of as a whole.
+    The draws of each item are resampled by its Pareto-smoothed weights, systematically along the plausibility
+    of its leading label, and then permuted, so that items stay independent. Items named by the warning need a
+    refit with `inference.sweep`. k up to .7 means that the draws can represent the other posterior; the
+    precision is given by the effective number of draws. With much data, reducing the reliability by the factor f
+    costs k = 1 - 1 / f, and from f = 2 on the weights have infinite variance: such a step gets one warning for
+    all items.
 
     Parameters
     ----------
     tree : DataTree
-        Of ``plackett_luce`` or ``dirichlet``, with ``log_likelihood`` at power one.
+        Posterior of ``plackett_luce`` or ``dirichlet``, with ``log_likelihood`` at power one.
     reliability : float
-        Reliability r' wanted, of every rater.
+        New reliability r', the same for all raters.
     random_seed : int, optional
         Seed of the resampling.
 
     Returns
     -------
     DataTree
-        The same groups and sample dims; ``reliability`` is r', and ``sample_stats`` has ``pareto_k``
-        (item), -inf where no weight is large, and ``effective_draws`` (item). Its attributes tell
-        ``reweighted_from`` and ``reweighted_to``. Draws are no chains any more: their
-        autocorrelation says nothing. The log likelihood stays at power one.
+        The same groups and sample dims; ``reliability`` is r', and ``sample_stats`` has ``pareto_k`` (item),
+        -inf if no weight is large, and ``effective_draws`` (item). The attributes ``reweighted_from`` and
+        ``reweighted_to`` are r and r'. The draws are no longer chains: their autocorrelation is meaningless.
+        The log likelihood stays at power one.
 
     Raises
     ------
     EvaluationError
-        If items share parameters, the model's reliability is no power of a likelihood, the tree lacks
-        log_likelihood, or it is reweighted already.
+        If items share parameters, the reliability of the model is not the power of a likelihood, the tree
+        lacks log_likelihood, or it is reweighted already.
 
     Warns
     -----
     ReweightingWarning
-        If items have k above .7, or the step goes down to less than half.
+        If items have k above .7, or the reliability is reduced to less than half.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> data = models.simulators.labels(items=4, raters=5, categories=2, random_seed=1).data
+    >>> model = models.dirichlet(data, reliability=2)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> found = evaluation.reweight(tree, 2.5, random_seed=1)
+    >>> found.attrs["reweighted_from"], found.attrs["reweighted_to"], found["posterior"]["plausibility"].dims
+    (2.0, 2.5, ('chain', 'draw', 'item', 'category'))
 
     References
     ----------
@@ -126,7 +136,7 @@ def reweight(
 
 
 def relative_tail_ess(log_density: np.ndarray) -> np.ndarray:
-    """Return the tail effective sample size of log densities (item, sample), as a share of the draws."""
+    """Tail effective sample size of log densities (item, sample), as a share of the draws (item,)."""
     share = np.ones(len(log_density))
     moving = np.ptp(log_density, axis=1) > 0
     if moving.any():
@@ -139,28 +149,12 @@ def relative_tail_ess(log_density: np.ndarray) -> np.ndarray:
 def pareto_smoothed(
     log_ratio: np.ndarray, relative_ess: np.ndarray, *, tied: float = -np.inf
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Smooth the importance weights of every item.
+    """Smooth the importance weights of every item and estimate the Pareto shape k of their tails.
 
-    Parameters
-    ----------
-    log_ratio : ndarray, shape (item, sample)
-        Log of the wanted density over that of the draws, up to a constant by item.
-    relative_ess : ndarray, shape (item,)
-        Effective sample size as a share of the draws; sets the length of the tail.
-    tied : float
-        k of a tail of equal weights: -inf where that is a bound of the ratio, inf where it is one of storage.
-
-    Returns
-    -------
-    weights : ndarray, shape (item, sample)
-        Sum to one by item.
-    k : ndarray, shape (item,)
-        Pareto shape of the tail; -inf where all weights are equal.
-
-    Raises
-    ------
-    EvaluationError
-        If there are fewer than 25 draws.
+    Shapes: log_ratio (item, sample), wanted log density minus that of the draws, up to a constant by item;
+    relative_ess (item,), which determines the length of the tail; weights (item, sample), sum to one; k
+    (item,). k is -inf if all weights are equal, and `tied` for a tail of equal weights: -inf if a bound of
+    the ratio makes them equal, inf if rounding of storage does. Raises below 25 draws.
     """
     if log_ratio.shape[1] < FEWEST_DRAWS:
         raise EvaluationError(
@@ -177,20 +171,20 @@ def pareto_smoothed(
             with np.errstate(over="raise"):
                 log_weight, k[i] = array_stats.psislw(-log_ratio[i], r_eff=relative_ess[i])
             weights[i] = np.exp(log_weight)
-        except FloatingPointError:  # a tail over more orders of magnitude than there are
+        except FloatingPointError:  # the tail exceeds the range of floats
             k[i] = np.inf
-    return weights, np.where(np.isnan(k), np.inf, k)  # what cannot be fitted is not to be relied on
+    return weights, np.where(np.isnan(k), np.inf, k)  # a failed fit counts as unreliable
 
 
 def _tail_range(log_ratio: np.ndarray, relative_ess: float) -> float:
-    """Return the range of the log weights to which a Pareto law would be fitted (Vehtari et al. 2024, section 2.4)."""
+    """Range of the log weights (sample,) in the Pareto tail (Vehtari et al. 2024, section 2.4)."""
     n = len(log_ratio)
     size = int(3 * np.sqrt(n / relative_ess)) if n * relative_ess > 225 else n // 5
     return float(log_ratio.max() - np.partition(log_ratio, -size - 1)[-size - 1])
 
 
 def _added_power(tree: xr.DataTree, view: Plausibility, reliability: float) -> np.ndarray:
-    """Return r' - r, or raise unless the tree has a reliability that is a power of a likelihood."""
+    """Return r' - r, () or (annotation,); raise unless the reliability is the power of a likelihood."""
     number = isinstance(reliability, int | float | np.integer | np.floating)
     if isinstance(reliability, bool) or not number or not 0 < reliability < np.inf:
         raise EvaluationError(f"reliability={reliability!r}: expected a positive finite number")
@@ -198,7 +192,7 @@ def _added_power(tree: xr.DataTree, view: Plausibility, reliability: float) -> n
     model = tree.attrs.get("model")
     if model == "prirn":
         raise EvaluationError(
-            "prirn has no likelihood to weigh draws by; it is drawn exactly, so draw it anew at the other reliability"
+            "prirn has no likelihood for importance weights; it is drawn exactly, so draw it again at the other reliability"
         )
     if model not in MODELS:
         raise EvaluationError(
@@ -209,7 +203,7 @@ def _added_power(tree: xr.DataTree, view: Plausibility, reliability: float) -> n
     if "reweighted_from" in tree.attrs:
         raise EvaluationError(
             f"the tree is reweighted already, from {tree.attrs['reweighted_from']} to {tree.attrs['reweighted_to']}: a second "
-            "step cannot bring back the draws that the first let go, and its k would not know; reweight the tree it came from"
+            "step cannot recover the draws that the first dropped, and its k would ignore them; reweight the original tree"
         )
     before = reliability_of(tree)
     if before is None:
@@ -220,7 +214,7 @@ def _added_power(tree: xr.DataTree, view: Plausibility, reliability: float) -> n
 
 
 def _resampled(view: Plausibility, weights: np.ndarray, random_seed: int | None) -> np.ndarray:
-    """Return which draws each item keeps, (item, sample): as many as before, in random order."""
+    """Resample draws for each item (item, sample), in random order."""
 
     def of_block(block: Block, rng: np.random.Generator) -> np.ndarray:
         kept = np.empty((block.items.stop - block.items.start, view.n_samples), np.int32)
@@ -235,14 +229,14 @@ def _resampled(view: Plausibility, weights: np.ndarray, random_seed: int | None)
 
 
 def _systematic(weight: np.ndarray, order: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Pick draws at even steps of the weight cumulated along an order."""
+    """Systematic resampling by the weight (sample,) cumulated along an order (sample,)."""
     reached = weight[order].cumsum()
     points = (np.arange(len(weight)) + rng.random()) / len(weight) * reached[-1]
     return order[np.searchsorted(reached, points, "right").clip(max=len(weight) - 1)]
 
 
 def _regrouped(tree: xr.DataTree, group: str, view: Plausibility, chosen: np.ndarray) -> xr.Dataset:
-    """Return a group with the draws that each item keeps."""
+    """Return a group with the resampled draws of each item."""
     dataset = tree[group].to_dataset()
     return dataset.assign(
         {
@@ -255,7 +249,10 @@ def _regrouped(tree: xr.DataTree, group: str, view: Plausibility, chosen: np.nda
 def _rearranged(
     array: xr.DataArray, owner: np.ndarray, view: Plausibility, chosen: np.ndarray
 ) -> xr.DataArray:
-    """Give the places of each item the draws that it keeps."""
+    """Return an array with the resampled draws of each item.
+
+    Shapes: owner (place,), item of each place; chosen (item, sample).
+    """
     dim = next(d for d in ("candidate", "annotation", "item") if d in array.dims)
     ordered = array.transpose(*view.sample_dims, dim, ...)
     values = ordered.to_numpy()
@@ -269,7 +266,7 @@ def _rearranged(
 
 
 def _stats(tree: xr.DataTree, view: Plausibility, known: dict[str, np.ndarray]) -> xr.Dataset:
-    """Return what the sampler tells of items, not of its draws, with what the weights tell."""
+    """Return the sample_stats of items, without those of draws, with statistics of the weights."""
     stats = tree["sample_stats"].to_dataset() if "sample_stats" in tree.children else xr.Dataset()
     stats = stats.drop_dims(view.sample_dims, errors="ignore")
     by_item = {
@@ -280,11 +277,11 @@ def _stats(tree: xr.DataTree, view: Plausibility, known: dict[str, np.ndarray]) 
 
 
 def _warn_of(view: Plausibility, k: np.ndarray, reliability: float, before: float) -> None:
-    """Name the items that need a refit."""
+    """Warn of items that need a refit."""
     if reliability < before / 2:
         warnings.warn(
-            f"from reliability {before:g} to {reliability:g} is too far down for any item: the weights of a likelihood to less "
-            "than half its power have no variance, whatever their k. Refit",
+            f"from reliability {before:g} to {reliability:g} is too far down for any item: importance weights have infinite "
+            "variance if the power of the likelihood falls below half, whatever their k. Refit",
             ReweightingWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""What is at stake? Plausibilities summed over groups of categories, and expectations of a value.
+"""Coarsened plausibilities, summed over groups of categories, and expected values such as risk.
 
 References
 ----------
@@ -24,25 +24,35 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](
 ) -> Tree:
     """Sum the plausibilities over groups of categories.
 
-    OTHER is split by the number of its members in each group, as exchangeable members demand.
+    OTHER is split between the groups by their numbers of its members, which are exchangeable.
 
     Parameters
     ----------
     tree : DataTree or DataArray
         Posterior with ``plausibility``.
     mapping : mapping of label to group
-        Group of every category; where items have an OTHER, of every declared one.
+        Group of every category; if items have an OTHER, of every declared category.
 
     Returns
     -------
     DataTree or DataArray
-        As given: ``plausibility`` (chain, draw, item, category), where the categories are the
-        groups in the order of the mapping. Every metric takes it.
+        As given: ``plausibility`` (chain, draw, item, category), where the categories are the groups in the
+        order of the mapping. All metrics accept it.
 
     Raises
     ------
     EvaluationError
         If a category has no group.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> evaluation.coarsen(truth, {"x": "low", "y": "high", "z": "high"}).values.round(1)
+    array([[0.6, 0.4],
+           [0.2, 0.8]])
     """
     view = Plausibility.of(tree)
     if not isinstance(mapping, Mapping):
@@ -71,24 +81,33 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](
 def expected_value(
     tree: xr.DataTree | xr.DataArray, values: Mapping[object, float]
 ) -> xr.DataArray:
-    """Return the expectation of a value, such as the risk, under the plausibilities of every draw.
+    """Return the posterior expectation of a value of the category, such as its risk, in every draw.
 
     Parameters
     ----------
     tree : DataTree or DataArray
         Posterior with ``plausibility``.
     values : mapping of label to number
-        Value of every category; where items have an OTHER, of every declared one.
+        Value of every category; if items have an OTHER, of every declared category.
 
     Returns
     -------
     DataArray, shape (chain, draw, item)
-        Expected value.
+        Expectation of the value under the plausibilities of the draw.
 
     Raises
     ------
     EvaluationError
         If a category has no value.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> evaluation.expected_value(truth, {"x": 0, "y": 1, "z": 3}).values.round(2)
+    array([0.6, 1.4])
 
     References
     ----------
@@ -105,8 +124,8 @@ def expected_value(
 def _weighted(view: Plausibility, table: Mapping[str, np.ndarray], argument: str) -> np.ndarray:
     """Sum plausibilities times the weights of their categories: (item, weight, sample).
 
-    A member of OTHER may be any category that the item does not name, each with the same
-    expectation: the weight of OTHER is the mean over them.
+    A member of OTHER may be any category that the item does not name, each with the same expectation: the
+    weight of OTHER is the mean over them.
     """
     extended = with_mapping(view, table, argument, complete=True)
     if view.has_other.any() and view.declared_count() is None:

@@ -1,11 +1,12 @@
-"""The scores that items would get, draw by draw: the probability that one is at most a threshold.
+"""Posterior draws of scores, and the probability that a score is at most a threshold.
 
-    P(y_i <= t) = Phi((t - mu_i) / sigma_i)                        items with a location and a scale
-    P(y_i <= t) = mean_k Phi((t - mu_i - b_k) / s_k)               items with a location, raters with a bias and a scale
+    P(y_i <= t) = Phi((t - mu_i) / sigma_i)                 models with a location and a scale for each item
+    P(y_i <= t) = mean_k Phi((t - mu_i - b_k) / s_k)        models with a bias and a scale for each rater
 
-The second is of a rater picked at random from those who are there; of many items and raters it is read from a table, right to
-1e-6. The normal law is not cut at the bounds of the scores, where they have some, and has no mass at the threshold itself: of
-scores in whole numbers, a threshold half-way between two of them treats both alike.
+The second law is that of a rater picked at random from the observed ones; with many items and raters it is
+interpolated from a table, with an error below 1e-6. The normal law is not truncated at the bounds of the
+scores and has no mass at the threshold itself: with whole-number scores, a threshold half-way between two of
+them treats both alike.
 """
 
 from collections.abc import Callable
@@ -28,34 +29,17 @@ OF_SCORES = "Models of scores, such as normal_scores, have them"
 
 @dataclass(frozen=True)
 class ScoreDraws:
-    """Posterior draws of what a model of scores says of its items.
+    """Posterior draws of the parameters of a model of scores."""
 
-    Attributes
-    ----------
-    location : DataArray, dims (..., item)
-        Draws of the locations; sample dims first.
-    rows : ndarray, shape (sample, item)
-        The same.
-    bias : ndarray, shape (sample, rater), or None
-        Draws of what raters add; None if the model has no raters.
-    scale : ndarray, shape (sample, item) or (sample, rater)
-        Draws of the standard deviations: of the items, or where there are biases of the raters.
-    """
-
-    location: xr.DataArray
-    rows: np.ndarray
-    bias: np.ndarray | None
+    location: xr.DataArray  # (..., item), sample dims first
+    rows: np.ndarray  # (sample, item), the values of location
+    bias: np.ndarray | None  # (sample, rater); None in models without raters
+    # (sample, item), or (sample, rater) where there is a bias: standard deviations
     scale: np.ndarray
 
     @classmethod
     def of(cls, tree: xr.DataTree) -> "ScoreDraws":
-        """Read a tree.
-
-        Raises
-        ------
-        EvaluationError
-            If it has no locations and scales of labelled items.
-        """
+        """Read the draws of a posterior; raise without locations and scales of labelled items."""
         if not isinstance(tree, xr.DataTree):
             raise EvaluationError(f"expected a DataTree, found {type(tree).__name__}")
         posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
@@ -85,13 +69,7 @@ class ScoreDraws:
         )
 
     def at_most(self, threshold: float, samples: slice) -> np.ndarray:
-        """Return P(score <= threshold) in some draws, shape (sample, item).
-
-        Raises
-        ------
-        EvaluationError
-            If a draw is not finite, or a scale not positive.
-        """
+        """Return P(score <= threshold) (sample, item) of a slice of draws; raise if a draw is invalid."""
         location, scale = self.rows[samples].astype(float), self.scale[samples]
         _check("location", np.isfinite(location), self.location)
         if self.bias is None:
@@ -107,7 +85,7 @@ class ScoreDraws:
         return mean_normal_below(threshold, location, bias, scale)
 
     def map_blocks[Result](self, function: Callable[[slice], Result]) -> list[Result]:
-        """Apply a function to blocks of draws, on several threads."""
+        """Apply a function to slices of draws on several threads; return the results in order."""
         samples, items = self.rows.shape
         step = max(1, BLOCK_SIZE // items)
         blocks = [slice(first, first + step) for first in range(0, samples, step)]
@@ -115,7 +93,7 @@ class ScoreDraws:
 
 
 def _check(name: str, fine: np.ndarray, location: xr.DataArray) -> None:
-    """Raise unless all draws (sample, item) are fine."""
+    """Raise unless `fine` (sample, item) is all true, naming the first bad item."""
     if not fine.all():
         item = location["item"].to_numpy().tolist()[int((~fine).any(axis=0).argmax())]
         allowed = "finite" if name == "location" else "finite and positive"

@@ -1,4 +1,4 @@
-"""One metric, one posterior, one table of predictions: the truth of some draws, and the scores against it."""
+"""Scorer of one metric, one posterior and one table of predictions, block by block."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,34 +26,21 @@ from .top_labels import OtherAs, TopLabels, treatment_of_other
 
 __all__ = ["Scorer"]
 
-FEW_DRAWS = 50  # of a callable at once: so often the progress bar moves
-MOST_KEPT = 50_000_000  # labels of draws, rather than drawing them once more
+FEW_DRAWS = 50  # draws per block of a callable: the step of the progress bar
+MOST_KEPT = 50_000_000  # drawn labels kept in memory; more are drawn a second time
 NONE = -1
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """A metric that is ready to score blocks of draws.
+    """Metric, predictions and posterior, aligned and ready to score blocks of draws."""
 
-    Attributes
-    ----------
-    metric : Metric
-        Against the kind of truth that was asked for.
-    aligned : Aligned
-        Predictions in the numbering of the posterior.
-    labels : TopLabels
-        Labels of the draws.
-    renumbered : ndarray or None
-        New code of every code, -1 where it does not occur, for metrics over all items; None until `closed`.
-    drawn : list of DrawnBlock or None
-        The labels of all draws, if they are kept.
-    """
-
-    metric: Metric
-    aligned: Aligned
-    labels: TopLabels
+    metric: Metric  # for the requested kind of truth
+    aligned: Aligned  # predictions in the category codes of the posterior
+    labels: TopLabels  # most plausible labels of the draws
+    # (code,) new codes, -1 for labels that do not occur; None until `closed`
     renumbered: np.ndarray | None = None
-    drawn: list[DrawnBlock] | None = None
+    drawn: list[DrawnBlock] | None = None  # labels of all draws, if kept in memory
 
     @classmethod
     def of(
@@ -68,7 +55,7 @@ class Scorer:
         top: int = 1,
         other: OtherAs | None = None,
     ) -> "Scorer":
-        """Match predictions with a posterior, as the metric needs them."""
+        """Align predictions with a posterior as the metric needs them."""
         view = Plausibility.of(tree)
         other = treatment_of_other(view, other)
         if isinstance(metric, Metric) and top != 1:
@@ -79,7 +66,7 @@ class Scorer:
             metric = metric_of(metric, arguments, truth, response, top)
         elif arguments or response:
             raise EvaluationError(
-                f"{next(iter(arguments), 'response')}=: a Metric takes no arguments of functions"
+                f"{next(iter(arguments), 'response')}=: only callables take this argument, not a Metric"
             )
         elif truth is not None:
             metric = metric.against(truth)
@@ -87,7 +74,7 @@ class Scorer:
             metric = metric.against("label")
         if metric.truth == "plausibility" and other == "label":
             raise EvaluationError(
-                f'other="label": {metric.name} compares categories; {OTHER} is none'
+                f'other="label": {metric.name} compares categories, and {OTHER} is not one; use other="exclude"'
             )
         if metric.response == "ranks":
             aligned = align_ranks(metric, view, predictions, other)
@@ -99,7 +86,7 @@ class Scorer:
 
     @property
     def width(self) -> int:
-        """Numbers by item and draw that a score may need, if more than the cells of the item."""
+        """Values per item and draw that a score allocates; 0 if the item's cells suffice."""
         metric = self.metric
         if metric.truth in ("set", "ranking"):
             return metric.top
@@ -111,12 +98,12 @@ class Scorer:
 
     @property
     def called(self) -> PerDraw | None:
-        """The function, if the metric is one."""
+        """Callable of the user, or None for a metric of this package."""
         return self.metric.score if isinstance(self.metric.score, PerDraw) else None
 
     @property
     def _of_predicted(self) -> Callable[..., np.ndarray] | None:
-        """The score by the plausibilities of predicted labels alone, if it has one."""
+        """Shortcut that scores the plausibilities of the predicted labels alone, if the metric has one."""
         found = getattr(self.metric.score, "of_predicted", None)
         return found if self.metric.truth == "plausibility" else None
 
@@ -125,7 +112,7 @@ class Scorer:
         return names_all(self.aligned.view, self.aligned.predicted.shape[-1])
 
     def truth(self, block: Block, rng: np.random.Generator) -> Any:
-        """Return the truth of a block: (sample, item[, position, category or classifier]); to grade, the block."""
+        """Return the truth (sample, item[, ...]) of a block; the block itself for graders."""
         metric, labels = self.metric, self.labels
         if isinstance(block, DrawnBlock):
             return block.truth
@@ -147,7 +134,7 @@ class Scorer:
         return labels.draw(block, metric.top, rng).transpose(2, 1, 0)
 
     def by_item(self, truth: Any, items: slice) -> list[np.ndarray]:
-        """Return the scores (item, sample) of some items, for each classifier."""
+        """Return the scores (item, sample) of some items, one array for each classifier."""
         metric, predicted = self.metric, self.aligned.predicted
         if isinstance(truth, Block) or metric.response == "ranks":
             return self._by_grades(truth, predicted[:, items])
@@ -171,7 +158,10 @@ class Scorer:
     def over_items(
         self, truth: np.ndarray, weights: np.ndarray | None, samples: np.ndarray
     ) -> np.ndarray:
-        """Return the scores (classifier, sample) of all items together."""
+        """Return the scores (classifier, sample) of metrics that need all items together.
+
+        Shapes: truth (sample, item[, ...]); weights (sample, item) or None; samples (sample,), draw numbers.
+        """
         assert self.renumbered is not None
         new, n_labels = self.renumbered, int(self.renumbered.max()) + 1
         if self.metric.truth != "plausibility":
@@ -199,7 +189,7 @@ class Scorer:
         seed: int,
         progressbar: bool,
     ) -> list[Result]:
-        """Apply a function to blocks of draws; of a callable draw by draw, with a progress bar."""
+        """Apply a function to blocks of draws; with a progress bar if the metric is a callable."""
         view = self.aligned.view
         if self.called is None:
             return list(self._map_blocks(function, seed, MOST_THREADS))
@@ -219,7 +209,7 @@ class Scorer:
         seed: int,
         most_threads: int,
     ) -> Iterator[Result]:
-        """Apply a function to blocks that are kept or else drawn; the blocks are the same, however many threads."""
+        """Apply a function to stored or new blocks; the blocks do not depend on the number of threads."""
         view = self.aligned.view
         if self.drawn is not None:
             return map_kept(function, self.drawn, most_threads)
@@ -227,12 +217,10 @@ class Scorer:
         return view.map_draws(function, seed, width, most_threads=most_threads)
 
     def closed(self, seed: int) -> "Scorer":
-        """Return the scorer with codes only for labels that occur, in the order of their names.
+        """Return the scorer with codes only for labels that occur; raise if an item has no label.
 
-        Raises
-        ------
-        EvaluationError
-            If an item has no plausible or no predicted label.
+        Codes are in the order of the names. Metrics over all items, such as F1, need the same labels in every
+        draw.
         """
         view, predicted = self.aligned.view, self.aligned.predicted
         n_names = len(view.categories)
@@ -242,7 +230,7 @@ class Scorer:
         if self.metric.response != "labels" or of_all:
             used = np.arange(n_names)
         else:
-            # in the same blocks as the scores, so that the same labels are drawn if they are not kept
+            # same blocks as for the scores: labels that are not kept are drawn identically again
             found = list(self._map_blocks(self._occurring, seed, MOST_THREADS))
             used = np.unique(
                 [*chain(*(codes for codes, _ in found)), *np.unique(predicted).tolist()]
@@ -256,7 +244,7 @@ class Scorer:
             names = names.astype(np.int64)
         # plausibilities stay in the order of the posterior
         ordered, place = (names, used) if of_all else np.unique(names, return_inverse=True)
-        renumbered = np.full(len(text) + 2, NONE)  # -1 and -2, no label, find the last two
+        renumbered = np.full(len(text) + 2, NONE)  # codes -1 and -2 (no label) index the last two
         renumbered[used] = place
         metric = self.metric
         if isinstance(metric.score, PerDraw):
@@ -269,7 +257,7 @@ class Scorer:
     def _occurring(
         self, block: Block, samples: slice, rng: np.random.Generator
     ) -> tuple[list[int], DrawnBlock | None]:
-        """Return the codes that are true in some draw, and all labels of the block if they are few enough to keep."""
+        """Return the codes that occur in the truth of a block, and its labels if few enough to keep."""
         codes, view = self.truth(block, rng), self.aligned.view
         first = codes if codes.ndim == 2 else codes[..., 0]
         self._check_labels(first[..., None], "plausible")
@@ -288,7 +276,7 @@ class Scorer:
             )
 
     def _draw_in_words(self, sample: int) -> str:
-        """Return ", chain 0, draw 17"."""
+        """Return the place of a draw for an error message: " at chain 0, draw 17"."""
         array, dims = self.aligned.view.array, self.aligned.view.sample_dims
         place = np.unravel_index(sample, [array.sizes[d] for d in dims]) if dims else ()
         return "".join(

@@ -1,4 +1,4 @@
-"""Where random numbers of an evaluation come from: an integer, a Generator, or chance."""
+"""Random seeds of evaluations: an integer, a Generator, or None for fresh entropy."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ __all__ = ["fixed_seed", "generator_of"]
 
 
 def generator_of(random_seed: int | np.random.Generator | None) -> np.random.Generator:
-    """Return a generator, or raise if the seed is none."""
+    """Return a generator for a seed; raise if the seed is invalid."""
     if isinstance(random_seed, bool) or not isinstance(random_seed, int | np.integer):
         if not (random_seed is None or isinstance(random_seed, np.random.Generator)):
             raise EvaluationError(
@@ -20,7 +20,7 @@ def generator_of(random_seed: int | np.random.Generator | None) -> np.random.Gen
 
 
 def fixed_seed(random_seed: int | np.random.Generator | None) -> int:
-    """Return a number from which the same draws can be made twice."""
+    """Return an integer seed, so that the same draws can be made twice."""
     rng = generator_of(random_seed)
     if isinstance(random_seed, int | np.integer):
         return int(random_seed)

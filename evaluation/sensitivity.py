@@ -1,27 +1,4 @@
-"""Does a conclusion hang on the prior? Power-scaling sensitivity, item by item.
-
-Law, for item i with prior p and likelihood L: the posteriors proportional to
-
-    p ** alpha  L          (component "prior")
-    p  L ** alpha          (component "likelihood")
-
-reached from the draws by weights p ** (alpha - 1) or L ** (alpha - 1). L is the likelihood of the
-model, at its reliability. Of all items together the log weights are a sum over items, which drowns
-what any one of them says; so each has its own.
-
-For the mean of a quantity q the slope at alpha = 1 needs no weights:
-
-    d E[q] / d log2 alpha = ln 2 Cov(q, log component)
-
-Power scaling depends on what the prior is a density of: here, of the plausibilities wherever the tree
-allows. A flat Dirichlet(1) stays what it is; Dirichlet(c) becomes Dirichlet(1 + alpha (c - 1)), which
-for c < 1 and alpha > 1 is sparser, and improper beyond alpha = 1 / (1 - c): k then says so.
-
-References
-----------
-Kallioinen et al. (2024), Detecting and diagnosing prior and likelihood sensitivity with
-power-scaling, Statistics and Computing 34, 57, doi:10.1007/s11222-023-10366-5.
-"""
+"""Prior sensitivity by power scaling, item by item."""
 
 from typing import Literal, get_args
 
@@ -43,7 +20,7 @@ from .top_labels import OtherAs, TopLabels, treatment_of_other
 __all__ = ["prior_sensitivity"]
 
 Distance = Literal["mean", "cjs"]
-SCALED = (0.8, 1.25)  # powers at which means are given
+SCALED = (0.8, 1.25)  # powers at which means are reported
 NEARBY = (0.99, 1.01)  # powers of the finite difference of CJS, as in ArviZ
 COMPONENTS = ["prior", "likelihood"]
 CONFLICT = "potential prior-data conflict"
@@ -60,45 +37,75 @@ def prior_sensitivity(
     other: OtherAs | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Return how far a quantity of each item follows its prior and its likelihood.
+    """Return how strongly a quantity of each item depends on its prior and on its likelihood.
+
+    Power scaling: for item i with prior p and likelihood L, the posteriors proportional to
+
+        p ** alpha  L          (component "prior")
+        p  L ** alpha          (component "likelihood")
+
+    are reached from the draws by the importance weights p ** (alpha - 1) or L ** (alpha - 1). L is the
+    likelihood of the model, at its reliability. Each item has its own weights: a log weight of all items
+    together is a sum over items, in which that of a single item drowns.
+
+    The slope of the mean of a quantity q at alpha = 1 needs no weights:
+
+        d E[q] / d log2 alpha = ln 2 Cov(q, log component)
+
+    Power scaling depends on the parameters whose density the prior is: here the plausibilities, wherever the
+    tree allows it. A flat Dirichlet(1) does not change; Dirichlet(c) becomes Dirichlet(1 + alpha (c - 1)),
+    which for c < 1 and alpha > 1 is sparser, and improper from alpha = 1 / (1 - c) on: Pareto k then exceeds
+    .7.
 
     Parameters
     ----------
     tree : DataTree
-        With ``log_likelihood`` at power one and ``log_prior``, of a model whose items share nothing.
+        Posterior with ``log_likelihood`` at power one and ``log_prior``, of a model whose items share no
+        parameters.
     quantity : DataArray (chain, draw, item), optional
-        What the conclusion is made of, such as ``uncertainty_adjusted(..., reduce=None)``; by default
-        whether a draw has the item's most frequent top-1 label, of which the mean is the annotation certainty.
+        Quantity of interest, such as ``uncertainty_adjusted(..., reduce=None)``. By default the indicator
+        that a draw has the item's most frequent top-1 label; its mean is the annotation certainty.
     distance : {"mean", "cjs"}, optional
-        How a change is measured, by doubling of alpha. "mean": absolute change of the mean, in the
-        unit of `quantity`. "cjs": ArviZ's cumulative Jensen-Shannon distance. By default "mean" of
-        quantities that are only 0 or 1, of which CJS is the relative change of the rarer value,
-        however rare, and undefined if there is none; "cjs" of others.
+        Measure of change, per doubling of alpha. "mean": absolute change of the mean, in the unit of
+        `quantity`. "cjs": ArviZ's cumulative Jensen-Shannon distance. By default "mean" for quantities that
+        are only 0 or 1, whose CJS distance is the relative change of the rarer value, and undefined if there
+        is none; "cjs" for others.
     threshold : float
-        From which on a sensitivity is worth a word; in the unit of `quantity` if that is `distance`.
+        Sensitivity from which on the diagnosis reports it; in the unit of `distance`.
     other : {"split", "exclude", "label"}, optional
-        How OTHER is treated in the default quantity; default as the tree says.
+        Treatment of OTHER in the default quantity; default as stored in the tree.
     random_seed : int or numpy.random.Generator, optional
-        Draws the members of OTHER in the default quantity, if it is split.
+        Seed of the members of OTHER in the default quantity, if it is split.
 
     Returns
     -------
     Dataset
-        ``prior`` and ``likelihood`` (item): the sensitivities; ``diagnosis`` (item), in ArviZ's words;
-        ``gradient`` (component, item), signed, of the mean by log2 alpha, and its Monte-Carlo error
-        ``gradient_mcse``; ``total_gradient`` and ``total_gradient_mcse`` (component) of the mean over
-        items, which is independent between them; ``mean`` (component, alpha, item) at alpha .8, 1
-        and 1.25; ``pareto_k`` (component, item), the greater of both: above .7 the means are not to be relied on.
-        Attributes: quantity, distance, threshold, and of what the prior is the density.
+        ``prior`` and ``likelihood`` (item): sensitivities. ``diagnosis`` (item), in ArviZ's words.
+        ``gradient`` (component, item): signed slope of the mean by log2 alpha, with its Monte-Carlo error
+        ``gradient_mcse``. ``total_gradient`` and ``total_gradient_mcse`` (component): the same of the mean
+        over items, which are independent. ``mean`` (component, alpha, item) at alpha .8, 1 and 1.25.
+        ``pareto_k`` (component, item), the larger of both alphas: above .7 the means are unreliable.
+        Attributes: quantity, distance, threshold, and ``prior_of``, the parameters whose density the prior
+        is.
 
     Raises
     ------
     EvaluationError
-        If a density is missing, items share parameters, or `quantity` does not fit.
+        If a density is missing, items share parameters, or `quantity` does not match the posterior.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> labels = models.simulators.labels(items=5, raters=8, random_seed=1).data
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> found = evaluation.prior_sensitivity(tree, random_seed=1)
+    >>> found["mean"].dims, found.attrs["distance"]
+    (('component', 'alpha', 'item'), 'mean')
 
     References
     ----------
-    Kallioinen et al. (2024), doi:10.1007/s11222-023-10366-5.
+    Kallioinen et al. (2024), Detecting and diagnosing prior and likelihood sensitivity with power-scaling,
+    Statistics and Computing 34, 57, doi:10.1007/s11222-023-10366-5.
     """
     if distance is not None and distance not in get_args(Distance):
         raise EvaluationError(
@@ -136,7 +143,7 @@ def prior_sensitivity(
 
 
 def _power(tree: xr.DataTree) -> np.ndarray | float:
-    """Return the power that the model gives its likelihood."""
+    """Return the power to which the model raises its likelihood."""
     power = reliability_of(tree)
     tempers = tree.attrs.get("model") == "tempered_plackett_luce"  # inside the law
     return 1.0 if power is None or tempers else power
@@ -149,7 +156,11 @@ def _component(
     distance: Distance,
     tied: float,
 ) -> xr.Dataset:
-    """Return what power scaling of one log density (item, sample) does to a quantity (item, sample)."""
+    """Return the effect of power scaling one density on a quantity, as a Dataset over items.
+
+    Shapes: density (item, sample), logarithms; values (item, sample). `tied` is Pareto k of a tail of equal
+    weights: inf if the stored density was cut off there, -inf if the ratio is bounded.
+    """
     relative_ess = relative_tail_ess(density)
     scaled = [pareto_smoothed((alpha - 1) * density, relative_ess, tied=tied) for alpha in SCALED]
     means = [np.einsum("is,is->i", weights, values) for weights, _ in scaled]
@@ -174,7 +185,7 @@ def _component(
 def _cjs_sensitivity(
     density: np.ndarray, values: np.ndarray, relative_ess: np.ndarray
 ) -> np.ndarray:
-    """Return ArviZ's sensitivity of every item; 0 where a quantity never changes."""
+    """Return ArviZ's CJS sensitivity (item,); 0 where a quantity is constant."""
     lower, upper = (pareto_smoothed((alpha - 1) * density, relative_ess)[0] for alpha in NEARBY)
     change = np.zeros(len(values))
     moving = np.ptp(values, axis=1) > 0
@@ -186,7 +197,7 @@ def _cjs_sensitivity(
 
 
 def _mcse(influence: np.ndarray) -> np.ndarray:
-    """Return the Monte-Carlo error of the mean of draws (chain, draw, item); 0 where all are equal."""
+    """Return the Monte-Carlo error (item,) of the mean of draws ([chain, ]draw, item); 0 if constant."""
     draws = influence.reshape(-1, *influence.shape[-2:]) if influence.ndim > 2 else influence[None]
     error = np.zeros(draws.shape[-1])
     moving = np.ptp(draws, axis=(0, 1)) > 0
@@ -207,7 +218,7 @@ def _quantity(
     other: OtherAs | None,
     random_seed: int | np.random.Generator | None,
 ) -> tuple[str, np.ndarray]:
-    """Return the name and the values (item, sample) of a quantity."""
+    """Return the name and the values (item, sample) of the quantity of interest."""
     if quantity is None:
         labels = TopLabels(view, treatment_of_other(view, other))
 
@@ -232,7 +243,7 @@ def _quantity(
 
 
 def _check_quantity(view: Plausibility, quantity: xr.DataArray) -> None:
-    """Raise unless a quantity is of the draws and items of the posterior."""
+    """Raise unless a quantity has the draws and items of the posterior."""
     needed = (*view.sample_dims, "item")
     if not isinstance(quantity, xr.DataArray) or set(quantity.dims) != set(needed):
         found = getattr(quantity, "dims", type(quantity).__name__)
@@ -255,12 +266,12 @@ def _check_quantity(view: Plausibility, quantity: xr.DataArray) -> None:
         unlike = set(given) ^ set(wanted) or {i for i in given if given.count(i) > 1}
         if len(given) != len(wanted) or unlike:
             raise EvaluationError(
-                f"quantity has {len(given)} items, the posterior {len(wanted)}: {min(unlike)!r} is not in both once"
+                f"quantity has {len(given)} items, the posterior {len(wanted)}: {min(unlike)!r} must be in both exactly once"
             )
 
 
 def _diagnosis(prior: xr.DataArray, likelihood: xr.DataArray, threshold: float) -> xr.DataArray:
-    """Say in ArviZ's words what two sensitivities mean together."""
+    """Return ArviZ's diagnosis (item,) of two sensitivities."""
     words = np.where(
         (prior >= threshold) & (likelihood >= threshold),
         CONFLICT,

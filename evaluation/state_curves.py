@@ -1,13 +1,14 @@
-"""Power curves of a mixture of item states: what k raters of an item know of the next one's label, and what all raters know.
+"""Power curves of a mixture of item states: expected scores of k combined labels, and their asymptote.
 
-With weights w, probabilities theta and spreads rho of the states, t = rho / (1 - rho), k raters of one item give the counts y
-with probability sum_j w_j p(y | j), and the next one gives label c with probability
+With weights w, probabilities theta and spreads rho of the states, t = rho / (1 - rho), k raters of an item
+give the counts y with probability sum_j w_j p(y | j), and the next rater gives label c with probability
 
     q_c(y) = sum_j p(j | y) (theta_jc + t_j y_c) / (1 + t_j k)
 
-The anonymous Bayesian combiner (ABC) that knows the mixture predicts q(y): no other use of the labels scores better by a proper
-score. Its curve is c_k = sum_y p(y) S(q(y), q(y)), where S(f, q) is the expected score of prediction f under q. It rises with k
-to the asymptote: the score of the omniscient rater, who sees the item's own probabilities.
+The anonymous Bayesian combiner (ABC) that knows the mixture predicts q(y): under a proper score no other use
+of the labels is better. Its curve is c_k = sum_y p(y) S(q(y), q(y)), where S(f, q) is the expected score of
+prediction f under q. It rises with k to the asymptote: the score of the omniscient rater, whose prediction is
+the item's own label distribution.
 
 References
 ----------
@@ -38,37 +39,21 @@ __all__ = [
     "parts",
 ]
 
-CELLS = 2_000_000  # of (draw, state, count vector) that are computed at once
-NODES = 64  # of the quadrature where a score has no closed form
+CELLS = 2_000_000  # (draw, state, count vector) entries computed at once
+NODES = 64  # quadrature nodes, where a score has no closed form
 
 
 @dataclass(frozen=True)
 class ItemStates:
-    """Draws of a mixture of item states.
+    """Posterior draws of a mixture of item states."""
 
-    Attributes
-    ----------
-    weight : ndarray, shape (sample, state)
-        Shares, summing to one.
-    probability : ndarray, shape (sample, state, category)
-        Probability of each label.
-    spread : ndarray, shape (sample, state)
-        Spread within a state; zero where the items of a state are alike.
-    """
-
-    weight: np.ndarray
-    probability: np.ndarray
-    spread: np.ndarray
+    weight: np.ndarray  # (sample, state), sums to one
+    probability: np.ndarray  # (sample, state, category), sums to one
+    spread: np.ndarray  # (sample, state), rho; 0 where the items of a state are identical
 
     @classmethod
     def of(cls, posterior: xr.Dataset) -> "ItemStates":
-        """Read them from a posterior, over all chains and draws.
-
-        Raises
-        ------
-        EvaluationError
-            If the posterior has no item states.
-        """
+        """Read the states of a posterior over all chains and draws; raise if it has none."""
         if not {"state_weight", "state_probability"} <= set(posterior.data_vars):
             raise EvaluationError(
                 f"the posterior holds {', '.join(map(str, posterior.data_vars))}, but no 'state_weight' and 'state_probability'; "
@@ -83,7 +68,7 @@ class ItemStates:
         n_states, n = probability.shape[2:]
         flat = probability.reshape(-1, n_states, n).astype(float)
         weight, spread = weight.reshape(-1, n_states), spread.reshape(-1, n_states)
-        # storage in single precision leaves sums that miss one by 1e-7, and rounds what is almost 1 to it
+        # single-precision storage: sums are off by 1e-7, and a spread just below 1 is rounded to 1
         return cls(
             weight / weight.sum(axis=1, keepdims=True),
             flat / flat.sum(axis=2, keepdims=True),
@@ -91,16 +76,20 @@ class ItemStates:
         )
 
     def taken(self, which: slice | np.ndarray) -> "ItemStates":
-        """Return some of the samples."""
+        """Return the states of some samples, by slice or index."""
         return ItemStates(self.weight[which], self.probability[which], self.spread[which])
 
     @property
     def step(self) -> np.ndarray:
-        """By how much a label makes itself likelier: t = rho / (1 - rho), shape (sample, state)."""
+        """Reinforcement of a label by one more of its kind, t = rho / (1 - rho), shape (sample, state)."""
         return self.spread / (1 - self.spread)
 
     def log_probability(self, counts: np.ndarray) -> np.ndarray:
-        """Return log p(answers | state) of count vectors, as sequences; shape (sample, state, row)."""
+        """Return log p(labels | state) (sample, state, row) of count vectors (row, category), for labels in one order.
+
+        Polya urn: prod_c prod_{m < y_c} (theta_c + t m) / prod_{m < k} (1 + t m); without spread prod_c
+        theta_c^y_c.
+        """
         floor = np.finfo(float).tiny
         if not self.spread.any():
             return np.log(np.maximum(self.probability, floor)) @ counts.T
@@ -114,12 +103,16 @@ class ItemStates:
         return total
 
     def joint(self, counts: np.ndarray) -> np.ndarray:
-        """Return p(y, state) of count vectors, in whatever order the labels came; shape (sample, state, row)."""
+        """Return p(y, state) (sample, state, row) of count vectors (row, category), in any order of labels."""
         ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
         return np.exp(self.log_probability(counts) + ways) * self.weight[..., None]
 
     def next_label(self, joint: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return p(y) (sample, row), and the law q(y) of the next label (sample, row, category), given p(y, state)."""
+        """Return p(y) and the law q(y) of the next label, given p(y, state).
+
+        Shapes: joint (sample, state, row); counts (row, category); p(y) (sample, row); q (sample, row,
+        category).
+        """
         given = joint / (1 + self.step[..., None] * counts.sum(axis=1))
         seen = joint.sum(axis=1)
         q = np.swapaxes(given, 1, 2) @ self.probability
@@ -128,7 +121,7 @@ class ItemStates:
         return seen, q / np.where(seen > 0, seen, 1.0)[..., None]
 
     def answered(self, label: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return p(label | y, state) (sample, state, row) of labels (sample, row) after counts (sample, row, category)."""
+        """Return p(label | y, state) (sample, state, row); label (sample, row), y (sample, row, category)."""
         given = np.take_along_axis(self.probability, label[:, None], 2)
         if not self.spread.any():
             return given
@@ -137,7 +130,10 @@ class ItemStates:
         return (given + step * own) / (1 + step * counts.sum(axis=2)[:, None])
 
     def next_two(self, state: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return the joint law of the next two labels (sample, row, category, category), given p(state | y) and the counts y."""
+        """Return the joint law (sample, row, category, category) of the next two labels.
+
+        Shapes: state (sample, state, row), p(state | y); counts (sample, row, category), y.
+        """
         theta, (n_samples, n_states, n) = self.probability, self.probability.shape
         pairs = (theta[..., None] * theta[..., None, :]).reshape(n_samples, n_states, n * n)
         shape = (*counts.shape, n)
@@ -152,19 +148,19 @@ class ItemStates:
 
 
 def _running_sum(terms: np.ndarray) -> np.ndarray:
-    """Return sums of the first 0, 1, 2, ... terms of the last axis."""
+    """Return the sums of the first 0, 1, 2, ... terms along the last axis."""
     nothing = np.zeros((*terms.shape[:-1], 1))
     return np.concatenate([nothing, terms.cumsum(axis=-1)], axis=-1)
 
 
 def n_count_vectors(k: int, categories: int) -> int:
-    """Return how many count vectors k labels can have."""
+    """Return the number of count vectors of k labels."""
     return comb(k + categories - 1, categories - 1)
 
 
 @lru_cache(256)
 def count_vectors(k: int, categories: int) -> np.ndarray:
-    """Return all count vectors of k labels, shape (row, category); not to be written to."""
+    """Return all count vectors (row, category) of k labels, lexicographic and read-only."""
     if categories == 1:
         return np.array([[k]])
     rows = []
@@ -177,23 +173,9 @@ def count_vectors(k: int, categories: int) -> np.ndarray:
 
 
 def curve_at(states: ItemStates, k: int, score: Score, combiner: str) -> np.ndarray:
-    """Return the expected score of k combined labels against one more, summed over all count vectors.
+    """Return the expected score (sample,) of k combined labels, summed over all count vectors.
 
-    Parameters
-    ----------
-    states : ItemStates
-        Draws of the mixture.
-    k : int
-        Number of raters whose labels are combined.
-    score : Score
-        The scorer.
-    combiner : {"abc", "plurality"}
-        Predict by the mixture, or the most frequent label, ties averaged.
-
-    Returns
-    -------
-    ndarray, shape (sample,)
-        One point of each draw's power curve.
+    `combiner` "abc" predicts from the mixture, "plurality" the most frequent label, ties averaged.
     """
     counts = count_vectors(k, states.probability.shape[2])
     result = np.empty(len(states.weight))
@@ -206,7 +188,7 @@ def curve_at(states: ItemStates, k: int, score: Score, combiner: str) -> np.ndar
 
 
 def parts(states: ItemStates, rows: int) -> Iterator[slice]:
-    """Yield runs of samples that fit into memory with so many rows each."""
+    """Yield slices of samples that fit into memory with `rows` rows for each sample and state."""
     size = max(1, CELLS // max(1, rows * states.weight.shape[1]))
     for first in range(0, len(states.weight), size):
         yield slice(first, first + size)
@@ -215,7 +197,10 @@ def parts(states: ItemStates, rows: int) -> Iterator[slice]:
 def item_probabilities(
     states: ItemStates, place: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw the probabilities of items (sample, row, category) at places (sample, row), from 0 to 1, in the mixture."""
+    """Draw the label distributions (sample, row, category) of items from the mixture.
+
+    Shapes: place (sample, row), quantiles in [0, 1] that select the state of each item.
+    """
     ends = states.weight.cumsum(axis=1)[:, :-1]
     state = (place[..., None] > ends[:, None]).sum(axis=2)
     q = np.take_along_axis(states.probability, state[..., None], 1)
@@ -228,9 +213,9 @@ def item_probabilities(
 
 
 def dirichlet(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw from Dirichlet laws, shape (..., category)."""
+    """Draw from Dirichlet laws with concentrations (..., category)."""
     with np.errstate(divide="ignore"):
-        # Gamma(a) is Gamma(a + 1) U ^ (1 / a): of small concentrations only the logarithm is a number above zero
+        # Gamma(a) = Gamma(a + 1) U ^ (1 / a); in logarithms, as small concentrations underflow
         log_gamma = (
             np.log(rng.standard_gamma(size + 1)) - rng.standard_exponential(size.shape) / size
         )
@@ -238,20 +223,7 @@ def dirichlet(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def asymptote(states: ItemStates, score: Score) -> np.ndarray:
-    """Return the expected score of the omniscient rater, who predicts the item's own probabilities.
-
-    Parameters
-    ----------
-    states : ItemStates
-        Draws of the mixture.
-    score : Score
-        The scorer.
-
-    Returns
-    -------
-    ndarray, shape (sample,)
-        Limits of the power curves.
-    """
+    """Return the limit (sample,) of the power curve: each item's own label distribution is predicted."""
     by_state = score.attained(states.probability)
     if states.spread.any():
         by_state = _of_spread_states(states, score)
@@ -259,7 +231,7 @@ def asymptote(states: ItemStates, score: Score) -> np.ndarray:
 
 
 def _of_spread_states(states: ItemStates, score: Score) -> np.ndarray:
-    """Return E S(q, q) under q ~ Dirichlet(s theta) of every state."""
+    """Return E S(q, q) (sample, state) under q ~ Dirichlet(s theta) of every state."""
     mean, rho = states.probability, states.spread[..., None]
     if score.name == "brier":
         return (mean**2 + rho * mean * (1 - mean)).sum(axis=2) - 1
@@ -274,10 +246,11 @@ def _of_spread_states(states: ItemStates, score: Score) -> np.ndarray:
 
 
 def _expected_largest(size: np.ndarray) -> np.ndarray:
-    """Return E max q under q ~ Dirichlet(size), shape (...,), by quadrature.
+    """Return E max q (...) under q ~ Dirichlet(size), size (..., category), by Gauss-Legendre quadrature.
 
-    With independent g_c ~ Gamma(size_c) the sum is independent of the shares, so that E max q = E max g / E sum g, and E max g is
-    the integral of 1 - prod_c p(g_c < x) over x: 1 from 0 to where the largest g cannot be, then a smooth function of log x.
+    With independent g_c ~ Gamma(size_c) the sum is independent of the shares, so that E max q = E max g / E
+    sum g. E max g is the integral of 1 - prod_c p(g_c < x) over x: 1 below the range of the largest g, then a
+    smooth function of log x.
     """
     largest = size.max(axis=-1)
     low = np.maximum(gammaincinv(largest, 1e-11), 1e-10 * np.minimum(largest, 1))

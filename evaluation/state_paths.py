@@ -1,31 +1,34 @@
-"""Power curves beyond the count vectors that can be summed over: the labels of drawn items, one rater after the other.
+"""Monte-Carlo power curves beyond the count vectors that can be enumerated: label paths of simulated items.
 
-An item with probabilities pi has after k raters the counts y_k, and q_k is the law of its next label given them. One more label
-raises what the combiner that knows the mixture (ABC) expects by
+An item with label distribution pi has counts y_k after k raters, and q_k is the law of its next label given
+them. One more label raises the expected score of the combiner that knows the mixture (ABC) by
 
     g_k = sum_c q_kc S(q(y_k + e_c), q(y_k + e_c)) - S(q_k, q_k)  >=  0
 
-on average over what it may be; and after the last one the combiner still lacks
+and after the last label the combiner still lacks
 
     l = S(pi, pi) - S(q_last, pi)  >=  0,        E (g_first + ... + g_{last-1} + l) = asymptote - c_first
 
-which is known, as c_first is summed over all count vectors. With means over the drawn items,
+which is known, because c_first is summed over all count vectors. With means over the simulated items,
 
-    c_k = c_first + mean of (g_first + ... + g_{k-1}) - b_k (mean of (g_first + ... + l) - (asymptote - c_first))
+    c_k = c_first + mean of (g_first + ... + g_{k-1}) - b_k (mean of (g_first + ... + l) - (asymptote -
+    c_first))
 
-where b_k is the slope of the regression of the first sum on the second, for each item that of all others: so the mean has no
-bias, however few items tell anything. The curve is held to what is known of it: it rises with k and stays below the asymptote.
-The same items serve all k: what is random in one point is so in its neighbours.
+where b_k is the slope of the regression of the first sum on the second, for each item that of all others, so
+that the mean is unbiased for any number of items. The curve is constrained to rise with k and to stay below
+the asymptote. The same items serve all k (common random numbers).
 
-Half of the items are drawn with first labels y in proportion to p(y), half to p(y) times the variance of pi given y: what is left
-to be learned is often with few y. Their weights p(y) / p(drawn y) are below two. Further labels follow q_k.
+Defensive importance sampling: half of the items are drawn with first labels y in proportion to p(y), half in
+proportion to p(y) times the variance of pi given y, because few y often leave most to be learned. Their
+weights p(y) / p(drawn y) are below two. Further labels follow q_k.
 
-Plurality falls short of ABC by r_k = S(q_k, q_k) - S(plurality of y_k, q_k) >= 0: its mean over the items, corrected by
-regression on r_first, whose expectation is known.
+Plurality falls short of ABC by r_k = S(q_k, q_k) - S(plurality of y_k, q_k) >= 0: its mean over the items,
+corrected by regression on r_first, whose expectation is known.
 
 References
 ----------
-Owen (2013), Monte Carlo theory, methods and examples, chapters 8 (control variates) and 9 (defensive importance sampling).
+Owen (2013), Monte Carlo theory, methods and examples, chapters 8 (control variates) and 9 (defensive
+importance sampling).
 """
 
 from typing import NamedTuple
@@ -38,18 +41,18 @@ from .threads import in_threads
 
 __all__ = ["drawn_curve"]
 
-LABELS_TRIED = 300  # at each k in each sample: items, times the labels that each could have next
+LABELS_TRIED = 300  # (item, next label) pairs at each k in each sample
 LEAST_ITEMS = 40
-ROUNDING = 1e-14  # of a score
+ROUNDING = 1e-14  # absolute error of a score
 
 
 class _Paths(NamedTuple):
-    """Scores of ABC and the combiner at first (2, sample), what each k adds (step, sample, item), what lacks (sample, item)."""
+    """Score increments of simulated items, multiplied by the importance weights of the items."""
 
-    start: np.ndarray
-    gain: np.ndarray
-    shortfall: np.ndarray
-    lack: np.ndarray
+    start: np.ndarray  # (2, sample), scores of ABC and of the combiner at the first k
+    gain: np.ndarray  # (step, sample, item), g_k
+    shortfall: np.ndarray  # (step, sample, item), r_k of plurality
+    lack: np.ndarray  # (sample, item), l
 
 
 def drawn_curve(
@@ -59,25 +62,10 @@ def drawn_curve(
     how: tuple[Score, str],
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate power curves after the first k, where they are summed over all count vectors.
+    """Estimate power curves after the first k, at which they are summed over all count vectors.
 
-    Parameters
-    ----------
-    states : ItemStates
-        Draws of the mixture.
-    ks : range
-        Numbers of raters, one by one.
-    limit : ndarray, shape (sample,)
-        Asymptotes.
-    how : Score and {"abc", "plurality"}
-        The scorer, and the combiner.
-    rng : numpy.random.Generator
-        Of the items and their labels.
-
-    Returns
-    -------
-    curve, error : ndarray, shape (sample, k)
-        Estimates of all but the first, and their Monte-Carlo standard errors.
+    Shapes: limit (sample,), asymptotes; curve and Monte-Carlo standard error (sample, k), without the first
+    k.
     """
     n = states.probability.shape[2]
     items = max(LEAST_ITEMS, LABELS_TRIED // n)
@@ -95,7 +83,7 @@ def drawn_curve(
 def _walked(
     states: ItemStates, ks: range, how: tuple[Score, str], items: int, rng: np.random.Generator
 ) -> _Paths:
-    """Draw items that have their first labels, and further labels of them."""
+    """Simulate items from their first labels on through all k of `ks`."""
     score, combiner = how
     start, state, counts, weight = _started(states, ks[0], how, items, rng)
     gain, shortfall = np.zeros((2, len(ks), *weight.shape))
@@ -112,7 +100,7 @@ def _walked(
             state /= state.sum(axis=1, keepdims=True)
             counts = counts + np.eye(counts.shape[2])[label]
     lack = _lack(states, state, counts, score, rng)
-    # below is the rounding of scores that are equal
+    # smaller gains are rounding errors of equal scores
     gain = np.where(gain > ROUNDING, gain, 0.0)
     return _Paths(start, weight * gain, weight * shortfall, weight * lack)
 
@@ -120,7 +108,11 @@ def _walked(
 def _started(
     states: ItemStates, k: int, how: tuple[Score, str], items: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return scores of ABC and of the combiner after k labels, p(state | y), the y of drawn items, and their weights."""
+    """Return exact scores after k labels, and simulated items with their first k labels.
+
+    Shapes: scores of ABC and of the combiner (2, sample); p(state | y) (sample, state, item); y
+    (sample, item, category); importance weights (sample, item).
+    """
     score, combiner = how
     vectors = count_vectors(k, states.probability.shape[2])
     joint = states.joint(vectors)
@@ -131,10 +123,10 @@ def _started(
     ]
     open_ = seen * _variance(states, joint / np.where(seen > 0, seen, 1.0)[:, None], vectors, q)
     total = open_.sum(axis=1, keepdims=True)
-    # half of the items as they are: the weights stay below two
+    # half of the items from p(y) itself: the weights stay below two
     chance = np.where(total > 0, (seen + open_ / np.where(total > 0, total, 1.0)) / 2, seen)
     upto = chance.cumsum(axis=1)
-    # one item in each of so many equal parts
+    # stratified: one item in each of `items` equal strata
     place = (np.arange(items) + rng.random((len(seen), items))) / items * upto[:, -1:]
     drawn = np.array([np.searchsorted(*own) for own in zip(upto, place, strict=True)])
     weight = np.take_along_axis(seen / np.where(chance > 0, chance, 1.0), drawn, 1)
@@ -146,7 +138,10 @@ def _started(
 def _variance(
     states: ItemStates, state: np.ndarray, counts: np.ndarray, q: np.ndarray
 ) -> np.ndarray:
-    """Return sum_c Var(pi_c | y) (sample, row): the room that is left by the Brier score."""
+    """Return sum_c Var(pi_c | y) (sample, row): the gain in Brier score that is still possible.
+
+    Shapes: state (sample, state, row), p(state | y); counts (row, category); q (sample, row, category).
+    """
     theta, step = states.probability, states.step[..., None]
     k = counts[0].sum()
     # pi is Dirichlet with mean (theta + t y) / (1 + t k), and 1 + its concentration is (1 + t (k + 1)) / t
@@ -165,7 +160,11 @@ def _lack(
     score: Score,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return what ABC lacks (sample, item), given p(state | y) and the y: on average over the states, pi drawn within each."""
+    """Return the gap l (sample, item) between ABC and the omniscient rater, averaged over the states.
+
+    Shapes: state (sample, state, item), p(state | y); counts (sample, item, category). pi is drawn within
+    each state.
+    """
     q = states.next_two(state, counts).sum(axis=3)[:, None]
     pi = np.repeat(states.probability[:, :, None], counts.shape[1], axis=2)
     if states.spread.any():
@@ -176,7 +175,7 @@ def _lack(
 
 
 def _after_one_more(two: np.ndarray, q: np.ndarray, score: Score) -> np.ndarray:
-    """Return the score of ABC that is expected after one more label, shape (sample, item)."""
+    """Return the expected score of ABC after one more label, shape (sample, item)."""
     then = two / np.where(q > 0, q, 1.0)[..., None]
     return np.einsum("sic,sic->si", q, score.attained(then))
 
@@ -184,7 +183,7 @@ def _after_one_more(two: np.ndarray, q: np.ndarray, score: Score) -> np.ndarray:
 def _estimated(
     paths: _Paths, limit: np.ndarray, how: tuple[Score, str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return curves after the first k and their errors (sample, k)."""
+    """Return the curves after the first k and their standard errors, (sample, k), by control variates."""
     start, room = paths.start[0], limit - paths.start[0]
     risen = np.concatenate([np.zeros_like(paths.gain[:1]), paths.gain[:-1].cumsum(axis=0)])
     whole = risen[-1] + paths.lack
@@ -197,15 +196,16 @@ def _estimated(
         short, own = _regressed_on_first(paths.shortfall, start - paths.start[1])
         curve, residual = curve - short, residual - own
     error = residual.std(axis=2, ddof=1) / np.sqrt(residual.shape[2])
-    # items that gain nothing do not say where in the room the curve is
+    # if no item gains anything, the error is the whole gap to the asymptote
     error = np.where(whole.any(axis=1), error, np.hypot(error, room))
     return curve[1:].T, error[1:].T
 
 
 def _slope_of_others(values: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """Return the slopes of values (step, sample, item) on what has mean 0 (sample, item), by all other items.
+    """Return regression slopes (step, sample, item) of values on a control variate, from all other items.
 
-    An item's own slope would depend on it, and the mean be biased. Slopes outside of 0 and 1 are chance.
+    Shapes: values (step, sample, item); off (sample, item), of mean 0. The slope of the item itself would
+    correlate with it and bias the mean. Slopes outside of 0 and 1 are noise and are clipped.
     """
     product, square = values * off, off**2
     product = product.sum(axis=2, keepdims=True) - product
@@ -214,10 +214,13 @@ def _slope_of_others(values: np.ndarray, off: np.ndarray) -> np.ndarray:
 
 
 def _regressed_on_first(values: np.ndarray, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return means (k, sample) of values that are never negative, given the first one's expectation, and residuals by item."""
+    """Return means (k, sample) of non-negative values by regression on the first, and residuals by item.
+
+    Shapes: values (k, sample, item); expected (sample,), known expectation of the first.
+    """
     centred = values - values.mean(axis=2, keepdims=True)
     variance = (centred[0] ** 2).sum(axis=1)
     slope = (centred * centred[0]).sum(axis=2) / np.where(variance > 0, variance, np.inf)
-    slope = np.clip(slope, 0, 1)  # outside it is chance: the shortfall of the first k fades
+    slope = np.clip(slope, 0, 1)  # outside it is noise: the shortfall fades with k
     mean = values.mean(axis=2) + slope * (expected - values[0].mean(axis=1))
     return np.maximum(mean, 0), centred - slope[..., None] * centred[0]

@@ -1,4 +1,4 @@
-"""Scores of a prediction against one label: additive over items, higher is better.
+"""Additive scores of a prediction against one label; higher is better.
 
 ====================  ==========================================  =============================
 name                  score of prediction f, label l              expected under q
@@ -25,24 +25,16 @@ SCORERS = ("cross_entropy", "brier", "agreement")
 
 @dataclass(frozen=True)
 class Score:
-    """One of the additive scores.
+    """Additive score by name."""
 
-    Attributes
-    ----------
-    name : {"cross_entropy", "brier", "agreement"}
-        Which.
-    base : float
-        Of the logarithm.
-    """
-
-    name: str
-    base: float = 2.0
+    name: str  # one of SCORERS
+    base: float = 2.0  # of the logarithm in cross_entropy
 
     def __post_init__(self) -> None:
         if self.name not in SCORERS:
             raise EvaluationError(
-                f"scorer={self.name!r}: of a posterior of item states expected one of {', '.join(SCORERS)}; "
-                "for the others pass the counts"
+                f"scorer={self.name!r}: a posterior of item states allows {', '.join(SCORERS)}; "
+                "for other scorers pass counts of labels"
             )
         if not isinstance(self.base, Real) or not 1 < self.base < np.inf:
             raise EvaluationError(f"base={self.base!r}: expected a number above 1")
@@ -53,7 +45,7 @@ class Score:
         return float(np.log(self.base))
 
     def expected(self, prediction: np.ndarray, law: np.ndarray) -> np.ndarray:
-        """Return the expected score of predictions, shape (..., category), under laws of the label, shape (..., category)."""
+        """Return the expected score (...) of predictions under label laws, both (..., category)."""
         if self.name == "cross_entropy":
             return _total(xlogy(law, prediction)) / self.log_base
         if self.name == "brier":
@@ -61,13 +53,13 @@ class Score:
         return _total(law * best_labels(prediction))
 
     def attained(self, law: np.ndarray) -> np.ndarray:
-        """Return the expected score of predicting the laws (..., category) themselves: the largest, if the score is proper."""
+        """Return the expected score (...) of predicting the label laws (..., category) themselves."""
         if self.name == "cross_entropy":
             return _total(xlogy(law, law)) / self.log_base
         return _total(law**2) - 1 if self.name == "brier" else _largest(law)
 
     def by_label(self, prediction: np.ndarray) -> np.ndarray:
-        """Return the score that each label would give predictions, shape (..., category) as they are."""
+        """Return the score (..., category) that each label would give to predictions (..., category)."""
         if self.name == "cross_entropy":
             with np.errstate(divide="ignore"):
                 return np.log(prediction) / self.log_base
@@ -77,12 +69,12 @@ class Score:
 
 
 def best_labels(values: np.ndarray) -> np.ndarray:
-    """Return equal shares for the labels with the largest value, shape (..., category)."""
+    """Return the indicator (..., category) of the largest value, shared equally between ties."""
     best = values == _largest(values)[..., None]
     return best / _total(best.astype(float))[..., None]
 
 
-# numpy's own reductions take ten times as long where the last axis is short
+# ten times as fast as numpy's reductions where the last axis is short
 
 
 def _total(values: np.ndarray) -> np.ndarray:

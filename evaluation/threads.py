@@ -1,4 +1,4 @@
-"""Work that runs on several threads, its results in order."""
+"""Thread pool map with results in order."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +13,7 @@ MOST_THREADS = 4
 def in_threads[Result](
     function: Callable[..., Result], *arguments: Iterable[Any], most: int = MOST_THREADS
 ) -> Iterator[Result]:
-    """Yield the function of the arguments as `map` does, on as many threads as there are cores, but not more than `most`."""
+    """Yield the results of `map(function, *arguments)` in order, computed on up to `most` threads."""
     if most == 1:
         yield from map(function, *arguments)
         return

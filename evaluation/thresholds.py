@@ -1,16 +1,17 @@
-"""What is lost when scores are cut at a threshold, such as good above 5: how certain it is on which side an item is.
+"""Scores dichotomised at a threshold: certainty of the side that each item is on.
 
-Two quantities that bear the same name in the literature, and are not the same:
+Two different quantities bear the same name in the literature:
 
-    threshold probability    max(P(y_i <= t), P(y_i > t))           of the next score, all uncertainty together
-    annotation certainty     max over the sides of P(side is the more probable one)        of the side, eq. 9
+    threshold probability    max(P(y_i <= t), P(y_i > t))          of the next score, all uncertainty together
+    annotation certainty     max over sides of P(side is the more probable one)      of the side, eq. 9
 
-With more scores the certainty goes to one. The threshold probability does not: raters who differ go on to differ.
+With more scores the annotation certainty tends to one. The threshold probability does not: the spread between
+raters remains.
 
 References
 ----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image Analysis,
-arXiv:2307.02191, equation 9 (annotation certainty) and appendix A, figures A.10-A.11 (scores).
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image
+Analysis, arXiv:2307.02191, equation 9 (annotation certainty) and appendix A, figures A.10-A.11 (scores).
 """
 
 from collections.abc import Sequence
@@ -36,29 +37,45 @@ def thresholded(
     of: Of = "score",
     names: Sequence[str] | None = None,
 ) -> xr.DataTree:
-    """Cut the scores of a posterior in two categories.
+    """Dichotomise the scores of a posterior at a threshold.
 
     Parameters
     ----------
     tree : DataTree
-        Posterior with ``location`` and ``scale`` by item, or ``location`` by item, ``rater_bias`` and ``rater_scale`` by rater.
+        Posterior with ``location`` and ``scale`` (item), or ``location`` (item), ``rater_bias`` and
+        ``rater_scale`` (rater).
     threshold : float
-        Where to cut: from the lower bound of the scores to below the upper; where they have none, within the observed scores.
+        Cut point, in the unit of the scores: from the lower bound of the scores to below the upper bound;
+        without bounds, within the range of the observed scores.
     of : {"score", "location"}, default "score"
-        Of what the plausibility is: the probability that a score is on either side; or 0 and 1 as the item's location is.
+        "score": the plausibility is the probability that a score is on either side. "location": it is 1 on
+        the side of the item's location and 0 on the other.
     names : two texts, optional
-        The lower category, to which the threshold belongs, and the upper one; by default "at most t" and "above t".
+        Names of the lower category, which includes the threshold, and of the upper; by default "at most t"
+        and "above t".
 
     Returns
     -------
     DataTree
-        Posterior with ``plausibility`` (chain, draw, item, category). Every metric takes it. The densities stay with it where
-        items share nothing, for `prior_sensitivity`.
+        Posterior with ``plausibility`` (chain, draw, item, category), which every metric accepts. The
+        densities are kept for `prior_sensitivity` if items share no parameters.
 
     Raises
     ------
     EvaluationError
-        If the tree has no scores, the threshold is no number or out of range, or the names are not two different texts.
+        If the tree has no scores, the threshold is not a number or out of range, or the names are not two
+        different texts.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> scores = models.simulators.scores(model="normal_scores", items=4, raters=6, random_seed=1).data
+    >>> tree = inference.sample(
+    ...     models.normal_scores(scores), draws=200, chains=2, random_seed=1, progressbar=False
+    ... )
+    >>> cut = evaluation.thresholded(tree, 0.0)
+    >>> cut["posterior"]["plausibility"].dims, cut["posterior"]["category"].values.tolist()
+    (('chain', 'draw', 'item', 'category'), ['at most 0', 'above 0'])
     """
     if of not in get_args(Of):
         raise EvaluationError(f"of={of!r} is not one of {', '.join(map(repr, get_args(Of)))}")
@@ -74,52 +91,49 @@ def thresholded(
 
 
 def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
-    """Return how certain it is on which side of a threshold the items are, by either quantity.
+    """Return the certainty of the side of a threshold that each item is on, by both quantities.
 
     Parameters
     ----------
     tree : DataTree
-        As of `thresholded`.
+        Posterior of scores, as for `thresholded`.
     threshold : float
-        Where to cut.
+        Cut point, in the unit of the scores.
 
     Returns
     -------
     Dataset, dims (item,)
-        ``threshold_probability``; ``annotation_certainty``, that of ``thresholded(tree, threshold)``, without keeping it in
-        memory; ``above``, the probability of a score above the threshold; ``location``, the posterior mean. Attribute
-        ``threshold``.
+        ``threshold_probability``, see there. ``annotation_certainty`` of ``thresholded(tree, threshold)``,
+        which is not kept in memory. ``above``, the probability of a score above the threshold. ``location``,
+        the posterior mean. Attribute ``threshold``.
 
     Raises
     ------
     EvaluationError
-        If the tree has no scores, or the threshold is no number or out of range.
+        If the tree has no scores, or the threshold is not a number or out of range.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> scores = models.simulators.scores(model="normal_scores", items=4, raters=6, random_seed=1).data
+    >>> tree = inference.sample(
+    ...     models.normal_scores(scores), draws=200, chains=2, random_seed=1, progressbar=False
+    ... )
+    >>> sorted(evaluation.threshold_certainty(tree, 0.0).data_vars)
+    ['above', 'annotation_certainty', 'location', 'threshold_probability']
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, equation 9 and appendix A, figures A.10-A.11.
     """
     draws, threshold = ScoreDraws.of(tree), _threshold(tree, threshold)
     return _walk(draws, threshold, None)
 
 
 def cut_and_certainty(tree: xr.DataTree, threshold: float) -> tuple[xr.DataTree, xr.Dataset]:
-    """Return what `thresholded` and `threshold_certainty` do, of one walk through the draws.
+    """Return both `thresholded` and `threshold_certainty` from a single pass through the draws.
 
-    Parameters
-    ----------
-    tree : DataTree
-        As of `thresholded`.
-    threshold : float
-        Where to cut.
-
-    Returns
-    -------
-    cut : DataTree
-        Posterior with ``plausibility``, of scores.
-    certainty : Dataset, dims (item,)
-        How certain the side of an item is.
-
-    Raises
-    ------
-    EvaluationError
-        If the tree has no scores, or the threshold is no number or out of range.
+    Shapes: plausibility (chain, draw, item, category) of scores; certainty (item,).
     """
     draws, threshold = ScoreDraws.of(tree), _threshold(tree, threshold)
     values = _plausibilities(draws)
@@ -133,34 +147,47 @@ def threshold_probability(tree: xr.DataTree, threshold: float) -> xr.DataArray:
     Parameters
     ----------
     tree : DataTree
-        As of `thresholded`.
+        Posterior of scores, as for `thresholded`.
     threshold : float
-        Where to cut.
+        Cut point, in the unit of the scores.
 
     Returns
     -------
     DataArray, shape (item,)
-        max(P(score <= threshold), P(score > threshold)) of the posterior predictive law, in [1/2, 1].
+        max(P(score <= threshold), P(score > threshold)) under the posterior predictive law, in [1/2, 1].
 
     Raises
     ------
     EvaluationError
-        If the tree has no scores, or the threshold is no number or out of range.
+        If the tree has no scores, or the threshold is not a number or out of range.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> scores = models.simulators.scores(model="normal_scores", items=4, raters=6, random_seed=1).data
+    >>> tree = inference.sample(
+    ...     models.normal_scores(scores), draws=200, chains=2, random_seed=1, progressbar=False
+    ... )
+    >>> bool((evaluation.threshold_probability(tree, 0.0) >= 0.5).all())
+    True
 
     References
     ----------
-    Stutz et al. (2025), appendix A, figures A.10-A.11.
+    Stutz et al. (2025), arXiv:2307.02191, appendix A, figures A.10-A.11.
     """
     return threshold_certainty(tree, threshold)["threshold_probability"]
 
 
 def _plausibilities(draws: ScoreDraws) -> np.ndarray:
-    """Return room for the plausibility of either side, shape (sample, item, 2)."""
+    """Allocate the plausibility of either side, shape (sample, item, 2)."""
     return np.empty((*draws.rows.shape, 2), np.result_type(draws.location.dtype, np.float32))
 
 
 def _walk(draws: ScoreDraws, threshold: float, plausibility: np.ndarray | None) -> xr.Dataset:
-    """Return the certainty of the items; keep the plausibility of either side in each draw where there is room for it."""
+    """Return the certainty of the items, in one pass through the draws.
+
+    `plausibility` (sample, item, 2) is overwritten with that of either side in each draw, unless it is None.
+    """
 
     def sums(samples: slice) -> np.ndarray:
         lower = draws.at_most(threshold, samples)
@@ -202,7 +229,7 @@ def _as_tree(
 
 
 def _densities(tree: xr.DataTree) -> dict[str, xr.Dataset]:
-    """Return the densities by item, where every parameter is that of an item."""
+    """Return the groups of densities by item, if every parameter has the dim item."""
     shared = any("item" not in v.dims for v in tree["posterior"].data_vars.values())
     groups = () if shared else {"log_likelihood", "log_prior"} & set(tree.children)
     return {group: tree[group].to_dataset() for group in sorted(groups)}
@@ -222,12 +249,12 @@ def _names(names: Sequence[str] | None, threshold: float) -> list[str]:
 
 
 def _threshold(tree: xr.DataTree, threshold: object) -> float:
-    """Return the threshold, or raise if it cuts nothing."""
+    """Return the threshold as a float; raise if it is not within the range of the scores."""
     number = _as_float(threshold)
     if not isfinite(number):
         raise EvaluationError(f"threshold={threshold!r} must be a finite number")
     low, high, what = _range(tree)
-    # at the upper bound no score can be above; the highest that was observed may yet be passed
+    # no score lies above the upper bound, but a future score may exceed the observed maximum
     if not low <= number <= high or (number == high and what == BOUNDS):
         raise EvaluationError(
             f"threshold={number:g} lies outside the {what}, {low:g} to {high:g}: all items would be on one side; "
@@ -237,17 +264,17 @@ def _threshold(tree: xr.DataTree, threshold: object) -> float:
 
 
 def _as_float(number: object) -> float:
-    """Return a number in 64 bits, NaN for what is none and infinity for what is beyond them."""
+    """Convert to a 64-bit float: NaN for other types, infinity for integers beyond the range."""
     if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
         return nan
     try:
         return float(number)
-    except OverflowError:  # of a whole number
+    except OverflowError:  # a Python integer beyond 64-bit floats
         return inf
 
 
 def _range(tree: xr.DataTree) -> tuple[float, float, str]:
-    """Return between which numbers the scores are, as far as the tree says."""
+    """Return the range of the scores and its description, from the bounds or the observed scores."""
     for group, name, what in (
         ("constant_data", "score_bounds", BOUNDS),
         ("observed_data", "observed_score", "observed scores"),

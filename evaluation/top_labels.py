@@ -1,7 +1,8 @@
-"""The most plausible labels of every draw: order by plausibility, ties by the order of the categories.
+"""Most plausible labels of every draw: ordered by plausibility, ties by the order of the categories.
 
-Labels are codes 0, 1, ... of one numbering of the categories for all items. OTHER, the pooled rest,
-is split into its members, left out, or kept as one label; a member is the category it stands for.
+Labels are codes 0, 1, ... of one numbering of the categories for all items. OTHER, the pool of the categories
+that nobody named, is split into its members, excluded, or kept as one label; a member has the code of its
+category.
 """
 
 from dataclasses import dataclass
@@ -17,24 +18,14 @@ __all__ = ["NO_LABEL", "OtherAs", "TopLabels", "treatment_of_other"]
 
 OtherAs = Literal["split", "exclude", "label"]
 NO_LABEL = -1
-IN_CACHE = 50_000  # values by place
+IN_CACHE = 50_000  # values of one position processed at a time, to stay in the CPU cache
 
 
 def treatment_of_other(view: Plausibility, other: OtherAs | None) -> OtherAs:
-    """Resolve how OTHER is treated.
+    """Return the treatment of OTHER: as requested, or as the tree implies; raise if the two contradict.
 
-    Parameters
-    ----------
-    view : Plausibility
-        Posterior.
-    other : {"split", "exclude", "label"}, optional
-        Wish of the caller; default "split" where the tree says how, "exclude" where it says that
-        OTHER is not to be split (``unranked="single"``).
-
-    Raises
-    ------
-    EvaluationError
-        If the value is unknown, or the tree does not say what OTHER stands for.
+    The default is "split" if the tree stores the size and concentration of OTHER, and "exclude" if it says
+    that OTHER has no members (``unranked="single"``, concentration NaN) or no item has OTHER.
     """
     if other is not None and other not in get_args(OtherAs):
         raise EvaluationError(f"other={other!r}: expected one of {get_args(OtherAs)} or None")
@@ -59,49 +50,28 @@ def treatment_of_other(view: Plausibility, other: OtherAs | None) -> OtherAs:
 
 @dataclass(frozen=True)
 class TopLabels:
-    """The j most plausible labels of every draw.
-
-    Attributes
-    ----------
-    view : Plausibility
-        Posterior.
-    other : {"split", "exclude", "label"}
-        How OTHER is treated.
-    identify : bool
-        Whether a member of OTHER is told from the others; if not, all are labelled OTHER.
-    """
+    """Most plausible labels of every draw."""
 
     view: Plausibility
     other: OtherAs
-    identify: bool = True
+    identify: bool = True  # whether members of OTHER get their own codes; if not, that of OTHER
 
     @property
     def n_codes(self) -> int:
-        """Number of codes of categories; the code after the last is OTHER as a label."""
+        """Number of category codes; the next code stands for OTHER as a label."""
         known = len(self.view.categories)
         return max(known, self.view.declared_count() or 0) if self.other == "split" else known
 
     @property
     def dtype(self) -> type[np.signedinteger]:
-        """Smallest integers that hold every code."""
+        """Smallest signed integer type that holds every code."""
         return np.int16 if self.n_codes < np.iinfo(np.int16).max else np.int32
 
     def draw(self, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the labels of every draw, best first, fewer if fewer are positive; or the one true category.
+        """Return the top labels of every draw, or the true category if plausibilities are its probabilities.
 
-        Parameters
-        ----------
-        block : Block
-            Draws of consecutive items.
-        top : int
-            How many labels.
-        rng : numpy.random.Generator
-            Draws the members of OTHER, if it is split, and the true category, if plausibilities are its probabilities.
-
-        Returns
-        -------
-        ndarray of int, shape (top, item, sample)
-            Codes; -1 after the last.
+        Shapes: result (top, item, sample), codes with the best first, -1 where fewer than `top` are positive.
+        `rng` draws the members of a split OTHER, and the true category.
         """
         if self.view.is_of_category:
             return self._true_category(block, top, rng)
@@ -121,7 +91,7 @@ class TopLabels:
         return codes
 
     def _true_category(self, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
-        """Return one category drawn from the probabilities of every draw."""
+        """Draw one category (1, item, sample) from the probabilities of every draw."""
         if top > 1:
             raise EvaluationError(
                 f"the truth of this model is one category, not the best {top}: ask for top 1, or use top_k_accuracy"
@@ -132,12 +102,12 @@ class TopLabels:
         return (reached <= point).sum(axis=1).astype(self.dtype)[None]
 
     def _named(self, block: Block, top: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the best named plausibilities and their codes: (top, item, sample)."""
+        """Return the largest plausibilities of named categories, and their codes: (top, item, sample)."""
         view, start = self.view, self.view.start[block.items]
         shape = (top, len(start), block.draws.shape[1])
         best, codes = np.empty(shape, block.draws.dtype), np.empty(shape, self.dtype)
         count = view.named_count()[block.items]
-        # items with equally many labels are one array
+        # items with the same number of labels are processed as one array
         for n in np.unique(count).tolist():
             of_count = np.flatnonzero(count == n)
             for items in np.array_split(of_count, len(of_count) * shape[2] // IN_CACHE + 1):
@@ -154,11 +124,15 @@ class TopLabels:
         return best, codes
 
     def _first(self, values: list[np.ndarray], start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest of values (item, sample), and its code: without branches, faster than to insert them."""
+        """Return the largest of the values and its code, both (item, sample).
+
+        Shapes: values, a list over categories of (item, sample); start (item,), first cell of each item. Free
+        of branches, and therefore faster than `insert`.
+        """
         best = values[0].copy()
         for value in values[1:]:
             np.maximum(best, value, out=best)
-        # the largest stands after as many as come before it: ties by the order of the categories
+        # place = number of values before the first maximum: ties by the order of the categories
         place = np.zeros(best.shape, np.min_scalar_type(len(values)))
         before, differs = np.ones(best.shape, bool), np.empty(best.shape, bool)
         for value in values[:-1]:
@@ -178,7 +152,11 @@ class TopLabels:
         items: np.ndarray,
         rng: np.random.Generator,
     ) -> None:
-        """Insert the largest members of OTHER, where its whole mass exceeds the last of the best."""
+        """Insert the largest members of OTHER into `best` and `codes`, which are overwritten in place.
+
+        Only draws whose mass of OTHER exceeds the last of the best are concerned. Shapes: best and codes
+        (top, item, sample); mass (item, sample); items (item,).
+        """
         size, concentration = self.view.other_size, self.view.other_concentration
         assert size is not None and concentration is not None
         top, _, n_samples = best.shape
@@ -193,7 +171,7 @@ class TopLabels:
         first, size = first.take(where // n_samples), size.take(enters)
         members = distinct_members(top, size, rng) if self.identify else [None] * top
         for one, member in zip(value, members, strict=True):
-            # past the last member any code will do: no positive plausibility goes with it
+            # past the last member the code is arbitrary: its plausibility is not positive
             label = (
                 self.n_codes if member is None else member_codes.take(first + member, mode="clip")
             )
@@ -202,7 +180,10 @@ class TopLabels:
             code[where] = label
 
     def _unnamed_codes(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the categories that items do not name, ascending, one item after the other; and where each begins."""
+        """Return the codes that items do not name, and where each item's codes start.
+
+        Shapes: codes concatenated over items, ascending within each; start (item,).
+        """
         start, unnamed = self.view.start, np.ones((len(items), self.n_codes), bool)
         for row, item in zip(unnamed, items.tolist(), strict=True):
             code = self.view.code[start[item] : start[item + 1]]
@@ -212,7 +193,7 @@ class TopLabels:
 
 
 def _evenly(rows: np.ndarray) -> np.ndarray | slice:
-    """Return evenly spaced rows as a slice, which copies nothing."""
+    """Return evenly spaced rows as a slice, which avoids a copy."""
     step = np.diff(rows)
     if len(step) and (step == step[0]).all():
         return slice(int(rows[0]), int(rows[-1]) + 1, int(step[0]))

@@ -1,8 +1,9 @@
-"""How certain the true category of an item is, where the plausibility is its probability given a draw.
+"""Certainty of the true category, in models whose plausibility is its probability given a draw.
 
-In Dawid-Skene and its relatives every draw gives each item a probability p(true category | draw), and the truth is one draw from
-it. The certainty of the truth is therefore max_j E[p_j]. (`annotation_certainty` asks how often one label is the most plausible:
-the question where the plausibilities themselves are the truth, as in rankings.)
+In Dawid-Skene and related models every draw gives each item a probability p(true category | draw), and the
+truth is one draw from it. The certainty of the truth is therefore max_j E[p_j]. (`annotation_certainty` is
+the frequency with which one label is the most plausible: for models whose plausibilities are themselves the
+truth, as for rankings.)
 """
 
 import xarray as xr
@@ -14,23 +15,36 @@ __all__ = ["truth_certainty"]
 
 
 def truth_certainty(tree: xr.DataTree | xr.DataArray) -> xr.Dataset:
-    """Return the most probable true category of each item, and its probability.
+    """Return the most probable true category of each item, and its probability max_j E[p_j].
 
     Parameters
     ----------
     tree : DataTree or DataArray
-        Posterior of a model of labels, with ``plausibility`` (chain, draw, item, category), or that.
+        Posterior of a model of labels with ``plausibility`` (chain, draw, item, category), or that array.
 
     Returns
     -------
     Dataset
-        ``label`` (item), the most probable category, ties by the order of the categories; ``certainty`` (item), its probability
-        in (0, 1]; ``probability`` (item, category).
+        ``label`` (item), the most probable category, ties by the order of the categories; ``certainty``
+        (item), its probability, in (0, 1]; ``probability`` (item, category).
 
     Raises
     ------
     EvaluationError
         If the tree has no such plausibility.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> plausibility = xr.DataArray(
+    ...     [[[[0.9, 0.1]], [[0.6, 0.4]]]],
+    ...     {"item": ["x1"], "category": ["no", "yes"]},
+    ...     ("chain", "draw", "item", "category"),
+    ... )
+    >>> found = evaluation.truth_certainty(plausibility)
+    >>> found["label"].item(), round(found["certainty"].item(), 2)
+    ('no', 0.75)
 
     References
     ----------
@@ -60,7 +74,7 @@ def truth_certainty(tree: xr.DataTree | xr.DataArray) -> xr.Dataset:
 
 
 def _mean(plausibility: xr.DataArray) -> xr.DataArray:
-    """Return the mean over draws, by blocks of items: a posterior on disk is never loaded as a whole."""
+    """Return the mean over draws by blocks of items; a posterior on disk is never loaded whole."""
     n_items = plausibility.sizes["item"]
     step = max(BLOCK_SIZE * n_items // max(plausibility.size, 1), 1)
     blocks = [

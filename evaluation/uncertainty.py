@@ -1,4 +1,4 @@
-"""How good are predictions when the truth is uncertain? A metric against every draw of the truth.
+"""Uncertainty-adjusted metrics: predictions scored against every posterior draw of the truth.
 
 References
 ----------
@@ -41,45 +41,60 @@ def uncertainty_adjusted(
     Parameters
     ----------
     metric : Metric or callable
-        A metric of this package, or ``f(y_true, y_pred, **arguments)`` on all items, called once by
-        draw; if it takes ``labels``, these are fixed to all that occur, or with scores to all there
-        are, and columns of scores are in their order.
+        Metric of this package, or ``f(y_true, y_pred, **arguments)`` over all items, called once for each
+        draw. If the callable takes ``labels``, they are fixed: to all labels that occur, or for scores to all
+        categories, in whose order the columns of the scores are.
     tree : DataTree or DataArray
         Posterior with ``plausibility``, or a point estimate of it.
     predictions : DataArray
-        Labels (item, position), best first, "" after the last; or (item, category) of scores or of
-        bool; optionally ``classifier``. A category that no rater ranked is a member of OTHER.
+        Labels (item, position), best first and "" after the last, or scores or booleans (item, category);
+        optionally with a dim ``classifier``. A category that no rater ranked is a member of OTHER.
     reduce : "item" or None
         Average over items, or keep them.
     truth : {"label", "set", "ranking", "plausibility", "sampled"}, optional
-        What predictions are compared with: the top-1 label of a draw, its top-j set, the same best
-        first, the plausibilities, or a label drawn from them. Default: what the metric says; one
-        label for a callable, and for a metric of probabilities where the truth is one category.
+        Reference of the comparison: the top-1 label of a draw, its top-j set, the same best first, the
+        plausibilities, or a label drawn from them. Default: that of the metric; "label" for a callable, and
+        for a metric of probabilities if the truth is one category.
     response : {"labels", "scores", "probabilities"}, optional
-        What a callable is given of the predictions; default: what scikit-learn's functions need, else
-        labels.
+        Form in which a callable receives the predictions. Default: as scikit-learn's functions need it,
+        otherwise labels.
     top : int
-        Labels of the sets and rankings that a callable is given, "" after the last.
+        Number of labels in the sets and rankings that a callable receives, "" after the last.
     other : {"split", "exclude", "label"}, optional
-        How OTHER is treated; default as the tree says.
+        Treatment of OTHER; default as stored in the tree.
     random_seed : int or numpy.random.Generator, optional
-        Draws the members of OTHER, if it is split, and sampled labels. One seed gives all classifiers the
-        same truth, but metrics of different kinds may meet different draws of it.
+        Seed of the members of OTHER, if it is split, and of sampled labels. With one seed all classifiers
+        meet the same truth, but metrics of different kinds may meet different draws of it.
     progressbar : bool
-        Whether to show how far a callable is.
+        Whether to show the progress of a callable.
     **arguments
-        For the callable.
+        Keyword arguments of the callable.
 
     Returns
     -------
     DataArray, shape (chain, draw[, classifier][, item])
-        The metric of every draw, by its name; its mean over draws is the uncertainty-adjusted
-        metric.
+        Metric of every draw, under its name. The mean over draws is the uncertainty-adjusted metric.
 
     Raises
     ------
     EvaluationError
-        If predictions and posterior do not match, or the callable returns no number.
+        If predictions and posterior do not match, or the callable does not return a number.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> simulated = models.simulators.ambiguous_items(items=5, raters=4, random_seed=1)
+    >>> tree = inference.sample(
+    ...     models.dirichlet(simulated.data), draws=200, chains=2, random_seed=1, progressbar=False
+    ... )
+    >>> predictions = inference.majority_vote(simulated.data)["plausibility"]
+    >>> accuracy = evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(1), tree, predictions)
+    >>> accuracy.name, dict(accuracy.sizes)
+    ('top_1_accuracy', {'chain': 2, 'draw': 200})
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, section 2.5, equations 12-20.
     """
     if reduce not in ("item", None):
         raise EvaluationError(f'reduce={reduce!r}: expected "item" or None')
@@ -100,7 +115,7 @@ def uncertainty_adjusted(
 def _by_item(
     scorer: Scorer, reduce: str | None, random_seed: int | np.random.Generator | None
 ) -> np.ndarray:
-    """Score block by block of items; returns (classifier, sample) or (classifier, item, sample)."""
+    """Return scores (classifier, sample) or (classifier, item, sample), block by block of items."""
     view = scorer.aligned.view
 
     def scores(block: Block, rng: np.random.Generator) -> np.ndarray:
@@ -118,7 +133,7 @@ def _by_item(
 def _over_items(
     scorer: Scorer, random_seed: int | np.random.Generator | None, progressbar: bool
 ) -> np.ndarray:
-    """Score block by block of draws, all items together; returns (classifier, sample)."""
+    """Return scores (classifier, sample) of metrics over all items, block by block of draws."""
     seed = fixed_seed(random_seed)
     scorer = scorer.closed(seed)
 
@@ -131,7 +146,7 @@ def _over_items(
 
 
 def _named(values: np.ndarray, scorer: Scorer, reduce: str | None) -> xr.DataArray:
-    """Give values (classifier[, item], sample) the dims of the posterior."""
+    """Return values (classifier[, item], sample) as a DataArray with the dims of the posterior."""
     view, classifier = scorer.aligned.view, scorer.aligned.classifier
     kept = () if reduce else ("item",)
     coords = dict(view.sample_coords())

@@ -1,4 +1,4 @@
-"""How the posterior is drawn: samplers, PyMC steps, convergence, point estimates."""
+"""Posterior inference: samplers, PyMC steps, convergence diagnostics, point estimates, study design."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The version of what a tree or a file of posteriors holds, and where."""
+"""Schema version of posterior trees and files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,23 +7,14 @@ import numpy as np
 
 __all__ = ["SCHEMA_VERSION", "check_schema"]
 
-SCHEMA_VERSION = 1  # attribute `schema_version` of every tree and file; raised when readers have to know of a change
+SCHEMA_VERSION = 1  # attribute `schema_version`; raised at changes that readers must handle
 
 
 def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
-    """Raise unless this version reads what a file says it is; files that say nothing come from other programs.
+    """Raise a `ValueError` unless this version of raterzoo reads the schema of a file or store.
 
-    Parameters
-    ----------
-    path : object
-        The file, for the message.
-    attrs : mapping
-        Attributes of its root.
-
-    Raises
-    ------
-    ValueError
-        If its schema is newer, or no schema at all.
+    Files without the attribute ``schema_version`` come from other programs and pass. `path` is for the
+    message; `attrs` are the attributes of the root.
     """
     version = attrs.get("schema_version", SCHEMA_VERSION)
     known = isinstance(version, int | np.integer) and 1 <= version <= SCHEMA_VERSION

@@ -1,4 +1,4 @@
-"""A centre as arrays, so that a run that goes on need not climb to it again, and rounds as it did."""
+"""Serialise the Laplace approximation of a comparison model for resume."""
 
 import numpy as np
 
@@ -11,17 +11,10 @@ __all__ = ["as_arrays", "as_centre"]
 
 
 def as_arrays(centre: Centre) -> dict[str, np.ndarray]:
-    """Write a centre as named arrays.
+    """Serialise a Laplace approximation as named arrays.
 
-    Parameters
-    ----------
-    centre : Centre
-        Centre and metric.
-
-    Returns
-    -------
-    dict of str to ndarray
-        All of it; the rival is left out if there is none.
+    Names: ``centre_*`` and, for a bimodal posterior, ``rival_*`` (fields of `Laplace`); ``kind``,
+    ``iterations``, ``open``.
     """
     sides = {"centre": centre.laplace} | ({"rival": centre.rival} if centre.rival else {})
     arrays = {
@@ -34,18 +27,7 @@ def as_arrays(centre: Centre) -> dict[str, np.ndarray]:
 
 
 def as_centre(arrays: Found) -> Centre:
-    """Read a centre from named arrays.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        As of `as_arrays`.
-
-    Returns
-    -------
-    Centre
-        The same, to the last bit.
-    """
+    """Restore, bit for bit, the Laplace approximation that `as_arrays` serialised."""
     sides = {
         side: Laplace(*(arrays[f"{side}_{name}"] for name in Laplace._fields))
         for side in ("centre", "rival")

@@ -1,7 +1,7 @@
-"""Runs that survive: draws go to a store piece by piece, and whatever ends the process, `resume` goes on.
+"""Checkpointing: sampling runs that write their draws to a store and can be resumed after any interruption.
 
-A run that goes on draws, to the last bit, what it would have drawn: its state after the last piece is in the journal of the
-store, and the samplers do not depend on how many draws are made at a time.
+A resumed run makes, bit for bit, the draws of an uninterrupted one: the sampler state after the last block of
+draws is in the journal of the store, and the samplers do not depend on how many draws are made at a time.
 """
 
 import os
@@ -35,7 +35,7 @@ from .versions import other_versions, tell_versions
 
 __all__ = ["draw_into", "resume"]
 
-MOST_BYTES = 2**26  # of a piece
+MOST_BYTES = 2**26  # of a block of draws
 FEWEST_PIECES = 20
 FOUND = "found_"
 CONSTANT = ("constant_data", "observed_data")
@@ -48,39 +48,59 @@ def resume(
     cores: int | None = None,
     progressbar: bool = True,
 ) -> xr.DataTree:
-    """Go on with a run that `sample` began with ``store=``, to the very draws it would have made.
+    """Resume an interrupted run that `sample` began with ``store=``; the draws equal those of an uninterrupted run.
+
+    NUTS is the exception: the draws in the store are kept, and fresh chains make the rest (see
+    `ResumeWarning`).
 
     Parameters
     ----------
     path : path
-        The store. Of a finished one, nothing more is drawn.
+        Store of the run. Nothing more is drawn if the run is finished.
     model : pymc.Model, optional
-        The model of the run. Those that a function of `raterzoo.models` built, and nobody changed, are built again from what the
-        journal of the store holds; others are needed.
+        Model of the run. Needed unless a function of `raterzoo.models` built it and it was not changed since:
+        such models are rebuilt from the journal of the store.
     cores : int, optional
-        Threads; all cores by default. The draws do not depend on it.
+        Number of threads; all cores by default. The draws do not depend on it.
     progressbar : bool, default True
         Whether to show progress.
 
     Returns
     -------
     DataTree
-        As of `sample`; its arrays are read from the store when they are used.
+        As returned by `sample`; its arrays are read from the store lazily.
 
     Raises
     ------
-    FileNotFoundError, ValueError
-        If there is no such store, it is none, of another schema, or was begun by a call that goes on when it is made again; its
-        journal is missing or damaged; the model is needed, or is another one.
+    FileNotFoundError
+        If there is no such store.
+    ValueError
+        If the path is not a store, has another schema, or belongs to a call that resumes when it is repeated
+        (`scatter`, `dawid_skene_gibbs`); if the journal is missing or damaged; if the model is needed, or
+        differs from that of the run.
     BlockingIOError
         If another process is writing to the store.
 
     Warns
     -----
     ResumeWarning
-        If the run was begun with another version of a package, so that the last digits may differ.
+        If the run was begun with other versions of packages, so that the last digits may differ; or if it is
+        one of NUTS.
     ConvergenceWarning
-        If an item misses the gates of `diagnose`.
+        If a quantity misses the thresholds of `diagnose`.
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile
+    >>> from raterzoo import inference, models
+    >>> counts = pd.DataFrame({"item": ["a", "b"], "yes": [3, 1], "no": [0, 2]})
+    >>> model = models.dirichlet(models.Labels.from_counts(counts))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = f"{folder}/run.zarr"
+    ...     drawn = inference.sample(model, draws=200, random_seed=1, progressbar=False, store=store)
+    ...     resumed = inference.resume(store, progressbar=False)  # finished already
+    ...     print(resumed["posterior"].equals(drawn["posterior"]))
+    True
     """
     attrs = store_attrs(Path(path))
     if WRITTEN in attrs:
@@ -103,18 +123,10 @@ def resume(
 def draw_into(
     path: str | os.PathLike[str], model: pm.Model, plan: Draws, attrs: Mapping[str, Any]
 ) -> None:
-    """Begin a run in a new store, and draw all of it.
+    """Run a model's own sampler from its start to its end, with the draws written to a new store.
 
-    Parameters
-    ----------
-    path : path
-        Must not exist.
-    model : pymc.Model
-        A model with a sampler of its own.
-    plan : Draws
-        What was asked for.
-    attrs : mapping
-        Attributes of the tree, but for the duration.
+    `attrs` are the attributes of the final tree without the duration. Begins again in double precision where
+    single precision cannot hold the draws.
     """
     try:
         _draw_into(path, model, plan, attrs)
@@ -125,11 +137,11 @@ def draw_into(
 def _draw_into(
     path: str | os.PathLike[str], model: pm.Model, plan: Draws, attrs: Mapping[str, Any]
 ) -> None:
-    """Begin a run in a new store, and draw all of it; where single precision does not hold the draws, no store is left."""
+    """Run the sampler into a new store; the store is removed if the draws exceed single precision (`NotHeld`)."""
     refuse_existing(Path(path))
     quiet = replace(plan, progressbar=False)
     begun, completion, run = perf_counter(), Completion(model), begin_run(model, quiet)
-    first = completion(run.advance(1))  # tells what there will be
+    first = completion(run.advance(1))  # the template of all variables, dims and dtypes
     note, arrays = note_of_run(model, plan, attrs)
     note["piece"] = _length_of_piece(first, plan.draws)
     found = {FOUND + name: array for name, array in run.found.items()}
@@ -151,7 +163,7 @@ def _resume_own(
     plan: Draws,
     kept: tuple[dict[str, Any], dict[str, np.ndarray]],
 ) -> None:
-    """Put the model's own sampler where it stood, and go on."""
+    """Restore the state of the model's own sampler from the journal, and run it to its end."""
     note, arrays = kept
     found = {k.removeprefix(FOUND): v for k, v in arrays.items() if k.startswith(FOUND)}
     found = Kept(store.journal / "run.npz", found)
@@ -173,7 +185,7 @@ def _go_on(
     completion: Completion,
     settings: tuple[Draws, dict[str, Any], float],
 ) -> None:
-    """Draw what is missing, piece by piece, and finish the store."""
+    """Write the remaining blocks of draws and finish the store; stop after a block at SIGINT or SIGTERM."""
     plan, note, before = settings
     begun, piece = perf_counter() - before, int(note["piece"])
     with (
@@ -186,13 +198,13 @@ def _go_on(
             tree = completion(run.advance(wanted))
             _append(store, run, tree, perf_counter() - begun)
             bar.update(task, completed=run.drawn)
-    if run.drawn < plan.draws:  # whoever handles signals here lets the process go on
+    if run.drawn < plan.draws:  # the process has a signal handler that does not end it
         raise KeyboardInterrupt(f"stopped after {run.drawn} draws of each chain")
     store.finish(note["attributes"] | {"seconds": perf_counter() - begun})
 
 
 def _append(store: DrawStore, run: Run, tree: xr.DataTree, seconds: float) -> None:
-    """Write the last draws of a run, and where it stands."""
+    """Write the newest block of draws to the store, and the state of the sampler to the journal."""
     groups = {n: node.to_dataset() for n, node in tree.children.items() if n not in CONSTANT}
     new = groups["posterior"].sizes["draw"]
     store.write({"draw": slice(run.drawn - new, run.drawn)}, groups)
@@ -200,7 +212,7 @@ def _append(store: DrawStore, run: Run, tree: xr.DataTree, seconds: float) -> No
 
 
 def _length_of_piece(first: xr.DataTree, draws: int) -> int:
-    """Return how many draws are written at a time: a twentieth of all, or less if that is much."""
+    """Return the number of draws per block: a twentieth of the run, or fewer where these exceed `MOST_BYTES`."""
     groups = (node.to_dataset() for node in first.children.values())
     size = sum(group.nbytes for group in groups if "draw" in group.dims)
     return max(1, min(MOST_BYTES // size, ceil(draws / FEWEST_PIECES)))
@@ -209,7 +221,7 @@ def _length_of_piece(first: xr.DataTree, draws: int) -> int:
 def _same_model(
     path: Path, model: pm.Model | None, note: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> pm.Model:
-    """Return the model of a run, or raise if it is not known, or another one."""
+    """Return the given or rebuilt model of a run; raise if it cannot be rebuilt, or its fingerprint differs."""
     if model is None and note["recipe"] is None:
         raise ValueError(
             f"{path} does not say how its model was built: no function of raterzoo.models made it as it was. Build it again, and "
@@ -228,7 +240,7 @@ def _same_model(
 
 
 def _expected(path: Path, note: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
-    """Return the fingerprint of the model of a run; that of an older scheme says too little, and the recipe tells."""
+    """Fingerprint that the model must have; recomputed from the recipe if the stored one has an old scheme."""
     if note["fingerprint"].startswith(SCHEME):
         return note["fingerprint"]
     if note["recipe"] is None:
@@ -240,6 +252,6 @@ def _expected(path: Path, note: dict[str, Any], arrays: dict[str, np.ndarray]) -
 
 
 def _built_again(path: Path, note: dict[str, Any], arrays: dict[str, np.ndarray]) -> pm.Model:
-    """Return the model that the recipe of a run builds."""
+    """Rebuild the model of a run from the recipe in the journal."""
     with of_recipe(path):
         return build_again(note["recipe"], arrays)

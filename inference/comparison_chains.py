@@ -1,4 +1,4 @@
-"""Chains of comparison models, one thread for each: the draws are the same for any number of threads."""
+"""Multi-threaded HMC chains of comparison models; the draws do not depend on the number of threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,45 +22,30 @@ __all__ = [
 WANTED_ACCEPTANCE = 0.85
 PILOT_DRAWS, PILOT_TUNE = 60, 15
 FEWEST_STEPS, MOST_STEPS = 2, 32
-PATIENCE = 10  # transitions that a chain may stay where it is
-DISPERSION = 2.0  # of the starts, in standard deviations of the normal approximation
+PATIENCE = 10  # most successive rejections in a pilot run
+DISPERSION = 2.0  # standard deviation of the starts, in units of that of the Laplace approximation
 
 
 @dataclass(frozen=True)
 class PairPlan:
-    """How long to run: chains, kept draws, transitions before the first and for each, seed, threads, stream of the seed."""
+    """Length, seed and threads of the HMC chains of a comparison model."""
 
     chains: int
-    draws: int
-    tune: int
-    thin: int
+    draws: int  # kept draws of each chain
+    tune: int  # transitions before the first draw
+    thin: int  # transitions for each kept draw
     seed: int
     threads: int | None = None
-    stream: int = 0
+    stream: int = 0  # first spawn key: 0 for the run, 1 for its pilot runs
 
 
 def draw_comparisons(
     model: tuple[PairCells, PairPrior], centre: Centre, steps: int, plan: PairPlan
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run all chains from dispersed starts, half of them about the rival centre if there is one.
+    """Run all chains from overdispersed starts; of a bimodal posterior, half of them start about the second mode.
 
-    Parameters
-    ----------
-    model : tuple of PairCells and PairPrior
-        Answers and priors.
-    centre : Centre
-        Centre and metric.
-    steps : int
-        Pushes in a transition.
-    plan : PairPlan
-        How long to run.
-
-    Returns
-    -------
-    draws : ndarray, shape (chain, draw, coordinate)
-        Coordinates.
-    acceptance : ndarray, shape (chain,)
-        Mean probability of accepting.
+    `steps` is the number of leapfrog steps of a transition.
+    Shapes: returns draws (chain, draw, coordinate) and mean acceptance probability (chain,).
     """
     state = begin_comparisons(model, centre, plan)
     draws = continue_comparisons(model, centre, steps, plan, state)
@@ -70,21 +55,9 @@ def draw_comparisons(
 def begin_comparisons(
     model: tuple[PairCells, PairPrior], centre: Centre, plan: PairPlan
 ) -> dict[str, np.ndarray]:
-    """Start all chains from dispersed places, half of them about the rival centre if there is one.
+    """Initialise all chains at overdispersed starts; of a bimodal posterior, half of them about the second mode.
 
-    Parameters
-    ----------
-    model : tuple of PairCells and PairPrior
-        Answers and priors.
-    centre : Centre
-        Centre and metric.
-    plan : PairPlan
-        Chains and seed.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Where the chains stand: ``stream`` (chain, word), and what `PairState` has, of every chain.
+    Shapes of the returned state: stream (chain, word); the fields of `PairState` with a leading dim chain.
     """
     n = len(centre.laplace.centre)
     state = {name: np.empty((plan.chains, n)) for name in PairState._fields}
@@ -95,7 +68,7 @@ def begin_comparisons(
         seed = np.random.SeedSequence(plan.seed, spawn_key=(plan.stream, chain))
         rng = np.random.default_rng(seed)
         z = DISPERSION * rng.standard_normal(n)
-        away = (z[:, None] * laplace.inverse).sum(axis=0)  # the same on any number of cores
+        away = (z[:, None] * laplace.inverse).sum(axis=0)  # no BLAS: reproducible
         state["theta"][chain] = laplace.centre + away
         streams[chain] = stream(rng)
         begin_pairs(model, laplace, _state_of(state, chain))
@@ -109,25 +82,9 @@ def continue_comparisons(
     plan: PairPlan,
     state: dict[str, np.ndarray],
 ) -> np.ndarray:
-    """Run all chains on from where they stand.
+    """Run all chains on from their state, which is overwritten in place.
 
-    Parameters
-    ----------
-    model : tuple of PairCells and PairPrior
-        Answers and priors.
-    centre : Centre
-        Centre and metric.
-    steps : int
-        Pushes in a transition.
-    plan : PairPlan
-        Draws, transitions before the first and for each, threads.
-    state : dict of str to ndarray
-        As of `begin_comparisons`, changed in place.
-
-    Returns
-    -------
-    ndarray, shape (chain, draw, coordinate)
-        Coordinates.
+    `steps` is the number of leapfrog steps of a transition. Shapes: returns (chain, draw, coordinate).
     """
     draws = np.empty((plan.chains, plan.draws * plan.thin, len(centre.laplace.centre)))
     schedule = HmcSchedule(plan.tune, steps, centre.open_scales, centre.rival is not None)
@@ -142,34 +99,20 @@ def continue_comparisons(
 
 
 def _laplace_of(centre: Centre, chain: int) -> Laplace:
-    """Return the centre of a chain: every second one has the rival, if there is one."""
+    """Laplace approximation of a chain: that of the second mode, if there is one, for every second chain."""
     return centre.laplace if centre.rival is None or chain % 2 == 0 else centre.rival
 
 
 def _state_of(state: dict[str, np.ndarray], chain: int) -> PairState:
-    """Return where one chain stands."""
+    """View of the state of one chain."""
     return PairState(*(state[name][chain] for name in PairState._fields))
 
 
 def tuned_steps(model: tuple[PairCells, PairPrior], centre: Centre, seed: int) -> int:
-    """Ask pilot runs how many pushes a transition needs.
+    """Return the number of leapfrog steps of a transition, tuned by pilot runs: from 2 to 32.
 
-    The rule is fixed beforehand: the least number from 2 with which 60 transitions from near the centre are accepted with
-    probability .85 on average, and with which a chain never stays where it is for more than ten.
-
-    Parameters
-    ----------
-    model : tuple of PairCells and PairPrior
-        Answers and priors.
-    centre : Centre
-        Centre and metric.
-    seed : int
-        Of the run that the pilot is for.
-
-    Returns
-    -------
-    int
-        Pushes, at most 32.
+    The rule is fixed in advance: the least number with which 60 transitions from near the centre have mean
+    acceptance probability 0.85, and no chain stays in place for more than 10 transitions.
     """
     steps = FEWEST_STEPS
     while steps < MOST_STEPS:
@@ -182,7 +125,7 @@ def tuned_steps(model: tuple[PairCells, PairPrior], centre: Centre, seed: int) -
 
 
 def _longest_stay(draws: np.ndarray) -> int:
-    """Return the most transitions in a row that left a chain where it was."""
+    """Largest number of successive rejections in any chain. Shapes: draws (chain, draw, coordinate)."""
     longest = 0
     for chain in draws[..., 0]:
         moved = np.flatnonzero(np.diff(chain))

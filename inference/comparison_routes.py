@@ -1,4 +1,4 @@
-"""How comparison models are drawn: by the compiled loop of the Laplace-split sampler."""
+"""Sampler of comparison models: the compiled Laplace-split HMC loop."""
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -25,13 +25,13 @@ from .steps.reading import number
 __all__ = ["begin_hmc", "comparison_posterior"]
 
 TRANSITIONS_BEFORE = 50  # default warm-up
-CHEAP = 10_000  # cells times transitions that a draw may cost
+CHEAP = 10_000  # budget of a draw: distinct answers (cells) times transitions
 LARGEST_THINNING = 10  # transitions for each draw
-MOST_DENSITIES = 2**29  # pointwise log likelihoods that are stored: two gigabytes
+MOST_DENSITIES = 2**29  # entries of a stored pointwise log likelihood: 2 GiB in single precision
 
 
 def begin_hmc(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Begin the compiled loop of all free variables."""
+    """Set up the compiled HMC loop; `found` restores the centre, step number and thinning of an earlier start."""
     structure = read_comparisons(model)
     answers = (structure.cells, structure.prior)
     if found is None:
@@ -63,7 +63,7 @@ def begin_hmc(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
 
 
 def _too_wide(model: pm.Model, plan: Draws) -> bool:
-    """Tell whether the log likelihood of every annotation is too much to store, and say so."""
+    """Whether the pointwise log likelihood has too many entries to be stored; warns if so."""
     annotations = model.named_vars_to_dims[str(model.observed_RVs[0].name)][0]
     wanted = plan.chains * plan.draws * int(np.asarray(model.dim_lengths[annotations].eval()))
     if wanted > MOST_DENSITIES:
@@ -77,7 +77,7 @@ def _too_wide(model: pm.Model, plan: Draws) -> bool:
 
 
 def _usual_thinning(centre: Centre, n_cells: int) -> int:
-    """Return the transitions for each draw: more where scales are open, as with few votes, and transitions cost nothing."""
+    """Transitions per kept draw: above 1 only where scales mix slowly, or the posterior is bimodal."""
     if not centre.open_scales and centre.rival is None:
         return 1
     return int(np.clip(CHEAP // n_cells, 1, LARGEST_THINNING))
@@ -86,21 +86,10 @@ def _usual_thinning(centre: Centre, n_cells: int) -> int:
 def comparison_posterior(
     model: pm.Model, structure: PairStructure, theta: np.ndarray
 ) -> xr.Dataset:
-    """Return draws of coordinates as draws of the model's variables.
+    """Convert draws of HMC coordinates to draws of the model's free variables, and ``reliability``.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        The model.
-    structure : PairStructure
-        What was read of it.
-    theta : ndarray, shape (chain, draw, coordinate)
-        Draws.
-
-    Returns
-    -------
-    Dataset
-        Free variables, and ``reliability``, in double precision: in single precision a sum of zero is none.
+    Kept in double precision: in single precision zero-sum variables would not sum to zero. Shapes: theta
+    (chain, draw, coordinate).
     """
     values = values_of(theta, structure.prior)
     arrays = {str(rv.name): values[role] for role, rv in structure.variables.items()}
@@ -112,7 +101,7 @@ def comparison_posterior(
 def _densities(
     model: pm.Model, structure: PairStructure, theta: np.ndarray, plan: Draws
 ) -> dict[str, xr.Dataset]:
-    """Return each variable's log prior, and each annotation's log likelihood where it is not too much."""
+    """Return the groups ``log_prior`` by variable and, unless it is too large, ``log_likelihood`` by annotation."""
     values, sample = values_of(theta, structure.prior), ("chain", "draw")
     log_prior = _log_prior(structure, values)
     groups = {"log_prior": _named(model, log_prior, sample)}
@@ -127,7 +116,7 @@ def _densities(
 
 
 def _named(model: pm.Model, arrays: dict[str, np.ndarray], sample: tuple[str, str]) -> xr.Dataset:
-    """Name the dims of densities: those of the variable, but for the one that its law sums over."""
+    """Attach dims to log densities: those of the variable, without the dim that a joint density sums over."""
     dims = {name: model.named_vars_to_dims.get(name, ()) for name in arrays}
     variables = {
         name: ((*sample, *dims[name][: value.ndim - 2]), value) for name, value in arrays.items()
@@ -136,7 +125,11 @@ def _named(model: pm.Model, arrays: dict[str, np.ndarray], sample: tuple[str, st
 
 
 def _log_likelihood(model: pm.Model, values: dict[str, np.ndarray], plan: Draws) -> np.ndarray:
-    """Return the log likelihood of every annotation for every draw, in threads over draws."""
+    """Log likelihood of every annotation for every draw, multi-threaded over draws.
+
+    Shapes: values of variables (chain, draw, ...); returns (chain, draw, annotation) in the dtype of the
+    plan.
+    """
     observed = model.observed_RVs[0]
     op = observed.owner.op
     *_, left, right, rater, total = op.dist_params(observed.owner)
@@ -169,7 +162,7 @@ def _log_likelihood(model: pm.Model, values: dict[str, np.ndarray], plan: Draws)
 
 
 def _log_prior(structure: PairStructure, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the log prior density of every free variable."""
+    """Log prior density of every free variable, given its hyperparameters. Shapes: values (chain, draw, ...)."""
     prior, found = structure.prior, {}
     shared = {
         "quality_scale": prior.quality_scale,
@@ -197,4 +190,5 @@ def _log_prior(structure: PairStructure, values: dict[str, np.ndarray]) -> dict[
 
 
 def _normal_log_density(x: np.ndarray, mean: float, sd: float) -> np.ndarray:
+    """Log density of the normal distribution."""
     return -0.5 * ((x - mean) / sd) ** 2 - np.log(np.sqrt(2 * np.pi) * sd)

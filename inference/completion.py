@@ -1,4 +1,4 @@
-"""What a sampler leaves, made whole: computed variables, constants, names and attributes."""
+"""Assemble the tree of a posterior: deterministics, constant groups, coordinates and attributes."""
 
 import json
 
@@ -14,26 +14,16 @@ __all__ = ["Completion", "attributes"]
 
 
 class Completion:
-    """Makes trees of the groups that a sampler leaves, all at once or some draws at a time."""
+    """Callable that assembles labelled trees from the groups of a sampler, for all draws or block by block."""
 
     def __init__(self, model: pm.Model) -> None:
         self._constants, self._names = constant_groups(model), CodeNames.of(model)
         self._deterministics = Deterministics(model)
 
     def __call__(self, groups: dict[str, xr.Dataset], *, computed: bool = False) -> xr.DataTree:
-        """Return groups as a tree with names.
+        """Return groups with a ``posterior`` as a labelled tree without attributes.
 
-        Parameters
-        ----------
-        groups : dict of str to Dataset
-            With a ``posterior``.
-        computed : bool
-            Whether the posterior has all that the model computes.
-
-        Returns
-        -------
-        DataTree
-            Without attributes.
+        `computed` says that the posterior has all deterministics of the model already.
         """
         if not computed:
             groups = groups | {"posterior": self._deterministics(groups["posterior"])}
@@ -42,20 +32,7 @@ class Completion:
 
 
 def attributes(model: str, method: str, reason: str, seed: int) -> dict[str, str | int]:
-    """Return what a tree says of the run that made it, but for its duration.
-
-    Parameters
-    ----------
-    model, method, reason : str
-        Name of the model, how it was drawn, and why so.
-    seed : int
-        Of the run.
-
-    Returns
-    -------
-    dict
-        Text and whole numbers: netCDF stores nothing else.
-    """
+    """Attributes of the tree of a run, without its duration; text and whole numbers only, as netCDF requires."""
     return {
         "model": model,
         "method": method,

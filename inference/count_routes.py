@@ -1,4 +1,4 @@
-"""How models of counted labels are drawn: exactly, item by item."""
+"""Sampler of models of label counts: independent draws from the Dirichlet posterior."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -23,11 +23,12 @@ BLOCK = 256  # items in one unit of work
 
 
 def begin_counted_labels(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Begin to draw plausibilities from their exact Dirichlet posterior.
+    """Set up independent draws of plausibilities from their Dirichlet posterior.
 
-    Each item has a stream of its own, so that its draws do not depend on what other items there are.
+    Each item has its own random stream, so its draws do not depend on the other items of the data.
     """
     plausibility, alpha, counts, reliability = read_counted_labels(model)
+    # Dirichlet posterior of item i: alpha + r_i n_i
     concentration = alpha + reliability[..., None] * counts
     alpha = np.ascontiguousarray(np.broadcast_to(alpha, counts.shape), np.float64)
     laws = DirichletItems(concentration, counts.astype(np.float64), alpha)
@@ -48,7 +49,10 @@ def begin_counted_labels(model: pm.Model, plan: Draws, found: Found | None = Non
 
 
 def _draw(laws: DirichletItems, streams: np.ndarray, n: int, plan: Draws) -> DirichletDraws:
-    """Draw all items of all chains, in threads over blocks of items."""
+    """Draw all items of all chains, multi-threaded over blocks of items.
+
+    Shapes: streams (chain, 4, item), advanced in place.
+    """
     size = (plan.chains, n, len(laws.counts))
     shapes = ((*size, laws.counts.shape[1]), size, size)
     draws = DirichletDraws(*(np.empty(shape, plan.dtype) for shape in shapes))

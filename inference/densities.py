@@ -1,4 +1,4 @@
-"""Pointwise densities of drawn worths: each annotation's log likelihood, each worth's log prior."""
+"""Pointwise log densities of drawn worths: log likelihood by annotation, log prior by worth."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,21 +14,10 @@ __all__ = ["ranking_log_likelihood", "worth_log_prior"]
 def ranking_log_likelihood(
     log_worth: np.ndarray, place: np.ndarray, block: np.ndarray, threads: int | None = None
 ) -> np.ndarray:
-    """Compute the log probability of every annotation, at power one, for every draw.
+    """Log probability of every ranking, at power one, for every draw.
 
-    Parameters
-    ----------
-    log_worth : ndarray, shape (chain, draw, candidate)
-        Draws.
-    place, block : ndarray of int, shape (annotation, place)
-        Candidate and block number of each place.
-    threads : int, optional
-        Number of threads; one per core by default.
-
-    Returns
-    -------
-    ndarray, shape (chain, draw, annotation)
-        Log probabilities, in the dtype of `log_worth`.
+    Shapes: log_worth (chain, draw, candidate); place, candidate at each rank, and block, its block number
+    (annotation, place); returns (chain, draw, annotation), in the dtype of `log_worth`.
     """
 
     def fill(worths: np.ndarray, log_p: np.ndarray) -> None:
@@ -43,26 +32,15 @@ def ranking_log_likelihood(
 def worth_log_prior(
     log_worth: np.ndarray, shape: np.ndarray, rate: np.ndarray, threads: int | None = None
 ) -> np.ndarray:
-    """Compute the log density of every worth under its Gamma prior.
+    """Log density of every worth under its Gamma(shape, rate) prior, for every draw.
 
-    Parameters
-    ----------
-    log_worth : ndarray, shape (chain, draw, candidate)
-        Draws.
-    shape, rate : ndarray, shape (candidate,)
-        Prior.
-    threads : int, optional
-        Number of threads; one per core by default.
-
-    Returns
-    -------
-    ndarray, shape (chain, draw, candidate)
-        Log densities, in the dtype of `log_worth`.
+    Shapes: log_worth (chain, draw, candidate); shape, rate (candidate,); returns as log_worth, in its dtype.
     """
     constant = shape * np.log(rate) - gammaln(shape)
 
     def fill(worths: np.ndarray, log_p: np.ndarray) -> None:
         for draw, log_w in enumerate(worths.astype(np.float64)):
+            # log Gamma(w | a, b) = (a - 1) log w - b w + a log b - log Gamma(a)
             log_p[draw] = (shape - 1) * log_w - rate * np.exp(log_w) + constant
 
     return _by_draw(fill, log_worth, len(shape), threads)
@@ -74,7 +52,10 @@ def _by_draw(
     width: int,
     threads: int | None,
 ) -> np.ndarray:
-    """Fill a density for every draw, in threads over runs of draws."""
+    """Fill a log density of each draw, multi-threaded over blocks of draws.
+
+    Shapes: log_worth (chain, draw, candidate); returns (chain, draw, width).
+    """
     worths = log_worth.reshape(-1, log_worth.shape[-1])
     log_p = np.empty((len(worths), width), log_worth.dtype)
     parts = np.array_split(np.arange(len(worths)), min(64, len(worths)))

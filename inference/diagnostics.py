@@ -1,7 +1,6 @@
-"""Convergence of a fitted tree: R-hat, effective sizes and Monte-Carlo error of every quantity.
+"""Convergence diagnostics of a posterior tree: R-hat, effective sample sizes, Monte Carlo errors.
 
-Tens of thousands of plausibilities are too many to read one by one. What has items is summed up by
-item, at its worst element; the rest, such as the confusion of a rater, is listed by element.
+Variables with items are summarised by item, at the worst element of the item; other variables by element.
 """
 
 import os
@@ -20,8 +19,8 @@ from .relabelling import switched
 
 __all__ = ["ConvergenceWarning", "diagnose", "mixing_of", "warn_unless_converged"]
 
-# How the elements of an item are summed up. fmax passes over the R-hat that constant draws lack;
-# NaN draws spoil the ESS of their item.
+# Reduction of the elements of an item to the worst one. fmax ignores the R-hat of constant draws, which is NaN;
+# an ESS that is NaN makes that of the item NaN.
 SUMMARY: dict[str, np.ufunc] = {
     "r_hat": np.fmax,
     "ess_bulk": np.minimum,
@@ -36,7 +35,7 @@ CHUNK = 256
 
 
 class ConvergenceWarning(UserWarning):
-    """Some draws cannot be relied upon yet."""
+    """Draws that miss a convergence threshold, or an approximation that is not reliable."""
 
 
 def diagnose(
@@ -47,32 +46,36 @@ def diagnose(
     ess: float = 400,
     threads: int | None = None,
 ) -> xr.Dataset:
-    """Diagnose the draws of a posterior.
+    """Compute convergence diagnostics of the draws of a posterior.
 
     Parameters
     ----------
     tree : DataTree
-        Draws of any sampler in ``posterior``; divergences and energies in ``sample_stats`` count.
+        Draws of any sampler in ``posterior``, dims (chain, draw, ...). Divergences and energies of NUTS in
+        ``sample_stats`` are used.
     var_names : str or sequence of str, optional
-        Which variables of the posterior; all by default.
+        Variables of the posterior to diagnose; all by default.
     r_hat, ess : float
-        The gates: R-hat at most `r_hat`, bulk and tail ESS at least `ess`.
+        Thresholds: R-hat at most `r_hat`, bulk and tail ESS at least `ess`.
     threads : int, optional
         Number of threads; one per core by default. The numbers do not depend on it.
 
     Returns
     -------
     Dataset
-        Rank-normalised split ``r_hat``, ``ess_bulk``, ``ess_tail`` and ``mcse_mean``, dims
-        (quantity, item): of each variable that has items, the worst among the elements of the item;
-        with ``elements``, how many those are, ``constant``, how many never moved, and ``failed``,
-        how many missed a gate, and ``not_finite``, how many are infinite or NaN in a draw, which
-        count as failed. The same with dim ``element`` and prefix ``element_`` for every
-        element of the other variables. ``divergences`` and ``e_bfmi`` (chain) after NUTS.
-        ``switched`` (chain) of confusion matrices: the share of draws in which raters would be right
-        more often under other names of the categories.
-        Attributes: ``verdict``, one readable line; ``converged``, 1 or 0; ``chains``, ``draws``,
-        ``exact``; ``r_hat`` and ``ess``, the gates.
+        Rank-normalised split ``r_hat``, ``ess_bulk``, ``ess_tail`` and ``mcse_mean``, dims (quantity, item):
+        the worst value among the elements of the item, for each variable with items. Also counts of elements,
+        with the same dims: ``elements`` (all), ``constant`` (never moved), ``not_finite`` (infinite or NaN in
+        a draw) and ``failed`` (missed a threshold or not finite).
+
+        For every element of the other variables the same (without ``elements``), with prefix ``element_`` and
+        dim ``element``.
+
+        ``divergences`` and ``e_bfmi`` (chain) after NUTS. ``switched`` (chain), for confusion matrices: the
+        share of draws in which raters would be right more often under a permutation of the categories.
+
+        Attributes: ``verdict``, one sentence; ``converged``, 1 or 0; ``chains``, ``draws``, ``exact``;
+        ``r_hat`` and ``ess``, the thresholds.
 
     Raises
     ------
@@ -81,10 +84,19 @@ def diagnose(
 
     Notes
     -----
-    Draws that never move, such as the plausibility of an only candidate, pass and are counted.
-    Independent draws, marked by ``tree.attrs["method"] == "exact"``, have nothing to converge to:
-    they are described and not judged, unless one is not finite. The tails of the tail ESS begin at
-    .11 and .89, as in ArviZ.
+    Constant quantities, such as the plausibility of the only candidate of an item, pass and are counted.
+    Independent draws, marked by ``tree.attrs["method"] == "exact"``, need no convergence: they are described,
+    and fail only if they are not finite. The tail ESS uses the quantiles .11 and .89, as ArviZ does.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr
+    >>> from raterzoo import inference
+    >>> draws = np.random.default_rng(1).normal(size=(4, 1000))
+    >>> posterior = xr.Dataset({"mu": (("chain", "draw"), draws)})
+    >>> found = inference.diagnose(xr.DataTree.from_dict({"posterior": posterior}))
+    >>> found.attrs["converged"], bool((found["element_ess_bulk"] > 3000).all())
+    (1, True)
 
     References
     ----------
@@ -114,26 +126,10 @@ def diagnose(
 def warn_unless_converged(
     tree: xr.DataTree | xr.Dataset, *, listed: int = 20, stacklevel: int = 3
 ) -> xr.Dataset:
-    """Warn of what missed a gate.
+    """Warn with a `ConvergenceWarning` unless draws are exact or converged; return their diagnosis.
 
-    Parameters
-    ----------
-    tree : DataTree or Dataset
-        Draws, or what `diagnose` said of them.
-    listed : int, default 20
-        How many items the warning names, the worst first.
-    stacklevel : int, default 3
-        As in `warnings.warn`: 3 blames the line that called the caller of this function.
-
-    Returns
-    -------
-    Dataset
-        The diagnosis.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the draws are neither exact nor converged.
+    `tree` holds draws, or is their diagnosis by `diagnose`. The warning names the `listed` worst items.
+    `stacklevel` is as in `warnings.warn`; 3 points at the line that called the caller of this function.
     """
     diagnosis = tree if isinstance(tree, xr.Dataset) else diagnose(tree)
     converged, sentence = verdict(diagnosis, listed=listed)
@@ -143,7 +139,7 @@ def warn_unless_converged(
 
 
 def _posterior(tree: xr.DataTree, var_names: str | Sequence[str] | None) -> xr.Dataset:
-    """Return the numeric variables to diagnose."""
+    """Numeric variables of the posterior to diagnose; raise if there is no posterior or no such variable."""
     if not isinstance(tree, xr.DataTree):
         raise ValueError(
             f"a {type(tree).__name__} is not a DataTree; diagnose what a sampler returned"
@@ -167,7 +163,7 @@ def _posterior(tree: xr.DataTree, var_names: str | Sequence[str] | None) -> xr.D
 def _judged(
     draws: xr.DataArray, r_hat: float, ess: float, threads: int | None
 ) -> dict[str, np.ndarray]:
-    """Return each statistic and judgement of every element, in C order."""
+    """Diagnostics of every element of a variable, and failure flags, in C order. Shapes: draws (chain, draw, ...)."""
     matrix = draws.to_numpy().reshape(*draws.shape[:2], -1)
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
@@ -189,19 +185,9 @@ def _judged(
 
 
 def mixing_of(draws: np.ndarray, threads: int | None) -> np.ndarray:
-    """Measure the mixing of every quantity of a draw matrix, in threads.
+    """R-hat, bulk ESS, tail ESS and MCSE of the mean of every quantity, multi-threaded.
 
-    Parameters
-    ----------
-    draws : ndarray of float, shape (chain, draw, quantity)
-        Draws.
-    threads : int, optional
-        Number of threads; one per core by default.
-
-    Returns
-    -------
-    ndarray, shape (4, quantity)
-        R-hat, bulk ESS, tail ESS and MCSE of the mean.
+    Shapes: draws (chain, draw, quantity); returns (4, quantity).
     """
     n_chains, n_draws, n_quantities = draws.shape
     scores = normal_scores(n_chains, n_draws, draws.dtype)
@@ -218,7 +204,7 @@ Diagnosed = dict[str, tuple[xr.DataArray, dict[str, np.ndarray]]]
 
 
 def _by_item(diagnosed: Diagnosed) -> dict[str, xr.DataArray]:
-    """Sum the elements of each item up."""
+    """Reduce the diagnostics of each variable to the worst element of every item. Returns arrays (quantity, item)."""
     items = np.empty(0, np.int64)
     rows = {statistic: [] for statistic in SUMMARY}
     for draws, statistics in diagnosed.values():
@@ -241,7 +227,7 @@ def _by_item(diagnosed: Diagnosed) -> dict[str, xr.DataArray]:
 
 
 def _by_element(diagnosed: Diagnosed) -> dict[str, xr.DataArray]:
-    """List the elements of variables without items."""
+    """Diagnostics of every element of the variables without items. Returns arrays (element,)."""
     names = [name for draws, _ in diagnosed.values() for name in _element_names(draws)]
     return {
         f"element_{statistic}": xr.DataArray(
@@ -255,21 +241,21 @@ def _by_element(diagnosed: Diagnosed) -> dict[str, xr.DataArray]:
 
 
 def _element_names(draws: xr.DataArray) -> Iterable[str]:
-    """Yield a name like ``confusion[Ann, yes, no]`` for every element, in C order."""
+    """Yield a name such as ``confusion[Ann, yes, no]`` for every element, in C order."""
     labels = [draws[dim].to_numpy() for dim in draws.dims[2:]]
     for label in product(*labels):
         yield f"{draws.name}[{', '.join(map(str, label))}]" if label else str(draws.name)
 
 
 def _switching(posterior: xr.Dataset) -> dict[str, xr.DataArray]:
-    """Measure label switching, where there are confusion matrices."""
+    """Share of draws with switched labels, for confusion matrices. Returns an array (chain,)."""
     if not {"category", "label"} <= set(posterior.dims) or "confusion" not in posterior:
         return {}
     return {"switched": switched(posterior["confusion"])}
 
 
 def _nuts(tree: xr.DataTree) -> dict[str, xr.DataArray]:
-    """Count divergences and estimate the Bayesian fraction of missing information, if recorded."""
+    """Return the number of divergences and E-BFMI of every chain, where NUTS recorded them."""
     if "sample_stats" not in tree.children:
         return {}
     stats = tree["sample_stats"].to_dataset()

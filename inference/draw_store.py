@@ -1,11 +1,12 @@
-"""Draws on disk that are written piece by piece: killed at any moment, what was written can be read, and gone on with.
+"""Store of draws on disk, readable and resumable after a kill at any moment.
 
-A store is a zarr group whose arrays have their final size from the beginning, NaN where nothing has been written. Beside it,
-in ``<store>.journal``, one file says how far the writer is and what it carries on with. Both change by renaming whole files:
+A store is a zarr group whose arrays have their final size from the start, filled with NaN. The journal, a
+folder ``<store>.journal`` beside it, holds the progress and the state of the writer. Files are replaced
+atomically, by renaming:
 
-    write    pieces of arrays; until the next mark they do not count
-    mark     the journal now says that they do
-    finish   the attributes become those of the finished tree, and the journal goes
+    write    a block of draws; it does not count before the next mark
+    mark     the journal records that all that was written counts
+    finish   the attributes of the final tree are set, and the journal is removed
 """
 
 import errno
@@ -28,25 +29,18 @@ from .store_reading import WRITTEN, posterior_sizes, store_attrs
 
 __all__ = ["DrawStore", "at_full_size", "journal_of", "refuse_existing"]
 
-WHOLE = {"array.write_empty_chunks": True}  # nobody looks whether a piece is all NaN
+WHOLE = {"array.write_empty_chunks": True}  # no test for empty chunks
 
 
 def journal_of(path: Path) -> Path:
-    """Return the folder of the journal of a store."""
+    """Path of the journal of a store."""
     return path.with_name(path.name + ".journal")
 
 
 class DrawStore:
-    """A growing store, and its lock.
+    """Writable, locked store of draws, made by `create` or `open`; as a context manager it releases the lock.
 
-    Made by `create` or `open`; used in a ``with`` block, which gives the lock back.
-
-    Attributes
-    ----------
-    path : Path
-        The zarr group.
-    journal : Path
-        The folder beside it.
+    Attributes: ``path``, the zarr group; ``journal``, the folder beside it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -63,37 +57,18 @@ class DrawStore:
         chunks: Mapping[str, int],
         kept: Mapping[str, tuple[Mapping[str, Any], Mapping[str, np.ndarray]]] | None = None,
     ) -> Self:
-        """Make a store in which nothing is written yet but what does not grow.
+        """Create a locked store: constants and coordinates written, draws allocated.
 
-        Parameters
-        ----------
-        path : path
-            Must not exist.
-        groups : mapping of str to Dataset
-            All groups at their final size. Variables that have one of the dims in `chunks` are not written: `at_full_size`
-            makes such ones without memory. All others, and all coordinates, are.
-        attrs : mapping of str to attribute
-            Of the tree.
-        chunks : mapping of str to int
-            Length of a stored piece along every dim that grows.
-        kept : mapping of str to note and arrays, optional
-            Files of the journal, as of `keep`, that are there when the store is.
-
-        Returns
-        -------
-        DrawStore
-            Locked.
-
-        Raises
-        ------
-        FileExistsError
-            If there is something already.
+        `groups` have their final size; variables with a dim in `chunks` are allocated but not written
+        (`at_full_size` makes them without memory), all others are written. `chunks` gives the chunk length
+        along each growing dim. `kept` holds files of the journal, note and arrays by name, that must exist as
+        soon as the store does. Raises `FileExistsError` if the path exists.
         """
         store = cls(Path(path))
         refuse_existing(store.path)
         store.journal.mkdir(parents=True, exist_ok=True)
         store._lock.acquire()
-        for left in store.journal.glob("*.npz"):  # of a store that was removed
+        for left in store.journal.glob("*.npz"):  # left by a store that was removed
             left.unlink()
         created = False
         try:
@@ -113,39 +88,25 @@ class DrawStore:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Open a store that is not finished, to go on with it.
+        """Open and lock an unfinished store for resume.
 
-        Parameters
-        ----------
-        path : path
-            As it was created.
-
-        Returns
-        -------
-        DrawStore
-            Locked.
-
-        Raises
-        ------
-        ValueError
-            If it is no store, one of another schema, or has no journal.
-        BlockingIOError
-            If another process is writing to it.
+        Raises `ValueError` if it is not a store, has another schema, is finished or has no journal;
+        `BlockingIOError` if another process is writing to it.
         """
         store = cls(Path(path))
         attrs = store_attrs(store.path)
         if WRITTEN not in attrs:
-            raise ValueError(f"{store.path} is finished: there is nothing to go on with")
+            raise ValueError(f"{store.path} is finished: there is nothing left to resume")
         if not store.journal.is_dir():
             raise ValueError(
-                f"{store.journal} is missing, without which {store.path} can be read but not gone on with; move the two together"
+                f"{store.journal} is missing: without it {store.path} can be read but not resumed; move the two together"
             )
         store._lock.acquire()
         return store
 
     @property
     def is_marked(self) -> bool:
-        """Whether anything that was written counts."""
+        """Whether the journal records any draws."""
         return (self.journal / "state.npz").exists()
 
     def __enter__(self) -> Self:
@@ -155,14 +116,10 @@ class DrawStore:
         self._lock.release()
 
     def write(self, region: Mapping[str, slice], groups: Mapping[str, xr.Dataset]) -> None:
-        """Write a piece of every variable; it counts from the next `mark`.
+        """Write a block of draws of every variable; it counts from the next `mark`.
 
-        Parameters
-        ----------
-        region : mapping of str to slice
-            Where the piece lies along the dims that grow.
-        groups : mapping of str to Dataset
-            The piece. Variables without such a dim are replaced.
+        `region` gives the slices of the block along the growing dims; variables without such a dim are
+        replaced.
         """
         with self.explained(), zarr.config.set(WHOLE):
             for name, group in groups.items():
@@ -172,28 +129,22 @@ class DrawStore:
                     cast(zarr.Array, arrays[str(variable)])[place or ...] = piece.to_numpy()
 
     def mark(self, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], written: int) -> None:
-        """Say in the journal that all that was written counts.
+        """Record in the journal that all that was written counts, with the state of the writer.
 
-        Parameters
-        ----------
-        note : mapping
-            What JSON can hold.
-        arrays : mapping of str to ndarray
-            What the writer carries on with.
-        written : int
-            Draws that readers may take: the attribute `draws_written`.
+        `note` is JSON-serialisable; `arrays` hold the state; `written` is the number of draws that readers
+        may use.
         """
         with self.explained():
             self.keep("state", note, arrays)
             zarr.open_group(self.path, mode="r+").attrs[WRITTEN] = written
 
     def keep(self, name: str, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        """Put a file into the journal, or replace it."""
+        """Write or replace a file of the journal."""
         with self.explained():
             keep(self.journal / f"{name}.npz", note, arrays)
 
     def kept(self, name: str = "state") -> tuple[Kept, Kept]:
-        """Return note and arrays of a file of the journal, checked: "run", or "state", what was marked last."""
+        """Read and validate a file of the journal: "run", or "state", the last mark. Returns note and arrays."""
         file = self.journal / f"{name}.npz"
         note, arrays = kept(file)
         if name == "run":
@@ -203,25 +154,25 @@ class DrawStore:
         return note, arrays
 
     def finish(self, attrs: Mapping[str, Any]) -> None:
-        """Give the store the attributes of the finished tree, and drop the journal."""
+        """Set the attributes of the final tree, and remove the journal."""
         with self.explained():
             zarr.open_group(self.path, mode="r+").attrs.put(dict(attrs))
         self.drop_journal()
 
     def discard(self) -> None:
-        """Remove the store and its journal; killed meanwhile, no part of a store is left where it was."""
+        """Remove the store and its journal; if killed meanwhile, no partial store is left at its path."""
         with tempfile.TemporaryDirectory(dir=self.journal) as folder:
             os.replace(self.path, Path(folder) / "store")
         self.drop_journal()
 
     def drop_journal(self) -> None:
-        """Remove the journal, with its lock."""
+        """Release the lock and remove the journal."""
         self._lock.release()
         shutil.rmtree(self.journal)
 
     @contextmanager
     def explained(self):
-        """Say of a full disk which store is left, and how to go on."""
+        """Context manager: re-raise the error of a full disk with the store's path and the remedy."""
         try:
             yield
         except OSError as problem:
@@ -229,13 +180,13 @@ class DrawStore:
                 raise
             raise OSError(
                 problem.errno,
-                f"no space is left on the disk of {self.path}; what was written before can be read. Make room, and go on by "
-                f"inference.resume({str(self.path)!r}), or what inference.scatter began by the same call",
+                f"no space is left on the disk of {self.path}; the draws written before can be read. Make room, and resume by "
+                f"inference.resume({str(self.path)!r}), or repeat the call if inference.scatter began the run",
             ) from problem
 
 
 def refuse_existing(path: Path) -> None:
-    """Raise `FileExistsError` if there is something where a store is to be."""
+    """Raise `FileExistsError` if the path of a new store exists."""
     if path.exists():
         raise FileExistsError(
             errno.EEXIST,
@@ -246,19 +197,10 @@ def refuse_existing(path: Path) -> None:
 def at_full_size(
     groups: Mapping[str, xr.Dataset], sizes: Mapping[str, int]
 ) -> dict[str, xr.Dataset]:
-    """Return groups as they will be when all is drawn, without memory for it.
+    """Expand groups to their final size without allocating memory (broadcast NaN, or 0 for integers).
 
-    Parameters
-    ----------
-    groups : mapping of str to Dataset
-        A piece of every variable.
-    sizes : mapping of str to int
-        Final length of the dims that grow; their coordinates are the numbers from 0.
-
-    Returns
-    -------
-    dict of str to Dataset
-        Variables with such a dim are NaN (whole numbers 0) throughout.
+    `groups` hold a block of every variable; `sizes` the final lengths of the growing dims, whose coordinates
+    count from 0.
     """
     full = {}
     for name, group in groups.items():
@@ -276,12 +218,12 @@ def at_full_size(
 
 
 def _nothing(dtype: np.dtype) -> np.ndarray:
-    """Return what stands where nothing has been written."""
+    """Fill value of elements that are not written yet: NaN, or 0 for integers."""
     return np.array(np.nan if dtype.kind == "f" else 0, dtype)
 
 
 def _create_group(store: Path, name: str, group: xr.Dataset, chunks: Mapping[str, int]) -> None:
-    """Write what is known of a group, and make room for the rest."""
+    """Write the constants and coordinates of a group, and allocate its growing variables."""
     growing = [n for n, v in group.data_vars.items() if set(v.dims) & chunks.keys()]
     group.drop_vars(growing).to_zarr(store, group=name, mode="a", consolidated=False)
     arrays = zarr.open_group(store, path=name, mode="r+")
@@ -293,7 +235,7 @@ def _create_group(store: Path, name: str, group: xr.Dataset, chunks: Mapping[str
             dtype=array.dtype,
             chunks=tuple(min(n, chunks.get(str(d), n)) for d, n in array.sizes.items()),
             fill_value=_nothing(array.dtype).item(),
-            compressors=None,  # digits of draws are as good as random
+            compressors=None,  # draws are nearly incompressible
             dimension_names=[str(dim) for dim in array.dims],
             attributes=dict(array.attrs),
         )

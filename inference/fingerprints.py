@@ -1,8 +1,9 @@
-"""Fingerprints, by which two models are told apart: texts of their graphs, the same in every process.
+"""Fingerprints of models: digests of their graphs, equal in every process and different for different models.
 
-The variables of a graph are numbered as they are found from the variables of the model. Of each, its constant, or its Op with all
-parameters and the numbers of its inputs, goes into a digest. Constants count by what they hold, for PyTensor shares some of them;
-random number generators count as such, whatever their state.
+The variables of a graph are numbered in the order of traversal from the variables of the model. The digest
+covers, for each: its constant value, or its Op with all parameters and the numbers of its inputs. Constants
+are compared by value, because PyTensor shares some of them. Random number generators are compared by type
+alone, whatever their state.
 """
 
 from collections.abc import Sequence
@@ -19,22 +20,16 @@ from pytensor.graph.traversal import ancestors
 
 __all__ = ["SCHEME", "fingerprint"]
 
-SCHEME = "graph-2:"
-"""What fingerprints begin with: those of another scheme say nothing about these."""
+SCHEME = "graph-3:"
+"""Prefix of fingerprints; fingerprints of different schemes cannot be compared."""
+
+LIBRARIES = {"numpy", "pymc", "pytensor", "raterzoo", "scipy"}
 
 
 def fingerprint(model: pm.Model) -> str:
-    """Return a text that two models share if they have the same variables, computed alike, numbers, data and ids.
+    """Digest that two models share if they have the same variables, computed alike, constants, data and ids.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        Any model.
-
-    Returns
-    -------
-    str
-        `SCHEME`, and 32 hexadecimal digits.
+    Returns `SCHEME` followed by 32 hexadecimal digits.
     """
     digest = blake2b(digest_size=16)
     variables = [*model.basic_RVs, *model.deterministics, *model.potentials]
@@ -49,12 +44,12 @@ def fingerprint(model: pm.Model) -> str:
 
 
 def _line(*parts: Any) -> bytes:
-    """Return what a digest is made of; no two lists of parts have the same."""
+    """Unambiguous byte encoding of a list of parts, as input of a digest."""
     return (repr(parts) + "\n").encode()
 
 
 def _graph(roots: Sequence[Variable]) -> str:
-    """Return a digest of how variables are computed."""
+    """Digest of the computation of variables."""
     digest, numbers = blake2b(digest_size=16), {}
     found = {node: _value(node) for node in ancestors(roots)}
     keys = {node: text if isinstance(node, Constant) else node for node, text in found.items()}
@@ -70,14 +65,14 @@ def _graph(roots: Sequence[Variable]) -> str:
 
 
 def _value(node: Variable) -> str:
-    """Return what a constant or shared variable holds."""
+    """Text of the value of a constant or shared variable."""
     if isinstance(node, Constant):
         return f"{node.type}{_text(node.data)}"
     return _text(node.get_value(borrow=True)) if isinstance(node, SharedVariable) else ""
 
 
 def _op(op: Op) -> str:
-    """Return what an Op does: its type and parameters, and what it computes inside."""
+    """Text of an Op: its type, its parameters, and its inner graph."""
     parts = {name: getattr(op, name) for name in getattr(op, "__props__", None) or ()}
     if not parts:
         parts = {"said": _plain(op, str(op)), "info": getattr(op, "info", None)}  # info: of loops
@@ -87,7 +82,7 @@ def _op(op: Op) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a text of a parameter or number that is the same in every process."""
+    """Text of a parameter or constant that is the same in every process."""
     if isinstance(value, np.random.Generator):
         return "generator"
     if isinstance(value, np.ndarray | np.generic):
@@ -110,10 +105,16 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any, text: str) -> str:
-    """Return a text of a value, or its type if that tells an address."""
+    """Text of a value, or its type if the text contains a memory address."""
     return _name(type(value)) if " at 0x" in text else text
 
 
 def _name(thing: Any) -> str:
-    """Return the full name of a type or function."""
-    return f"{thing.__module__}.{thing.__qualname__}"
+    """Return the name of a type or function.
+
+    In libraries the package stands for the module, so that definitions may move inside of it. Lambdas, local functions and the
+    user's own code keep the full name of the module, which may be all that tells two of them apart.
+    """
+    module, name = str(getattr(thing, "__module__", None)), thing.__qualname__
+    package = module.partition(".")[0]
+    return f"{package if package in LIBRARIES and '<' not in name else module}:{name}"

@@ -1,4 +1,4 @@
-"""The groups of a tree that a model knows before it is sampled: its constants, its observations, its ids."""
+"""Groups of a posterior tree that follow from the model: constants, observations, ids and deterministics."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -11,23 +11,20 @@ from pymc.backends.arviz import find_constants, find_observations
 __all__ = ["CodeNames", "Deterministics", "as_dataset", "constant_groups"]
 
 SAMPLE = ("chain", "draw")
-RATER_ATTRIBUTE = "rater_"  # begins the names of coordinates that say something of the raters
+RATER_ATTRIBUTE = "rater_"  # prefix of the names of coordinates that hold rater attributes
 
 
 @dataclass(frozen=True)
 class CodeNames:
-    """Ids behind the codes of a model, and what is known of its raters, as its coordinates keep them.
+    """Ids behind the codes of a model's items and categories, and attributes of its raters."""
 
-    `categories` is None where the model has none, such as one of comparisons.
-    """
-
-    items: np.ndarray
-    categories: np.ndarray | None
-    rater_attributes: dict[str, np.ndarray]
+    items: np.ndarray  # (item,)
+    categories: np.ndarray | None  # (category,); None if the model has none, as for comparisons
+    rater_attributes: dict[str, np.ndarray]  # (rater,)
 
     @classmethod
     def of(cls, model: pm.Model) -> "CodeNames | None":
-        """Return the ids of the model's items, and of its categories if it has any; None if it does not say them."""
+        """Ids and rater attributes from the coordinates of a model; None if the model lacks those ids."""
         items, categories = (model.coords.get(name) for name in ("item", "category"))
         of_categories = {"candidate", "category", "label"} & set(model.coords)
         if items is None or (of_categories and categories is None):
@@ -42,18 +39,7 @@ class CodeNames:
 
 
 def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:
-    """Return ``constant_data`` and ``observed_data`` of a model.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        The model.
-
-    Returns
-    -------
-    dict of str to Dataset
-        The groups that are not empty.
-    """
+    """Non-empty groups ``constant_data`` and ``observed_data`` of a model."""
     groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
     values = {name: np.asarray(x) for found in groups.values() for name, x in found.items()}
     known = as_dataset(model, values)
@@ -63,21 +49,10 @@ def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:
 def as_dataset(
     model: pm.Model, arrays: dict[str, np.ndarray], sample_dims: tuple[str, ...] = ()
 ) -> xr.Dataset:
-    """Name the dims of a model's variables, and give them the model's coordinates.
+    """Build a Dataset of named variables with the model's dims and coordinates.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        Knows the dims of its variables.
-    arrays : dict of str to ndarray
-        Values of named variables; their axes follow `sample_dims`.
-    sample_dims : tuple of str
-        For example ``("chain", "draw")``.
-
-    Returns
-    -------
-    Dataset
-        The variables.
+    Shapes: the axes of every array are those of `sample_dims`, e.g. (chain, draw), then those of the
+    variable.
     """
     variables = {}
     for name, values in arrays.items():
@@ -92,13 +67,13 @@ def as_dataset(
 
 
 class Deterministics:
-    """What a model computes from its free variables and the sampler did not; compiled once, when it is first needed."""
+    """Callable that computes the deterministics a sampler left out; compiled once, at the first call."""
 
     def __init__(self, model: pm.Model) -> None:
         self._model, self._function = model, cast(Any, None)
 
     def __call__(self, posterior: xr.Dataset) -> xr.Dataset:
-        """Return draws of all free variables with a variable for every deterministic of the model."""
+        """Add the missing deterministics to draws (chain, draw, ...) of all free variables."""
         model = self._model
         missing = [rv for rv in model.deterministics if rv.name not in posterior]
         if not missing:

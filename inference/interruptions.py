@@ -1,4 +1,4 @@
-"""Signals that end a process wait until the draws in hand are on disk, or temporary files are gone."""
+"""Deferred handling of SIGINT and SIGTERM, so that draws reach the disk and temporary files are removed."""
 
 import signal
 import threading
@@ -13,14 +13,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruptions:
-    """A block in which SIGINT and SIGTERM are noted, and delivered where it ends; the second one is delivered at once.
+    """Context manager: defer the first SIGINT or SIGTERM to the end of the block; a second one is delivered at once.
 
-    In other threads than the main one nothing is noted: signals do not reach them.
-
-    Attributes
-    ----------
-    asked : signal.Signals or None
-        What has been noted.
+    Has no effect outside the main thread, which alone receives signals. ``asked`` is the deferred signal, or
+    None.
     """
 
     def __init__(self) -> None:
@@ -38,7 +34,7 @@ class Interruptions:
             signal.raise_signal(self.asked)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        """Note a signal, or deliver the second one."""
+        """Signal handler: record the first signal, deliver the second."""
         if self.asked is None:
             self.asked = signal.Signals(number)
             return
@@ -46,7 +42,7 @@ class Interruptions:
         signal.raise_signal(number)
 
     def _restore(self) -> None:
-        """Let signals do what they did before."""
+        """Restore the previous signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
@@ -54,14 +50,10 @@ class Interruptions:
 
 @contextmanager
 def cleaned_up() -> Iterator[None]:
-    """Let SIGTERM end a block as an exception does, so that what it has opened is closed; the second one ends it at once.
+    """Context manager: let SIGTERM raise `SystemExit` (status 128 + its number), so that resources are released.
 
-    Where somebody else handles the signal, and in other threads than the main one, it does what it did.
-
-    Raises
-    ------
-    SystemExit
-        At SIGTERM, with the status that shells give it: 128 and its number.
+    A second SIGTERM ends the process at once. Has no effect outside the main thread, or if SIGTERM has
+    another handler already.
     """
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
@@ -75,6 +67,6 @@ def cleaned_up() -> Iterator[None]:
 
 
 def _exit(number: int, frame: FrameType | None) -> None:
-    """Exit, and leave the next signal to the system."""
+    """Signal handler: restore the default action, and raise `SystemExit`."""
     signal.signal(number, signal.SIG_DFL)
     raise SystemExit(128 + number)

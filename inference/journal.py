@@ -1,7 +1,7 @@
-"""Files of a journal: a note and arrays each, there as a whole or not at all, and without pickle.
+"""Journal files: a JSON note and arrays in one npz file, written atomically and read without pickle.
 
-What is read is a file of strangers: its members are as `numpy.savez` writes them, not compressed and no larger than the file, or
-it is refused before anything is allocated.
+Files are read as untrusted input: members must be stored uncompressed, as `numpy.savez` writes them, and
+declare no more bytes than the file has. Anything else is refused before memory is allocated.
 """
 
 import json
@@ -20,7 +20,7 @@ from .._legible import shown
 
 __all__ = ["Kept", "keep", "kept", "refuse_journal"]
 
-JOURNAL_VERSION = 1  # of the files, "journal_version" in their notes; those of 0.1.0 have none, and are of version 1
+JOURNAL_VERSION = 1  # "journal_version" in the notes; 0.1.0 wrote version 1 without it
 DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, BadZipFile, zlib.error)
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(
@@ -29,48 +29,30 @@ HEADER = re.compile(
 
 
 class Kept(dict[str, Any]):
-    """What a file of a journal holds; what is missing in it is a `ValueError` that names the file."""
+    """Content of a journal file; a missing entry raises a `ValueError` that names the file."""
 
     def __init__(self, path: Path, held: Mapping[str, Any]) -> None:
         super().__init__(held)
         self._path = path
 
     def __missing__(self, name: str) -> NoReturn:
+        """Raise a `ValueError` with the file and the missing entry."""
         refuse_journal(self._path, f"there is no {shown(name)} in it")
 
 
 def refuse_journal(path: Path, problem: str) -> NoReturn:
-    """Raise, and say what to do without a journal.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    problem : str
-        What is wrong with it.
-
-    Raises
-    ------
-    ValueError
-        Always.
-    """
+    """Raise a `ValueError` with the journal file, the problem, and the remedy."""
     raise ValueError(
-        f"{path} is missing or damaged ({problem}): what was drawn can be read, but not gone on with; "
+        f"{path} is missing or damaged ({problem}): the draws in the store can be read, but the run cannot be resumed; "
         "start anew with another store"
     )
 
 
 def keep(path: Path, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a file, or replace it.
+    """Write or replace a journal file atomically.
 
-    Parameters
-    ----------
-    path : Path
-        With suffix ``.npz``.
-    note : mapping
-        What JSON can hold.
-    arrays : mapping of str to ndarray
-        Numbers or text; none is named "note".
+    `path` has the suffix ``.npz``; `note` is JSON-serialisable; `arrays` hold numbers or text, and none is
+    named "note".
     """
     said = {"journal_version": JOURNAL_VERSION, **note}
     texts = {"note": np.array(json.dumps(said, default=_plain))}
@@ -83,31 +65,17 @@ def keep(path: Path, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) 
 
 
 def _plain(number: Any) -> Any:
-    """Return a number of NumPy as one of Python."""
+    """Convert a NumPy scalar to a Python one, for JSON."""
     if isinstance(number, np.generic):
         return number.item()
     raise TypeError(f"a {type(number).__name__} cannot be kept")
 
 
 def kept(path: Path) -> tuple[Kept, Kept]:
-    """Read a file.
+    """Read a journal file; return its note and its arrays.
 
-    Parameters
-    ----------
-    path : Path
-        As it was kept.
-
-    Returns
-    -------
-    note : dict
-        The note.
-    arrays : dict of str to ndarray
-        The arrays.
-
-    Raises
-    ------
-    ValueError
-        If the file is missing or damaged, says that it is larger than it is, or a newer version wrote it.
+    Raises `ValueError` if it is missing or damaged, declares more bytes than it has, or is of a newer
+    version.
     """
     try:
         with path.open("rb") as raw, ZipFile(raw) as archive:
@@ -123,18 +91,18 @@ def kept(path: Path) -> tuple[Kept, Kept]:
     version = note.pop("journal_version", 1)
     if type(version) is not int or not 1 <= version <= JOURNAL_VERSION:
         raise ValueError(
-            f"{path} has journal_version {shown(version)}; this version of raterzoo goes on with {JOURNAL_VERSION}: "
+            f"{path} has journal_version {shown(version)}; this version of raterzoo resumes version {JOURNAL_VERSION}: "
             "install the newer one that wrote it"
         )
     return Kept(path, note), Kept(path, arrays)
 
 
 class _Refused(ValueError):
-    """A member that is not as it is written."""
+    """Member of a journal file that `keep` cannot have written."""
 
 
 def _check_members(archive: ZipFile, size: int) -> None:
-    """Raise unless all members together are stored in a file of this size, as they are."""
+    """Raise unless all members are uncompressed arrays that fit into a file of `size` bytes."""
     members = archive.infolist()
     if any(m.compress_type != ZIP_STORED or m.file_size != m.compress_size for m in members):
         raise _Refused("a member is compressed")
@@ -145,7 +113,7 @@ def _check_members(archive: ZipFile, size: int) -> None:
 
 
 def _array(archive: ZipFile, member: ZipInfo) -> np.ndarray:
-    """Return an array, whose header says what is there."""
+    """Read a member as an array, after checking that its header matches its size."""
     with archive.open(member) as file:
         start = file.read(len(MAGIC) + 2)
         length = int.from_bytes(start[len(MAGIC) :], "little")

@@ -1,4 +1,4 @@
-"""What the notes of a journal may say, checked before anything is drawn: they are read from a file of strangers."""
+"""Validation of the notes of a journal, which are untrusted input, before anything is drawn."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from .plan import Draws
 __all__ = ["check_run", "check_state", "of_recipe"]
 
 MOST = 2**62
-# what a builder makes of arguments that are none
+# errors that builders raise for malformed arguments
 NO_MODEL = (
     LookupError,
     ValueError,
@@ -28,25 +28,28 @@ NO_MODEL = (
     RuntimeError,
     MemoryError,
 )
-WORD = re.compile(r"[\w.+!-]{1,60}", re.ASCII)  # a package or its version
+WORD = re.compile(r"[\w.+!-]{1,60}", re.ASCII)  # name of a package, or its version
 
 Allowed = tuple[Callable[[Any], bool], str]
 
 
 def _whole(least: int) -> Allowed:
+    """Rule for whole numbers from `least`."""
     return lambda n: type(n) is int and least <= n < MOST, f"a whole number from {least}"
 
 
 def _is_text(value: Any) -> bool:
+    """Whether a value is a string."""
     return type(value) is str
 
 
 def _is_plain(value: Any) -> bool:
+    """Whether a value is text or a finite number."""
     return type(value) in (str, int) or (type(value) is float and math.isfinite(value))
 
 
 def _is_versions(value: Any) -> bool:
-    """Tell whether a text is the JSON of names of packages and their versions."""
+    """Whether a text is a JSON object of package names and their versions."""
     try:
         versions = json.loads(value)
     except (TypeError, ValueError, RecursionError):
@@ -87,7 +90,7 @@ ATTRIBUTES: dict[str, Allowed] = {
     "method": (_is_text, "a text"),
     "versions": (_is_versions, "JSON of packages and their versions"),
 }
-STATE: dict[str, Allowed] = {  # of all kinds of runs: each has some of these
+STATE: dict[str, Allowed] = {  # union over all kinds of runs; each has some of these
     "drawn": _whole(0),
     "number": _whole(0),
     "seconds": SECONDS,
@@ -98,21 +101,10 @@ STATE: dict[str, Allowed] = {  # of all kinds of runs: each has some of these
 
 
 def check_run(path: Path, note: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-    """Raise unless the note of a run can be gone on with.
+    """Validate the note of a run; raise `ValueError` if the run cannot be resumed from it.
 
-    Parameters
-    ----------
-    path : Path
-        The file of the journal.
-    note : mapping
-        What it says.
-    sizes : mapping of str to int
-        Lengths of the dims of the posterior that is stored.
-
-    Raises
-    ------
-    ValueError
-        If anything is missing or of another kind, or it is the note of a run of other draws or chains.
+    `path` is the journal file, `sizes` the lengths of the dims of the stored posterior. Entries may be
+    missing, of another type, unknown, or inconsistent with the numbers of draws and chains in the store.
     """
     _check(path, "", note, RUN)
     _check(path, "attributes: ", note["attributes"], ATTRIBUTES)
@@ -144,27 +136,17 @@ def check_state(
     arrays: Mapping[str, np.ndarray],
     sizes: Mapping[str, int],
 ) -> None:
-    """Raise unless what a run carries on with may be its state.
+    """Validate the state of a run against the size of its store.
 
-    Parameters
-    ----------
-    path : Path
-        The file of the journal.
-    note, arrays : mapping
-        What it holds.
-    sizes : mapping of str to int
-        Lengths of the dims of the posterior that is stored.
+    Raises `ValueError` if numbers are of another type, or exceed the store.
 
-    Raises
-    ------
-    ValueError
-        If a number is of another kind, or more draws are said to be there than the store has room for.
+    `path` is the journal file, `sizes` the lengths of the dims of the stored posterior.
     """
     _check(path, "", note, {name: allowed for name, allowed in STATE.items() if name in note})
     draws = sizes.get("draw", 0)
     for drawn in (note.get("drawn", 0), *note.get("restarts", ())):
         if drawn > draws:
-            refuse_journal(path, f"{drawn} draws are said to be there, of {draws}")
+            refuse_journal(path, f"it counts {drawn} draws, but the store has {draws}")
     done = arrays.get("done")
     if done is not None and (done.dtype != bool or done.shape != (sizes.get("item", done.size),)):
         refuse_journal(path, "'done' is not one truth value for each item")
@@ -181,19 +163,19 @@ def _check(path: Path, where: str, note: Mapping[str, Any], allowed: Mapping[str
 
 @contextmanager
 def of_recipe(path: Path) -> Iterator[None]:
-    """Say of whatever a recipe raises, when a model is built by it, which file it is in, and what to do."""
+    """Context manager: re-raise the error of a recipe that builds no model, with file and remedy."""
     try:
         yield
     except NO_MODEL as problem:
         raise ValueError(
-            f"{path}: the recipe in its journal builds no model ({type(problem).__name__}); build the model again, and pass it: "
+            f"{path}: the recipe in its journal builds no model ({type(problem).__name__}); build the model and pass it: "
             "inference.resume(path, model)"
         ) from problem
 
 
 @contextmanager
 def of_state(path: Path) -> Iterator[None]:
-    """Say of a state that the chains of a run cannot take which store it is of."""
+    """Context manager: re-raise the error of a state that does not fit the model, with the store's path."""
     try:
         yield
     except ValueError:

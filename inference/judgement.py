@@ -1,4 +1,4 @@
-"""The verdict on a diagnosis: one line that says whether the draws converged, or which did not."""
+"""Verdict on convergence: one sentence that says whether draws converged, or which did not."""
 
 import numpy as np
 import xarray as xr
@@ -6,26 +6,11 @@ import xarray as xr
 __all__ = ["verdict"]
 
 LOWEST_E_BFMI = 0.3
-RARELY = 0.05  # share of draws with other names of the categories that needs no mention
+RARELY = 0.05  # share of draws with switched labels up to which it is not mentioned
 
 
 def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
-    """Judge a diagnosis.
-
-    Parameters
-    ----------
-    diagnosis : Dataset
-        As returned by `raterzoo.inference.diagnose`.
-    listed : int, default 5
-        How many failures to name, the worst first.
-
-    Returns
-    -------
-    converged : bool
-        Whether everything passed its gate.
-    sentence : str
-        One readable line.
-    """
+    """Whether a diagnosis by `diagnose` passes, and a one-line summary that names the `listed` worst failures."""
     chains, draws = diagnosis.attrs["chains"], diagnosis.attrs["draws"]
     infinite = _not_finite(diagnosis, listed)
     if diagnosis.attrs["exact"]:
@@ -55,7 +40,7 @@ def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
 
 
 def _switching(diagnosis: xr.Dataset) -> list[str]:
-    """Say that categories change their names within a chain or between chains."""
+    """Note on label switching, if it is frequent."""
     if "switched" not in diagnosis:
         return []
     share = diagnosis["switched"].to_numpy()
@@ -72,7 +57,7 @@ def _switching(diagnosis: xr.Dataset) -> list[str]:
 
 
 def _not_finite(diagnosis: xr.Dataset, listed: int) -> list[str]:
-    """Name what is infinite or NaN in a draw."""
+    """Note on infinite and NaN draws, if there are any."""
     by_item, element = diagnosis["not_finite"], diagnosis["element_not_finite"].to_numpy() > 0
     place = np.argwhere(by_item.to_numpy() > 0).tolist()
     quantity, item = by_item["quantity"].to_numpy(), by_item["item"].to_numpy()
@@ -87,7 +72,7 @@ def _not_finite(diagnosis: xr.Dataset, listed: int) -> list[str]:
 
 
 def _failed_items(diagnosis: xr.Dataset, listed: int) -> list[str]:
-    """Name the items that missed a gate, each by its worst quantity."""
+    """Note on the items that missed a threshold, each at its worst quantity."""
     failed = diagnosis["failed"].to_numpy() > 0
     n_failed = int(failed.any(axis=0).sum())
     if not n_failed:
@@ -106,7 +91,7 @@ def _failed_items(diagnosis: xr.Dataset, listed: int) -> list[str]:
 
 
 def _failed_elements(diagnosis: xr.Dataset, listed: int) -> list[str]:
-    """Name the elements of other variables that missed a gate."""
+    """Note on the elements of variables without items that missed a threshold."""
     failed = diagnosis.isel(element=diagnosis["element_failed"].to_numpy() > 0)
     n_failed = failed.sizes["element"]
     if not n_failed:
@@ -121,6 +106,7 @@ def _failed_elements(diagnosis: xr.Dataset, listed: int) -> list[str]:
 def _complaint(
     n_failed: int, total: int, kind: str, diagnosis: xr.Dataset, names: list[str]
 ) -> str:
+    """Sentence with the number of failures, the thresholds and the worst names."""
     gates = f"R-hat {diagnosis.attrs['r_hat']:g} / ESS {diagnosis.attrs['ess']:g}"
     verb = "misses" if n_failed == 1 else "miss"
     more = f", and {n_failed - len(names):,} more" if n_failed > len(names) else ""
@@ -128,12 +114,13 @@ def _complaint(
 
 
 def _smallest_ess(diagnosis: xr.Dataset, prefix: str) -> np.ndarray:
+    """Smaller one of bulk and tail ESS."""
     ess = (diagnosis[f"{prefix}{part}"].to_numpy() for part in ("ess_bulk", "ess_tail"))
     return np.minimum(*ess)
 
 
 def _figures(cell: xr.Dataset, prefix: str) -> str:
-    """Write the figures of one item or element down."""
+    """R-hat and ESS of one item or element, as text."""
     ess = float(_smallest_ess(cell, prefix))
     if np.isnan(ess):
         return "NaN or too few draws"
@@ -141,7 +128,7 @@ def _figures(cell: xr.Dataset, prefix: str) -> str:
 
 
 def _praise(diagnosis: xr.Dataset) -> str:
-    """Say how good the worst is, rounded to the unfavourable side."""
+    """Summary of converged draws: worst R-hat, bulk and tail ESS, each rounded to the conservative side."""
     moving = diagnosis["constant"] < diagnosis["elements"]
     worst = {}
     for statistic, reduce in (

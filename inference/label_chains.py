@@ -1,4 +1,4 @@
-"""Chains of label models, one thread for each: the draws are the same for any number of threads."""
+"""Multi-threaded Gibbs chains of label models; the draws do not depend on the number of threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,57 +23,28 @@ __all__ = ["LabelPlan", "begin_labels", "continue_labels", "draw_labels_model", 
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """How long to run: chains, kept draws, sweeps before the first, seed, threads, storage, kind of sweep."""
+    """Length, seed, threads and storage of the Gibbs chains of a label model."""
 
     chains: int
-    draws: int
-    tune: int
+    draws: int  # kept draws of each chain
+    tune: int  # sweeps before the first draw
     seed: int
     threads: int | None = None
-    dtype: str = "float32"
-    collapsed: bool = True
+    dtype: str = "float32"  # storage; the arithmetic is in double precision
+    collapsed: bool = True  # whether sweeps integrate the confusion tables out
 
 
 def draw_labels_model(
     answers: Answers, prior: ConfusionPrior, thin: int, plan: LabelPlan
 ) -> LabelDraws:
-    """Run all chains.
-
-    Parameters
-    ----------
-    answers : Answers
-        The answers.
-    prior : ConfusionPrior
-        Priors.
-    thin : int
-        Sweeps for each kept draw.
-    plan : LabelPlan
-        How long to run.
-
-    Returns
-    -------
-    LabelDraws
-        Arrays with a leading dimension of chains.
-    """
+    """Run all chains from their start, with `thin` sweeps per kept draw; `LabelDraws` with a leading dim chain."""
     return continue_labels(answers, prior, thin, plan, begin_labels(answers, prior, plan))
 
 
 def begin_labels(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> dict[str, np.ndarray]:
-    """Start every chain near the vote.
+    """Initialise every chain near the majority vote.
 
-    Parameters
-    ----------
-    answers : Answers
-        The answers.
-    prior : ConfusionPrior
-        Priors.
-    plan : LabelPlan
-        Chains and seed.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Where the chains stand: ``stream`` (chain, word), and what `LabelState` has, of every chain.
+    Shapes of the returned state: stream (chain, word); the fields of `LabelState` with a leading dim chain.
     """
     n_rows, n = prior.confusion.shape
     n_items = len(answers.known)
@@ -99,29 +70,13 @@ def continue_labels(
     plan: LabelPlan,
     state: dict[str, np.ndarray],
 ) -> LabelDraws:
-    """Run all chains on from where they stand.
+    """Run all chains on from their state, which is overwritten in place.
 
-    Parameters
-    ----------
-    answers : Answers
-        The answers.
-    prior : ConfusionPrior
-        Priors.
-    thin : int
-        Sweeps for each kept draw.
-    plan : LabelPlan
-        Draws, sweeps before the first, threads, storage.
-    state : dict of str to ndarray
-        As of `begin_labels`, changed in place.
-
-    Returns
-    -------
-    LabelDraws
-        Arrays with a leading dimension of chains.
+    `thin` sweeps are made for each kept draw. Returns `LabelDraws` with leading dims (chain, draw).
     """
     n_rows, n = prior.confusion.shape
     n_items, size = len(answers.known), (plan.chains, plan.draws)
-    # a competence is the difference of two entries
+    # MACE: a competence is a difference of two entries, which single precision would round away
     of_table = "float64" if prior.kind == SPAM else plan.dtype
     draws = LabelDraws(
         np.empty((*size, n), plan.dtype),
@@ -142,24 +97,10 @@ def continue_labels(
 
 
 def label_pilot(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> int:
-    """Ask a pilot run how many sweeps a kept draw needs.
+    """Return the number of sweeps per kept draw, by a pilot run.
 
-    It has 4 chains of 300 draws, after the warm-up of the plan; the least effective entry of prevalence and confusion decides, by
-    the rule of `sweeps_for_each_draw`.
-
-    Parameters
-    ----------
-    answers : Answers
-        The answers.
-    prior : ConfusionPrior
-        Priors.
-    plan : LabelPlan
-        The run that the pilot is for.
-
-    Returns
-    -------
-    int
-        Sweeps for each kept draw.
+    4 chains of 300 draws after the warm-up of the plan; the smallest ESS among the entries of prevalence and
+    confusion decides, by the rule of `sweeps_for_each_draw`.
     """
     length = (PILOT_CHAINS, PILOT_DRAWS)
     pilot = LabelPlan(*length, plan.tune, plan.seed + 1, plan.threads, "float64", plan.collapsed)

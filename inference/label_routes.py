@@ -1,4 +1,4 @@
-"""How models of labels of raters are drawn: by the compiled Gibbs loop."""
+"""Sampler of label models with conjugate confusion: the compiled Gibbs loop."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ SAMPLE = ("chain", "draw")
 
 
 def begin_labels_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Begin the compiled loop of prevalence, confusion and plausibility."""
+    """Set up the compiled Gibbs loop of prevalence, confusion and plausibility; `found` restores the thinning."""
     structure = read_labels(model)
     answers, prior = structure.answers, constant_prior(model, structure)
     tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
@@ -44,7 +44,7 @@ def begin_labels_gibbs(model: pm.Model, plan: Draws, found: Found | None = None)
 def _groups(
     model: pm.Model, law: tuple[LabelStructure, ConfusionPrior], drawn: LabelDraws, plan: Draws
 ) -> dict[str, xr.Dataset]:
-    """Return draws of the loop as draws of the model's variables, with their densities."""
+    """Convert draws of the loop to draws of the model's variables, with log densities if the plan asks for them."""
     structure, prior = law
     n = len(prior.prevalence)
     confusion = drawn.table.reshape(*drawn.table.shape[:2], -1, n, n).swapaxes(-1, -2)
@@ -69,7 +69,10 @@ def _log_prior(
     prior: ConfusionPrior,
     drawn: tuple[np.ndarray, ...],
 ) -> xr.Dataset:
-    """Return the log prior density of each free variable, pointwise."""
+    """Log prior density of each free variable, with its batch dims.
+
+    Shapes: drawn holds prevalence (chain, draw, category), then the skills (chain, draw, ...).
+    """
     prevalence, *skills = drawn
     n = len(prior.prevalence)
     concentration = prior.confusion.reshape(-1, n, n)
@@ -92,19 +95,19 @@ def _log_prior(
 
 
 def _beta_log_density(p: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
-    """Return the log density of the Beta law."""
+    """Log density of the Beta(right, wrong) distribution."""
     kind = np.finfo(p.dtype)
-    p = np.clip(p, kind.tiny, 1 - kind.epsneg)  # what storage has rounded to zero or one
+    p = np.clip(p, kind.tiny, 1 - kind.epsneg)  # storage may have rounded it to 0 or 1
     return xlogy(right - 1, p) + xlogy(wrong - 1, 1 - p) - betaln(right, wrong)
 
 
 def _dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """Return the log density of the Dirichlet law along the last axis."""
-    # a probability that storage has rounded to zero
+    """Log density of the Dirichlet distribution along the last axis."""
+    # storage may have rounded a probability to 0
     return _density_of_logs(np.log(np.maximum(p, np.finfo(p.dtype).tiny)), alpha)
 
 
 def _density_of_logs(log_p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """Return the log density of the Dirichlet law from logs, of which none is too small."""
+    """Log density of the Dirichlet distribution along the last axis, from finite log probabilities."""
     normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
     return ((alpha - 1) * log_p).sum(axis=-1) + normaliser

@@ -1,4 +1,4 @@
-"""Labels on a tree: the ids of items, categories and raters in place of the codes that a model computes with."""
+"""Coordinates of posterior trees: ids of items, categories and raters in place of integer codes."""
 
 from typing import Protocol
 
@@ -12,9 +12,10 @@ REMEDY = "label a tree with the data its model was built from"
 
 
 class Named(Protocol):
-    """Whatever knows the ids behind the codes; every container of `raterzoo.models` does.
+    """Protocol of objects that know the ids behind the codes, as every container of `raterzoo.models` does.
 
-    It may also have ``categories``, the labels by code (comparisons have none), and ``rater_attributes``.
+    Optional attributes: ``categories``, the labels by code (absent for comparisons), and
+    ``rater_attributes``.
     """
 
     @property
@@ -24,29 +25,49 @@ class Named(Protocol):
 
 
 def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
-    """Add the coordinates that evaluation reads to a tree of any sampler.
+    """Add the coordinates that `raterzoo.evaluation` reads to the tree of any sampler.
+
+    Trees of `sample` have them already; this is for draws made by `pymc.sample`, nutpie or numpyro.
 
     Parameters
     ----------
     tree : DataTree
-        Draws of a model of `raterzoo.models`, by PyMC, nutpie or numpyro, with its ``constant_data``.
-    data : PartialRankings, Labels, Comparisons or any object with ``items``, and ``categories`` if it is of categories
-        The annotations the model was built from.
+        Draws of a model of `raterzoo.models`, with its ``constant_data``.
+    data : PartialRankings, Labels, Comparisons, Scores or another object with ``items``
+        Annotations the model was built from; with ``categories``, if the model has categories.
 
     Returns
     -------
     DataTree
-        The same arrays with coordinates ``item`` and ``category``: along ``candidate`` in the flat layout, along their own dims
-        elsewhere. Categories are text; integer ones as their decimals, marked by the attribute ``kind``. The pooled
-        never-ranked categories are labelled OTHER, and ``category_name`` in ``constant_data`` lists the closed set. Attributes of
-        the raters are coordinates along ``rater``. The log likelihood of labels is by item, without items of which nothing was
-        observed: leave-one-out has nothing to leave out there. The attribute ``truth`` of the plausibility of labels says whether
-        it is the probability of the one true category, as in Dawid-Skene, or the truth itself.
+        The same arrays with coordinates:
+
+        ``item`` and ``category``, along ``candidate`` in the flat layout, along their own dims elsewhere.
+        Categories are text; integer ones are written as decimals and marked by the attribute ``kind``. The
+        pooled never-ranked categories are labelled OTHER, and ``category_name`` in ``constant_data`` lists
+        the closed set of categories.
+
+        Attributes of the raters, along ``rater``.
+
+        The log likelihood of labels is by item, without items that have no observation (leave-one-out has
+        nothing to leave out there). The attribute ``truth`` of the plausibility of labels is "category" if it
+        is the probability of the one true category, as in Dawid-Skene, and "plausibility" if the
+        plausibilities are themselves the truth.
 
     Raises
     ------
     ValueError
-        If the tree has candidates but no ``constant_data`` that describe them, or other items and categories than `data`.
+        If the tree has candidates but no ``constant_data`` that describe them, or other items and categories
+        than `data`.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr
+    >>> from raterzoo import inference, models
+    >>> pairs = models.Comparisons.from_pairs([("tea", "milk"), ("milk", "cocoa")])
+    >>> draws = xr.Dataset({"quality": (("chain", "draw", "item"), np.zeros((2, 5, 3)))})
+    >>> tree = inference.label(xr.DataTree.from_dict({"posterior": draws}), pairs)
+    >>> tree["posterior"]["item"].values.tolist() == pairs.items.tolist()
+    True
     """
     codes = None
     if any("candidate" in node.dims for node in tree.subtree):
@@ -70,7 +91,7 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
 
 
 def _candidate_codes(tree: xr.DataTree) -> tuple[np.ndarray, np.ndarray]:
-    """Return item and category codes of the candidates."""
+    """Item and category codes of the candidates. Shapes: (candidate,) each."""
     if "constant_data" not in tree.children or "candidate_item" not in tree["constant_data"]:
         raise ValueError(
             "the tree has a dim 'candidate' but its constant_data hold no 'candidate_item' and 'candidate_category', which say "
@@ -83,7 +104,7 @@ def _candidate_codes(tree: xr.DataTree) -> tuple[np.ndarray, np.ndarray]:
 def _labelled(
     node: xr.DataTree, data: Named, codes: tuple[np.ndarray, np.ndarray] | None
 ) -> xr.Dataset:
-    """Label one group."""
+    """Add coordinates to one group."""
     group = node.to_dataset()
     if node.name == "log_likelihood" and "observed_label" in group:
         group = _by_item(group)
@@ -101,14 +122,14 @@ def _labelled(
 def _category_coords(
     group: xr.Dataset, data: Named, codes: tuple[np.ndarray, np.ndarray] | None
 ) -> dict[str, tuple]:
-    """Return the coordinates along candidates, categories and labels."""
+    """Coordinates along the dims candidate, category and label."""
     categories = _categories(data)
     kind = {"kind": "integer" if np.issubdtype(categories.dtype, np.integer) else "text"}
     names = categories.astype(str)
     coords = {}
     if codes is not None and "candidate" in group.dims:
         item, category = codes
-        with_other = np.append(names, OTHER)  # the code of OTHER, -1, is the last place
+        with_other = np.append(names, OTHER)  # the code of OTHER is -1: the last position
         coords["category"] = ("candidate", _same("category", with_other[category], group), kind)
         if "item" not in group.dims:
             coords["item"] = ("candidate", _same("item", data.items[item], group))
@@ -119,7 +140,7 @@ def _category_coords(
 
 
 def _categories(data: Named) -> np.ndarray:
-    """Return the labels of the categories, or raise if the data have none."""
+    """Labels of the categories; raise if the data have none."""
     categories = getattr(data, "categories", None)
     if categories is None:
         raise ValueError(f"the tree has categories, but a {type(data).__name__} has none; {REMEDY}")
@@ -127,7 +148,7 @@ def _categories(data: Named) -> np.ndarray:
 
 
 def _truth_of(tree: xr.DataTree) -> str:
-    """Say whether the plausibilities of labels are probabilities of one true "category", or themselves the truth."""
+    """Kind of truth of a label model: "category", "plausibility", or "" for any other model."""
     if "observed_data" not in tree.children or "observed_label" not in tree["observed_data"]:
         return ""
     if "posterior" not in tree.children or "plausibility" not in tree["posterior"]:
@@ -136,7 +157,7 @@ def _truth_of(tree: xr.DataTree) -> str:
 
 
 def _by_item(group: xr.Dataset) -> xr.Dataset:
-    """Name the dim of a law that is pointwise by item while its value has another dim, which PyMC leaves nameless or gives it."""
+    """Rename to ``item`` the last dim of a log likelihood by item, which PyMC names otherwise or not at all."""
     last = str(group["observed_label"].dims[-1])
     return (
         group if last == "item" else group.drop_vars(last, errors="ignore").rename({last: "item"})
@@ -144,7 +165,7 @@ def _by_item(group: xr.Dataset) -> xr.Dataset:
 
 
 def _heard(tree: xr.DataTree) -> np.ndarray | None:
-    """Tell of which items a model of labels knows anything: an answer, or the truth. None if it is another model."""
+    """Mask of items with an answer or a gold label, shape (item,); None for any other than a label model."""
     if "observed_data" not in tree.children or "observed_label" not in tree["observed_data"]:
         return None
     observed = tree["observed_data"]["observed_label"]
@@ -159,7 +180,7 @@ def _heard(tree: xr.DataTree) -> np.ndarray | None:
 
 
 def _fitting(dim: str, names: np.ndarray, group: xr.Dataset, coord: str = "") -> np.ndarray:
-    """Return `names`, or raise if the tree has another number of them, or others."""
+    """Return `names`; raise unless the tree has as many along `dim`, and no others."""
     if len(names) != group.sizes[dim]:
         raise ValueError(
             f"the tree has {group.sizes[dim]} along {dim!r} and the data {len(names)}; {REMEDY}"
@@ -168,7 +189,7 @@ def _fitting(dim: str, names: np.ndarray, group: xr.Dataset, coord: str = "") ->
 
 
 def _same(coord: str, names: np.ndarray, group: xr.Dataset) -> np.ndarray:
-    """Return `names`, or raise if the tree bears others already; places counted from 0 are no names."""
+    """Return `names`; raise if the tree has other names already (the default numbers from 0 do not count)."""
     if coord not in group.coords or np.array_equal(group[coord].to_numpy(), names):
         return names
     there, ours = group[coord].to_numpy().astype(str), names.astype(str)

@@ -1,7 +1,8 @@
-"""What a netCDF file declares, checked before anything of it is decoded: no other file is opened through it, no size believed.
+"""Validation of netCDF files before anything in them is decoded: no external files, no plugins, no implausible sizes.
 
-netCDF 4 is HDF5, whose links and data sets may lie in other files, whose filters may be plugins, whose elements opaque. What the
-HDF5 library itself does with a damaged file lies beyond these checks: posteriors of strangers had better be zarr.
+netCDF 4 is HDF5, which allows links and data sets in other files, filter plugins, and opaque element types.
+Defects of the HDF5 library itself when it reads a damaged file are beyond these checks: zarr is safer for
+posteriors from untrusted sources.
 """
 
 import struct
@@ -20,8 +21,8 @@ MAX_NODES = 10_000
 MAX_DEPTH = 16
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
-ENTRY = 16  # bytes of a text of free length, at least
-# what damaged files make h5py and xarray raise
+ENTRY = 16  # least bytes of a string of variable length
+# errors that h5py and xarray raise for damaged files
 DAMAGED = (
     OSError,
     RuntimeError,
@@ -36,18 +37,10 @@ DAMAGED = (
 
 
 def check_netcdf(path: Path) -> None:
-    """Raise unless a file declares arrays of numbers and text alone, inside of it, of sizes that they may have.
+    """Raise a `DataError` unless a netCDF 4 file holds only numbers and text, inside the file, of plausible sizes.
 
-    Parameters
-    ----------
-    path : Path
-        A netCDF 4 file.
-
-    Raises
-    ------
-    DataError
-        If it is no HDF5 file or damaged, links to other files, an array holds other than numbers and text or needs a plugin, or
-        declares much more than is stored; it names the array.
+    Refused: other formats, damage, links, external or virtual data sets, other element types, filters that
+    need a plugin, and arrays that declare much more than is stored. The message names the array.
     """
     with path.open("rb") as file:
         if file.read(len(SIGNATURE)) != SIGNATURE:
@@ -63,7 +56,7 @@ def check_netcdf(path: Path) -> None:
 
 
 def _arrays(path: Path, file: Any) -> Iterator[Any]:
-    """Return all arrays; every group is entered once, and no link is followed out of the file."""
+    """Yield all arrays of the file; each group is visited once, links are refused."""
     waiting, nodes = [(file["/"], 0)], 0
     while waiting:
         group, depth = waiting.pop()
@@ -81,11 +74,11 @@ def _arrays(path: Path, file: Any) -> Iterator[Any]:
             elif isinstance(node, h5py.Dataset):
                 yield node
             else:
-                raise _refused(path, node.name, "it is a type of its own", "numbers and text")
+                raise _refused(path, node.name, "it is a named data type", "numbers and text")
 
 
 def _declared_bytes(path: Path, array: Any) -> int:
-    """Check one array; return what it takes in memory."""
+    """Validate one array, and return its size in memory in bytes."""
     text = h5py.check_string_dtype(array.dtype) is not None
     if not text and array.dtype.kind not in "fiub":
         raise _refused(path, array.name, f"it holds {array.dtype}", "numbers and text")
@@ -105,11 +98,13 @@ def _declared_bytes(path: Path, array: Any) -> int:
 
 
 def _filters(array: Any) -> list[int]:
+    """Codes of the filters of an array."""
     known = array.id.get_create_plist()
     return [known.get_filter(k)[0] for k in range(known.get_nfilters())]
 
 
 def _refused(path: Path, name: str, problem: str, allowed: str) -> DataError:
+    """`DataError` for an array of the file."""
     return DataError(
         problem,
         allowed=allowed,

@@ -1,21 +1,4 @@
-"""A fitted model as a combiner: what k labels of an item, of nobody in particular, tell of the next one.
-
-An item is of kind j with probability w_j, and its labels y_1, y_2, ... are then drawn by one law,
-
-    p(c | j, y) = ((1 - rho_j) theta_jc + rho_j n_c) / ((1 - rho_j) + rho_j k)     n the counts of the k labels before
-    p(j | y)    = w_j prod_i p(y_i | j, y_1 ... y_i-1) / the same summed over j
-    p(c | y)    = sum_j p(j | y) p(c | j, y)
-
-in every draw of the posterior, and on average over the draws.
-
-====================  =============================  ====================================
-symbol                models.item_states             models with confusion matrices
-====================  =============================  ====================================
-w                     state_weight                   prevalence
-theta                 state_probability              confusion, its mean over the raters
-rho                   state_spread, or 0             0
-====================  =============================  ====================================
-"""
+"""Predict the next label of an item from k anonymous labels, by a fitted model."""
 
 from dataclasses import dataclass, field
 
@@ -25,25 +8,43 @@ from scipy.special import softmax
 
 __all__ = ["LabelCombiner", "label_combiner"]
 
-CELLS = 2_000_000  # of (draw, kind, row) that are computed at once
+CELLS = 2_000_000  # largest number of (sample, kind, row) computed at once
 STATES = ("state_weight", "state_probability", "state", "category")
 CONFUSIONS = ("prevalence", "confusion", "category", "label")
 
 
 def label_combiner(tree: xr.DataTree) -> "LabelCombiner":
-    """Return the function of counts of labels that says what a further rater says, by a fitted model.
+    """Build the function that predicts the next label of an item from counts of its labels, by a fitted model.
+
+    An item is of kind j with probability w_j, and its labels y_1, y_2, ... are then drawn by one
+    distribution,
+
+        p(c | j, y) = ((1 - rho_j) theta_jc + rho_j n_c) / ((1 - rho_j) + rho_j k)
+        p(j | y)    = w_j prod_i p(y_i | j, y_1 ... y_i-1) / (its sum over j)
+        p(c | y)    = sum_j p(j | y) p(c | j, y)
+
+    where n are the counts of the k labels so far. p(c | y) is averaged over the draws of the posterior.
+
+    ====================  =============================  ====================================
+    symbol                models.item_states             models with confusion matrices
+    ====================  =============================  ====================================
+    w                     state_weight                   prevalence
+    theta                 state_probability              confusion, its mean over the raters
+    rho                   state_spread, or 0             0
+    ====================  =============================  ====================================
 
     Parameters
     ----------
     tree : DataTree
-        Draws of `models.item_states`, or of a model whose raters have confusion matrices that do not depend on the item, such as
-        `models.multinomial` and `models.dawid_skene`.
+        Draws of `models.item_states`, or of a model whose raters have confusion matrices that do not depend
+        on the item, such as `models.multinomial` and `models.dawid_skene`.
 
     Returns
     -------
     LabelCombiner
-        To be passed as ``combiner`` to `raterzoo.evaluation.survey_power_curve` and its kin, which match its ``categories`` with
-        those of the labels by name. Called with counts (row, category) it returns probabilities of the next label.
+        Function from counts (row, category) to probabilities (row, category) of the next label. Pass it as
+        ``combiner`` to `raterzoo.evaluation.survey_power_curve` and related functions, which match its
+        ``categories`` with those of the labels by name.
 
     Raises
     ------
@@ -52,9 +53,21 @@ def label_combiner(tree: xr.DataTree) -> "LabelCombiner":
 
     Notes
     -----
-    Labels count as those of raters picked anew for each, all alike: of unequal raters it is the mean confusion matrix that says
-    what a label tells, which forgets who said what. The draws are averaged as they are, whatever the counts. A model that was
-    fitted to the labels of the curve has seen those that it predicts, as ``learn="in-sample"`` has.
+    Labels count as those of exchangeable raters, a new one for each label. Unequal raters enter by their mean
+    confusion matrix, which ignores who gave which label. The draws are not reweighted by the counts. A model
+    fitted to the labels of the curve has seen the labels it predicts, as with ``learn="in-sample"``.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr
+    >>> from raterzoo import inference
+    >>> prevalence = (("chain", "draw", "category"), [[[0.5, 0.5]]])
+    >>> confusion = (("chain", "draw", "category", "label"), [[[[0.8, 0.2], [0.2, 0.8]]]])
+    >>> draws = xr.Dataset({"prevalence": prevalence, "confusion": confusion}, {"label": ["no", "yes"]})
+    >>> combiner = inference.label_combiner(xr.DataTree.from_dict({"posterior": draws}))
+    >>> combiner(np.array([[0, 0], [1, 0]])).round(2)
+    array([[0.5 , 0.5 ],
+           [0.68, 0.32]])
 
     References
     ----------
@@ -73,7 +86,7 @@ def label_combiner(tree: xr.DataTree) -> "LabelCombiner":
 
 
 def _posterior_of(tree: xr.DataTree) -> xr.Dataset:
-    """Return the posterior, or raise if it does not say how the labels of an item go together."""
+    """Posterior of a tree; raise unless it determines the joint distribution of the labels of an item."""
     if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
         raise ValueError(
             f"a {type(tree).__name__} is no DataTree with a posterior; sample a model of labels"
@@ -91,26 +104,26 @@ def _posterior_of(tree: xr.DataTree) -> xr.Dataset:
     own = {name for name in names if "item" in posterior[name].dims} - {"plausibility"}
     if own:
         raise ValueError(
-            f"the posterior has {', '.join(sorted(own))}: labels of an item have more in common than its category, and confusion "
-            f"does not say what; {remedy}"
+            f"the posterior has {', '.join(sorted(own))}: given the category, the labels of an item still depend on each other, "
+            f"which confusion matrices do not describe; {remedy}"
         )
     return posterior
 
 
 @dataclass(frozen=True, eq=False)
 class LabelCombiner:
-    """A function of counts of labels that returns the probabilities of the next one.
+    """Function from counts of labels to the probabilities of the next label.
 
     Attributes
     ----------
     categories : ndarray of str, shape (category,)
-        Of the labels, in the order of the counts.
+        Categories of the labels, in the order of the counts.
     weight : ndarray, shape (sample, kind)
-        Shares of the kinds of items.
+        Proportions of the kinds of items.
     probability : ndarray, shape (sample, kind, category)
-        Of the labels of items of a kind.
+        Probabilities of the labels of an item of each kind.
     spread : ndarray, shape (sample, kind)
-        By how much the items of a kind differ.
+        Variation of the probabilities among items of a kind: rho, between 0 and 1.
     """
 
     categories: np.ndarray
@@ -145,22 +158,24 @@ class LabelCombiner:
         return total / total.sum(axis=1, keepdims=True)
 
     def _of_samples(self, which: slice, counts: np.ndarray) -> np.ndarray:
-        """Return the probabilities summed over some samples."""
+        """Sum over a slice of samples of the probabilities of the next label. Shapes: counts (row, category)."""
         theta, rho = self.probability[which], self.spread[which, :, None]
-        # what underflowed to zero was only too small to be stored
+        # zeros are values that underflowed
         floor = np.finfo(float).tiny
         heard = counts.sum(axis=1)
         before = np.arange(counts.max(initial=0))
+        # log p(j, y) = log w_j + sum_i log p(y_i | j, y_1 ... y_i-1), as a ratio of rising factorials
         log_p = np.log(np.maximum(self.weight[which], floor))[..., None]
         log_p = log_p - _sums(np.log(1 - rho + rho * np.arange(heard.max(initial=0))))[..., heard]
         for c, number in enumerate(counts.T):
             own = (1 - rho) * theta[..., c, None] + rho * before
             log_p += _sums(np.log(np.maximum(own, floor)))[..., number]
+        # sum_j p(j | y) p(c | j, y)
         of_kind = softmax(log_p, axis=1) / (1 - rho + rho * heard)
         law = np.tensordot(of_kind * (1 - rho), theta, axes=([0, 1], [0, 1]))
         return law + (of_kind * rho).sum(axis=(0, 1))[:, None] * counts
 
 
 def _sums(terms: np.ndarray) -> np.ndarray:
-    """Return the sums of the first 0, 1, 2, ... terms of the last axis."""
+    """Return the sums of the first 0, 1, 2, ... terms along the last axis."""
     return np.concatenate([np.zeros((*terms.shape[:-1], 1)), terms.cumsum(axis=-1)], axis=-1)

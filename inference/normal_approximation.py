@@ -1,4 +1,4 @@
-"""The posterior of comparisons without a sampler: its normal approximation, and draws of it that are weighed and resampled."""
+"""Laplace approximation of the posterior of comparison models, and importance resampling from it."""
 
 import warnings
 
@@ -19,33 +19,42 @@ from .steps.comparison_values import values_of
 
 __all__ = ["laplace", "laplace_sample"]
 
-RELIABLE = 0.5  # largest Pareto k: the weights have a variance
+RELIABLE = 0.5  # largest Pareto k with which the weights have a finite variance
 
 
 def laplace(model: pm.Model) -> xr.Dataset:
-    """Estimate a model of comparisons by the centre of its posterior, with standard errors.
+    """Estimate a comparison model by the Laplace approximation of its posterior, with standard errors.
 
     Parameters
     ----------
     model : pymc.Model
-        Of `models.bradley_terry` or `models.thurstone`, without covariates.
+        Model built by `models.bradley_terry` or `models.thurstone`, without covariates.
 
     Returns
     -------
     Dataset
-        ``quality`` and ``quality_sd`` (item), ``reliability`` and ``reliability_sd`` (rater), and the same of the scales, ``tie``
-        and ``left_bias`` where the model has them: the centre, and standard deviations of the normal approximation, by the delta
-        method. Attribute ``iterations``.
+        ``quality`` and ``quality_sd`` (item), ``reliability`` and ``reliability_sd`` (rater), and the same
+        for the scales, ``tie`` and ``left_bias`` where the model has them: the centre of
+        the approximation (the posterior mode given the scales, which are estimated by EM steps), and standard
+        deviations by the delta method. Attribute ``iterations``.
 
     Raises
     ------
     ValueError
-        If the model is another; the message says where it differs.
+        If the model is of another kind; the message says where it differs.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> pairs = models.simulators.comparisons(items=6, raters=4, degree=4, random_seed=1).data
+    >>> estimate = inference.laplace(models.bradley_terry(pairs))
+    >>> sorted(estimate.data_vars)[:2], dict(estimate.sizes)
+    (['quality', 'quality_scale'], {'item': 6, 'rater': 4})
 
     References
     ----------
-    Tierney and Kadane (1986), Accurate approximations for posterior moments and marginal densities, JASA 81, section 2,
-    doi:10.1080/01621459.1986.10478240.
+    Tierney and Kadane (1986), Accurate approximations for posterior moments and marginal densities, JASA 81,
+    section 2, doi:10.1080/01621459.1986.10478240.
     """
     structure = read_comparisons(model)
     centre = find_centre(structure.cells, structure.prior)
@@ -66,7 +75,7 @@ def laplace(model: pm.Model) -> xr.Dataset:
 
 
 def _names(structure: PairStructure) -> dict[str, str]:
-    """Return the names of what is estimated, and their roles."""
+    """Map the names of the estimated quantities to their roles."""
     roles = [role for role in structure.variables if role != "rater"]
     names = {"rater_scale": "reliability_scale"}
     own = {names.get(role, role): role for role in roles}
@@ -76,7 +85,11 @@ def _names(structure: PairStructure) -> dict[str, str]:
 def _standard_errors(
     values: dict[str, np.ndarray], inverse: np.ndarray, prior: PairPrior
 ) -> dict[str, np.ndarray]:
-    """Return the standard deviation of everything in `values`, by the delta method."""
+    """Return the standard deviations of all estimated quantities, by the delta method.
+
+    Shapes: inverse, the inverse of the Cholesky factor of the precision (coordinate, coordinate): products of
+    its columns are covariances.
+    """
     n, k = prior.n_items, prior.n_raters
     spread = {}
     quality, rater = inverse[:, :n], inverse[:, n : n + k]  # columns whose products are covariances
@@ -104,33 +117,42 @@ def _standard_errors(
 def laplace_sample(
     model: pm.Model, *, draws: int = 1000, chains: int = 4, random_seed: int | None = None
 ) -> xr.DataTree:
-    """Draw from the normal approximation of a model of comparisons, weigh the draws by the posterior, and resample.
+    """Draw from the Laplace approximation of a comparison model, and resample the draws by importance weights.
 
     Parameters
     ----------
     model : pymc.Model
-        As `laplace` takes it.
+        As for `laplace`.
     draws, chains : int, default 1000 and 4
-        How many are proposed, and kept: laid out as those of a sampler, in random order.
+        ``draws * chains`` proposals are made and as many are resampled, laid out as chains in random order.
     random_seed : int, optional
         Seed.
 
     Returns
     -------
     DataTree
-        As `sample` returns it, without densities. Attributes ``pareto_k``, the tail index of the weights, and
-        ``effective_draws``, their effective number. A proposal may stand several times.
+        As returned by `sample`, without densities. Attributes ``pareto_k``, the tail index of the importance
+        weights, and ``effective_draws``, their effective sample size. A proposal may occur several times.
 
     Raises
     ------
     ValueError
-        If the model is another.
+        If the model is of another kind.
 
     Warns
     -----
     ConvergenceWarning
-        If the posterior is far from normal: the Pareto k is above .5, votes are so few that they leave a scale open (of its tail
-        no k tells), or raters contradict each other. Use `sample`.
+        If the posterior is far from normal: the Pareto k is above .5; or the votes are too few to determine a
+        scale, whose tail the Pareto k does not show; or raters contradict each other. Use `sample`.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> pairs = models.simulators.comparisons(items=8, raters=6, degree=7, random_seed=1).data
+    >>> model = models.bradley_terry(pairs, reliability="shared", quality_scale=1.0)
+    >>> tree = inference.laplace_sample(model, draws=100, chains=2, random_seed=1)
+    >>> dict(tree["posterior"]["quality"].sizes)
+    {'chain': 2, 'draw': 100, 'item': 8}
 
     References
     ----------
@@ -141,7 +163,7 @@ def laplace_sample(
     centre = found.laplace
     rng = np.random.default_rng(random_seed)
     z = rng.standard_normal((draws * chains, len(centre.centre)))
-    with threadpool_limits(limits=1):  # the same on any number of cores
+    with threadpool_limits(limits=1):  # rounded alike on any number of cores
         theta = centre.centre + z @ centre.inverse
     gradient = np.empty(len(centre.centre))
     log_p = [anchored_log_p(t, structure.cells, structure.prior, gradient) for t in theta]
@@ -149,8 +171,10 @@ def laplace_sample(
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     wrong = [f"Pareto k is {pareto_k:.2f}, above {RELIABLE}"] if pareto_k > RELIABLE else []
-    wrong += ["the votes leave a scale open"] if found.open_scales else []
-    wrong += ["raters who contradict each other can be read in two ways"] if found.rival else []
+    wrong += ["the votes do not determine a scale"] if found.open_scales else []
+    wrong += (
+        ["raters contradict each other, and the posterior has a second mode"] if found.rival else []
+    )
     if wrong:
         warnings.warn(
             f"{'; '.join(wrong)}: the posterior is far from normal; use inference.sample",

@@ -1,4 +1,4 @@
-"""How any model is drawn: by NUTS, its pointwise log likelihood brought to what our own samplers leave."""
+"""Sampler of any model: NUTS by `pymc.sample`, with groups in the layout of the compiled samplers."""
 
 from typing import Any
 
@@ -19,18 +19,18 @@ from .steps.reading import number
 
 __all__ = ["draw_with_nuts", "finished_groups", "nuts_options", "nuts_thinning", "thinned"]
 
-# Options of a model of labels: those of the first variable that it has.
+# Default options of a label model: those of the first of these variables that it has.
 OPTIONS = {
-    "effect_spread": {"target_accept": 0.95},  # trades off with prevalence on a curved ridge
-    "population_spread": {"target_accept": 0.9},  # of raters that hardly differ in some answer
+    "effect_spread": {"target_accept": 0.95},  # correlated with prevalence along a curved ridge
+    "population_spread": {"target_accept": 0.9},  # small for answers in which raters hardly differ
 }
-# Draws for each that is kept, of a model of labels.
+# Default thinning of a label model: that of the first of these variables that it has.
 THINNING = {"effect_mean": 4, "effect_spread": 2, "population_spread": 2}
-MOST_MEMORY = 4 * 2**30  # bytes of the draws of NUTS, which are kept twice
+MOST_MEMORY = 4 * 2**30  # bytes of the draws of NUTS, of which there are two copies
 
 
 def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dict[str, xr.Dataset]:
-    """Draw by `pymc.sample`, keep as many draws as were asked for, and bring the pointwise log likelihood to power one."""
+    """Draw by `pymc.sample`, thin to the requested number of draws, and return the groups of `finished_groups`."""
     every = nuts_thinning(model, plan)
     asked = {} if plan.tune is None else {"tune": plan.tune}
     by_jax = options.get("nuts_sampler") in ("numpyro", "blackjax")
@@ -42,7 +42,7 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
         progressbar=plan.progressbar,
         model=freeze_dims_and_data(model)
         if by_jax
-        else model,  # our laws are in JAX of constant data
+        else model,  # the JAX dispatch of our distributions requires constant data
         **asked,
         **nuts_options(model, options),
     )
@@ -50,7 +50,7 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
 
 
 def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str, xr.Dataset]:
-    """Add densities to draws of NUTS, the log likelihood at power one, and name and order what our own samplers do."""
+    """Add log densities (likelihood at power one); use the dims and the order of the compiled samplers."""
     if plan.densities and model.observed_RVs:
         pm.compute_log_likelihood(tree, model=model, progressbar=False)
         pm.stats.compute_log_prior(tree, model=model, progressbar=False)
@@ -66,7 +66,7 @@ def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str
 
 
 def nuts_options(model: pm.Model, asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were asked for, and those of the model unless its steps were asked for."""
+    """Options of `pymc.sample`: the user's, over the model's defaults unless the user chose the steps."""
     if not _is_of_labels(model) or {"nuts", "step"} & asked.keys():
         return asked
     ours = (options for mark, options in OPTIONS.items() if mark in model.named_vars)
@@ -74,7 +74,10 @@ def nuts_options(model: pm.Model, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def nuts_thinning(model: pm.Model, plan: Draws) -> int:
-    """Return how many draws each kept draw takes for a run of the default length to converge on 5,000 answers."""
+    """Return the number of NUTS draws per kept draw.
+
+    With the defaults, runs of default length on 5,000 answers converge.
+    """
     ours = (every for mark, every in THINNING.items() if mark in model.named_vars)
     own = next(ours, 1) if _is_of_labels(model) else 1
     every = own if plan.thin == "pilot" else int(plan.thin)
@@ -83,11 +86,16 @@ def nuts_thinning(model: pm.Model, plan: Draws) -> int:
 
 
 def _is_of_labels(model: pm.Model) -> bool:
+    """Whether the model has a marginal likelihood of labels."""
     return any(isinstance(rv.owner.op, MarginalLabelsRV) for rv in model.observed_RVs)
 
 
 def thinned(tree: xr.DataTree, every: int) -> xr.DataTree:
-    """Keep the last draw of as many; it diverged if one of them did. E-BFMI is then that of the kept draws."""
+    """Keep every `every`-th draw.
+
+    A kept draw counts as divergent if any draw since the previous one diverged. E-BFMI is then that of the
+    kept draws.
+    """
     if every == 1:
         return tree
     groups = {name: group.to_dataset() for name, group in tree.children.items()}
@@ -104,7 +112,7 @@ def thinned(tree: xr.DataTree, every: int) -> xr.DataTree:
 
 
 def _refuse_beyond_memory(model: pm.Model, plan: Draws, every: int) -> None:
-    """Raise unless the draws themselves would fit into memory."""
+    """Raise a `ValueError` if the draws exceed `MOST_MEMORY`."""
     sizes = {dim: len(names) for dim, names in model.coords.items() if names is not None}
     drawn = [*model.free_RVs, *model.deterministics]
     dims = [model.named_vars_to_dims.get(str(rv.name)) or () for rv in drawn]
@@ -119,7 +127,7 @@ def _refuse_beyond_memory(model: pm.Model, plan: Draws, every: int) -> None:
 
 
 def _likelihood_power(model: pm.Model) -> np.ndarray | None:
-    """Return the power of the observed likelihood, if its law has one."""
+    """Power of the observed likelihood (reliability), or None if its distribution has none."""
     for rv in model.observed_RVs:
         if isinstance(rv.owner.op, PartialRankingRV | CountedLabelsRV):
             return number(rv.owner.op.dist_params(rv.owner)[2], "reliability")

@@ -1,7 +1,8 @@
-"""Runs of NUTS that leave their draws when they are interrupted.
+"""NUTS runs whose draws are written to a store while they are made, by nutpie.
 
-nutpie draws in the background; now and then what all chains have is written. NUTS cannot go on where it stood: its adaptation is
-lost. What is missing is drawn by fresh chains, with a seed of their own, and the tree says so: attribute ``restarted_at``.
+nutpie draws in the background; every few seconds the draws that all chains have are written. The adaptation
+of NUTS is not saved: a resumed run draws the rest by fresh chains with a new seed, recorded in the attribute
+``restarted_at``.
 """
 
 import json
@@ -31,8 +32,8 @@ from .store_reading import read_draws
 
 __all__ = ["draw_nuts_into", "resume_nuts"]
 
-SECONDS = 5.0  # between two looks at what has been drawn
-PIECES = 20  # files of every variable
+SECONDS = 5.0  # between two polls of the sampler
+PIECES = 20  # chunks of every variable
 RAW = ("posterior", "sample_stats")
 CONSTANT = ("constant_data", "observed_data")
 
@@ -44,25 +45,10 @@ def draw_nuts_into(
     attrs: Mapping[str, Any],
     options: dict[str, Any],
 ) -> None:
-    """Begin a run of NUTS in a new store, and draw all of it.
+    """Run NUTS from its start to its end, with the draws written to a new store.
 
-    Parameters
-    ----------
-    path : path
-        Must not exist.
-    model : pymc.Model
-        Any model.
-    plan : Draws
-        What was asked for.
-    attrs : mapping
-        Attributes of the tree, but for the duration.
-    options : dict
-        Of `pymc.sample`: ``target_accept`` alone.
-
-    Raises
-    ------
-    ValueError
-        If nutpie is not installed, or another option is given.
+    `attrs` are the attributes of the final tree without the duration. Raises `ValueError` if nutpie is not
+    installed, or `options` of `pymc.sample` has others than ``target_accept``.
     """
     refuse_existing(Path(path))
     _refuse_others(options)
@@ -82,7 +68,7 @@ def draw_nuts_into(
 
 
 def _refuse_others(options: dict[str, Any]) -> None:
-    """Raise unless nutpie is there, and takes the options."""
+    """Raise a `ValueError` unless nutpie is installed and takes all options."""
     if find_spec("nutpie") is None:
         raise ValueError(
             "store=: draws of NUTS are written as they are made by nutpie alone; install nutpie, or leave store= out and write "
@@ -101,7 +87,7 @@ def _created(
     run: tuple[dict[str, Any], dict[str, np.ndarray]],
     first: xr.DataTree,
 ) -> DrawStore:
-    """Make a store for all that there will be, of which the first draws tell the shape."""
+    """Create the store of a run of NUTS at its full size, with the first draws as template."""
     tree = _finished(model, plan, first)
     groups = {name: node.to_dataset() for name, node in tree.children.items()}
     full = at_full_size(groups, {"draw": plan.draws})
@@ -111,19 +97,7 @@ def _created(
 
 
 def resume_nuts(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, Any]) -> None:
-    """Keep what has been drawn, and draw the rest by fresh chains.
-
-    Parameters
-    ----------
-    store : DrawStore
-        Opened.
-    model : pymc.Model
-        The model of the run.
-    plan : Draws
-        What was asked for.
-    note : dict
-        Of the journal.
-    """
+    """Keep the draws of an opened store, draw the rest by fresh chains, and finish the store."""
     marked, _ = store.kept()
     begun = time.perf_counter() - marked.get("seconds", 0.0)
     drawn, restarts = int(marked["drawn"]), list(marked["restarts"])
@@ -151,7 +125,7 @@ def _pieces(
     start: tuple[int, int],
     interruptions: Interruptions,
 ) -> Iterator[xr.DataTree]:
-    """Draw what is missing, and give now and then the draws that all chains have made since the last time."""
+    """Yield blocks of the missing draws: those that all chains have made since the previous block."""
     import nutpie
 
     (drawn, restarts), every, taken = start, int(note["every"]), 0
@@ -173,7 +147,7 @@ def _pieces(
         ended, stopped = _waited(sampler, interruptions)
         try:
             tree = sampler.wait() if ended else sampler.abort() if stopped else sampler.inspect()
-        except TimeoutError:  # it is busy, and tells another time
+        except TimeoutError:  # busy: try again at the next poll
             continue
         ready = _common_draws(tree) // every
         if ready > taken:
@@ -185,12 +159,12 @@ def _pieces(
 
 
 def _numbers(group: xr.Dataset) -> xr.Dataset:
-    """Leave out variables of objects, such as messages: nothing of a store is pickled."""
+    """Drop variables of object dtype, such as messages, because a store holds no pickles."""
     return group[[name for name, array in group.data_vars.items() if array.dtype.kind in "biuf"]]
 
 
 def _is_finished(sampler: Any) -> bool:
-    """Tell whether all chains have ended; one that is too busy to say so has not."""
+    """Whether all chains have ended; False while the sampler is too busy to answer."""
     try:
         return sampler.is_finished
     except TimeoutError:
@@ -198,7 +172,7 @@ def _is_finished(sampler: Any) -> bool:
 
 
 def _waited(sampler: Any, interruptions: Interruptions) -> tuple[bool, bool]:
-    """Wait for the next look; return whether all chains have ended, and whether they are to stop."""
+    """Wait for the next poll of the sampler; return whether all chains have ended, and whether to stop."""
     until = time.perf_counter() + SECONDS
     while not (ended := _is_finished(sampler)) and time.perf_counter() < until:
         if interruptions.asked is not None:
@@ -208,7 +182,7 @@ def _waited(sampler: Any, interruptions: Interruptions) -> tuple[bool, bool]:
 
 
 def _common_draws(tree: xr.DataTree) -> int:
-    """Return how many draws all chains have."""
+    """Return the number of draws that all chains have made."""
     if "posterior" not in tree.children:
         return 0
     there = ~np.isnan(tree["sample_stats"]["logp"].to_numpy())
@@ -216,7 +190,7 @@ def _common_draws(tree: xr.DataTree) -> int:
 
 
 def _finished(model: pm.Model, plan: Draws, tree: xr.DataTree) -> xr.DataTree:
-    """Return what `sample` makes of draws of NUTS."""
+    """Complete draws of NUTS to the tree that `sample` returns."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Found chain dimension to be longer", UserWarning)
         groups = finished_groups(model, tree, plan)
@@ -225,7 +199,7 @@ def _finished(model: pm.Model, plan: Draws, tree: xr.DataTree) -> xr.DataTree:
 
 
 def _append(store: DrawStore, piece: xr.DataTree, drawn: int, run: tuple[list[int], float]) -> int:
-    """Write the draws of a piece, of a run with its restarts that began then; return how many there are now."""
+    """Write a block of draws after the first `drawn`, and mark it; return the new number of draws."""
     restarts, begun = run
     end = drawn + piece["posterior"].sizes["draw"]
     groups = {name: piece[name].to_dataset() for name in RAW}
@@ -238,7 +212,7 @@ def _append(store: DrawStore, piece: xr.DataTree, drawn: int, run: tuple[list[in
 def _finish(
     store: DrawStore, model: pm.Model, plan: Draws, run: tuple[dict[str, Any], float]
 ) -> None:
-    """Add to the draws what follows from them, and finish the store of a run with its attributes that began then."""
+    """Write the groups computed from all draws (densities, deterministics), and finish the store."""
     attrs, begun = run
     raw = read_draws(store.path)
     tree = xr.DataTree.from_dict({name: raw[name].to_dataset().load() for name in RAW})

@@ -1,4 +1,4 @@
-"""What `sample` was asked for."""
+"""Options of a sampling run."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,14 +8,14 @@ __all__ = ["Draws"]
 
 @dataclass(frozen=True)
 class Draws:
-    """How many draws of how many chains, and what is stored of them."""
+    """Options of `sample`: length, seed, threads and storage of a run."""
 
-    draws: int
-    tune: int | None
+    draws: int  # kept draws of each chain
+    tune: int | None  # draws before the first kept one; None: default of the sampler
     chains: int
-    cores: int | None
+    cores: int | None  # None: all cores
     seed: int
     progressbar: bool
-    thin: int | Literal["pilot"]
-    dtype: Literal["float32", "float64"]
-    densities: bool
+    thin: int | Literal["pilot"]  # draws or sweeps per kept draw; "pilot": chosen by the sampler
+    dtype: Literal["float32", "float64"]  # storage; the arithmetic is in double precision
+    densities: bool  # whether to store log likelihood and log prior

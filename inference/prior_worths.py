@@ -1,4 +1,4 @@
-"""Independent draws of worths from their prior, in threads: the same for any number of threads."""
+"""Independent multi-threaded draws of worths from their prior; they do not depend on the number of threads."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -21,21 +21,10 @@ def draw_prior_log_worths(
 ) -> np.ndarray:
     """Draw independent log worths of all items from their Gamma priors.
 
-    Parameters
-    ----------
-    law : tuple of ndarray, shape (candidate,)
-        Shapes and rates.
-    start : ndarray of int, shape (item + 1,)
-        Candidates of each item.
-    streams : ndarray of uint64, shape (chain, 4, item)
-        Stream of every item, advanced in place.
-    plan : ChainPlan
-        Chains, draws, threads and storage.
-
-    Returns
-    -------
-    ndarray, shape (chain, draw, candidate)
-        Log worths; a Gamma(a) is a Gamma(a + 1) times U ** (1 / a), which in logs does not underflow.
+    A Gamma(a) variable is a Gamma(a + 1) variable times U ** (1 / a), which does not underflow on the log
+    scale.
+    Shapes: law, shapes and rates (candidate,); start, candidates of item i are start[i]:start[i + 1] (item +
+    1,); streams (chain, 4, item), advanced in place; returns (chain, draw, candidate).
     """
     out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
     shape, log_rate = law[0], np.log(law[1])
@@ -54,19 +43,9 @@ def draw_prior_log_worths(
 
 
 def streams_of_items(keys: np.ndarray, chains: int, seed: int) -> np.ndarray:
-    """Return a stream of every item of every chain.
+    """Random stream of every item of every chain; it depends on the key of the item, not on its position.
 
-    Parameters
-    ----------
-    keys : ndarray of uint64, shape (item,)
-        Key of every item, as of `item_keys`.
-    chains, seed : int
-        Number of chains, and what their streams are derived from.
-
-    Returns
-    -------
-    ndarray of uint64, shape (chain, 4, item)
-        They depend on the item's key, not on its place.
+    Shapes: keys, from `item_keys` (item,); returns uint64 (chain, 4, item).
     """
     words = (stream(np.random.SeedSequence(seed, spawn_key=(c,))) for c in range(chains))
     return np.stack([item_streams(keys, own) for own in words])

@@ -1,4 +1,4 @@
-"""How models of rankings are drawn: worths without data exactly, behind partial rankings by the compiled Gibbs loop."""
+"""Samplers of ranking models: independent draws without data, the compiled Gibbs loop with partial rankings."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ SWEEPS_BEFORE = 200  # default warm-up of Gibbs
 
 
 def begin_independent(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Begin to draw independent worths."""
+    """Set up independent draws of worths from their prior."""
     law = gamma_parameters(model["worth"])
     start = np.searchsorted(
         model["candidate_item"].get_value(), np.arange(len(model.coords["item"] or ()) + 1)
@@ -47,7 +47,7 @@ def begin_independent(model: pm.Model, plan: Draws, found: Found | None = None) 
 
 
 def begin_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Begin the compiled Gibbs loop of worths."""
+    """Set up the compiled Gibbs loop of worths; `found` restores the thinning (item,)."""
     likelihood = read_rankings(model)
     shape, rate = gamma_parameters(likelihood.worth)
     annotations = distinct_annotations(
@@ -80,7 +80,7 @@ def begin_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run
 def _densities(
     model: pm.Model, likelihood: RankingLikelihood, log_worth: np.ndarray, plan: Draws
 ) -> dict[str, xr.Dataset]:
-    """Return the groups of pointwise densities of the draws."""
+    """Return the groups of pointwise log densities of the draws. Shapes: log_worth (chain, draw, candidate)."""
     pointwise = ranking_log_likelihood(
         log_worth, likelihood.candidate, likelihood.block, plan.cores
     )
@@ -99,7 +99,10 @@ def _densities(
 def _posterior_groups(
     model: pm.Model, log_worth: np.ndarray, start: np.ndarray
 ) -> dict[str, xr.Dataset]:
-    """Return the posterior of worths and plausibilities; `log_worth` is overwritten."""
+    """Posterior of worths and plausibilities.
+
+    Shapes: log_worth (chain, draw, candidate), overwritten in place; start (item + 1,).
+    """
     plausibility = plausibilities(log_worth, start)
     with np.errstate(under="ignore"):
         worth = np.exp(log_worth)
@@ -109,5 +112,5 @@ def _posterior_groups(
 
 
 def _counted(group: xr.Dataset) -> xr.Dataset:
-    """Give every dim of a group its numbers as coordinates."""
+    """Assign the coordinate 0, 1, 2, ... to every dim of a group."""
     return group.assign_coords({dim: np.arange(n) for dim, n in group.sizes.items()})

@@ -1,4 +1,4 @@
-"""Recipes of models as JSON and arrays, without pickle."""
+"""Recipes of models, builder and arguments, serialised as JSON and arrays without pickle."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -22,26 +22,14 @@ Written = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
 class _NotWritable(Exception):
-    """An argument that neither JSON nor arrays of numbers and text hold."""
+    """Argument that cannot be serialised as JSON and arrays of numbers or text."""
 
 
 def note_of_run(model: pm.Model, plan: Draws, attrs: Mapping[str, Any]) -> Written:
-    """Write down what a run draws, so that another process can go on.
+    """Serialise a run, so that another process can resume it: a JSON-serialisable note, and arrays.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        Any model.
-    plan : Draws
-        What was asked for.
-    attrs : mapping
-        Attributes of the tree, but for the duration.
-
-    Returns
-    -------
-    tuple of dict
-        What JSON holds, and arrays. The recipe is None of a model that no builder of `raterzoo.models` made, or that has been
-        changed since: it has to be passed to go on.
+    `attrs` are the attributes of the final tree without the duration. The recipe is None for a model that no
+    builder of `raterzoo.models` made, or that was changed since: such a model must be passed to resume.
     """
     own = fingerprint(model)
     recipe, arrays = _written_recipe(model, own) or (None, {})
@@ -50,7 +38,7 @@ def note_of_run(model: pm.Model, plan: Draws, attrs: Mapping[str, Any]) -> Writt
 
 
 def _written_recipe(model: pm.Model, own: str) -> Written | None:
-    """Write down how a model of this fingerprint was built, if that builds it again."""
+    """Serialise how a model was built; None unless rebuilding gives the same fingerprint."""
     recipe = recipe_of(model)
     if recipe is None:
         return None
@@ -64,18 +52,7 @@ def _written_recipe(model: pm.Model, own: str) -> Written | None:
 
 
 def build_again(note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> pm.Model:
-    """Build a model by its recipe.
-
-    Parameters
-    ----------
-    note, arrays : mapping
-        The recipe, and the arrays, of `note_of_run`.
-
-    Returns
-    -------
-    pymc.Model
-        The model.
-    """
+    """Rebuild a model from the recipe and the arrays of `note_of_run`."""
     if note["builder"] not in catalog:
         raise ValueError(f"{note['builder']!r} is no model of raterzoo.models")
     arguments = {name: _read(value, arrays) for name, value in note["arguments"].items()}
@@ -83,12 +60,12 @@ def build_again(note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> pm
 
 
 def _public(name: str) -> Any:
-    """Return what `raterzoo.models` exports under a name."""
+    """Object that `raterzoo.models` exports under a name."""
     return getattr(import_module("..models", __package__), name)
 
 
 def _write(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return an argument as JSON; arrays are put aside."""
+    """Serialise an argument as JSON; its arrays are added to `arrays`."""
     if isinstance(value, Container):
         own = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
         parts = {name: _write(part, arrays) for name, part in own.items()}
@@ -109,7 +86,7 @@ def _write(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _read(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Return an argument as it was."""
+    """Restore an argument that `_write` serialised."""
     if not isinstance(value, dict):
         return value
     ((kind, content), *further) = value.items()

@@ -1,14 +1,4 @@
-"""Label switching: which category is which, draw by draw, and the same draws with the categories named alike.
-
-The likelihood of a Dawid-Skene model does not know the names of the true categories: permuted with their rows of the confusion
-matrices they explain the answers as well. What names them is the prior, and that labels are meant: in a draw the categories bear
-their own names if raters are right more often, all in all, than under any permutation of them.
-
-References
-----------
-Stephens (2000), Dealing with label switching in mixture models, JRSS B 62(4), doi:10.1111/1467-9868.00265, algorithm 4.1 (here
-with the diagonal as the loss).
-"""
+"""Label switching: find, draw by draw, the permutation of the categories that fits, and undo it."""
 
 from itertools import permutations
 
@@ -18,28 +8,50 @@ from scipy.optimize import linear_sum_assignment
 
 __all__ = ["naming", "relabel", "switched"]
 
-ENUMERATED = 5  # categories, up to which all permutations are compared at once
+ENUMERATED = 5  # categories up to which all permutations are tried at once
 
 
 def relabel(tree: xr.DataTree) -> xr.DataTree:
-    """Name the categories of every draw so that raters are right as often as possible.
+    """Permute the categories of every draw so that raters are right as often as possible.
+
+    The likelihood of a Dawid-Skene model is invariant under permutations of the true categories, together
+    with the rows of the confusion matrices; only the prior names them. Each draw is given the permutation
+    that maximises the sum of the diagonal of the confusion matrices, averaged over raters.
 
     Parameters
     ----------
     tree : DataTree
-        Posterior with ``confusion`` (..., category, label), and what depends on the category.
+        Posterior with ``confusion`` (chain, draw[, rater], category, label), and other variables along
+        ``category``.
 
     Returns
     -------
     DataTree
-        The same with all variables of the posterior permuted along ``category``, and ``naming`` (chain, draw, category) in
-        ``sample_stats``: the place of each category before. Densities are those of the draws as they were: an asymmetric prior
-        does not hold for the permuted ones.
+        The same tree with all variables of the posterior permuted along ``category``, and ``naming`` (chain,
+        draw, category) in ``sample_stats``: the former position of each category. Log densities are not
+        changed; under an asymmetric prior they do not hold for permuted draws.
 
     Raises
     ------
     ValueError
-        If the posterior has no confusion matrices, or they are made of abilities: under other names they are not.
+        If the posterior has no confusion matrices, or they are functions of abilities, which are not
+        invariant.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import inference
+    >>> switched = [[[0.1, 0.9], [0.7, 0.3]]]  # one draw, in which raters are mostly wrong
+    >>> posterior = xr.Dataset({"confusion": (("chain", "draw", "category", "label"), [switched])})
+    >>> tree = inference.relabel(xr.DataTree.from_dict({"posterior": posterior}))
+    >>> tree["posterior"]["confusion"].values[0, 0]
+    array([[0.7, 0.3],
+           [0.1, 0.9]])
+
+    References
+    ----------
+    Stephens (2000), Dealing with label switching in mixture models, JRSS B 62(4),
+    doi:10.1111/1467-9868.00265, algorithm 4.1 (here with the diagonal as the loss).
     """
     if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
         raise ValueError(f"a {type(tree).__name__} is not a DataTree with a posterior")
@@ -69,7 +81,10 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
 
 
 def _permuted(variable: xr.DataArray, at: xr.DataArray) -> xr.DataArray:
-    """Take the categories of every draw in another order; their names stay where they are."""
+    """Permute the categories of every draw of a variable; the coordinate stays.
+
+    Shapes: at (chain, draw, category).
+    """
     moved = variable.drop_vars("category", errors="ignore").isel(
         chain=xr.DataArray(np.arange(at.sizes["chain"]), dims="chain"),
         draw=xr.DataArray(np.arange(at.sizes["draw"]), dims="draw"),
@@ -79,17 +94,9 @@ def _permuted(variable: xr.DataArray, at: xr.DataArray) -> xr.DataArray:
 
 
 def naming(confusion: xr.DataArray) -> np.ndarray:
-    """Return the order of the categories in which raters are right most often.
+    """Permutation of the categories with the largest diagonal of the confusion matrices, by draw.
 
-    Parameters
-    ----------
-    confusion : DataArray, dims (chain, draw[, rater], category, label)
-        Confusion matrices.
-
-    Returns
-    -------
-    ndarray of int, shape (chain, draw, category)
-        Place of the category that bears each name best.
+    Shapes: confusion (chain, draw[, rater], category, label); returns positions (chain, draw, category).
     """
     pooled = confusion.mean("rater") if "rater" in confusion.dims else confusion
     right = pooled.transpose("chain", "draw", "category", "label").to_numpy().astype(float)
@@ -106,17 +113,9 @@ def naming(confusion: xr.DataArray) -> np.ndarray:
 
 
 def switched(confusion: xr.DataArray) -> xr.DataArray:
-    """Return the share of draws in which another naming of the categories fits better.
+    """Share of draws in which another permutation of the categories fits better.
 
-    Parameters
-    ----------
-    confusion : DataArray, dims (chain, draw[, rater], category, label)
-        Confusion matrices.
-
-    Returns
-    -------
-    DataArray, dims (chain,)
-        Shares.
+    Shapes: confusion (chain, draw[, rater], category, label); returns (chain,).
     """
     order = naming(confusion)
     other = (order != np.arange(order.shape[-1])).any(axis=-1)

@@ -1,4 +1,4 @@
-"""The table law -> sampler."""
+"""Dispatch: the sampler for each model, by the structure of its graph."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from .steps.state_reading import read_item_states
 
 __all__ = ["Route", "begin_run", "route_of"]
 
-BY_NUTS = {  # the first of these variables that a model of labels has tells its name
+BY_NUTS = {  # the first of these variables in a label model determines its name
     "threshold": "ordinal",
     "effect_mean": "item_difficulty",
     "effect_spread": "logistic_random_effects",
@@ -41,27 +41,16 @@ BY_NUTS = {  # the first of these variables that a model of labels has tells its
 
 @dataclass(frozen=True)
 class Route:
-    """How a model is drawn: its name, the method, the sentence that says why, and how its own sampler begins, if it has one."""
+    """Sampler of a model: its name, the method, the reason, and the function that sets the sampler up."""
 
     name: str
     method: str
     reason: str
-    begin: Callable[[pm.Model, Draws, Found | None], Run] | None
+    begin: Callable[[pm.Model, Draws, Found | None], Run] | None  # None: NUTS
 
 
 def route_of(model: pm.Model) -> Route:
-    """Recognise a model by its graph.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        Any model.
-
-    Returns
-    -------
-    Route
-        The fastest sampler that is exact for it.
-    """
+    """Recognise a model by its graph; return the fastest sampler whose draws are exact for its posterior."""
     if _is_independent(model):
         reason = "nothing is observed and the worths are independent Gammas"
         return Route("prirn", "exact", reason, begin_independent)
@@ -91,22 +80,7 @@ def route_of(model: pm.Model) -> Route:
 
 
 def begin_run(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Begin the sampler of a model that has one of its own.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        The model.
-    plan : Draws
-        What was asked for.
-    found : mapping of str to ndarray, optional
-        What an earlier beginning of the same run found out.
-
-    Returns
-    -------
-    Run
-        Before its first draw.
-    """
+    """Set up the model's own sampler before its first draw; `found` restores the tuning of an earlier start."""
     begin = route_of(model).begin
     if begin is None:
         raise ValueError("the model has no sampler of its own")
@@ -114,12 +88,12 @@ def begin_run(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
 
 
 def _by_nuts(name: str, refusal: NotConjugate) -> Route:
-    """Return the route of a model that has no sampler of its own, and why."""
+    """Route to NUTS, with the reason why no faster sampler fits."""
     return Route(name, "nuts", str(refusal), None)
 
 
 def _route_of_labels(model: pm.Model) -> Route:
-    """Tell the label models apart by what is drawn of their confusion matrices."""
+    """Route of a label model, by the prior of its confusion matrices."""
     try:
         structure = read_labels(model)
         constant_prior(model, structure)
@@ -133,6 +107,7 @@ def _route_of_labels(model: pm.Model) -> Route:
 
 
 def _route_of_counts(model: pm.Model) -> Route:
+    """Route of a model of label counts."""
     try:
         read_counted_labels(model)
     except NotConjugate as refusal:
@@ -142,6 +117,7 @@ def _route_of_counts(model: pm.Model) -> Route:
 
 
 def _route_of_states(model: pm.Model) -> Route:
+    """Route of a mixture of item states."""
     try:
         read_item_states(model)
     except NotConjugate as refusal:
@@ -151,6 +127,7 @@ def _route_of_states(model: pm.Model) -> Route:
 
 
 def _route_of_comparisons(model: pm.Model) -> Route:
+    """Route of a comparison model."""
     ours = (rv.owner.op for rv in model.observed_RVs)
     op = next(op for op in ours if isinstance(op, PairedComparisonsRV))
     try:
@@ -162,6 +139,7 @@ def _route_of_comparisons(model: pm.Model) -> Route:
 
 
 def _route_of_item_scores(model: pm.Model) -> Route:
+    """Route of a model of item scores without raters."""
     try:
         read_item_scores(model)
     except NotConjugate as refusal:
@@ -171,6 +149,7 @@ def _route_of_item_scores(model: pm.Model) -> Route:
 
 
 def _route_of_rater_scores(model: pm.Model) -> Route:
+    """Route of a model of scores with raters."""
     try:
         read_rater_scores(model)
     except NotConjugate as refusal:
@@ -180,7 +159,7 @@ def _route_of_rater_scores(model: pm.Model) -> Route:
 
 
 def _is_independent(model: pm.Model) -> bool:
-    """Tell whether the only random variable is a Gamma ``worth`` of flat candidates with constant parameters."""
+    """Whether the only random variable is a Gamma ``worth`` of flat candidates with constant parameters."""
     if model.observed_RVs or model.potentials or [rv.name for rv in model.free_RVs] != ["worth"]:
         return False
     if "candidate_item" not in model.named_vars:
@@ -193,7 +172,7 @@ def _is_independent(model: pm.Model) -> bool:
 
 
 def _name_of_rankings(model: pm.Model) -> str:
-    """Tell our models apart by where their reliability is: in the worths the raters go by, or the power of the law."""
+    """Name of a ranking model: tempered if the reliability scales the worths, not the power of the likelihood."""
     ours = {"reliability", "observed_ranking", "worth", "other_size"} <= set(model.named_vars)
     if not ours or [rv.name for rv in model.free_RVs] != ["worth"]:
         return "pm.Model"

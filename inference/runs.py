@@ -1,4 +1,4 @@
-"""A run: a sampler that stops after any draw, and goes on as if it had not."""
+"""Resumable sampler: chains that can stop after any draw and continue from their state."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,67 +9,38 @@ import xarray as xr
 __all__ = ["Found", "NotHeld", "Run"]
 
 Found = Mapping[str, np.ndarray]
-"""What a sampler finds out before its first draw, such as the thinning: by name."""
+"""Tuning of a sampler before its first draw, such as the thinning, by name; stored, and not repeated at resume."""
 
 
 class NotHeld(ValueError):
-    """Draws that single precision does not hold: the run has to begin anew in double precision."""
+    """Draws beyond the range of single precision: the run must begin again in double precision."""
 
 
 @dataclass
 class Run:
-    """Chains between two draws.
+    """Sampler between two draws.
 
-    Attributes
-    ----------
-    found : mapping of str to ndarray
-        What was found out before the first draw; whoever goes on with the run says so, and it is not sought again.
-    state : dict of str to ndarray
-        All that the chains carry from one draw to the next, changed in place. Nothing of it is computed from the rest, which
-        might be rounded in another way.
-    draw : callable
-        Takes the number of draws of each chain there are, and how many are wanted; changes the state and returns the groups of
-        the new draws.
-    drawn : int
-        Draws of each chain there are.
+    The state is complete: nothing of it is recomputed from the rest, which might be rounded differently.
     """
 
-    found: Found
-    state: dict[str, np.ndarray]
-    draw: Callable[[int, int], dict[str, xr.Dataset]]
-    drawn: int = 0
+    found: Found  # tuning before the first draw
+    state: dict[str, np.ndarray]  # carried from draw to draw, overwritten in place
+    draw: Callable[[int, int], dict[str, xr.Dataset]]  # (drawn, n) -> groups of n draws
+    drawn: int = 0  # draws so far of each chain
 
     def advance(self, n: int) -> dict[str, xr.Dataset]:
-        """Return the groups of `n` further draws of each chain.
+        """Make `n` further draws of each chain; return their groups.
 
-        Parameters
-        ----------
-        n : int
-            Any number from 1: the draws do not depend on how many are drawn at a time.
-
-        Returns
-        -------
-        dict of str to Dataset
-            ``posterior`` and, where they are wanted, densities; and ``sample_stats`` of the whole run up to here.
+        The draws do not depend on how many are made at a time. ``sample_stats`` are of the whole run so far.
         """
         groups = self.draw(self.drawn, n)
         self.drawn += n
         return groups
 
     def restore(self, state: Mapping[str, np.ndarray], drawn: int) -> None:
-        """Put the chains where they stood after `drawn` draws.
+        """Set the chains to their state after `drawn` draws.
 
-        Parameters
-        ----------
-        state : mapping of str to ndarray
-            The same names, shapes and kinds as the run's own.
-        drawn : int
-            Draws of each chain there are.
-
-        Raises
-        ------
-        ValueError
-            If it is the state of another run.
+        Raises `ValueError` unless names, shapes and dtypes match.
         """
         ours = {name: (own.shape, own.dtype) for name, own in self.state.items()}
         theirs = {name: (array.shape, array.dtype) for name, array in state.items()}

@@ -1,19 +1,4 @@
-"""From a model to its posterior: pick the sampler that fits the law, draw, label, diagnose.
-
-================================  ========  =====================================
-law                               method    drawn by
-================================  ========  =====================================
-Gamma worths, nothing observed    exact     independent draws
-Gamma worths, partial rankings    gibbs     the compiled loop of the worth sampler
-Dirichlet, counted labels         exact     independent draws
-Dirichlet or Beta, labels         gibbs     the compiled loop of the label sampler
-normal-inverse-gamma, scores      exact     independent draws
-Dirichlet, counts of item states  gibbs     the compiled loop of the item-state sampler
-raters and items, scores          gibbs     the compiled loop of the score sampler
-zero-sum or uniform, comparisons  hmc       the compiled loop of the Laplace-split sampler
-any other pm.Model                nuts      pm.sample
-================================  ========  =====================================
-"""
+"""Sample from the posterior of a model: choose the sampler, draw, label, diagnose."""
 
 import os
 from dataclasses import replace
@@ -56,56 +41,86 @@ def sample(
     store: str | os.PathLike[str] | None = None,
     **nuts: Any,
 ) -> xr.DataTree:
-    """Draw from the posterior of a model, with its diagnostics attached.
+    """Draw from the posterior of a model, and check convergence.
+
+    The sampler is chosen by the structure of the model:
+
+    ================================  ========  ==============================================
+    model                             method    sampler
+    ================================  ========  ==============================================
+    Gamma worths, nothing observed    exact     independent draws
+    Gamma worths, partial rankings    gibbs     compiled Gibbs sampler of worths
+    Dirichlet, label counts           exact     independent draws
+    Dirichlet or Beta, labels         gibbs     compiled Gibbs sampler of labels
+    normal-inverse-gamma, scores      exact     independent draws
+    Dirichlet, counts of item states  gibbs     compiled Gibbs sampler of item states
+    raters and items, scores          gibbs     compiled Gibbs sampler of scores
+    zero-sum or uniform, comparisons  hmc       compiled HMC, split by a Laplace approximation
+    any other pm.Model                nuts      pm.sample
+    ================================  ========  ==============================================
 
     Parameters
     ----------
     model : pymc.Model
-        Any model; those of `raterzoo.models` are recognised by their law.
+        Any model; those of `raterzoo.models` are recognised by their graph.
     method : {"auto", "exact", "gibbs", "hmc", "nuts"}, default "auto"
-        The sampler; "auto" takes the first that fits: exact, Gibbs, Laplace-split HMC, NUTS.
+        Sampler; "auto" takes the first that fits: exact, Gibbs, Laplace-split HMC, NUTS.
     draws, chains : int, default 1000 and 4
-        Draws that are kept of each chain, and chains.
+        Kept draws of each chain, and number of chains.
     tune : int, optional
-        Draws before the first that is kept; by default 200 sweeps for Gibbs, 50 transitions for HMC, 1000 for NUTS, none for
-        exact draws.
+        Warm-up before the first kept draw; by default 200 sweeps for Gibbs (1000 for item states), 50
+        transitions for HMC, 1000 draws for NUTS, none for exact draws.
     cores : int, optional
         Threads of Gibbs and HMC, processes of NUTS; all cores by default. The draws do not depend on it.
     random_seed : int, optional
-        Seed; drawn and recorded when left out.
+        Seed; drawn at random and recorded if left out.
     progressbar : bool, default True
         Whether to show progress.
     thin : int or "pilot", default "pilot"
-        Gibbs sweeps, transitions of HMC or draws of NUTS for each kept draw: one number, or what suits the model. That is what a
-        pilot run of each item asks for by Gibbs, the more the fewer answers there are by HMC, and 1 by NUTS, but 4 for
-        ``item_difficulty`` and 2 for ``logistic_random_effects``, which need as many to converge on 5,000 answers.
+        Gibbs sweeps, HMC transitions or NUTS draws per kept draw. With "pilot" the sampler decides: Gibbs by
+        a pilot run (of each item, for rankings); HMC by the number of answers, thinning more when these are
+        few; NUTS takes 1, but 4 for ``item_difficulty`` and 2 for ``logistic_random_effects`` and
+        ``hierarchical_dawid_skene``, with which they converge on 5,000 answers.
     dtype : {"float32", "float64"}, default "float32"
-        Storage of Gibbs and exact draws, and of log likelihoods; the arithmetic is in double precision. Draws of scores that
-        float32 would not hold or tell apart, such as those about 1e9, are float64 whatever is asked for.
+        Storage of Gibbs and exact draws, and of log likelihoods; the arithmetic is in double precision.
+        Scores that single precision cannot represent or tell apart, such as scores about 1e9, are stored as
+        float64 in any case.
     log_likelihood : bool, default True
-        Whether to store each annotation's log likelihood (at power one) and each variable's log prior.
+        Whether to store the log likelihood of each annotation (at power one) and the log prior of each
+        variable.
     store : path, optional
-        A zarr store to be made, such as "run.zarr", to which draws are written as they are made. Whatever ends the process, what
-        is there can be read, and `resume` goes on with the rest. The draws are the same as without; by NUTS, which nutpie then
-        drives alone, they are others of the same law.
+        New zarr store, such as "run.zarr", to which draws are written as they are made. If the process is
+        interrupted, the store can be read, and `resume` draws the rest. The draws are the same as without a
+        store, except for NUTS, which nutpie then runs: other draws of the same posterior.
     **nuts
-        Handed to `pymc.sample` by NUTS, for example ``target_accept=.95``.
+        Options of `pymc.sample` for NUTS, for example ``target_accept=.95``.
 
     Returns
     -------
     DataTree
-        Groups ``posterior``, ``sample_stats``, ``observed_data``, ``constant_data``, and ``log_likelihood`` and ``log_prior``
-        where the model has them; the attributes tell the model, method, versions, seed and seconds.
+        Groups ``posterior``, ``sample_stats``, ``observed_data``, ``constant_data``, and ``log_likelihood``
+        and ``log_prior`` where the model has them. Attributes: model, method, versions, seed, and duration in
+        seconds.
 
     Raises
     ------
     ValueError
-        If `method` does not fit the law (the message says why), or a number is out of range.
+        If `method` does not fit the model (the message says why), or a number is out of range.
 
     Warns
     -----
     ConvergenceWarning
-        If an item misses the gates of `diagnose`.
+        If a quantity misses the thresholds of `diagnose`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from raterzoo import inference, models
+    >>> counts = pd.DataFrame({"item": ["a", "b"], "yes": [3, 1], "no": [0, 2]})
+    >>> model = models.dirichlet(models.Labels.from_counts(counts))
+    >>> tree = inference.sample(model, draws=200, random_seed=1, progressbar=False)
+    >>> tree.attrs["method"], dict(tree["posterior"].sizes)
+    ('exact', {'chain': 4, 'draw': 200, 'item': 2, 'category': 2})
     """
     if not isinstance(model, pm.Model):
         raise ValueError(
@@ -147,13 +162,13 @@ def sample(
     else:
         tree = _nuts(model, plan, nuts) if chosen == "nuts" else _own(model, plan)
         tree.attrs |= attrs | {"seconds": perf_counter() - started}
-    if chosen != "exact":  # independent draws have nothing to converge to
+    if chosen != "exact":  # independent draws need no convergence check
         warn_unless_converged(diagnose(tree, threads=cores))
     return tree
 
 
 def _own(model: pm.Model, plan: Draws) -> xr.DataTree:
-    """Draw by the model's own sampler."""
+    """Draw by the model's own sampler; in double precision if single precision cannot hold the draws."""
     try:
         groups = begin_run(model, plan).advance(plan.draws)
     except NotHeld:
@@ -169,7 +184,7 @@ def _nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> xr.DataTree:
 
 
 def _choose(route: Route, method: Method) -> str:
-    """Return the method to use, or raise with the reason why the one asked for does not fit."""
+    """Return the method to use; raise, with the reason, if the requested one does not fit."""
     if method == "auto":
         return route.method
     if method not in ("exact", "gibbs", "hmc", "nuts"):
@@ -182,7 +197,7 @@ def _choose(route: Route, method: Method) -> str:
 
 
 def _check_numbers(**numbers: int | str | None) -> None:
-    """Raise unless every number is whole and large enough; None and "pilot" stand for the defaults."""
+    """Raise unless every number is whole and large enough; None and "pilot" are defaults."""
     for name, number in numbers.items():
         if number is None or (name == "thin" and number == "pilot"):
             continue

@@ -1,7 +1,7 @@
-"""Many items on many workers: shards of items drawn wherever there is room, and written to one store.
+"""Sampling of many items on many workers: shards of items, drawn in parallel and written to one store.
 
-Items are independent given the data and the numbers of the prior, and each has random streams of its own that are derived from
-the seed and its id. The draws are therefore the same bits for any number of workers and any size of shards, and as of `sample`
+Items are independent given the data and the hyperparameters, and each has its own random streams, derived
+from the seed and its id. Therefore the draws do not depend on workers or shards, and equal those of `sample`
 on all items.
 """
 
@@ -41,48 +41,62 @@ def scatter(
     dtype: Literal["float32", "float64"] = "float32",
     log_likelihood: bool = True,
 ) -> xr.DataTree:
-    """Draw from the posterior of many items on many workers.
+    """Draw from the posterior of many independent items on many workers.
 
     Parameters
     ----------
     model_builder : callable
-        Builds the model of annotations, such as ``functools.partial(models.plackett_luce, reliability=3)``. Its items must be
-        independent: `models.plackett_luce`, `prirn`, `dirichlet` or `normal_scores` with all numbers of its prior. What else it
-        computes of an item must be of that item alone.
+        Builds the model of annotations, such as ``functools.partial(models.plackett_luce, reliability=3)``.
+        Its items must be independent: `models.plackett_luce`, `prirn`, `dirichlet` or `normal_scores`, with
+        all hyperparameters fixed. A deterministic of an item may depend on that item only.
     data : PartialRankings, Labels or Scores
-        The annotations.
+        Annotations.
     executor : Executor, dask.distributed.Client or int, optional
-        Who works: anything with ``submit``, or a number of processes, by default one for each core. A worker of dask should have
-        one thread, and raterzoo installed.
+        Where to work: any object with ``submit``, or a number of processes; by default one process per core.
+        A dask worker needs raterzoo installed, and should have one thread.
     store : path
-        The zarr store that draws are written to as they come. A call that was interrupted goes on when it is made again, with
-        any executor and size of shards.
+        Zarr store to which draws are written as they arrive. An interrupted call is resumed by repeating it,
+        with any executor and shard size.
     shard : int, optional
-        Items that a worker draws at a time; by default as many as make some 50 MB of draws.
+        Number of items in a shard; by default as many as make some 50 MB of draws.
     draws, tune, chains, random_seed, thin, dtype, log_likelihood
-        As of `sample`.
+        As for `sample`.
     progressbar : bool, default True
         Whether to show progress.
 
     Returns
     -------
     DataTree
-        What `sample` returns, to the bit, but for the attributes; read from the store when it is used.
+        The tree of `sample`, bit for bit but for the attributes; read from the store lazily.
 
     Raises
     ------
     ValueError
-        If the items of the model are not independent, the builder cannot be sent, or the store holds another run.
+        If the items of the model are not independent, the builder cannot be pickled, or the store holds
+        another run.
     RuntimeError
-        If the workers of one shard die every time; it names the items. Errors of a worker name them, too. Or if a script starts
-        processes where it is imported, not below ``if __name__ == "__main__":``.
+        If the workers of a shard die in every attempt; the message names the items, as do errors of a worker.
+        Also if a script starts processes at import, not below ``if __name__ == "__main__":``.
 
     Warns
     -----
     ConvergenceWarning
-        If the draws of a shard miss the gates of `diagnose`.
+        If the draws of a shard miss the thresholds of `diagnose`.
     ResumeWarning
-        If the call was interrupted, and was made with another version of a package before.
+        If the call resumes a run that was begun with other versions of packages.
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from raterzoo import inference, models
+    >>> labels = models.Labels.from_counts(pd.DataFrame({"item": ["a", "b"], "yes": [3, 1], "no": [0, 2]}))
+    >>> options = {"draws": 200, "random_seed": 1, "progressbar": False}
+    >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+    ...     tree = inference.scatter(models.dirichlet, labels, pool, store=f"{folder}/run.zarr", **options)
+    ...     same = inference.sample(models.dirichlet(labels), **options)
+    ...     print(tree["posterior"].equals(same["posterior"]))
+    True
     """
     started, path = perf_counter(), Path(store)
     if is_of_processes(executor):
@@ -113,7 +127,7 @@ def scatter(
 
 @dataclass(frozen=True)
 class _Work:
-    """Shards to draw, and how."""
+    """Shards to draw, with the builder and the options of their models."""
 
     whole: WholeItems
     build: Builder
@@ -121,7 +135,7 @@ class _Work:
     shards: list[tuple[int, int]]
 
     def do(self, results: ItemResults, executor: AnyExecutor, progressbar: bool) -> None:
-        """Draw what the results lack."""
+        """Draw the shards that the results lack."""
         left = [(first, end) for first, end in self.shards if not results.done[first:end].all()]
         tasks = ((self.whole.shard(*items), self.build, self.options) for items in left)
         with (

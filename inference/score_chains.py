@@ -1,4 +1,4 @@
-"""Draws of score models, in threads: the same for any number of threads."""
+"""Multi-threaded draws of score models; they do not depend on the number of threads."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +28,7 @@ __all__ = [
     "score_pilot",
 ]
 
-BLOCK = 1024  # items that are drawn in step
+BLOCK = 1024  # items in one unit of work, drawn in lockstep
 BEYOND = (
     "the draws are beyond double precision: nearly all scores agree exactly, or the numbers of the prior are of another size "
     "than the scores; models.normal_scores takes scores that all agree"
@@ -38,26 +38,9 @@ BEYOND = (
 def draw_normal_posterior(
     prior: NormalItems, moments: ScoreMoments, keys: np.ndarray, plan: Draws
 ) -> NormalDraws:
-    """Draw locations and variances of items from their posterior.
+    """Draw locations and variances of items from their normal-inverse-gamma posterior, from fresh streams.
 
-    The unit of work is a chain of a block of items. Each item has a stream of its own, so that its draws do not depend on what
-    else is drawn.
-
-    Parameters
-    ----------
-    prior : NormalItems
-        Prior of each item.
-    moments : ScoreMoments
-        Its scores.
-    keys : ndarray of uint64, shape (item,)
-        Key of every item.
-    plan : Draws
-        Chains, draws, seed, threads and storage; whether densities are wanted.
-
-    Returns
-    -------
-    NormalDraws
-        Arrays with a leading dimension of chains; densities that are not wanted have no draws.
+    Shapes: keys uint64 (item,). Returns as `continue_normal_posterior`.
     """
     streams = streams_of_items(keys, plan.chains, plan.seed)
     return continue_normal_posterior(prior, moments, streams, plan)
@@ -66,23 +49,12 @@ def draw_normal_posterior(
 def continue_normal_posterior(
     prior: NormalItems, moments: ScoreMoments, streams: np.ndarray, plan: Draws
 ) -> NormalDraws:
-    """Draw on from where the streams of the items stand.
+    """Draw locations and variances of items on from the state of their random streams.
 
-    Parameters
-    ----------
-    prior : NormalItems
-        Prior of each item.
-    moments : ScoreMoments
-        Its scores.
-    streams : ndarray of uint64, shape (chain, 4, item)
-        Stream of every item, advanced in place.
-    plan : Draws
-        Draws, threads and storage; whether densities are wanted.
-
-    Returns
-    -------
-    NormalDraws
-        Arrays with a leading dimension of chains; densities that are not wanted have no draws.
+    The unit of work is a chain of a block of items; each item has its own stream, so its draws do not depend
+    on other items.
+    Shapes: streams uint64 (chain, 4, item), advanced in place; returns `NormalDraws` with leading dims
+    (chain, draw), of which the densities have no draws unless the plan asks for them.
     """
     posterior = posterior_items(prior, moments)
     n_items = streams.shape[-1]
@@ -93,7 +65,7 @@ def continue_normal_posterior(
     def run(chain: int, first: int) -> None:
         own = slice(first, first + BLOCK)
         laws = (NormalItems(*(p[own] for p in law)) for law in (posterior, prior))
-        block = np.ascontiguousarray(streams[chain, :, own])  # compiled for that: items in step
+        block = np.ascontiguousarray(streams[chain, :, own])  # layout of the kernel
         draw_normal_items(
             block,
             *laws,
@@ -110,38 +82,22 @@ def continue_normal_posterior(
 
 @dataclass(frozen=True)
 class ChainLength:
-    """How long to run: chains, kept draws, sweeps before the first, sweeps for each, seed, threads, storage."""
+    """Length, seed, threads and storage of the Gibbs chains of hierarchical scores."""
 
     chains: int
-    draws: int
-    tune: int
-    thin: int
+    draws: int  # kept draws of each chain
+    tune: int  # sweeps before the first draw
+    thin: int  # sweeps for each kept draw
     seed: int
     threads: int | None = None
-    dtype: str = "float32"
+    dtype: str = "float32"  # storage; the arithmetic is in double precision
 
 
 def draw_hierarchy(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> ScoreDraws:
-    """Run chains of hierarchical scores, one thread for each.
+    """Run all chains of hierarchical scores, one thread each.
 
-    Parameters
-    ----------
-    scores : RaterScores
-        The scores.
-    hyper : ScoreHyper
-        Constants of the priors.
-    length : ChainLength
-        How long to run.
-
-    Returns
-    -------
-    ScoreDraws
-        Arrays with a leading dimension of chains; in double precision where single precision would lose too much.
-
-    Raises
-    ------
-    ValueError
-        If the chains leave what double precision holds.
+    Repeated in double precision if single precision loses too much. Returns `ScoreDraws` with leading dims
+    (chain, draw). Raises `ValueError` if the draws leave the range of double precision.
     """
     draws = continue_hierarchy(scores, hyper, length, begin_hierarchy(scores, hyper, length))
     if holds(draws):
@@ -155,21 +111,9 @@ def draw_hierarchy(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) 
 def begin_hierarchy(
     scores: RaterScores, hyper: ScoreHyper, length: ChainLength
 ) -> dict[str, np.ndarray]:
-    """Start every chain somewhere: the sweeps forget where in a few steps.
+    """Initialise every chain at random; the sweeps forget the start within a few steps.
 
-    Parameters
-    ----------
-    scores : RaterScores
-        The scores.
-    hyper : ScoreHyper
-        Constants of the priors.
-    length : ChainLength
-        Chains and seed.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Where the chains stand: ``stream`` (chain, word), and what `ScoreState` has, of every chain.
+    Shapes of the returned state: stream (chain, word); the fields of `ScoreState` with a leading dim chain.
     """
     streams, states = [], []
     for chain in range(length.chains):
@@ -183,23 +127,9 @@ def begin_hierarchy(
 def continue_hierarchy(
     scores: RaterScores, hyper: ScoreHyper, length: ChainLength, state: dict[str, np.ndarray]
 ) -> ScoreDraws:
-    """Run all chains on from where they stand, whatever becomes of them.
+    """Run all chains on from their state, which is overwritten in place; the range of the draws is not checked.
 
-    Parameters
-    ----------
-    scores : RaterScores
-        The scores.
-    hyper : ScoreHyper
-        Constants of the priors.
-    length : ChainLength
-        Draws, sweeps before the first and for each, threads, storage.
-    state : dict of str to ndarray
-        As of `begin_hierarchy`, changed in place.
-
-    Returns
-    -------
-    ScoreDraws
-        Arrays with a leading dimension of chains.
+    Returns `ScoreDraws` with leading dims (chain, draw).
     """
     shapes = [(length.chains, length.draws, size) for size in (*_sizes(scores), 4)]
     draws = ScoreDraws(*(np.empty(shape, length.dtype) for shape in shapes))
@@ -216,13 +146,13 @@ def continue_hierarchy(
 
 
 def _sizes(scores: RaterScores) -> tuple[int, int, int, int, int]:
-    """Return the lengths of locations, biases, variances, group biases and usual variances."""
+    """Numbers of locations, biases, variances, group biases and usual variances."""
     n_items, n_raters, n_groups = scores.n_items, len(scores.group), int(scores.group.max()) + 1
     return n_items, n_raters, n_raters, n_groups, n_groups
 
 
 def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> ScoreState:
-    """Return a random place to start."""
+    """Random initial state of one chain."""
     sizes = _sizes(scores)
     spread = hyper.bias_scale * np.exp(rng.uniform(-1.0, 1.0, 3))
     population = np.array([hyper.mean, spread[0], spread[1], rng.uniform(1.0, 8.0)])
@@ -237,26 +167,10 @@ def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> 
 
 
 def score_pilot(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> tuple[int, bool]:
-    """Ask a pilot run how many sweeps a kept draw needs, and whether single precision tells the draws apart.
+    """Return the number of sweeps per kept draw, and whether single precision represents the draws, by a pilot run.
 
-    It has 4 chains of 300 draws, after the warm-up of the plan; the least effective quantity decides, by the rule of
+    4 chains of 300 draws after the warm-up of the plan; the smallest ESS decides, by the rule of
     `sweeps_for_each_draw`.
-
-    Parameters
-    ----------
-    scores : RaterScores
-        The scores.
-    hyper : ScoreHyper
-        Constants of the priors.
-    length : ChainLength
-        The run that the pilot is for.
-
-    Returns
-    -------
-    thin : int
-        Sweeps for each kept draw.
-    single : bool
-        Whether single precision is enough.
     """
     pilot = ChainLength(
         PILOT_CHAINS, PILOT_DRAWS, length.tune, 1, length.seed + 1, length.threads, "float64"

@@ -1,4 +1,4 @@
-"""Densities of drawn hierarchical scores: each annotation's log likelihood, each variable's log prior."""
+"""Pointwise log densities of drawn hierarchical scores: log likelihood by score, log prior by variable."""
 
 import numpy as np
 from scipy.special import gammaln
@@ -12,26 +12,14 @@ LOG_2_PI = np.log(2 * np.pi)
 
 
 def hierarchy_log_likelihood(scores: RaterScores, draws: ScoreDraws) -> np.ndarray:
-    """Compute the log density of every score, for every draw.
-
-    Parameters
-    ----------
-    scores : RaterScores
-        The scores.
-    draws : ScoreDraws
-        With a leading dimension of chains.
-
-    Returns
-    -------
-    ndarray, shape (chain, draw, score)
-        Log densities, in the dtype of the draws.
-    """
+    """Log density of every score, for every draw. Returns (chain, draw, score), in the dtype of the draws."""
     size = draws.location.shape[:2]
     log_p = np.empty((*size, len(scores.score)), draws.location.dtype)
     for at in np.ndindex(size):
         location, bias, variance = (
             array[at].astype(np.float64) for array in (draws.location, draws.bias, draws.variance)
         )
+        # log Normal(y | location_i + bias_k, variance_k)
         away = scores.score - location[scores.item] - bias[scores.rater]
         log_scale = 0.5 * (LOG_2_PI + np.log(variance))
         log_p[at] = -log_scale[scores.rater] - 0.5 * away**2 / variance[scores.rater]
@@ -41,21 +29,10 @@ def hierarchy_log_likelihood(scores: RaterScores, draws: ScoreDraws) -> np.ndarr
 def hierarchy_log_prior(
     hyper: ScoreHyper, group: np.ndarray, drawn: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Compute the log prior density of every variable, given those it depends on, for every draw.
+    """Log prior density of every variable given its parents, for every draw.
 
-    Parameters
-    ----------
-    hyper : ScoreHyper
-        Constants of the priors.
-    group : ndarray of int, shape (rater,)
-        Group of each rater.
-    drawn : dict of str to ndarray, shape (chain, draw, ...)
-        Draws of the free variables of `raterzoo.models.hierarchical_scores`.
-
-    Returns
-    -------
-    dict of str to ndarray
-        A density for each number that was drawn; one for all group biases together.
+    Shapes: group, that of each rater (rater,); drawn, the free variables of `models.hierarchical_scores`
+    (chain, draw, ...). Returns one density for each element; one for all group biases together.
     """
     d = {name: values.astype(np.float64) for name, values in drawn.items()}
     usual = d["usual_variance"]
@@ -76,25 +53,29 @@ def hierarchy_log_prior(
     }
     if "group_bias" in d:
         biases = d["group_bias"]
-        free = biases.shape[-1] - 1  # they add up to zero
+        free = biases.shape[-1] - 1  # degrees of freedom of a zero-sum vector
         squares = (biases**2).sum(axis=-1) / hyper.group_sd**2
         prior["group_bias"] = -0.5 * (squares + free * (LOG_2_PI + 2 * np.log(hyper.group_sd)))
     return prior
 
 
 def _normal(x: np.ndarray, mean: np.ndarray | float, sd: np.ndarray | float) -> np.ndarray:
+    """Log density of the normal distribution."""
     return -0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - 0.5 * LOG_2_PI
 
 
 def _half_normal(x: np.ndarray, scale: float) -> np.ndarray:
+    """Log density of the half-normal distribution."""
     return _normal(x, 0.0, scale) + np.log(2.0)
 
 
 def _gamma(x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float) -> np.ndarray:
+    """Log density of the Gamma(shape, rate) distribution."""
     return shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(x) - rate * x
 
 
 def _inverse_gamma(
     x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float
 ) -> np.ndarray:
+    """Log density of the inverse Gamma(shape, rate) distribution."""
     return _gamma(1 / x, shape, rate) - 2 * np.log(x)

@@ -1,4 +1,4 @@
-"""How score models are drawn: exactly, or by the compiled Gibbs loop."""
+"""Samplers of score models: independent draws, or the compiled Gibbs loop."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ SWEEPS_BEFORE = 200  # default warm-up
 
 
 def begin_scores(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Begin to draw locations and variances from their exact posterior."""
+    """Set up independent draws of locations and variances from their normal-inverse-gamma posterior."""
     law = read_item_scores(model)
     n_items = len(law.prior.mean)
     items = np.asarray(model.coords.get("item", range(n_items)))
@@ -58,7 +58,7 @@ def begin_scores(model: pm.Model, plan: Draws, found: Found | None = None) -> Ru
 def _groups_of_items(
     model: pm.Model, law: ItemScoresModel, scales: list[str], drawn: NormalDraws
 ) -> dict[str, xr.Dataset]:
-    """Return draws as draws of the model's variables, with their densities if there are any."""
+    """Convert draws to those of the model's variables, with log densities if there are any."""
     location, variance = str(law.location.name), str(law.variance.name)
     arrays = {location: drawn.location, variance: drawn.variance}
     arrays |= {name: drawn.scale for name in scales}
@@ -74,7 +74,7 @@ def _groups_of_items(
 
 
 def _scales(model: pm.Model, law: ItemScoresModel) -> list[str]:
-    """Return the names of the deterministics that are the root of the variance."""
+    """Names of the deterministics that are the square root of the variance, tested at a random point."""
     trial = np.random.default_rng(0).uniform(0.5, 2.0, law.prior.mean.shape)
     found = []
     for variable in model.deterministics:
@@ -88,7 +88,7 @@ def _scales(model: pm.Model, law: ItemScoresModel) -> list[str]:
 
 
 def begin_hierarchical_scores(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Begin the compiled Gibbs loop of items, raters and their populations."""
+    """Set up the compiled Gibbs loop of items, raters and populations; `found` restores the tuning."""
     law = read_rater_scores(model)
     tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
     length = ChainLength(plan.chains, plan.draws, tune, 1, plan.seed, plan.cores, plan.dtype)
@@ -113,7 +113,7 @@ def begin_hierarchical_scores(model: pm.Model, plan: Draws, found: Found | None 
 
 
 def _check_numbers(draws: ScoreDraws) -> None:
-    """Raise if draws are no numbers, or smaller than their storage holds."""
+    """Raise if draws are not finite, or too small for their storage."""
     dtype = str(draws.location.dtype)
     finite = all(np.isfinite(array).all() for array in draws)
     if not finite or min(draws.variance.min(), draws.usual.min()) <= 1 / LARGEST[dtype]:
@@ -123,7 +123,7 @@ def _check_numbers(draws: ScoreDraws) -> None:
 def _groups_of_raters(
     model: pm.Model, law: RaterScoresModel, drawn: ScoreDraws, plan: Draws
 ) -> dict[str, xr.Dataset]:
-    """Return draws of the loop as draws of the model's variables, with their densities."""
+    """Convert draws of the loop to those of the model's variables, with log densities if the plan asks for them."""
     mean, spread, bias_spread, shape = np.moveaxis(drawn.population, -1, 0)
     arrays = {
         "location_mean": mean,
@@ -147,20 +147,7 @@ def _groups_of_raters(
 
 
 def scores_by_item(model: pm.Model, groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Name the dim of a log likelihood that is pointwise by item, while the scores are by annotation.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        The model.
-    groups : dict of str to Dataset
-        Of a tree that PyMC has made.
-
-    Returns
-    -------
-    dict of str to Dataset
-        The same, with ``log_likelihood`` by item.
-    """
+    """Name the last dim of a log likelihood by item, which PyMC takes for annotations, in groups of PyMC."""
     if "log_likelihood" not in groups:
         return groups
     (observed,) = (rv for rv in model.observed_RVs if isinstance(rv.owner.op, ItemScoresRV))

@@ -1,4 +1,4 @@
-"""Which floating point numbers hold draws of scores: single precision where nothing is lost, double precision, or none."""
+"""Storage of draws of scores: single precision where nothing is lost, else double precision, or an error."""
 
 from typing import Literal
 
@@ -11,43 +11,25 @@ from .kernels.score_chain import ScoreDraws
 __all__ = ["holds", "storage_of_items"]
 
 Storage = Literal["float32", "float64"]
-FINE = {"float32": 1e-4, "float64": 1e-13}  # standard deviation beside the mean: 500 steps
-RANGE = 5e-4  # the same of the range of draws, which is some five standard deviations
-LARGEST = {"float32": 1e30, "float64": 1e290}  # variance, as is its inverse
-UNLIKELY = 1e-6  # chance that one of all draws is larger than what is reckoned with
+FINE = {"float32": 1e-4, "float64": 1e-13}  # least sd / mean: some 500 float steps
+RANGE = 5e-4  # least ratio of range to size of the draws; the range is some 5 standard deviations
+LARGEST = {"float32": 1e30, "float64": 1e290}  # largest variance, and inverse of the smallest
+UNLIKELY = 1e-6  # probability that any draw exceeds the computed bounds
 
 
 def storage_of_items(
     posterior: NormalItems, draws: int, dtype: Storage, items: np.ndarray
 ) -> Storage:
-    """Choose the storage of exact draws.
+    """Choose the storage of exact draws: `dtype`, or double precision where single precision is too coarse.
 
-    Parameters
-    ----------
-    posterior : NormalItems
-        Law of the draws.
-    draws : int
-        Number of draws of each item.
-    dtype : str
-        What was asked for.
-    items : ndarray, shape (item,)
-        Ids, for the message.
-
-    Returns
-    -------
-    str
-        The same, or double precision where single precision would not tell the draws of an item apart, or not hold them.
-
-    Raises
-    ------
-    ValueError
-        If no storage holds the draws of an item.
+    `posterior` is the distribution of the draws, `draws` their number for each item; `items` are ids for the
+    message (item,). Raises `ValueError` if even double precision cannot represent the draws of an item.
     """
     shape, log_rate = posterior.shape, np.log(posterior.rate)
-    # the probability that a Gamma(a) variable is below g is less than g ** a / Gamma(a + 1)
+    # union bound, with P(Gamma(a) < g) < g ** a / Gamma(a + 1)
     chance = np.log(UNLIKELY / (draws * len(shape)))
     largest = log_rate - (chance + gammaln(shape + 1)) / shape
-    largest += np.maximum(-np.log(posterior.mean_weight), 0.0)  # of the location, too
+    largest += np.maximum(-np.log(posterior.mean_weight), 0.0)  # bound the location, too
     smallest = log_rate - np.log(10 * shape - chance)
     extreme = np.maximum(largest, -smallest)
     deviation = np.sqrt(posterior.rate / shape / posterior.mean_weight)
@@ -65,18 +47,7 @@ def storage_of_items(
 
 
 def holds(draws: ScoreDraws) -> bool:
-    """Tell whether draws are numbers, and as far apart as their storage can tell.
-
-    Parameters
-    ----------
-    draws : ScoreDraws
-        With a leading dimension of chains.
-
-    Returns
-    -------
-    bool
-        Whether they are.
-    """
+    """Whether draws (chain, draw, ...) are finite, and their spread exceeds the resolution of their storage."""
     single = draws.location.dtype == np.float32
     for array in draws:
         low, high = array.min(axis=(0, 1)), array.max(axis=(0, 1))

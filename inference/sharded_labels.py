@@ -1,14 +1,10 @@
-"""Gibbs sampling of Dawid and Skene's model in shards of items: raters are shared, so workers count and the driver draws raters.
+"""Distributed Gibbs sampler of the Dawid-Skene model, in shards of items.
 
     worker   true categories of its items | prevalence, confusion;  their counts
     driver   prevalence, confusion | sums of the counts
 
-Every item has random numbers of its own for each sweep, and the counts are whole numbers: the draws are the same bits for any
-number of workers and of shards.
-
-References
-----------
-Dawid and Skene (1979), doi:10.2307/2346806.
+Each item has its own random numbers for each sweep, and the counts are integers: therefore the draws are
+bit-identical for any number of workers and shards.
 """
 
 from pathlib import Path
@@ -56,40 +52,45 @@ def dawid_skene_gibbs(
     folder: str | Path | None = None,
     progressbar: bool = True,
 ) -> xr.DataTree:
-    """Draw from the posterior of `models.dawid_skene`, where the labels are too many for one process.
+    """Draw from the posterior of `models.dawid_skene` for data sets too large for one process.
+
+    Workers draw the true categories of shards of items, given prevalence and confusion; the driver draws
+    prevalence and confusion from the sums of their counts.
 
     Parameters
     ----------
     labels : Labels
-        The annotations, of raters who are told apart.
+        Annotations of identified raters.
     store : path
-        The zarr store that the draws are written to as they come. A run that was interrupted goes on by the same call.
+        Zarr store to which the draws are written as they are made. An interrupted run is resumed by repeating
+        the call.
     executor : Executor, dask.distributed.Client or int, optional
-        Who draws the true categories: anything with ``submit``, or a number of processes, by default one for each core. The draws
-        do not depend on it.
+        Where to draw the true categories: any object with ``submit``, or a number of processes; by default
+        one process per core. The draws do not depend on it.
     prevalence_concentration, confusion_concentration
-        As of `models.dawid_skene`.
+        As for `models.dawid_skene`.
     draws, chains : int, default 1000 and 4
-        Draws that are kept of each chain, and chains.
+        Kept draws of each chain, and number of chains.
     tune : int, default 200
-        Sweeps before the first draw that is kept.
+        Sweeps before the first kept draw.
     thin : int, default 1
-        Sweeps for each kept draw.
+        Sweeps per kept draw.
     random_seed : int, optional
-        Seed; drawn and recorded when left out.
+        Seed; drawn at random and recorded if left out.
     dtype : {"float32", "float64"}, default "float32"
         Storage; the arithmetic is in double precision.
     shards : int, optional
-        How many shards; by default one for every million of answers. The draws do not depend on it.
+        Number of shards; by default one per million answers. The draws do not depend on it.
     folder : path, optional
-        Where the shards are kept meanwhile; workers on other machines must see it. By default that of temporary files.
+        Folder for the shards during the run, which workers on other machines must share; by default one for
+        temporary files.
     progressbar : bool, default True
         Whether to show progress.
 
     Returns
     -------
     DataTree
-        As of `sample`, read from the store when it is used.
+        As returned by `sample`; read from the store lazily. Convergence is not checked: see `diagnose`.
 
     Raises
     ------
@@ -99,7 +100,24 @@ def dawid_skene_gibbs(
     Warns
     -----
     ResumeWarning
-        If the run was interrupted, and begun with another version of a package.
+        If the call resumes a run that was begun with other versions of packages.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from raterzoo import inference, models
+    >>> labels = models.simulators.labels(items=20, raters=3, random_seed=1).data
+    >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+    ...     tree = inference.dawid_skene_gibbs(
+    ...         labels, store=f"{folder}/run.zarr", executor=pool, draws=10, tune=10, progressbar=False
+    ...     )
+    ...     print(dict(tree["posterior"]["confusion"].sizes))
+    {'chain': 4, 'draw': 10, 'rater': 3, 'category': 3, 'label': 3}
+
+    References
+    ----------
+    Dawid and Skene (1979), doi:10.2307/2346806.
     """
     started = perf_counter()
     check_numbers(draws=draws, tune=tune, chains=chains, thin=thin, random_seed=random_seed)
@@ -122,7 +140,7 @@ def dawid_skene_gibbs(
 
 
 def _prior(labels: Labels, alpha: Any, beta: Any) -> ConfusionPrior:
-    """Return the priors in the layout of the kernels."""
+    """Concentrations of the Dirichlet priors in the layout of the kernels."""
     n = len(labels.categories)
     prevalence = positive_array("prevalence_concentration", alpha, (n,))
     confusion = concentration_of_confusion(labels, beta, (len(labels.raters), n, n))
@@ -130,7 +148,7 @@ def _prior(labels: Labels, alpha: Any, beta: Any) -> ConfusionPrior:
 
 
 def _asked(groups: GibbsGroups, tune: int, seed: int | None) -> Asked:
-    """Return what the draws depend on."""
+    """Arguments that determine the draws, with digests of the data and the prior."""
     numbers = {name: getattr(groups, name) for name in ("draws", "chains", "thin", "dtype")}
     digests = {
         "labels": digest_of(pack(groups.labels).values),
@@ -140,7 +158,7 @@ def _asked(groups: GibbsGroups, tune: int, seed: int | None) -> Asked:
 
 
 def _draw(chains: SharedChains, store: DrawStore, tune: int, progressbar: bool) -> None:
-    """Draw what the store lacks."""
+    """Draw and write the draws that the store lacks."""
     groups, drawn = chains.groups, 0
     if store.is_marked:
         note, state = store.kept()

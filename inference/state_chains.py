@@ -1,7 +1,4 @@
-"""Chains of mixtures of item states, one thread for each, and the order of the states.
-
-The draws are the same for any number of threads.
-"""
+"""Multi-threaded Gibbs chains of item-state mixtures, and the order of the states in every draw."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -33,50 +30,26 @@ PILOT_DRAWS, LARGEST_THINNING = 1000, 100  # states mix slowly, and their draws 
 
 @dataclass(frozen=True)
 class StatePlan:
-    """How long to run: chains, kept draws, sweeps before the first and for each, seed, threads."""
+    """Length, seed and threads of the Gibbs chains of an item-state mixture."""
 
     chains: int
-    draws: int
-    tune: int
-    thin: int
+    draws: int  # kept draws of each chain
+    tune: int  # sweeps before the first draw
+    thin: int  # sweeps for each kept draw
     seed: int
     threads: int | None = None
 
 
 def draw_states(patterns: CountPatterns, prior: StatePrior, plan: StatePlan) -> StateDraws:
-    """Run all chains.
-
-    Parameters
-    ----------
-    patterns : CountPatterns
-        The data.
-    prior : StatePrior
-        Priors.
-    plan : StatePlan
-        How long to run.
-
-    Returns
-    -------
-    StateDraws
-        Arrays with a leading dimension of chains.
-    """
+    """Run all chains from their start; returns `StateDraws` with leading dims (chain, draw)."""
     return continue_states(patterns, prior, plan, begin_states(prior, plan))
 
 
 def begin_states(prior: StatePrior, plan: StatePlan) -> dict[str, np.ndarray]:
-    """Start every chain from a draw of the prior.
+    """Initialise every chain at a draw from the prior.
 
-    Parameters
-    ----------
-    prior : StatePrior
-        Priors.
-    plan : StatePlan
-        Chains and seed.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Where the chains stand: ``stream`` (chain, word), and the logs of weights and probabilities.
+    Shapes of the returned state: stream (chain, word); log_weight (chain, state); log_probability (chain,
+    state, category).
     """
     seeds = (np.random.SeedSequence(plan.seed, spawn_key=(chain,)) for chain in range(plan.chains))
     state = {
@@ -92,24 +65,7 @@ def begin_states(prior: StatePrior, plan: StatePlan) -> dict[str, np.ndarray]:
 def continue_states(
     patterns: CountPatterns, prior: StatePrior, plan: StatePlan, state: dict[str, np.ndarray]
 ) -> StateDraws:
-    """Run all chains on from where they stand.
-
-    Parameters
-    ----------
-    patterns : CountPatterns
-        The data.
-    prior : StatePrior
-        Priors.
-    plan : StatePlan
-        Draws, sweeps before the first and for each, threads.
-    state : dict of str to ndarray
-        As of `begin_states`, changed in place.
-
-    Returns
-    -------
-    StateDraws
-        Arrays with a leading dimension of chains.
-    """
+    """Run all chains on from their state, overwritten in place; returns `StateDraws` (chain, draw, ...)."""
     size, shape = (plan.chains, plan.draws), prior.probability.shape
     draws = StateDraws(np.empty((*size, shape[0])), np.empty((*size, *shape)))
 
@@ -124,24 +80,10 @@ def continue_states(
 
 
 def state_pilot(patterns: CountPatterns, prior: StatePrior, plan: StatePlan) -> int:
-    """Ask a pilot run how many sweeps a kept draw needs.
+    """Return the number of sweeps per kept draw, at most 100, by a pilot run.
 
-    It has 4 chains of 1,000 draws, after the warm-up of the plan; the least effective weight or probability decides, by the rule
-    of `sweeps_for_each_draw`, up to 100.
-
-    Parameters
-    ----------
-    patterns : CountPatterns
-        The data.
-    prior : StatePrior
-        Priors.
-    plan : StatePlan
-        The run that the pilot is for.
-
-    Returns
-    -------
-    int
-        Sweeps for each kept draw.
+    4 chains of 1,000 draws after the warm-up of the plan; the smallest ESS among weights and probabilities
+    decides, by the rule of `sweeps_for_each_draw`.
     """
     length = (PILOT_CHAINS, PILOT_DRAWS)
     pilot = StatePlan(*length, plan.tune, 1, plan.seed + 1, plan.threads)
@@ -152,17 +94,10 @@ def state_pilot(patterns: CountPatterns, prior: StatePrior, plan: StatePlan) -> 
 
 
 def in_order(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """List the states of every draw by their probability of the last category, as the compiled loop does.
+    """Sort the states of every draw by their probability of the last category, as the compiled loop does.
 
-    Parameters
-    ----------
-    groups : dict of str to Dataset
-        With a ``posterior`` that holds ``state_probability`` (chain, draw, state, category).
-
-    Returns
-    -------
-    dict of str to Dataset
-        The same, with everything of ``posterior`` and ``log_prior`` that has states in that order.
+    Applies to all variables of ``posterior`` and ``log_prior`` with states; ``posterior`` holds
+    ``state_probability`` (chain, draw, state, category).
     """
     last = groups["posterior"]["state_probability"].isel(category=-1, drop=True)
     last = last.transpose("chain", "draw", "state").drop_vars("state")
@@ -174,7 +109,7 @@ def in_order(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 
 
 def _listed(variable: xr.DataArray, order: xr.DataArray) -> xr.DataArray:
-    """Return a variable with its states in another order; their numbers stay."""
+    """Permute the states of every draw of a variable; the coordinate stays. Shapes: order (chain, draw, state)."""
     state = next((dim for dim in variable.dims if "state" in str(dim)), None)
     if state is None:
         return variable

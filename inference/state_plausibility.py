@@ -1,7 +1,7 @@
-"""The plausibility of item states: in every draw each item is in one state, and has its own probabilities of the labels.
+"""Draws of the plausibility of items under item-state mixtures: each item is in one state in every draw.
 
-A `pm.Deterministic` cannot be random. What is drawn of the items is therefore no variable of the model: the builder names it in
-the coordinate ``drawn_of_item``, and `sample` draws it after the parameters, whatever the sampler.
+A `pm.Deterministic` cannot be random, so these draws are not a variable of the model: the builder lists them
+in the coordinate ``drawn_of_item``, and `sample` makes them after the parameters, with any sampler.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -21,19 +21,9 @@ __all__ = ["streams_of_drawn_items", "with_items_drawn"]
 
 
 def streams_of_drawn_items(model: pm.Model, plan: Draws) -> np.ndarray | None:
-    """Return a stream of every item of every chain, if the model has variables that are drawn of the items.
+    """Random stream of every item of every chain, by the item's id; None without ``drawn_of_item``.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        Any model.
-    plan : Draws
-        Chains and seed.
-
-    Returns
-    -------
-    ndarray of uint64, shape (chain, item, word), or None
-        They depend on the item's id, not on its place.
+    Shapes: returns uint64 (chain, item, word).
     """
     if "plausibility" not in (model.coords.get("drawn_of_item") or ()):
         return None
@@ -48,24 +38,11 @@ def streams_of_drawn_items(model: pm.Model, plan: Draws) -> np.ndarray | None:
 def with_items_drawn(
     model: pm.Model, posterior: xr.Dataset, plan: Draws, streams: np.ndarray | None = None
 ) -> xr.Dataset:
-    """Add the draws of the items' own variables, if the model has any besides its parameters.
+    """Add draws of ``plausibility`` (chain, draw, item, category), if the model lists it in ``drawn_of_item``.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        Any model.
-    posterior : Dataset
-        Draws of its variables.
-    plan : Draws
-        Seed and threads; the draws do not depend on the number of threads.
-    streams : ndarray, optional
-        Where the streams of the items stand, advanced in place; those of `streams_of_drawn_items` by default.
-
-    Returns
-    -------
-    Dataset
-        With ``plausibility`` (chain, draw, item, category) of `models.item_states`: the probabilities of the state that the item
-        is in, drawn given its counts; of a state that spreads, a draw from its Dirichlet law.
+    It is the probability vector of the item's state, which is drawn given the item's counts; for a state with
+    spread, a draw from its Dirichlet posterior. The draws do not depend on the number of threads.
+    Shapes: streams, by default those of `streams_of_drawn_items`, (chain, item, word), advanced in place.
     """
     streams = streams_of_drawn_items(model, plan) if streams is None else streams
     if streams is None:
@@ -91,7 +68,7 @@ def with_items_drawn(
 
 
 def _states(posterior: xr.Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return weight, probability and spread of the states, in double precision."""
+    """Weight, probability and spread (0 if absent) of the states (chain, draw, state, ...), in double precision."""
     names, dims = ("state_weight", "state_probability", "state_spread"), ("chain", "draw", "state")
     arrays = [
         posterior[name].transpose(*dims, ...).to_numpy().astype(np.float64)

@@ -1,4 +1,4 @@
-"""How mixtures of item states are drawn: by the compiled Gibbs loop, and the items after their states."""
+"""Sampler of item-state mixtures: the compiled Gibbs loop, then draws of the items given their states."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ SAMPLE = ("chain", "draw")
 
 
 def begin_item_states_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Begin the compiled loop of weights and probabilities of the states."""
+    """Set up the compiled Gibbs loop of weights and probabilities of the states; `found` restores the thinning."""
     counts, prior = read_item_states(model)
     distinct, pattern, items = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
     patterns = CountPatterns(distinct.astype(np.float64), items.astype(np.int64))
@@ -51,7 +51,7 @@ def _groups(
     drawn: StateDraws,
     plan: Draws,
 ) -> dict[str, xr.Dataset]:
-    """Return draws of the loop as draws of the model's variables, with their densities."""
+    """Convert draws of the loop to those of the model's variables, with log densities if the plan asks for them."""
     (patterns, pattern, prior), (weight, probability) = law, drawn
     arrays = {
         "state_weight": weight.astype(plan.dtype),
@@ -74,22 +74,27 @@ def _groups(
 def _pointwise(
     weight: np.ndarray, probability: np.ndarray, counts: np.ndarray, dtype: str
 ) -> np.ndarray:
-    """Return log p(answers) of every pattern, chain by chain."""
+    """Log likelihood of every distinct vector of counts, chain by chain.
+
+    Shapes: weight (chain, draw, state); probability (chain, draw, state, category); counts (pattern,
+    category); returns (chain, draw, pattern).
+    """
     log_p = np.empty((*weight.shape[:2], len(counts)), dtype)
-    floor = np.finfo(np.float64).tiny  # what was too small for a double
+    floor = np.finfo(np.float64).tiny  # for probabilities that underflowed
     for chain in range(len(weight)):
         log_each = np.log(np.maximum(probability[chain], floor))
         log_named = np.zeros((*weight.shape[1:], len(counts)))
-        # a product of matrices would be rounded by how many draws there are
+        # not a matrix product, whose rounding depends on the number of draws
         for c in range(counts.shape[1]):
             log_named += log_each[..., c, None] * counts[:, c]
         joint = np.log(np.maximum(weight[chain], floor))[..., None] + log_named
+        # log p(n_i) = log sum_j w_j prod_c theta_jc ^ n_ic
         log_p[chain] = logsumexp(joint, axis=1)
     return log_p
 
 
 def _log_dirichlet(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """Return the log density of the Dirichlet law along the last axis."""
-    p = np.maximum(p, np.finfo(p.dtype).tiny)  # what was too small for a double
+    """Log density of the Dirichlet distribution along the last axis."""
+    p = np.maximum(p, np.finfo(p.dtype).tiny)  # for probabilities that underflowed
     normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
     return xlogy(alpha - 1, p).sum(axis=-1) + normaliser

@@ -1,4 +1,4 @@
-"""One writer at a time: a lock that its process loses when it dies, however it dies."""
+"""Lock file of a store: one writer at a time; the system releases the lock when its process dies."""
 
 import errno
 import os
@@ -7,21 +7,21 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # Windows: two writers at a time are not noticed there
+except ImportError:  # Windows: simultaneous writers are not detected
     fcntl = None
 
 __all__ = ["StoreLock"]
 
 
 class StoreLock:
-    """The lock of a store, a file that holds the number of the process that has it."""
+    """Exclusive lock of a store, on a file that holds the process id of the owner."""
 
     def __init__(self, file: Path, store: Path) -> None:
         self._path, self._store = file, store
         self._file: IO[str] | None = None
 
     def acquire(self) -> None:
-        """Take the lock, or raise `BlockingIOError` with the number of the process that has it."""
+        """Acquire the lock; raise `BlockingIOError` with the process id of the owner if it is taken."""
         file = self._path.open("a+")
         try:
             if fcntl is not None:
@@ -40,7 +40,7 @@ class StoreLock:
         self._file = file
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -1,4 +1,4 @@
-"""Stores of draws as readers see them: at any time what counts, and nothing of another schema."""
+"""Read access to stores of draws, finished or not: only marked draws, only known schemas."""
 
 import errno
 import os
@@ -15,35 +15,13 @@ __all__ = ["WRITTEN", "posterior_sizes", "read_draws", "store_attrs", "trimmed"]
 
 
 def read_draws(path: str | os.PathLike[str]) -> xr.DataTree:
-    """Open a store at any time: what counts of it.
-
-    Parameters
-    ----------
-    path : path
-        A zarr store of draws, finished or not.
-
-    Returns
-    -------
-    DataTree
-        Read from disk when it is used; of a run that goes on, the draws that all chains have.
-    """
+    """Open a store lazily as a DataTree; of an unfinished one, only the draws that all chains have."""
     store_attrs(Path(path))
     return trimmed(xr.open_datatree(path, engine="zarr", consolidated=False, decode_times=False))
 
 
 def trimmed(tree: xr.DataTree) -> xr.DataTree:
-    """Leave out the draws of an unfinished store that are not there yet.
-
-    Parameters
-    ----------
-    tree : DataTree
-        As it was opened.
-
-    Returns
-    -------
-    DataTree
-        The same, if it is finished.
-    """
+    """Drop the draws of an unfinished store that are not written yet."""
     if WRITTEN not in tree.attrs:
         return tree
     drawn = slice(int(tree.attrs[WRITTEN]))
@@ -55,22 +33,10 @@ def trimmed(tree: xr.DataTree) -> xr.DataTree:
 
 
 def store_attrs(path: Path) -> dict[str, Any]:
-    """Return the attributes of a store, or raise if it is none, or one of another schema.
+    """Attributes of the root of a store.
 
-    Parameters
-    ----------
-    path : Path
-        A zarr group.
-
-    Returns
-    -------
-    dict
-        Of the root.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If it is missing, no group, or of a newer schema.
+    Raises `FileNotFoundError` if it does not exist, `ValueError` if it is not a valid store or of a newer
+    schema.
     """
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, f"there is no store {path}")
@@ -86,18 +52,7 @@ def store_attrs(path: Path) -> dict[str, Any]:
 
 
 def posterior_sizes(path: Path) -> dict[str, int]:
-    """Return the lengths of the dims of the posterior of a store.
-
-    Parameters
-    ----------
-    path : Path
-        A store that was checked by `store_attrs`.
-
-    Returns
-    -------
-    dict of str to int
-        Empty if there is no posterior.
-    """
+    """Lengths of the dims of the posterior of a store that `store_attrs` has validated; empty if there is none."""
     group = zarr.open_group(path, mode="r").get("posterior")
     arrays = [array for _, array in group.arrays()] if isinstance(group, zarr.Group) else []
     named = [(getattr(a.metadata, "dimension_names", None) or (), a.shape) for a in arrays]

@@ -1,4 +1,4 @@
-"""How far runs are thinned: a rule that is fixed beforehand, asked of a pilot run."""
+"""Thinning of runs, by a fixed rule applied to a pilot run."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from .diagnostics import mixing_of
 __all__ = ["PILOT_CHAINS", "PILOT_DRAWS", "sweeps_for_each_draw"]
 
 PILOT_CHAINS, PILOT_DRAWS = 4, 300
-WANTED_ESS = 1600  # leaves room for the R-hat and ESS of the worst of thousands of quantities
+WANTED_ESS = 1600  # margin over the threshold of 400, for the worst of thousands of quantities
 LARGEST_THINNING = 64
 
 
@@ -18,29 +18,14 @@ def sweeps_for_each_draw(
     first: np.ndarray | tuple[int, ...] = (0,),
     most: int = LARGEST_THINNING,
 ) -> np.ndarray:
-    """Return how many sweeps a kept draw of each group of quantities needs.
+    """Return the number of sweeps per kept draw that each group of quantities needs, by the ESS of a pilot run.
 
-    If the least effective quantity of a group has bulk or tail ESS n in the pilot run, it is thinned by the least whole number
-    that makes the effective size of the planned run 1,600, or four fifths of its draws if that is less. What would need more than
-    `most` is thinned by that, and `diagnose` tells whether it was enough.
-
-    Parameters
-    ----------
-    pilot : ndarray, shape (chain, draw, quantity)
-        Draws of the pilot run, not thinned.
-    kept : int
-        Draws of all chains that the planned run keeps.
-    threads : int, optional
-        Threads.
-    first : ndarray of int, shape (group,)
-        First quantity of each group; by default all are one.
-    most : int
-        Largest thinning.
-
-    Returns
-    -------
-    ndarray of int64, shape (group,)
-        Sweeps for each kept draw; 1 where nothing moves.
+    With n the smallest bulk or tail ESS of a group in the pilot run, the thinning is the least whole number
+    that raises the effective size of the planned run to 1,600, or to four fifths of its draws if that is
+    less; at most `most`. `diagnose` shows whether it sufficed.
+    Shapes: pilot, not thinned (chain, draw, quantity); first, first quantity of each group, by default one
+    group (group,); returns int64 (group,), 1 where nothing moves. `kept` counts the kept draws of all chains
+    of the planned run.
     """
     _, bulk, tail, _ = mixing_of(pilot, threads)
     least = np.fmin.reduceat(np.fmin(bulk, tail), first)

@@ -1,13 +1,4 @@
-"""The units of qualities and reliabilities: what the data leave open, set as the reader likes it.
-
-Answers depend on reliability times difference of qualities, x = rho_k (q_i - q_j). So with any g > 0 and m
-
-    q -> m + q / g,     rho -> g rho
-
-say the same of every answer: scale and shift are not identified, and a model sets them by its prior. Here g is chosen anew for
-every draw, so that something has the value the reader wants in all of them. What is identified - the order of the items, ratios
-of differences, ratios of reliabilities, probabilities of answers, ties, left bias - stays as it is.
-"""
+"""Units of qualities and reliabilities of comparisons: identification by an anchor, after sampling."""
 
 from typing import Any, Literal
 
@@ -23,44 +14,68 @@ Anchor = (
 )
 WITH_QUALITY = ("quality", "quality_scale", "coefficient", "residual")  # divided by g
 WITH_RELIABILITY = ("reliability", "reliability_deviation")  # multiplied by g
-HALVINGS = 60  # of an interval: to the last digit of a double
+HALVINGS = 60  # bisections: to the last digit of a double
 
 
 def in_units(
     tree: xr.DataTree, anchor: Anchor, *, random_seed: int | np.random.Generator | None = None
 ) -> xr.DataTree:
-    """Express a posterior in other units of quality.
+    """Express the posterior of a comparison model in other units of quality.
+
+    Answers depend on reliability times the difference of qualities, x = rho_k (q_i - q_j). For any g > 0 and
+    m,
+
+        q -> m + q / g,     rho -> g rho
+
+    leaves the probabilities of all answers unchanged: the prior alone identifies scale and shift. Here g is
+    chosen for every draw so that an anchor has the same value in all draws. Identified quantities - order of
+    the items, ratios of differences, ratios of reliabilities, probabilities of answers, ties, left bias - do
+    not change.
 
     Parameters
     ----------
     tree : DataTree
         Draws of `models.bradley_terry` or `models.thurstone`.
     anchor : {"mean reliability", "quality sd"}, or pair
-        What is one: the arithmetic mean of the reliabilities, or the standard deviation of the qualities of the items. Two items
-        (better, worse): the difference of their qualities is one. Two ranges, such as ``((0, 1), (1, 20))``: qualities lie in the
-        first and reliabilities in the second, and scale and shift are drawn as uniform priors there have them.
+        Quantity that is set to one: the arithmetic mean of the reliabilities, or the standard deviation of
+        the qualities of the items. For two items (better, worse): the difference of their qualities. For two
+        ranges, such as ``((0, 1), (1, 20))``: qualities lie in the first and reliabilities in the second,
+        with scale and shift drawn from their posterior under uniform priors there.
     random_seed : int or Generator, optional
-        For the draws of scale and shift in ranges.
+        Seed of scale and shift, for ranges.
 
     Returns
     -------
     DataTree
-        A new tree. In its ``posterior`` ``quality``, ``quality_scale``, ``coefficient`` and ``residual`` are divided by g,
-        ``reliability`` and ``reliability_deviation`` multiplied, ``log_reliability`` raised by log g, the ``reliability_scale``
-        of signed raters multiplied. Where raters are all alike, ``reliability`` (chain, draw) is added. ``tie``, ``left_bias``
-        and the other groups are the same. ``quality`` has the attribute ``unit``.
+        New tree. In its ``posterior`` ``quality``, ``quality_scale``, ``coefficient`` and ``residual`` are
+        divided by g; ``reliability``, ``reliability_deviation`` and, for signed raters, ``reliability_scale``
+        are multiplied by g; ``log_reliability`` is raised by log g. If all raters are alike, ``reliability``
+        (chain, draw) is added. ``tie``, ``left_bias`` and the other groups are unchanged. ``quality`` has the
+        attribute ``unit``.
 
     Raises
     ------
     ValueError
-        If the tree has no qualities, or draws of it cannot be expressed so: no positive g does it.
+        If the tree has no qualities, or some draws admit no positive g.
 
     Notes
     -----
-    Take N items, K raters, qualities in a range of width w and reliabilities from l to h. With c the geometric mean of the
-    reliabilities, x = c q and eta = rho / c are free of scale. Given them, g on [max(range(x) / w, l / min(eta)), h / max(eta)]
-    has density proportional to g^(K - N) (w - range(x) / g), and the shift is uniform over the room that is left: an exact draw.
-    It completes draws of the model with ``reliability_range=``; draws of another prior keep that prior's ratios.
+    Take N items, K raters, qualities in a range of width w and reliabilities from l to h. With c the
+    geometric mean of the reliabilities, x = c q and eta = rho / c are free of scale. Given them, g on
+    [max(range(x) / w, l / min(eta)), h / max(eta)] has density proportional to g^(K - N) (w - range(x) / g),
+    and the shift is uniform over the remaining room: an exact draw. It completes draws of the model with
+    ``reliability_range=``; draws under another prior keep that prior's ratios.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import inference
+    >>> quality = xr.DataArray([[[3.0, 1.0, 0.0]]], {"item": ["tea", "milk", "cocoa"]}, ("chain", "draw", "item"))
+    >>> reliability = (("chain", "draw", "rater"), [[[1.0, 2.0]]])
+    >>> draws = xr.Dataset({"quality": quality, "reliability": reliability})
+    >>> posterior = inference.in_units(xr.DataTree.from_dict({"posterior": draws}), ("tea", "milk"))["posterior"]
+    >>> posterior["quality"].values.tolist(), posterior["reliability"].values.tolist()
+    ([[[1.5, 0.5, 0.0]]], [[[2.0, 4.0]]])
     """
     posterior = _comparisons_posterior(tree)
     quality = posterior["quality"].transpose("chain", "draw", "item")
@@ -84,7 +99,7 @@ def in_units(
 
 
 def _comparisons_posterior(tree: xr.DataTree) -> xr.Dataset:
-    """Return the posterior, or raise if there are no qualities of items in it."""
+    """Posterior of a tree; raise if it has no qualities of items."""
     posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
     if "quality" not in posterior or "item" not in posterior["quality"].dims:
         raise ValueError(
@@ -94,7 +109,7 @@ def _comparisons_posterior(tree: xr.DataTree) -> xr.Dataset:
 
 
 def _rescaled(posterior: xr.Dataset, factor: xr.DataArray) -> xr.Dataset:
-    """Return the posterior with everything that has a unit in the new one."""
+    """Posterior with all variables that have a unit converted. Shapes: factor, g (chain, draw)."""
     changed = posterior.copy()
     for name in WITH_QUALITY:
         if name in posterior:
@@ -115,7 +130,7 @@ def _rescaled(posterior: xr.Dataset, factor: xr.DataArray) -> xr.Dataset:
 def _named_factor(
     quality: xr.DataArray, reliability: xr.DataArray | None, anchor: str
 ) -> tuple[xr.DataArray, str]:
-    """Return g for an anchor that is a word."""
+    """Factor g (chain, draw) and unit of a named anchor."""
     if anchor == "quality sd":
         return quality.std("item"), "standard deviation of the qualities 1"
     if anchor != "mean reliability":
@@ -130,7 +145,7 @@ def _named_factor(
 
 
 def _factor_of_pair(quality: xr.DataArray, anchor: Any) -> tuple[xr.DataArray, str]:
-    """Return g that makes the difference of two items one."""
+    """Factor g (chain, draw) that sets the difference of two items to one, and the unit."""
     if not isinstance(anchor, tuple | list) or len(anchor) != 2 or anchor[0] == anchor[1]:
         raise ValueError(
             f"anchor={anchor!r} is not 'mean reliability', 'quality sd', a pair of items or a pair of ranges"
@@ -146,7 +161,7 @@ def _factor_of_pair(quality: xr.DataArray, anchor: Any) -> tuple[xr.DataArray, s
 
 
 def _is_ranges(anchor: Any) -> bool:
-    """Tell whether an anchor is two pairs of numbers."""
+    """Whether an anchor has the form of two ranges."""
     if not isinstance(anchor, tuple | list) or len(anchor) != 2:
         return False
     return all(isinstance(own, tuple | list) and len(own) == 2 for own in anchor)
@@ -165,7 +180,7 @@ def _require_positive(factor: xr.DataArray, unit: str) -> None:
 def _draw_in_ranges(
     quality: xr.DataArray, reliability: xr.DataArray | None, ranges: Any, rng: np.random.Generator
 ) -> tuple[xr.DataArray, xr.DataArray]:
-    """Draw g, and the shift of the qualities divided by it, as uniform priors have them."""
+    """Draw g and the shift of the qualities (chain, draw each) under uniform priors on the two ranges."""
     (first, last), (low, high) = _checked(ranges)
     if reliability is None or "rater" not in reliability.dims:
         raise ValueError(
@@ -175,6 +190,7 @@ def _draw_in_ranges(
         raise ValueError(
             f"anchor={ranges!r} is of positive reliabilities, but some are not; take 'quality sd'"
         )
+    # c = geometric mean of rho, x = c q, eta = rho / c
     mean = xr.apply_ufunc(np.exp, xr.apply_ufunc(np.log, reliability).mean("rater"))
     x, eta = quality * mean, reliability / mean
     spread = (x.max("item") - x.min("item")) / (last - first)
@@ -195,7 +211,7 @@ def _draw_in_ranges(
 
 
 def _checked(ranges: Any) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return two rising pairs of numbers, the second not negative."""
+    """Return two increasing pairs of finite numbers, the second not negative, or raise."""
     try:
         (first, last), (low, high) = ((float(a), float(b)) for a, b in ranges)
     except (TypeError, ValueError):
@@ -210,7 +226,10 @@ def _checked(ranges: Any) -> tuple[tuple[float, float], tuple[float, float]]:
 def _draw_scale(
     bounds: tuple[np.ndarray, np.ndarray], spread: np.ndarray, power: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw g within bounds with density g^power (1 - spread / g), by halving the interval of its distribution function."""
+    """Draw g within bounds with density proportional to g^power (1 - spread / g), by inversion with bisection.
+
+    Shapes: bounds (two arrays) and spread (chain, draw).
+    """
     least, most = bounds
     unit = most if power >= 0 else least  # powers of g / unit stay within the range of doubles
 

@@ -1,8 +1,8 @@
-"""The compiled loop: chains of worths, item by item, in threads.
+"""Multi-threaded Gibbs chains of worths, item by item.
 
-Items are independent given the data, so the unit of work is one chain of one item, with a random stream of its own that is
-derived from the seed, the chain and the item's id. The draws of an item are therefore the same for any number of threads, in any
-order of work, and whatever other items are sampled with it.
+Items are independent given the data, so the unit of work is one chain of one item, with its own random stream
+derived from the seed, the chain and the item's id. Therefore the draws of an item do not depend on the number
+of threads, the order of work, or the other items.
 """
 
 import os
@@ -33,28 +33,20 @@ RUN = 16  # items in one unit of work
 
 @dataclass(frozen=True)
 class ChainPlan:
-    """How long to run: chains, kept draws, sweeps before the first, seed, threads, storage."""
+    """Length, seed, threads and storage of the Gibbs chains of worths."""
 
     chains: int
-    draws: int
-    tune: int
+    draws: int  # kept draws of each chain
+    tune: int  # sweeps before the first draw
     seed: int
     threads: int | None = None
-    dtype: str = "float32"
+    dtype: str = "float32"  # storage; the arithmetic is in double precision
 
 
 def item_keys(items: np.ndarray) -> np.ndarray:
-    """Derive a 64-bit key from the id of every item, the same in every process and on every machine.
+    """64-bit key of every item, derived from its id; the same in every process and on every machine.
 
-    Parameters
-    ----------
-    items : ndarray of text or int, shape (item,)
-        Ids.
-
-    Returns
-    -------
-    ndarray of uint64, shape (item,)
-        Keys.
+    Shapes: items, text or integers (item,); returns uint64 (item,).
     """
     digests = (blake2b(repr(item).encode(), digest_size=8).digest() for item in items.tolist())
     return np.frombuffer(b"".join(digests), "<u8")
@@ -67,25 +59,11 @@ def draw_log_worths(
     plan: ChainPlan,
     progress: Callable[[int], None] = lambda done: None,
 ) -> np.ndarray:
-    """Draw log worths of all items.
+    """Run all chains of all items from their start.
 
-    Parameters
-    ----------
-    posterior : WorthPosterior
-        Annotations and priors.
-    keys : ndarray of uint64, shape (item,)
-        Key of every item, as of `item_keys`.
-    thinning : ndarray of int, shape () or (item,)
-        Sweeps for each kept draw.
-    plan : ChainPlan
-        How long to run.
-    progress : callable
-        Told how many more items have been finished, over all chains.
-
-    Returns
-    -------
-    ndarray, shape (chain, draw, candidate)
-        Log worths.
+    Shapes: keys uint64, from `item_keys` (item,); thinning, sweeps per kept draw () or (item,); returns
+    (chain, draw, candidate).
+    `progress` is called with the number of newly finished items, counted over all chains.
     """
     return continue_worths(posterior, thinning, plan, begin_worths(posterior, keys, plan), progress)
 
@@ -93,21 +71,9 @@ def draw_log_worths(
 def begin_worths(
     posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan
 ) -> dict[str, np.ndarray]:
-    """Start every chain of every item from a draw of its prior.
+    """Initialise every chain of every item at a draw from its prior.
 
-    Parameters
-    ----------
-    posterior : WorthPosterior
-        Annotations and priors.
-    keys : ndarray of uint64, shape (item,)
-        Key of every item.
-    plan : ChainPlan
-        Chains and seed.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Where the chains stand: ``stream`` (chain, item, word) and ``log_worth`` (chain, candidate).
+    Shapes: keys (item,). State returned: stream (chain, item, word); log_worth (chain, candidate).
     """
     start = posterior.candidate_start
     streams = np.empty((plan.chains, len(keys), 4), np.uint64)
@@ -126,25 +92,10 @@ def continue_worths(
     state: dict[str, np.ndarray],
     progress: Callable[[int], None] = lambda done: None,
 ) -> np.ndarray:
-    """Run all chains on from where they stand.
+    """Run all chains on from their state, which is overwritten in place.
 
-    Parameters
-    ----------
-    posterior : WorthPosterior
-        Annotations and priors.
-    thinning : ndarray of int, shape () or (item,)
-        Sweeps for each kept draw.
-    plan : ChainPlan
-        Draws, sweeps before the first, threads and storage.
-    state : dict of str to ndarray
-        As of `begin_worths`, changed in place.
-    progress : callable
-        Told how many more items have been finished, over all chains.
-
-    Returns
-    -------
-    ndarray, shape (chain, draw, candidate)
-        Log worths.
+    Shapes: thinning, sweeps per kept draw () or (item,); returns log worths (chain, draw, candidate).
+    `progress` is called with the number of newly finished items, counted over all chains.
     """
     start, streams, log_worth = posterior.candidate_start, state["stream"], state["log_worth"]
     n_items = streams.shape[1]
@@ -174,29 +125,15 @@ def continue_worths(
 
 
 def _seed(seed: int, chain: int, key: int) -> np.random.SeedSequence:
-    """Return the seed of one chain of one item."""
+    """Seed sequence of one chain of one item."""
     return np.random.SeedSequence(seed, spawn_key=(chain, key))
 
 
 def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> np.ndarray:
-    """Ask a pilot run how many sweeps a kept draw of each item needs.
+    """Return the number of sweeps per kept draw of each item, by a pilot run.
 
-    It has 4 chains of 300 draws, after the warm-up of the plan; the least effective plausibility of an item decides, by the rule
-    of `sweeps_for_each_draw`.
-
-    Parameters
-    ----------
-    posterior : WorthPosterior
-        Annotations and priors.
-    keys : ndarray of uint64, shape (item,)
-        Key of every item.
-    plan : ChainPlan
-        The run that the pilot is for.
-
-    Returns
-    -------
-    ndarray of int64, shape (item,)
-        Sweeps for each kept draw.
+    4 chains of 300 draws after the warm-up of the plan; the smallest ESS among the plausibilities of an item
+    decides, by the rule of `sweeps_for_each_draw`. Shapes: keys (item,); returns int64 (item,).
     """
     length = (PILOT_CHAINS, PILOT_DRAWS)
     pilot = ChainPlan(*length, plan.tune, plan.seed + 1, plan.threads, "float64")
@@ -206,19 +143,10 @@ def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan)
 
 
 def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Normalise worths within each item.
+    """Plausibilities: worths normalised within each item.
 
-    Parameters
-    ----------
-    log_worth : ndarray, shape (..., candidate)
-        Log worths.
-    start : ndarray of int, shape (item + 1,)
-        Candidates of each item.
-
-    Returns
-    -------
-    ndarray, shape (..., candidate)
-        Plausibilities, in the dtype of `log_worth`.
+    Shapes: log_worth (..., draw, candidate); start, candidates of item i are start[i]:start[i + 1] (item +
+    1,); returns as log_worth, in its dtype.
     """
     item = np.repeat(np.arange(len(start) - 1), np.diff(start))
     out = np.empty_like(log_worth)

@@ -1,7 +1,7 @@
-"""What a zarr store declares, checked before anything of it is decoded: no code in it is run, no size believed.
+"""Validation of the metadata of zarr stores before decoding: no code execution, no implausible sizes.
 
-Zarr of format 2 can name a codec that unpickles what it decodes, and an array of any format can declare in a few bytes more than
-any memory holds. The declarations are small JSON files; they are read here without zarr.
+Zarr format 2 can name a codec that unpickles what it decodes, and an array of any format can declare more
+bytes than any memory has. The metadata are small JSON files, which are read here without zarr.
 """
 
 import json
@@ -15,12 +15,12 @@ from ..models.data.errors import DataError, shown
 
 __all__ = ["MAX_PIECE", "WRITTEN", "check_zarr", "refuse_hollow"]
 
-WRITTEN = "draws_written"  # attribute of a store that is not finished: so many draws of it are read
+WRITTEN = "draws_written"  # attribute of an unfinished store: number of its draws that are read
 MAX_NODES = 10_000
 MAX_DECLARATION = 2**24  # bytes of one zarr.json
 MAX_PIECE = 2**31  # bytes of a chunk, which is read as a whole
-MAX_DECLARED = 2**32  # bytes of all arrays that are read whatever is stored of them
-MAX_INFLATION = 1_100  # declared bytes by stored byte, of what is larger: deflate can do no more
+MAX_DECLARED = 2**32  # bytes of all arrays that are accepted whatever is stored
+MAX_INFLATION = 1_100  # declared bytes per stored byte beyond that: the limit of deflate
 MAX_DIMS = 16
 
 OLD = {".zarray", ".zgroup", ".zmetadata"}
@@ -35,18 +35,10 @@ BYTES: dict[str, int] = {"bool": 1, "string": 16, "fixed_length_utf32": 0} | {
 
 
 def check_zarr(path: Path) -> None:
-    """Raise unless a store declares arrays of numbers and text alone, of sizes that it may have.
+    """Raise a `DataError` unless a store declares only arrays of numbers and text, of plausible sizes.
 
-    Parameters
-    ----------
-    path : Path
-        A folder.
-
-    Raises
-    ------
-    DataError
-        If it is no store of zarr format 3, an array holds objects or is coded by what is not known, declares much more than is
-        stored, or a link is in it; it names the array. Of a store that is not finished, the draws that are written count.
+    Refused: folders that are not zarr format 3, object arrays, unknown codecs, links, arrays that declare
+    much more than is stored (of an unfinished store, the written draws count). The message names the array.
     """
     declared, written = 0, None
     for name, node in _nodes(path):  # the root comes first
@@ -58,19 +50,9 @@ def check_zarr(path: Path) -> None:
 
 
 def refuse_hollow(path: Path, declared: int, stored: int) -> None:
-    """Raise if arrays declare so much more than is stored of them that they can hold nothing.
+    """Raise a `DataError` if arrays declare over 4 GiB and over 1,100 times the stored bytes.
 
-    Parameters
-    ----------
-    path : Path
-        File or store, for the message.
-    declared, stored : int
-        Bytes.
-
-    Raises
-    ------
-    DataError
-        If they are over 4 GiB and 1,100 times what is stored.
+    `path` is for the message.
     """
     if declared > max(MAX_DECLARED, MAX_INFLATION * stored):
         raise _refused(
@@ -82,7 +64,7 @@ def refuse_hollow(path: Path, declared: int, stored: int) -> None:
 
 
 def _nodes(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return all nodes by their folder, relative to the store."""
+    """Yield the relative path and the metadata of every group and array of a store, the root first."""
     waiting, found = ["."], 0
     while waiting:
         name = waiting.pop()
@@ -104,7 +86,7 @@ def _nodes(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _listed(path: Path, name: str) -> tuple[list[str], list[str]]:
-    """Return the folders in a folder, by their paths, and the names of its files; zarr follows links, so there may be none."""
+    """Relative paths of the subfolders and names of the files of a folder; links, which zarr follows, are refused."""
     folders, files = [], []
     with os.scandir(os.path.join(path, name)) as entries:
         for entry in entries:
@@ -112,14 +94,14 @@ def _listed(path: Path, name: str) -> tuple[list[str], list[str]]:
                 folders.append(os.path.normpath(os.path.join(name, entry.name)))
             elif entry.is_file(follow_symlinks=False):
                 files.append(entry.name)
-            elif os.path.lexists(entry.path):  # and has not just been renamed by its writer
+            elif os.path.lexists(entry.path):  # unless its writer has just renamed it
                 place = os.path.normpath(os.path.join(name, entry.name))
                 raise _refused(path, place, "it is a link or a device", "files and folders")
     return folders, files
 
 
 def _check_chunks(path: Path, folders: list[str]) -> None:
-    """Raise if there is anything but chunks below an array."""
+    """Raise if a folder below an array has metadata, not only chunks."""
     waiting = [*folders]
     while waiting:
         name = waiting.pop()
@@ -131,7 +113,7 @@ def _check_chunks(path: Path, folders: list[str]) -> None:
 
 
 def _draws_written(path: Path, root: dict[str, Any]) -> int | None:
-    """Return how many draws of an unfinished store are written; None of a finished one."""
+    """Return the number of written draws of an unfinished store; None for a finished one."""
     attrs = root.get("attributes", {})
     if not isinstance(attrs, dict) or WRITTEN not in attrs:
         return None
@@ -142,6 +124,7 @@ def _draws_written(path: Path, root: dict[str, Any]) -> int | None:
 
 
 def _stored_bytes(path: Path) -> int:
+    """Size of all files of a store in bytes."""
     return sum(
         os.stat(os.path.join(folder, name)).st_size
         for folder, _, files in os.walk(path)
@@ -150,7 +133,7 @@ def _stored_bytes(path: Path) -> int:
 
 
 def _declared_bytes(path: Path, name: str, node: dict[str, Any], written: int | None) -> int:
-    """Check one node; return what is read of an array."""
+    """Validate one node, and return the bytes that are read of it."""
     if node["node_type"] == "group":
         return 0
     if missing := [key for key in NEEDED if key not in node]:
@@ -159,7 +142,7 @@ def _declared_bytes(path: Path, name: str, node: dict[str, Any], written: int | 
     grid = node.get("chunk_grid")
     chunk = _sizes(path, name, _of(_of(grid, "configuration"), "chunk_shape"), 1)
     if len(chunk) != len(shape):
-        raise _refused(path, name, "its chunks have other dims than it", "as many")
+        raise _refused(path, name, "its chunks and its shape differ in length", "as many")
     width = _width(path, name, node.get("data_type"))
     if math.prod(chunk) * width > MAX_PIECE:
         problem = f"a chunk of it has {math.prod(chunk) * width:,} bytes"
@@ -171,16 +154,17 @@ def _declared_bytes(path: Path, name: str, node: dict[str, Any], written: int | 
 def _sizes_read(
     name: str, shape: list[int], node: dict[str, Any], written: int | None
 ) -> list[int]:
-    """Return the shape of what counts of an array: of an unfinished store, the draws that are written."""
+    """Shape of an array as it is read: of an unfinished store, only the written draws."""
     dims = node.get("dimension_names")
     if written is None or not isinstance(dims, list) or len(dims) != len(shape):
         return shape
-    if os.path.basename(name) in dims:  # ids of a dim are read as a whole when the store is opened
+    if os.path.basename(name) in dims:  # coordinates are read whole at opening
         return shape
     return [min(n, written) if dim == "draw" else n for n, dim in zip(shape, dims, strict=True)]
 
 
 def _read(path: Path, name: str) -> dict[str, Any]:
+    """Read and validate the metadata file of a node."""
     file = path / name / "zarr.json"
     if file.stat().st_size > MAX_DECLARATION:
         raise _refused(path, name, "its declaration is too long", f"{MAX_DECLARATION:,} bytes")
@@ -195,7 +179,7 @@ def _read(path: Path, name: str) -> dict[str, Any]:
 
 
 def _sizes(path: Path, name: str, sizes: Any, least: int) -> list[int]:
-    """Return a list of whole numbers, or raise."""
+    """Return a list of whole numbers from `least`, or raise."""
     fine = isinstance(sizes, list) and len(sizes) <= MAX_DIMS
     if not fine or not all(type(n) is int and least <= n < 2**63 for n in sizes):
         problem = f"{shown(sizes)} is no shape"
@@ -204,7 +188,7 @@ def _sizes(path: Path, name: str, sizes: Any, least: int) -> list[int]:
 
 
 def _width(path: Path, name: str, kind: Any) -> int:
-    """Return the bytes of one element."""
+    """Size of one element in bytes."""
     base = kind.get("name") if isinstance(kind, dict) else kind
     if not isinstance(base, str) or base not in BYTES:
         raise _refused(path, name, f"it holds {shown(base)}", "numbers and text")
@@ -217,7 +201,7 @@ def _width(path: Path, name: str, kind: Any) -> int:
 
 
 def _check_codecs(path: Path, name: str, codecs: Any) -> None:
-    """Raise at the first codec that is not one of the known."""
+    """Raise at the first unknown codec."""
     if not isinstance(codecs, list) or len(codecs) > MAX_DIMS:
         raise _refused(path, name, f"{shown(codecs)} is no list of codecs", "zarr format 3")
     for codec in codecs:
@@ -230,10 +214,12 @@ def _check_codecs(path: Path, name: str, codecs: Any) -> None:
 
 
 def _of(mapping: Any, key: str) -> Any:
+    """Value of a key; None if absent, or `mapping` is not a dict."""
     return mapping.get(key) if isinstance(mapping, dict) else None
 
 
 def _refused(path: Path, name: str, problem: str, allowed: str) -> DataError:
+    """`DataError` for a node of the store."""
     where = path.name if name in ("", ".") else f"{path.name}, {name}"
     return DataError(
         problem,

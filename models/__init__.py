@@ -1,4 +1,4 @@
-"""What is believed: annotation data, the laws that PyMC lacks, and the models, each a function that returns a `pymc.Model`."""
+"""Annotation data, models of annotations (builders of a `pymc.Model`) and simulators."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The catalog: every model of the zoo, what it takes and how it is drawn. The README's table is made from it."""
+"""Catalog of all models: data, sampling methods and reference of each. The README's table is made from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,20 +9,29 @@ __all__ = ["CatalogEntry", "catalog"]
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """One model of the zoo.
+    """Entry of one model in the catalog.
 
     Attributes
     ----------
     name : str
         Name of the builder in `raterzoo.models`.
     summary : str
-        What is believed, in one line.
-    data : str
-        Kind of annotation, as on the command line: rankings, labels, comparisons or scores.
+        The model in one line.
+    data : {"rankings", "labels", "comparisons", "scores"}
+        Kind of annotation, as on the command line.
     methods : tuple of str
-        Methods of `raterzoo.inference.sample` that draw it; the first is what ``method="auto"`` takes.
+        Methods of `raterzoo.inference.sample` for this model; ``method="auto"`` takes the first.
     reference : str
         Paper, with section and identifier.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> entry = models.catalog["dawid_skene"]
+    >>> entry.data, entry.methods
+    ('labels', ('gibbs', 'nuts'))
+    >>> [name for name, entry in models.catalog.items() if entry.data == "scores"]
+    ['hierarchical_scores', 'normal_scores']
     """
 
     name: str

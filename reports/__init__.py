@@ -1,4 +1,4 @@
-"""The report: lays out what `raterzoo.evaluation` computed and its plots drew."""
+"""Reports: layout of the results of `raterzoo.evaluation` and their plots as HTML, CSV and JSON."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Which classifier is better, how surely, and how much a point estimate of the truth flatters: rows, and sections of a report."""
+"""Comparison of classifiers: rows of tables and sections of a report."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -25,7 +25,7 @@ SOURCES = ("both", "raters", "items")
 
 
 def order_of(result: xr.Dataset) -> list[str]:
-    """Return the classifiers of `evaluation.compare`, the best first."""
+    """List the classifiers of an `evaluation.compare` result, best posterior mean first."""
     mean = result["mean"].sel(source="raters")
     sign = -1 if result.attrs["larger_is_better"] else 1
     order = np.argsort(sign * mean.to_numpy(), kind="stable")
@@ -33,18 +33,11 @@ def order_of(result: xr.Dataset) -> list[str]:
 
 
 def pair_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
-    """Return a row for every metric and pair of classifiers, the one with the better mean first.
+    """Rows for every metric and pair of classifiers, the one with the better mean first.
 
-    Parameters
-    ----------
-    found : mapping of str to Dataset
-        Name of the metric -> what `evaluation.compare` returned.
-
-    Returns
-    -------
-    list of dict
-        ``difference``; ``lower`` and ``upper`` of raters and items together, and ``raters_lower`` ... of either alone;
-        ``probability_better`` and the same of either alone; ``mcse`` of the difference.
+    `found` maps metrics to results of `evaluation.compare`. Keys: ``difference``; ``lower`` and ``upper``
+    from raters and items together, ``raters_lower`` ... from either alone; ``probability_better`` likewise;
+    ``mcse`` of the difference.
     """
     return [
         _pair(name, result, better, worse)
@@ -68,7 +61,7 @@ def _pair(name: str, result: xr.Dataset, better: str, worse: str) -> dict[str, A
 
 
 def shown_pairs(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return pairs as a reader wants them."""
+    """Display form of the rows of `pair_rows`."""
     several = len({row["metric"] for row in rows}) > 1
     return [
         {
@@ -89,7 +82,7 @@ def shown_pairs(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def best_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
-    """Return how probably each classifier is the best of all, by metric."""
+    """Rows with the probability that each classifier is the best of all, by metric."""
     return [
         {
             "metric": name,
@@ -104,18 +97,11 @@ def best_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
 
 
 def optimism_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
-    """Return by how much point estimates of the truth flatter each classifier.
+    """Rows with the optimism of point estimates of the truth, for each metric, estimate and classifier.
 
-    Parameters
-    ----------
-    found : mapping of str to Dataset
-        As of `pair_rows`; those without point estimates are left out.
-
-    Returns
-    -------
-    list of dict
-        ``point``, the metric against the estimate; ``mean`` against the posterior; ``optimism``, positive where the estimate
-        flatters; ``lower`` and ``upper`` of it, for what the raters left open.
+    `found` as in `pair_rows`; results without point estimates are left out. Keys: ``point``, the metric
+    against the estimate; ``mean`` against the posterior; ``optimism``, positive where the estimate favours
+    the classifier; its ``lower`` and ``upper`` from the uncertainty about the truth.
     """
     rows = []
     for name, result in found.items():
@@ -143,25 +129,14 @@ def optimism_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
 def comparison_sections(
     found: Mapping[str, xr.Dataset], headline: str, figure: Figure | None = None
 ) -> list[Section]:
-    """Return who is better, who is the best, and the optimism of point estimates.
+    """Sections with pairwise comparisons, probabilities of being the best, and optimism.
 
-    Parameters
-    ----------
-    found : mapping of str to Dataset
-        Name of the metric -> what `evaluation.compare` returned.
-    headline : str
-        The metric that the page shows; the others are in the tables.
-    figure : matplotlib.figure.Figure, optional
-        Picture.
-
-    Returns
-    -------
-    list of Section
-        Of all metrics.
+    Optimism is that of point estimates of the truth. `found` maps metrics to results of `evaluation.compare`;
+    the page shows the metric `headline`, the tables have all.
     """
     pairs = pair_rows(found)
     main = [row for row in pairs if row["metric"] == headline]
-    text = f"By {headline}. {verdict(main[0])} All classifiers meet the same draws of the truth and the same items."
+    text = f"By {headline}. {verdict(main[0])} All classifiers are scored on the same draws of the truth and the same items."
     best = best_rows(found)
     sections = [
         Section(
@@ -175,8 +150,8 @@ def comparison_sections(
             shown=shown_pairs(main),
         ),
         Section(
-            "Who is the best of all",
-            "The probability to be the best by each metric, of raters and items together, ties shared.",
+            "Probability of being the best",
+            "The probability of being the best by each metric, from raters and items together; ties are shared.",
             rows=best,
             file="best",
             key="comparison.best",
@@ -190,13 +165,7 @@ def comparison_sections(
 
 
 def verdict(row: Mapping[str, Any]) -> str:
-    """Say in one sentence how surely the first classifier of a pair is better.
-
-    Parameters
-    ----------
-    row : mapping
-        As of `pair_rows`.
-    """
+    """Sentence with the probability that the first classifier of a row of `pair_rows` is better."""
     difference = with_interval(row["difference"], row["lower"], row["upper"])
     return (
         f"{row['classifier']} is better than {row['other']} with probability {percent(row['probability_better'])}: the "
@@ -207,7 +176,7 @@ def verdict(row: Mapping[str, Any]) -> str:
 def _shown_best(
     rows: list[dict[str, Any]], found: Mapping[str, xr.Dataset]
 ) -> list[dict[str, Any]]:
-    """Return a row for each classifier, a column for each metric."""
+    """Display form of `best_rows`: a row for each classifier, a column for each metric."""
     table: dict[str, dict[str, Any]] = {}
     for row in rows:
         own = table.setdefault(row["classifier"], {"classifier": row["classifier"]})
@@ -216,7 +185,7 @@ def _shown_best(
 
 
 def _optimism_section(rows: list[dict[str, Any]], headline: str) -> Section:
-    """Return by how much votes and other point estimates flatter."""
+    """Section on the optimism of votes and other point estimates."""
     shown = [
         {
             "classifier": row["classifier"],
@@ -230,8 +199,8 @@ def _optimism_section(rows: list[dict[str, Any]], headline: str) -> Section:
         if row["metric"] == headline
     ]
     text = (
-        f"By {headline}. A point estimate takes one answer for certain. By how much a classifier looks better against it "
-        "than against the posterior; the interval is that of what the raters left open."
+        f"By {headline}. A point estimate takes one answer for certain. Optimism is how much better a classifier looks "
+        "against it than against the posterior; the interval is from the uncertainty about the truth."
     )
     return Section(
         "Optimism of point estimates",

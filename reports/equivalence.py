@@ -1,4 +1,4 @@
-"""How many raters a classifier is worth: sentences and sections of a report."""
+"""Survey equivalence: sentences and sections of a report."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,8 +36,8 @@ __all__ = [
 ]
 
 TITLE = "How many raters is it worth"
-DOUBTFUL = 0.05  # of the posterior check
-FALLEN = 0.1  # part of the gain that is lost again where a curve is said to fall
+DOUBTFUL = 0.05  # p-value of the posterior check below which it fails
+FALLEN = 0.1  # share of the maximal gain that is lost where a curve is reported to fall
 FACTS = ("combiner", "scorer", "clip", "item_rule", "estimand", "learn", "base", "reference")
 FACTS += ("probability", "left_out", "left_out_without_label", "left_out_with_one_label", "note")
 # of the logarithm in the cross-entropy
@@ -45,13 +45,7 @@ UNITS = {2.0: "bits", float(np.e): "nats", 10.0: "decimal digits"}
 
 
 def scored_by(found: xr.Dataset) -> str:
-    """Return the scorer and its unit.
-
-    Parameters
-    ----------
-    found : Dataset
-        Of `evaluation.survey_equivalence`.
-    """
+    """Name of the scorer of an `evaluation.survey_equivalence` result, and its unit."""
     name, base = str(found.attrs["scorer"]).replace("_", "-"), float(found.attrs["base"])
     if name != "cross-entropy":
         return name
@@ -59,19 +53,16 @@ def scored_by(found: xr.Dataset) -> str:
 
 
 def sentences(found: xr.Dataset) -> list[str]:
-    """Say of each classifier how many raters it is worth.
+    """Sentences with the equivalence of each classifier.
 
-    Parameters
-    ----------
-    found : Dataset
-        Of `evaluation.survey_equivalence`, with a dim classifier.
+    `found` is a result of `evaluation.survey_equivalence` with dim classifier.
     """
     said = []
     for name, own in each(found):
         side, words = str(own["censored"].to_numpy()), str(own["words"].to_numpy())
         if words == "unknown":
             said.append(
-                f"What {name} is worth is unknown: its score, or that of no labels, has no value."
+                f"The equivalence of {name} is unknown: its score, or that of no labels, is undefined."
             )
             continue
         subject, it, its, scores = subject_of(name)
@@ -84,26 +75,14 @@ def sentences(found: xr.Dataset) -> list[str]:
 
 
 def subject_of(name: str) -> tuple[str, str, str, str]:
-    """Return a classifier as a subject with its verb, and the words that stand for it after that.
-
-    Parameters
-    ----------
-    name : str
-        Of the classifier.
-    """
+    """Grammatical forms of a classifier's name: subject with verb, pronoun, possessive, verb of scoring."""
     if name.split(",")[0] != ALONE:
         return f"{name} is", "it", "its", "scores"
     return f"The {name}{',' if ',' in name else ''} are", "they", "their", "score"
 
 
 def left_out(found: xr.Dataset) -> str:
-    """Say which items have too few labels, where the curve falls, and what else there is to know; empty if nothing.
-
-    Parameters
-    ----------
-    found : Dataset
-        Of `evaluation.survey_equivalence`.
-    """
+    """Sentences on items with too few labels, a falling curve, and notes; empty if there are none."""
     facts = found.attrs
     said = []
     if facts["left_out"]:
@@ -117,7 +96,7 @@ def left_out(found: xr.Dataset) -> str:
     if top := _highest_before_a_fall(found):
         why = "fewer items have so many labels" if found["items"][-1] < found["items"][top] else ""
         if facts["combiner"] == "abc":
-            few = "the combiner learns from few items what so many labels mean"
+            few = "the combiner learns from few items how to use so many labels"
             why = f"{few}, and {why}" if why else few
         said.append(f"The curve is highest at {top} and falls beyond{f': {why}' if why else ''}.")
     if facts["note"]:
@@ -126,7 +105,7 @@ def left_out(found: xr.Dataset) -> str:
 
 
 def _highest_before_a_fall(found: xr.Dataset) -> int:
-    """Return the number of raters where the curve is highest, if it falls much after that, else 0."""
+    """Find the number of raters at the maximum of the curve if it falls much beyond, else 0."""
     gain = found["information_gain"].to_numpy()
     if not np.isfinite(gain).all():
         return 0
@@ -135,23 +114,18 @@ def _highest_before_a_fall(found: xr.Dataset) -> int:
 
 
 def equivalence_sections(found: xr.Dataset, figure: Figure | None = None) -> list[Section]:
-    """Return how many raters each classifier is worth, the curve, and what classifiers differ by.
+    """Sections with the equivalence of each classifier, the power curve, and differences between classifiers.
 
-    Parameters
-    ----------
-    found : Dataset
-        Of `evaluation.survey_equivalence`, with a dim classifier.
-    figure : matplotlib.figure.Figure, optional
-        Picture.
+    `found` is a result of `evaluation.survey_equivalence` with dim classifier.
     """
     level = found.attrs["probability"]
     hold = f"Intervals hold {100 * level:g} % of resamples of the items." * (
         "score_interval" in found
     )
     text = (
-        f"{' '.join(sentences(found))} The labels of k raters, combined by {found.attrs['combiner']}, predict what a further "
-        f"rater says; a classifier is worth as many raters as score like it, by {scored_by(found)}, where higher is better. "
-        f"Gain is what a score is above that of no labels. {hold} {left_out(found)}"
+        f"{' '.join(sentences(found))} The labels of k raters, combined by {found.attrs['combiner']}, predict the label of a "
+        f"further rater; a classifier is worth as many raters as score like it, by {scored_by(found)}, where higher is better. "
+        f"Gain is the score minus that of no labels. {hold} {left_out(found)}"
     )
     facts = {name: found.attrs[name] for name in FACTS} | {"baseline": float(found["baseline"])}
     rows = classifier_rows(found)
@@ -169,20 +143,18 @@ def equivalence_sections(found: xr.Dataset, figure: Figure | None = None) -> lis
 
 
 def _parts(curve: list[dict[str, Any]], pairs: list[dict[str, Any]], level: float) -> list[Section]:
-    """Return the curve and, of several classifiers, their differences."""
+    """Sections with the curve and, for several classifiers, their differences."""
     better = ", and P, the probability that a classifier is better" * ("score_lower" in curve[0])
     power = Section(
         "Survey power curve",
-        f"The score of so many raters against a further one{better}.",
+        f"The score of k raters in predicting the label of a further one{better}.",
         rows=curve,
         file="equivalence_curve",
         key="equivalence.curve",
         shown=shown_curve(curve, level),
         part=True,
     )
-    text = (
-        "All classifiers meet the same resamples. Beyond the curve a number of raters is unknown."
-    )
+    text = "All classifiers are compared on the same resamples. Equivalences beyond the curve are unknown."
     differences = Section(
         "Which classifier is worth more",
         text,
@@ -202,39 +174,31 @@ def posterior_sections(
     *,
     probability: float,
 ) -> list[Section]:
-    """Return what all raters there could be would reach, what part of it each classifier does, and the curve.
+    """Sections with the asymptotic score, the performance ratios, and the posterior of the curve.
 
-    Parameters
-    ----------
-    summed : Dataset
-        Of `evaluation.survey_summary`, with a dim classifier.
-    diagnosis : tuple of bool and str
-        Whether the draws converged, and the sentence that says so.
-    figure : matplotlib.figure.Figure, optional
-        Picture.
-    probability : float
-        Of the intervals.
+    `summed` is a result of `evaluation.survey_summary` with dim classifier; `diagnosis` tells whether the
+    draws converged, and the sentence about it; `probability` is that of the intervals.
     """
     longest, rows = int(summed["k"][-1]), posterior_rows(summed)
     converged, verdict = diagnosis
     limit = with_interval(*figure_of(summed, "asymptote").values())
     said = [
-        f"All raters there could be would reach a score of {limit}; no labels reach {float(summed['baseline']):.3f}."
+        f"Infinitely many raters would reach a score of {limit}; the score of no labels is {float(summed['baseline']):.3f}."
     ]
     said += [_of_posterior(row, longest) for row in rows]
     check, verdict = summed.attrs["check_p"], f"{verdict[:1].upper()}{verdict[1:].rstrip('.')}."
     doubtful = check < DOUBTFUL
     checked = (
-        f"CHECK FAILED (p = {check:.3f}): item states like these do not give such a curve; do not rely on them."
+        f"CHECK FAILED (p = {check:.3f}): the fitted item states do not reproduce the curve of the data; do not rely on them."
         if doubtful
-        else f"Check: the item states give curves like that of the data (p = {check:.2f})."
+        else f"Check: the fitted item states reproduce the curve of the data (p = {check:.2f})."
     )
     warned = [verdict] * (not converged) + [checked] * doubtful
     calm = [checked] * (not doubtful) + [verdict] * converged
     facts = {"check_p": check, "converged": converged, "verdict": diagnosis[1], "longest": longest}
     facts |= figure_of(summed, "asymptote") | figure_of(summed, "baseline")
     beyond = Section(
-        "Beyond the raters there were",
+        "Extrapolation beyond the observed raters",
         " ".join([*warned, *said, *calm]),
         [figure] if figure else [],
         rows,
@@ -247,8 +211,8 @@ def posterior_sections(
     )
     curve = posterior_curve_rows(summed)
     power = Section(
-        "The posterior of the curve",
-        f"What so many raters know of a further one, whether or not there were so many; beside it the curve of the data. "
+        "Posterior of the curve",
+        f"The score of k raters in predicting a further one, observed or extrapolated; beside it the curve of the data. "
         f"Intervals hold {100 * probability:g} % of the draws.",
         rows=curve,
         file="equivalence_posterior_curve",
@@ -260,11 +224,13 @@ def posterior_sections(
 
 
 def _worth(row: Mapping[str, Any], longest: int) -> str:
+    """Equivalence of a row in words."""
     ends = np.array([row["equivalence_lower"], row["equivalence_upper"]])
     return in_words(row["equivalence"], longest, ends)
 
 
 def _of_posterior(row: Mapping[str, Any], longest: int) -> str:
+    """Sentence with the posterior equivalence of a classifier."""
     part = (row[f"performance_ratio{end}"] for end in ("", "_lower", "_upper"))
     return (
         f"{subject_of(row['classifier'])[0]} worth {_worth(row, longest)}; performance ratio {with_interval(*part, digits=2)}; "

@@ -1,4 +1,4 @@
-"""What survey equivalence found, as rows: with all figures for files, and as a reader wants them."""
+"""Survey equivalence as rows: with all numbers for files, and in display form."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -28,12 +28,12 @@ ABOVE = "probability_above_"  # a column of each classifier
 
 
 def each(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
-    """Return the classifiers by name."""
+    """List (name, part) for each classifier of a dataset."""
     return [(str(name), found.sel(classifier=name)) for name in found["classifier"].to_numpy()]
 
 
 def figure_of(own: xr.Dataset, name: str, prefix: str | None = None) -> dict[str, Any]:
-    """Return a number and, where there are intervals, its ends."""
+    """Extract a number and, where there are intervals, its ends, as keys of a row."""
     prefix = name if prefix is None else prefix
     row: dict[str, Any] = {prefix: float(own[name])}
     if f"{name}_interval" in own:
@@ -43,7 +43,7 @@ def figure_of(own: xr.Dataset, name: str, prefix: str | None = None) -> dict[str
 
 
 def classifier_rows(found: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each classifier: its score, its gain over no labels, and the raters that it is worth."""
+    """Rows with score, gain over no labels, and equivalence in raters of each classifier."""
     rows = []
     for name, own in each(found):
         row: dict[str, Any] = {"classifier": name}
@@ -55,7 +55,7 @@ def classifier_rows(found: xr.Dataset) -> list[dict[str, Any]]:
 
 
 def curve_rows(found: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each number of raters, and what classifier is better than they are with which probability."""
+    """Rows with score and gain for each number of raters, and probabilities that a classifier is better."""
     rows = []
     for k in found["k"].to_numpy().tolist():
         own = found.sel(k=k)
@@ -70,7 +70,7 @@ def curve_rows(found: xr.Dataset) -> list[dict[str, Any]]:
 
 
 def pair_rows(found: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each pair of classifiers, the one with the better score first."""
+    """Rows for each pair of classifiers, the one with the better score first."""
     if "versus" not in found.dims:
         return []
     score = found["score"].to_numpy()
@@ -87,7 +87,7 @@ def pair_rows(found: xr.Dataset) -> list[dict[str, Any]]:
 
 
 def posterior_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each classifier from the posterior of the item states."""
+    """Rows for each classifier from the posterior of the item states."""
     rows = []
     for name, own in each(summed):
         row: dict[str, Any] = {"classifier": name}
@@ -100,7 +100,7 @@ def posterior_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
 
 
 def posterior_curve_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each number of raters, beside it the curve of the data as far as that goes, and the check."""
+    """Rows of the posterior curve for each number of raters, with the observed curve and the check."""
     seen = {int(k): summed.sel(checked_k=k) for k in summed["checked_k"].to_numpy()}
     rows = []
     for k in summed["k"].to_numpy().tolist():
@@ -115,7 +115,7 @@ def posterior_curve_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
 
 
 def shown_classifier(row: Mapping[str, Any], level: float) -> dict[str, Any]:
-    """Return a classifier as a reader wants it."""
+    """Display form of a row of `classifier_rows`."""
     own = {"classifier": row["classifier"], "score": row["score"]}
     if "score_lower" in row:
         own[f"{100 * level:g} % interval"] = interval(row["score_lower"], row["score_upper"])
@@ -123,7 +123,7 @@ def shown_classifier(row: Mapping[str, Any], level: float) -> dict[str, Any]:
 
 
 def shown_curve(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
-    """Return the curve as a reader wants it: some of its points, if it is long."""
+    """Display form of the curve: at most `MOST_SHOWN` of its points."""
     few = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_SHOWN)).round().astype(int))
     shown = []
     for row in (rows[i] for i in few):
@@ -144,7 +144,7 @@ def shown_curve(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]
 
 
 def shown_pairs(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
-    """Return pairs as a reader wants them."""
+    """Display form of the rows of `pair_rows`."""
     shown = []
     for row in rows:
         own = {"better": row["classifier"], "than": row["other"], "by": row["score_difference"]}
@@ -159,7 +159,7 @@ def shown_pairs(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]
 
 
 def _raters(row: Mapping[str, Any]) -> str:
-    """Return how many more raters a classifier is worth; of one outside of the curve that is not known."""
+    """Difference of two equivalences in raters; unknown if one is outside the curve."""
     if np.isnan(row["equivalence_difference"]):
         return "unknown"
     ends = [row.get(f"equivalence_difference_{end}", np.nan) for end in ("lower", "upper")]
@@ -168,7 +168,7 @@ def _raters(row: Mapping[str, Any]) -> str:
 
 
 def shown_posterior(row: Mapping[str, Any], worth: str) -> dict[str, Any]:
-    """Return a classifier as a reader wants it, with what it is worth in words."""
+    """Display form of a row of `posterior_rows`, with the equivalence in words."""
     part = (row[f"performance_ratio{end}"] for end in ("", "_lower", "_upper"))
     return {
         "classifier": row["classifier"],

@@ -1,43 +1,45 @@
-"""``report.json``: what the page says, for machines.
+"""``report.json``: the content of a report as JSON.
 
 ====================  =====================================================================================
-key                   what it holds
+key                   content
 ====================  =====================================================================================
-schema                number of this layout; another number where a key changes its meaning
+schema                version of this layout; it changes where a key changes its meaning
 title, summary        text, and the sentences on top of the page
 kind                  rankings, labels, scores or comparisons
 versions              of the software that drew the posterior
-data                  counts of items, raters, annotations, categories; of scores bounds, null where there are none
+data                  counts of items, raters, annotations, categories; for scores bounds, null where there are none
 model                 name, method, seed, draws, chains, reliability, priors
 convergence           converged (true or false), verdict, and a row for each item
-certainty             mean with its interval; rows: a row for each item; agreement: with the raters; of scores the rows are of
-                      each threshold and item, and thresholds has a row for each: threshold, items_above and the means
-                      of annotation_certainty and threshold_probability; mean is of the first
-locations             of scores; rows: location of each item with its interval, mean score, number of scores
-raters                rows: what the model says of each rater, of scores bias and scale with intervals
-rater_groups          of scores; rows: bias and usual scale of each group; differences: difference, lower, upper and
+certainty             mean with its interval; rows: a row for each item; agreement: with the raters; for scores the rows
+                      are for each threshold and item, and thresholds has a row for each: threshold, items_above and the
+                      means of annotation_certainty and threshold_probability; mean is that of the first threshold
+locations             for scores; rows: location of each item with its interval, mean score, number of scores
+raters                rows: estimates for each rater, for scores bias and scale with intervals
+rater_groups          for scores; rows: bias and usual scale of each group; differences: difference, lower, upper and
                       probability_higher of every pair
-prevalence            of labels; rows: how frequent each true category is, with its interval
-worth                 of labels; rows: how many answers of a typical rater one of each judge is worth; group, reference,
-                      and groups: the same on average over the raters of each
-label_thresholds      of labels with an order; rows: where on the scale of the items one label gives way to the next
-metrics               rows: mean, lower, upper (90 %, raters and items together), the same of either alone
+prevalence            for labels; rows: frequency of each true category, with its interval
+worth                 for labels; rows: number of answers of a typical rater that one answer of each judge is worth;
+                      group, reference, and groups: averages over the raters of each group
+label_thresholds      for labels with an order; rows: position on the scale of the items where one label gives way to
+                      the next
+metrics               rows: mean, lower, upper (90 %, raters and items together), the same of either source alone
                       (raters_lower ...), sd_raters, sd_items, mcse
 comparison            rows: difference, lower, upper and probability_better of every pair; best, optimism
-equivalence           of labels: how they were combined and scored; baseline, the score of no labels; rows: score, gain,
+equivalence           for labels: combiner and scorer; baseline, the score without labels; rows: score, gain,
                       equivalence (in raters) with intervals, censored ("below", "above" or ""), words; curve: a row for
                       each number of raters, probability_above_... that a classifier is better; differences of every pair;
                       of the command with --posterior also posterior: asymptote, performance_ratio, check_p, converged,
-                      and its curve: beside the posterior of each number of raters the score observed
+                      and its curve: the posterior of each number of raters, and the observed score
 sensitivity           reliability and prior
 risk                  rows: certainty and expected value of each item; metrics: within risk groups
-ask_next              rows: what to annotate once more, the most informative first
+ask_next              rows: suggested further annotations, the most informative first
 cite                  references
 ====================  =====================================================================================
 
-Every section is an object with ``title``, ``text`` and ``rows``; a part of a section lies inside it. The rows have the columns
-of the CSV file of the same table. Ids are text. There is no NaN and no infinity: null where a number is not defined or infinite.
-Sections that a report does not have are absent; comparisons have ``leaderboard``, ``raters``, ``wins`` and ``checks``.
+Every section is an object with ``title``, ``text`` and ``rows``; a part of a section lies inside it. The rows
+have the columns of the CSV file of the same table. Ids are text. There is no NaN and no infinity: null where
+a number is undefined or infinite. Sections that a report does not have are absent; comparisons have
+``leaderboard``, ``raters``, ``wins`` and ``checks``.
 """
 
 import json
@@ -54,11 +56,11 @@ SCHEMA = 1
 
 
 class Part(Protocol):
-    """What a section tells machines."""
+    """Structural type of a section, as far as JSON needs it."""
 
     @property
     def key(self) -> str:
-        """Its place."""
+        """Dotted place in ``report.json``."""
         ...
 
     @property
@@ -78,24 +80,15 @@ class Part(Protocol):
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """Numbers of the text."""
+        """Numbers in the text."""
         ...
 
 
 def document(heading: Mapping[str, object], parts: Sequence[Part]) -> dict[str, Any]:
-    """Return what a report says as one object.
+    """Nest the sections that have a key in one JSON object, below the heading.
 
-    Parameters
-    ----------
-    heading : mapping
-        Title and the like.
-    parts : sequence of Section
-        Those with a key are in it.
-
-    Returns
-    -------
-    dict
-        Of text, numbers, true, false, None, lists and dicts only.
+    A key with dots leads into another section. The result holds text, numbers, bool, None, lists and dicts
+    only.
     """
     found: dict[str, Any] = {"schema": SCHEMA, **heading}
     for part in parts:
@@ -111,7 +104,7 @@ def document(heading: Mapping[str, object], parts: Sequence[Part]) -> dict[str, 
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON knows it: text ids, None for what is no finite number."""
+    """Convert a value to JSON types: ids to text, non-finite numbers to None."""
     if isinstance(value, Mapping):
         return {str(name): plain(own) for name, own in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
@@ -124,14 +117,6 @@ def plain(value: Any) -> Any:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a value as JSON, NaN and infinity as null.
-
-    Parameters
-    ----------
-    path : Path
-        Where to.
-    value : object
-        What `plain` takes.
-    """
+    """Write a value as JSON, with null for NaN and infinity."""
     text = json.dumps(plain(value), ensure_ascii=False, indent=1, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")

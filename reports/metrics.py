@@ -1,4 +1,4 @@
-"""Metrics with their two uncertainties: the rows of a table, and the section of a report."""
+"""Metrics with uncertainty from raters and from items: rows of a table and a section of a report."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,24 +12,17 @@ from .words import interval, percent_with_interval
 
 __all__ = ["ALONE", "metric_rows", "metrics_section", "shown_metrics"]
 
-ALONE = "predictions"  # what a classifier without a name is called
+ALONE = "predictions"  # default name of a single classifier
 WAYS = {True: "larger is better", False: "smaller is better"}
 
 
 def metric_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
-    """Return a row for every metric, classifier and group.
+    """Rows for every metric, classifier and group.
 
-    Parameters
-    ----------
-    found : mapping of str to Dataset
-        Name of the metric -> what `evaluation.metric_intervals` or `evaluation.compare` returned.
-
-    Returns
-    -------
-    list of dict
-        ``mean`` over the draws; ``lower`` and ``upper`` of raters and items together; ``raters_lower`` ... of either alone;
-        ``sd_raters``, ``sd_items``, ``sd_both``; ``raters_share`` of the variance; Monte-Carlo errors of mean and ends;
-        ``undefined``, the share of draws without a value.
+    `found` maps metrics to results of `evaluation.metric_intervals` or `evaluation.compare`. Keys: ``mean``
+    over the draws; ``lower`` and ``upper`` from raters and items together, ``raters_lower`` ... from either
+    alone; ``sd_raters``, ``sd_items``, ``sd_both``; ``raters_share`` of the variance; Monte-Carlo errors of
+    mean and ends; ``undefined``, the share of draws without a value.
     """
     return [
         _row(name, str(classifier), group, own)
@@ -40,7 +33,7 @@ def metric_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
 
 
 def _each(dataset: xr.Dataset, dim: str, alone: object) -> list[tuple[object, xr.Dataset]]:
-    """Return the parts along a dim, or the whole by a name of its own."""
+    """List (label, part) along a dim, or the whole dataset with the label `alone`."""
     if dim not in dataset.dims:
         return [(alone, dataset)]
     return [(dataset[dim].to_numpy()[i], dataset.isel({dim: i})) for i in range(dataset.sizes[dim])]
@@ -74,13 +67,13 @@ def _ends(name: str, ends: list[float]) -> dict[str, Any]:
 
 
 def _share(raters: float, items: float) -> float | None:
-    """Return how much of the variance the raters left."""
+    """Share of the variance that is due to the raters; None if undefined."""
     total = raters**2 + items**2
     return raters**2 / total if np.isfinite(total) and total > 0 else None
 
 
 def shown_metrics(rows: list[dict[str, Any]]) -> list[Row]:
-    """Return the rows as a reader wants them: each figure with its interval, and where it comes from."""
+    """Display form of the rows of `metric_rows`."""
     return [_shown(row) for row in rows]
 
 
@@ -111,29 +104,17 @@ def metrics_section(
     directions: Mapping[str, bool],
     figure: Figure | None = None,
 ) -> Section:
-    """Return the metrics of all classifiers.
+    """Section with the metrics of all classifiers.
 
-    Parameters
-    ----------
-    found : mapping of str to Dataset
-        As of `metric_rows`.
-    directions : mapping of str to bool
-        Whether larger is better, by metric.
-    figure : matplotlib.figure.Figure, optional
-        Picture.
-
-    Returns
-    -------
-    Section
-        Table with intervals.
+    `found` as in `metric_rows`; `directions` tells of each metric whether larger is better.
     """
     rows = metric_rows(found)
     smaller = [name for name, larger in directions.items() if not larger]
-    way = f" Smaller is better of {', '.join(smaller)}; of the others larger is." if smaller else ""
+    way = f" Smaller is better for {', '.join(smaller)}, larger for the others." if smaller else ""
     text = (
-        "Each metric is computed against the truth of every posterior draw. The interval holds 90 % and counts both what the "
-        "raters left open and that the items are a sample. ± is the standard deviation from either alone: more raters make the "
-        "first smaller, more items the second; the last column is the raters' part of the variance."
+        "Each metric is computed against the truth of every posterior draw. The 90 % interval covers both the uncertainty about "
+        "the truth that the raters leave and the sampling of the items. ± is the standard deviation from either alone: more "
+        "raters make the first smaller, more items the second; the last column is the raters' part of the variance."
         + way
     )
     return Section(

@@ -1,4 +1,4 @@
-"""One self-contained HTML page, its pictures inside; the tables behind it as CSV; and all it says as JSON."""
+"""HTML page of a report with inline figures; its tables as CSV, its content as JSON."""
 
 import csv
 import io
@@ -18,18 +18,18 @@ from .machine import document, write_json
 __all__ = ["Section", "write_report", "write_table"]
 
 ROWS_SHOWN = 30
-# what turns the direction of the text around it, shown as a sign in its place
+# bidirectional control characters, replaced by a visible sign
 STEERS = dict.fromkeys(
     [*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}"
 )
-FORMULA = tuple("=+-@\t\r")  # what a spreadsheet takes for the beginning of one
+FORMULA = tuple("=+-@\t\r")  # first characters of a formula in a spreadsheet
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a report.
+    """Section of a report.
 
     Attributes
     ----------
@@ -38,23 +38,31 @@ class Section:
     text : str
         One paragraph, plain text.
     figures : sequence of matplotlib.figure.Figure
-        Pictures.
+        Figures below the text.
     rows : sequence of mappings of str to cell
         Table, a mapping for each row with the same keys; numbers, text or None.
     file : str
         Name of the CSV file with all rows, without suffix.
     key : str
-        Its place in ``report.json``; a dot leads into another section. Not there if empty.
+        Place in ``report.json``; a dot leads into another section. If empty the section is not in that file.
     facts : mapping
-        Numbers of the text, for ``report.json``.
+        Numbers in the text, for ``report.json``.
     shown : sequence of mappings of str to cell
-        The table as the page shows it, where that is not `rows`.
+        Table on the page, where it differs from `rows`.
     part : bool
-        Whether it belongs to the section before it.
+        Whether it is a subsection of the section before it.
     alarm : bool
-        Whether the text is a warning not to be overlooked.
+        Whether the text is a warning to be highlighted.
     most : int
-        How many rows of the table the page shows; the file has all.
+        Number of rows of the table on the page; the file has all.
+
+    Examples
+    --------
+    >>> from raterzoo import reports
+    >>> rows = [{"classifier": "A", "accuracy": 0.9}]
+    >>> section = reports.Section("Accuracy", "One classifier.", rows=rows, file="accuracy")
+    >>> section.table == rows
+    True
     """
 
     title: str
@@ -71,7 +79,7 @@ class Section:
 
     @property
     def table(self) -> Sequence[Row]:
-        """The rows of the page."""
+        """Rows shown on the page."""
         return self.shown or self.rows
 
 
@@ -84,25 +92,36 @@ def write_report(
     box: Sequence[str] = (),
     facts: Mapping[str, object] | None = None,
 ) -> Path:
-    """Write ``report.html``, ``report.json`` and the tables.
+    """Write ``report.html``, ``report.json`` and a CSV file for each table.
 
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Created if it does not exist.
     title, summary : str
         Heading and the sentence below it, plain text.
     sections : sequence of Section
         In reading order.
     box : sequence of str
-        The few sentences that matter, on top.
+        Key sentences, shown on top.
     facts : mapping, optional
-        What ``report.json`` has besides the sections.
+        Further keys of ``report.json``.
 
     Returns
     -------
     Path
-        The page.
+        The HTML page.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from raterzoo import reports
+    >>> section = reports.Section("Accuracy", rows=[{"classifier": "A", "accuracy": 0.9}], file="accuracy")
+    >>> with TemporaryDirectory() as folder:
+    ...     page = reports.write_report(Path(folder), "A report", "One classifier.", [section])
+    ...     sorted(path.name for path in page.parent.iterdir())
+    ['accuracy.csv', 'report.html', 'report.json']
     """
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
@@ -131,16 +150,9 @@ def write_report(
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows as CSV; an empty table has no columns.
+    """Write rows with the same keys as CSV; an empty table has no columns.
 
-    Text that a spreadsheet would run as a formula gets an apostrophe in front of it; numbers do not.
-
-    Parameters
-    ----------
-    path : Path
-        Where to.
-    rows : sequence of mappings
-        With the same keys.
+    Text that a spreadsheet would run as a formula gets a leading apostrophe; numbers do not.
     """
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -149,7 +161,7 @@ def write_table(path: Path, rows: Sequence[Row]) -> None:
 
 
 def _harmless(cell: object) -> object:
-    """Return a cell that no spreadsheet runs."""
+    """Escape a cell that a spreadsheet would run as a formula."""
     if not isinstance(cell, str) or not cell.startswith(FORMULA):
         return cell
     try:
@@ -160,17 +172,17 @@ def _harmless(cell: object) -> object:
 
 
 def _svg(figure: Figure) -> Markup:
-    """Return a figure as an inline SVG; matplotlib escapes the labels in it."""
+    """Inline SVG of a figure; matplotlib escapes the labels in it."""
     buffer = io.StringIO()
     with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has more letters
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has more glyphs
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     return Markup(text[text.index("<svg") :])
 
 
 def _cell(value: object) -> str:
-    """Return the text of a cell: small numbers to three decimals."""
+    """Text of a cell: small numbers to three decimals."""
     if value is None:
         return ""
     if not isinstance(value, float):

@@ -1,4 +1,4 @@
-"""What to annotate once more: the last word of a report."""
+"""Section of a report with the most informative further annotations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,31 +19,19 @@ def question_section(
     whom: str = "",
     asked: str = ABOUT,
 ) -> Section:
-    """Return what to ask next.
+    """Section with the questions to ask next.
 
-    Parameters
-    ----------
-    rows : sequence of mappings
-        A row for each question, the most informative first, with ``bits``, the information expected in one more answer.
-    names : sequence of str
-        The questions in words.
-    whom : str
-        A sentence on whom to ask.
-    asked : str
-        What a rater is asked.
-
-    Returns
-    -------
-    Section
-        With the whole table.
+    `rows` has a row for each question, the most informative first, with ``bits``, the information expected
+    from one more answer; `names` are the questions in words, `whom` a sentence on whom to ask, `asked` the
+    task of the rater.
     """
     worth = sum(row["bits"] > 0 for row in rows)
     first = few(names[:NAMED], joint=", " if asked == ABOUT else "; ")
     text = (
-        f"Ask one more rater {asked}: {first}. They are ordered by how much one more answer is expected to tell; {worth:,} of "
-        f"{len(rows):,} promise anything. One bit settles an even doubt between two answers. {whom}"
+        f"Ask one more rater {asked}: {first}. They are ordered by the information expected from one more answer; it is "
+        f"positive for {worth:,} of {len(rows):,}. One bit decides between two equally probable answers. {whom}"
         if worth
-        else f"One more answer is not expected to tell anything, of any of {len(rows):,} questions. {whom}"
+        else f"No information is expected from one more answer to any of {len(rows):,} questions. {whom}"
     )
     return Section(
         "What to re-annotate" if asked == ABOUT else "What to ask next",

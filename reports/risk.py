@@ -1,4 +1,4 @@
-"""What is at stake: how sure the risk of each item is, and metrics within groups of risk."""
+"""Risk sections of a report: certainty of the risk group of each item, and metrics within risk groups."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,25 +24,11 @@ def risk_sections(
     within: Mapping[str, xr.Dataset],
     figures: Sequence[Figure],
 ) -> list[Section]:
-    """Return the risk of the items and, if there are predictions, metrics by risk.
+    """Sections with the risk of the items and, if `within` has metrics by group, metrics within risk groups.
 
-    Parameters
-    ----------
-    certainty : DataArray, dims (item,)
-        Of the group of the top-1 label.
-    masses : DataArray, dims (chain, draw, item, category)
-        Plausibilities summed over the groups.
-    expected : DataArray, dims (chain, draw, item), or None
-        Expected value of every draw.
-    within : mapping of str to Dataset
-        Metrics by group.
-    figures : sequence of two matplotlib.figure.Figure
-        Of the risk and of the metrics; fewer if there are none.
-
-    Returns
-    -------
-    list of Section
-        Risk, and metrics within groups.
+    Shapes: certainty (item,), of the group of the top-1 label; masses (chain, draw, item, category),
+    plausibilities summed over groups; expected (chain, draw, item) or None. Figures: of the risk, then of the
+    metrics.
     """
     rows = _item_rows(certainty, masses, expected)
     sure = certainty.to_numpy()
@@ -62,7 +48,7 @@ def risk_sections(
         facts["expected"] = own = _mean_expected(expected)
         mean = with_interval(own["mean"], own["lower"], own["upper"])
         text += (
-            f"The expected value, which weighs all labels, is {mean} on average over these items. "
+            f"The expected value, weighted over all labels, is {mean} on average over these items. "
         )
     text += "The least certain items come first."
     shown = [_shown(row) for row in rows]
@@ -74,7 +60,7 @@ def risk_sections(
 
 
 def _mean_expected(expected: xr.DataArray) -> dict[str, float]:
-    """Return the expected value averaged over the items, and its 90 % interval."""
+    """Mean expected value over the items, with its 90 % interval."""
     draws = expected.mean("item").to_numpy()
     lower, upper = np.quantile(draws, [0.05, 0.95]).tolist()
     return {"mean": float(draws.mean()), "lower": lower, "upper": upper}
@@ -83,7 +69,7 @@ def _mean_expected(expected: xr.DataArray) -> dict[str, float]:
 def _item_rows(
     certainty: xr.DataArray, masses: xr.DataArray, expected: xr.DataArray | None
 ) -> list[dict[str, Any]]:
-    """Return a row for each item, the least certain first."""
+    """Rows for each item, the least certain first."""
     mean = masses.transpose("item", "category", ...).to_numpy()
     mean = mean.reshape(*mean.shape[:2], -1).mean(axis=2)
     names = [str(group) for group in masses["category"].to_numpy()]
@@ -123,12 +109,12 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _within_section(within: Mapping[str, xr.Dataset], figures: Sequence[Figure]) -> Section:
-    """Return metrics within groups whose members are uncertain."""
+    """Section with metrics within risk groups; group membership varies over the draws."""
     rows = metric_rows(within)
     headline = next(iter(within))
     text = (
-        f"By {headline}; the other metrics are in the table. Who belongs to a group is uncertain too: each posterior draw "
-        "has members of its own, and the intervals count that."
+        f"By {headline}; the other metrics are in the table. Group membership is uncertain too: it varies over the "
+        "posterior draws, and the intervals include that."
     )
     return Section(
         "Metrics within groups",

@@ -1,4 +1,4 @@
-"""Does a conclusion hang on the trust in the raters, or on the prior? Two parts of a report."""
+"""Sensitivity sections of a report: reliability of the raters, and prior."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,50 +14,26 @@ from .words import few, interval, percent, share_interval, share_with_interval, 
 __all__ = ["Step", "prior_section", "reliability_section"]
 
 CERTAINTY = "certainty"
-NORMAL_90 = 1.6449  # quantile: a Monte-Carlo error becomes an interval
+NORMAL_90 = 1.6449  # normal quantile of 90 % intervals from Monte-Carlo errors
 GREATEST_K = 0.7
 ITEMS_SHOWN = 10
 
 
 class Step(NamedTuple):
-    """What is known at one reliability.
+    """Results at one reliability."""
 
-    Attributes
-    ----------
-    certainty : Dataset
-        Metric intervals of the most plausible label.
-    scores : Dataset or None
-        Of the predictions, if there are any: what `evaluation.compare` or `evaluation.metric_intervals` returned.
-    reweighted : bool
-        Whether the draws of another reliability were weighed instead of a refit.
-    unreliable : sequence of str
-        Items whose weights are not to be relied on.
-    """
-
-    certainty: xr.Dataset
-    scores: xr.Dataset | None
-    reweighted: bool = False
-    unreliable: Sequence[str] = ()
+    certainty: xr.Dataset  # metric intervals of the most plausible label
+    scores: xr.Dataset | None  # predictions: `evaluation.compare` or `metric_intervals`
+    reweighted: bool = False  # whether draws of another reliability were reweighted
+    unreliable: Sequence[str] = ()  # items with unreliable importance weights
 
 
 def reliability_section(
     steps: Mapping[float, Step], metric: str, figures: Sequence[Figure] = ()
 ) -> Section:
-    """Return certainty and metric over the trust in the raters.
+    """Section with certainty and a metric as functions of the reliability of the raters.
 
-    Parameters
-    ----------
-    steps : mapping of float to Step
-        By reliability.
-    metric : str
-        Name of the metric of the predictions.
-    figures : sequence of matplotlib.figure.Figure
-        Pictures.
-
-    Returns
-    -------
-    Section
-        Table with intervals.
+    `steps` maps reliabilities to results; `metric` names the metric of the predictions.
     """
     rows = [row for r in sorted(steps) for row in _rows(r, steps[r], metric)]
     shown = [
@@ -145,7 +121,7 @@ def _certainty(step: Step) -> str:
 
 
 def _leaders(steps: Mapping[float, Step]) -> dict[float, str]:
-    """Return who is most probably the best at each reliability."""
+    """Classifier that is most probably the best, for each reliability."""
     found = {}
     for r in sorted(steps):
         scores = steps[r].scores
@@ -157,38 +133,27 @@ def _leaders(steps: Mapping[float, Step]) -> dict[float, str]:
 
 def _weights_in_words(steps: Mapping[float, Step]) -> str:
     text = (
-        "One reliability was fitted; its draws were weighed, item by item, to speak for its neighbours. "
-        "--reliability with several numbers fits each anew. "
+        "One reliability was fitted; its draws were reweighted, item by item, for the other values. "
+        "--reliability with several numbers refits each. "
     )
     for r in sorted(steps):
         if bad := steps[r].unreliable:
             text += (
-                f"At {r:g} the weights of {len(bad):,} items are not to be relied on (Pareto k above {GREATEST_K}: "
+                f"At {r:g} the weights of {len(bad):,} items are unreliable (Pareto k above {GREATEST_K}: "
                 f"{few(bad)}). "
             )
     if not any(step.unreliable for step in steps.values()):
-        text += f"All weights can be relied on (Pareto k below {GREATEST_K}). "
+        text += f"All weights are reliable (Pareto k below {GREATEST_K}). "
     return text
 
 
 def prior_section(
     found: xr.Dataset, totals: Mapping[str, xr.Dataset], figures: Sequence[Figure] = ()
 ) -> Section:
-    """Return which items lean on the prior, and what that does to the conclusions.
+    """Section on prior sensitivity: a row for each item, the most sensitive first.
 
-    Parameters
-    ----------
-    found : Dataset
-        What `evaluation.prior_sensitivity` returned of the certainty.
-    totals : mapping of str to Dataset
-        The same of other quantities, whose totals alone are reported.
-    figures : sequence of matplotlib.figure.Figure
-        Pictures.
-
-    Returns
-    -------
-    Section
-        A row for each item, those that lean on the prior first.
+    `found` is a result of `evaluation.prior_sensitivity` for the certainty; `totals` maps other quantities to
+    such results, of which only the totals are reported.
     """
     rows = _prior_rows(found)
     threshold = found.attrs["threshold"]
@@ -200,7 +165,7 @@ def prior_section(
         f"weight would move their certainty by {threshold:g} or more{': ' + few(leans) if leans else ''}. "
         + " ".join(_total_in_words(row) for row in conclusions)
         + _unreliable_in_words(rows)
-        + " A weaker prior is its power .8, a stronger one 1.25."
+        + " The weaker prior is raised to the power .8, the stronger one to 1.25."
     )
     facts = {
         "threshold": threshold,
@@ -225,7 +190,7 @@ def prior_section(
 
 
 def _prior_rows(found: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a row for each item, those that lean on the prior first."""
+    """Rows for each item, the most sensitive to the prior first."""
     mean = {a: found["mean"].sel(component="prior", alpha=a).to_numpy() for a in (0.8, 1.0, 1.25)}
     prior, likelihood = found["prior"].to_numpy(), found["likelihood"].to_numpy()
     k = found["pareto_k"].sel(component="prior").to_numpy()
@@ -250,7 +215,7 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
         "certainty": row["certainty"],
         "weaker prior": row["weaker_prior"],
         "stronger prior": row["stronger_prior"],
-        "by doubling": row["prior"],
+        "change by doubling": row["prior"],
         "diagnosis": row["diagnosis"],
     }
 
@@ -258,14 +223,17 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 def _unreliable_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
     count = sum(row["pareto_k"] > GREATEST_K for row in rows)
     return (
-        f" Of {count:,} items the means under other priors are not to be relied on (Pareto k above {GREATEST_K})."
+        f" For {count:,} items the means under other priors are unreliable (Pareto k above {GREATEST_K})."
         if count
         else ""
     )
 
 
 def _total(name: str, found: xr.Dataset) -> dict[str, Any]:
-    """Return what doubling the weight of the prior would do to the mean over items; the interval is of its Monte-Carlo error."""
+    """Change of the mean over items if the weight of the prior is doubled.
+
+    The interval is of its Monte-Carlo error.
+    """
     change = float(found["total_gradient"].sel(component="prior"))
     error = float(found["total_gradient_mcse"].sel(component="prior"))
     return {

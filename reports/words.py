@@ -1,4 +1,4 @@
-"""Figures in words: every number with its interval."""
+"""Numbers in words, with their intervals."""
 
 from collections.abc import Sequence
 
@@ -14,23 +14,23 @@ __all__ = [
     "with_interval",
 ]
 
-SHARES = 100_000  # draws from the law of a share
+SHARES = 100_000  # Monte-Carlo draws of a share
 
 
 def interval(lower: float, upper: float, digits: int = 3) -> str:
-    """Return both ends of an interval."""
+    """Text of both ends of an interval."""
     return f"{lower:z.{digits}f} to {upper:z.{digits}f}"
 
 
 def with_interval(mean: float, lower: float, upper: float, digits: int = 3) -> str:
-    """Return a figure and its interval, if it is finite."""
+    """Text of a number with its interval, or of a number that is not finite."""
     if not np.isfinite(mean):
         return "not defined" if np.isnan(mean) else "infinite"
     return f"{mean:z.{digits}f} ({interval(lower, upper, digits)})"
 
 
 def percent(probability: float) -> str:
-    """Return a probability as a percentage; what is nearly none or all is not said to be."""
+    """Percentage of a probability; below .1 % and above 99.9 % only the bound is given."""
     if not np.isfinite(probability):
         return "not defined"
     if probability < 0.001:
@@ -41,23 +41,26 @@ def percent(probability: float) -> str:
 
 
 def share_interval(count: int, total: int, probability: float = 0.9) -> tuple[float, float]:
-    """Return the interval of a share of a population, of which `total` were seen: Jeffreys'."""
+    """Jeffreys interval of a population share after `count` of `total`, by Monte Carlo.
+
+    The lower end is 0 if none is counted, the upper end 1 if all are.
+    """
     law = np.random.default_rng(0).beta(count + 0.5, total - count + 0.5, SHARES)
     lower, upper = np.quantile(law, [(1 - probability) / 2, (1 + probability) / 2]).tolist()
     return (0.0 if count == 0 else lower), (1.0 if count == total else upper)
 
 
 def share_with_interval(count: int, total: int) -> str:
-    """Return a share of the items and its 90 % interval as percentages."""
+    """Percentage of a share of the items, with its 90 % interval."""
     return percent_with_interval(count / total, *share_interval(count, total))
 
 
 def percent_with_interval(share: float, lower: float, upper: float) -> str:
-    """Return a share and its interval as percentages."""
+    """Percentage of a share, with its interval."""
     return f"{share:.0%} ({lower:.0%} to {upper:.0%})"
 
 
 def few(names: Sequence[object], shown: int = 5, joint: str = ", ") -> str:
-    """Return the first names, and how many more there are."""
+    """List the first names, and count the others."""
     more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
     return joint.join(str(name) for name in names[:shown]) + more

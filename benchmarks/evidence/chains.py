@@ -3,6 +3,7 @@
 A run is what `inference.sample` does between reading the model and storing the draws; `calibration` compares the two bit by bit.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from raterzoo.inference import (
     state_chains,
     worth_chains,
 )
+from raterzoo.inference.comparison_routes import begin_hmc
 from raterzoo.inference.kernels import item_states, label_chain, laplace_hmc, score_chain, worth
 from raterzoo.inference.kernels.annotations import distinct_annotations
 from raterzoo.inference.kernels.confusion import ROWS
@@ -25,6 +27,11 @@ from raterzoo.inference.kernels.posterior import worth_posterior
 from raterzoo.inference.kernels.random_stream import stream
 from raterzoo.inference.kernels.score_chain import ScoreDraws
 from raterzoo.inference.kernels.score_gibbs import ScoreState
+from raterzoo.inference.label_routes import begin_labels_gibbs
+from raterzoo.inference.ranking_routes import begin_gibbs
+from raterzoo.inference.runs import Run
+from raterzoo.inference.score_routes import begin_hierarchical_scores
+from raterzoo.inference.state_routes import begin_item_states_gibbs
 from raterzoo.inference.steps.comparison_reading import read_comparisons
 from raterzoo.inference.steps.comparison_values import coordinates_of, values_of
 from raterzoo.inference.steps.label_reading import as_table, constant_prior, read_labels
@@ -51,7 +58,9 @@ class Chains:
         Sweeps before the first kept draw, and for each.
     """
 
-    sources: tuple[str, ...] = ()  # modules that the draws depend on, with all that these import
+    begun_by: Callable[..., Run] | None = (
+        None  # how `inference.sample` begins: evidence for that, too
+    )
 
     def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
         self.model, (self.tune, self.thin) = model, schedule
@@ -68,9 +77,7 @@ class Chains:
 class LabelChains(Chains):
     """Gibbs of labels: collapsed for rows, else plain."""
 
-    sources = tuple(
-        "raterzoo.inference." + name for name in ("label_chains", "steps.label_reading")
-    )
+    begun_by = begin_labels_gibbs
 
     def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
         super().__init__(model, schedule)
@@ -115,9 +122,7 @@ class LabelChains(Chains):
 class StateChains(Chains):
     """Gibbs of item states."""
 
-    sources = tuple(
-        "raterzoo.inference." + name for name in ("state_chains", "steps.state_reading")
-    )
+    begun_by = begin_item_states_gibbs
 
     def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
         super().__init__(model, schedule)
@@ -148,7 +153,7 @@ class StateChains(Chains):
 class WorthChains(Chains):
     """Gibbs of the worths of Plackett-Luce."""
 
-    sources = tuple("raterzoo.inference." + name for name in ("worth_chains", "steps.reading"))
+    begun_by = begin_gibbs
 
     def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
         super().__init__(model, schedule)
@@ -180,9 +185,7 @@ class WorthChains(Chains):
 class ScoreChains(Chains):
     """Gibbs of hierarchical scores."""
 
-    sources = tuple(
-        "raterzoo.inference." + name for name in ("score_chains", "steps.rater_score_reading")
-    )
+    begun_by = begin_hierarchical_scores
 
     def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
         super().__init__(model, schedule)
@@ -227,9 +230,7 @@ class ScoreChains(Chains):
 class PairChains(Chains):
     """Laplace-split HMC of comparisons."""
 
-    sources = tuple(
-        "raterzoo.inference." + name for name in ("comparison_chains", "steps.comparison_reading")
-    )
+    begun_by = begin_hmc
 
     def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
         super().__init__(model, schedule)

@@ -1,40 +1,43 @@
 """What is kept of every task: a small file of its verdict, its ranks, and the key that says what it is evidence of."""
 
-import ast
 import json
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
 from importlib.metadata import version
-from importlib.util import find_spec, resolve_name
-from inspect import getsource
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from raterzoo import models
+from raterzoo.inference.count_routes import begin_counted_labels
+from raterzoo.inference.ranking_routes import begin_independent
+from raterzoo.inference.score_routes import begin_scores
 
 from . import calibration, chains, designs, exact_draws, joint_law, nuts, stationarity, studies
 from .chains import chains_of
+from .digests import EVIDENCE, Sources
 from .tasks import Outcome, Task
 
-__all__ = ["FOLDER", "key_of", "read", "read_ranks", "write"]
+__all__ = ["FOLDER", "key_of", "read", "read_ranks", "roots_of", "write"]
 
 FOLDER = Path(__file__).parents[2] / "evidence"
 PACKAGES = ("raterzoo", "pymc", "pytensor", "nutpie", "numba", "numpy", "scipy")
 OURS = (calibration, chains, designs, exact_draws, joint_law, nuts, stationarity, studies)
-DOORS = "raterzoo.models.data"  # behind which the simulated annotations are put in
-EXACTLY = {
-    "labels": "raterzoo.inference.count_routes",
-    "scores": "raterzoo.inference.score_routes",
-    "rankings": "raterzoo.inference.ranking_routes",
+EXACTLY = {  # what draws by kind of annotation
+    "labels": begin_counted_labels,
+    "scores": begin_scores,
+    "rankings": begin_independent,
 }
 
 
 def key_of(task: Task) -> str:
-    """Return a digest of what the task depends on: its settings, and the sources of model, sampler and evidence.
+    """Return a digest of a task's settings and of all code that it depends on.
+
+    The code is that of the model's builder, of the sampler and of the evidence, as far as it is reached; `digests` says which
+    changes count. The containers of data, which the simulations fill, are left out.
 
     Parameters
     ----------
@@ -46,63 +49,44 @@ def key_of(task: Task) -> str:
     str
         Sixteen hexadecimal digits.
     """
-    entry = models.catalog[task.study]
-    roots = [getattr(models, task.study).__module__]
-    if task.method == "exact":
-        roots.append(EXACTLY[entry.data])
-    elif task.method != "nuts":
-        roots += chains_of(task.study).sources
-    settings = f"{task.name} {task.simulations} {version('raterzoo')}"
+    parts = [task.name, task.simulations, version("raterzoo")]
     if task.bug:
-        functions = [f for f in (task.bug.told, task.bug.spoil) if f]
-        settings = f"{task.name} {task.bug.name} {task.bug.links} {[*map(getsource, functions)]}"
-    digest = blake2b(settings.encode(), digest_size=8)
-    for path in sorted(sources_behind(*roots)) + sorted(str(m.__file__) for m in OURS):
-        digest.update(Path(path).read_bytes())
-    return digest.hexdigest()
+        parts += [task.bug.name, task.bug.links]
+        parts += [_digests_of(f) for f in (task.bug.told, task.bug.spoil) if f]
+    roots = [_sources().of(root) for root in roots_of(task.study, task.method)]
+    parts += [_sources().digests(roots), _digests_of_evidence()]
+    return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+
+
+def roots_of(study: str, method: str) -> list[Any]:
+    """Return the functions and classes from which all code of a model and its sampler is reached."""
+    builder = getattr(models, study)
+    if method == "nuts":
+        return [builder]
+    exact = method == "exact"
+    return [builder, EXACTLY[models.catalog[study].data] if exact else chains_of(study)]
+
+
+def _digests_of(function: Callable[..., Any]) -> list[str]:
+    """Return digests of a function of the evidence, or of a lambda's text, and of what it reaches in the evidence."""
+    sources = _sources()
+    if function.__name__ != "<lambda>":
+        return sources.digests([sources.of(function)], EVIDENCE)
+    form = sources.of_lambda(function)
+    named = [sources.digest(own, within=EVIDENCE) for own in form.references]
+    return [form.text, *named, *sources.digests(form.references, EVIDENCE)]
 
 
 @cache
-def sources_behind(*modules: str) -> frozenset[str]:
-    """Return the source files of modules of the package, and of all that they import from it but the containers of data.
-
-    Parameters
-    ----------
-    *modules : str
-        Full names.
-
-    Returns
-    -------
-    frozenset of str
-        Paths.
-    """
-    found: dict[str, str] = {}
-    left = list(modules)
-    while left:
-        name = left.pop()
-        spec = None if name in found else _spec_of(name)
-        if spec is None or not str(spec.origin).endswith(".py") or name.startswith(DOORS):
-            continue
-        found[name] = spec.origin
-        package = name if spec.submodule_search_locations else name.rpartition(".")[0]
-        left += _imported(Path(spec.origin), package)
-    return frozenset(found.values())
+def _digests_of_evidence() -> list[str]:
+    """Return digests of all definitions of the modules that every task depends on."""
+    roots = [own for module in OURS for own in _sources().all_of(module.__name__)]
+    return _sources().digests(roots, EVIDENCE)
 
 
-def _spec_of(name: str) -> Any:
-    try:
-        return find_spec(name)
-    except ModuleNotFoundError:  # the name of a function in a module
-        return None
-
-
-def _imported(path: Path, package: str) -> Iterator[str]:
-    """Yield what a file imports from its own package, by full names that may be of modules."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = resolve_name("." * node.level + (node.module or ""), package)
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+@cache
+def _sources() -> Sources:
+    return Sources()
 
 
 def write(task: Task, outcome: Outcome, seconds: float) -> None:

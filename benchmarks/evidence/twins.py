@@ -15,17 +15,6 @@ from .twin_sources import Link
 __all__ = ["TWINS", "Kind", "Twin"]
 
 Kind = Literal["calibration", "invariance", "joint", "closed form"]
-LABELS = "inference.kernels.label_chain"
-CONFUSION = "inference.kernels.confusion"
-SPAM = "inference.kernels.competence"
-TRUTH = "inference.kernels.true_category"
-STATES = "inference.kernels.item_states"
-SCORES = "inference.kernels.score_gibbs"
-SCORE_CHAIN = "inference.kernels.score_chain"
-WORTHS = "inference.kernels.worth"
-PAIRS = "inference.kernels.laplace_hmc"
-NORMAL = "inference.kernels.normal_draws"
-DIRICHLET = "inference.kernels.dirichlet_items"
 
 
 @dataclass(frozen=True)
@@ -41,7 +30,7 @@ class Twin:
     kind : str
         The evidence that must catch it.
     links : tuple of Link
-        Sources that are changed, as of `rebuilt`.
+        Functions that are changed, and how, as of `rebuilt`.
     told : callable, optional
         Returns the model that the sampler is given in place of the study's.
     spoil : callable, optional
@@ -96,23 +85,20 @@ def _without_first_rater(answers: np.ndarray) -> np.ndarray:
     return told
 
 
-def _labels(bug: str, study: str, kind: Kind, *changes: tuple[str, str], source: str = CONFUSION) -> Twin:  # fmt: skip
-    links = ((source, *changes), (LABELS,)) if source != LABELS else ((LABELS, *changes),)
-    return Twin(bug, study, "gibbs", kind, links)
+def _labels(bug: str, study: str, kind: Kind, link: Link) -> Twin:
+    return Twin(bug, study, "gibbs", kind, (link,))
 
 
-def _scores(bug: str, kind: Kind, *changes: tuple[str, str], source: str = SCORES) -> Twin:
-    above = ((SCORES,),) if source != SCORES else ()
-    links = ((source, *changes), *above, (SCORE_CHAIN,))
-    return Twin(bug, "hierarchical_scores", "gibbs", kind, links)
+def _scores(bug: str, kind: Kind, link: Link) -> Twin:
+    return Twin(bug, "hierarchical_scores", "gibbs", kind, (link,))
 
 
-def _pairs(bug: str, kind: Kind, *links: Link, study: str = "bradley_terry") -> Twin:
-    return Twin(bug, study, "hmc", kind, links)
+def _pairs(bug: str, kind: Kind, link: Link, study: str = "bradley_terry") -> Twin:
+    return Twin(bug, study, "hmc", kind, (link,))
 
 
-def _normal(bug: str, *changes: tuple[str, str]) -> Twin:
-    return Twin(bug, "normal_scores", "exact", "closed form", ((NORMAL, *changes),))
+def _normal(bug: str, link: Link) -> Twin:
+    return Twin(bug, "normal_scores", "exact", "closed form", (link,))
 
 
 SWEEP = (
@@ -124,41 +110,41 @@ RATERS = "for a in range(len(scores.score)):\n        k = scores.rater[a]\n     
 
 OF_LABELS = (
     _labels("rows have an answer too many", "dawid_skene", "joint",
-            ("concentration[row, j] + counts[row, j]", "concentration[row, j] + counts[row, j] + 1.0")),
+            ("_draw_row", ("concentration[row, j] + counts[row, j]", "concentration[row, j] + counts[row, j] + 1.0"))),
     _labels("an item is not taken out of the counts", "dawid_skene", "invariance",
-            ("        _count(answers, i, truth, -1)\n", ""), source=TRUTH),
+            ("draw_collapsed", ("        _count(answers, i, truth, -1)\n", ""))),
     _labels("totals of answers are stale", "dawid_skene", "invariance",
-            ("totals[row // n, j] += by", "totals[row // n, j] += 0"), source=TRUTH),
+            ("_count", ("totals[row // n, j] += by", "totals[row // n, j] += 0"))),
     _labels("the last answer of an item is off by one", "dawid_skene", "joint",
-            ("answers.start[item], answers.start[item + 1]", "answers.start[item], answers.start[item + 1] - 1"), source=TRUTH),
+            ("_count", ("answers.start[item], answers.start[item + 1]", "answers.start[item], answers.start[item + 1] - 1"))),
     _labels("the collapsed sweep has another prior of the prevalence", "dawid_skene", "calibration",
-            ("prior.prevalence[j] + items[j]", "0.2 + items[j]"), source=TRUTH),
+            ("draw_collapsed", ("prior.prevalence[j] + items[j]", "0.2 + items[j]"))),
     Twin("a prior with .7 more of everything", "dawid_skene", "gibbs", "calibration",
          told=lambda: models.dawid_skene(
              designs.labels(), prevalence_concentration=2.7, confusion_concentration=[[5.5, 3.9], [3.9, 5.5]])),
     _labels("a wrong answer counts twice", "one_coin", "invariance",
-            ("wrong += counts[row, j]", "wrong += 2 * counts[row, j]")),
+            ("_draw_coins", ("wrong += counts[row, j]", "wrong += 2 * counts[row, j]"))),
     _labels("counts of one category are carried to the next", "class_conditional", "invariance",
-            ("if prior.kind == COINS:\n            right, wrong = 0, 0",
-             "if prior.kind == SPAM:\n            right, wrong = 0, 0")),
+            ("_draw_coins", ("if prior.kind == COINS:\n            right, wrong = 0, 0",
+                             "if prior.kind == SPAM:\n            right, wrong = 0, 0"))),
     _labels("two draws from the same random numbers", "multinomial", "invariance",
-            (SWEEP + LAST, SWEEP.replace("rng", "rng.copy()", 1) + LAST), source=LABELS),
-    Twin("every true answer is the competence's", "mace", "gibbs", "invariance",
-         ((SPAM, ("(table[row, label] - table[row, other]) / table[row, label]", "1.0")), (CONFUSION,), (LABELS,))),
-    Twin("spam keeps the answers that were true", "mace", "gibbs", "joint",
-         ((SPAM, ("concentration[row, 0] + given - true", "concentration[row, 0] + given")), (CONFUSION,), (LABELS,))),
+            ("sample_labels", (SWEEP + LAST, SWEEP.replace("rng", "rng.copy()", 1) + LAST))),
+    _labels("every true answer is the competence's", "mace", "invariance",
+            ("draw_competence", ("(table[row, label] - table[row, other]) / table[row, label]", "1.0"))),
+    _labels("spam keeps the answers that were true", "mace", "joint",
+            ("draw_competence", ("concentration[row, 0] + given - true", "concentration[row, 0] + given"))),
     Twin("the same random numbers in every chain", "dirichlet", "exact", "closed form",
-         (("inference.prior_worths", ("spawn_key=(c,)", "spawn_key=(0,)")),)),
+         (("streams_of_items", ("spawn_key=(c,)", "spawn_key=(0,)")),)),
     Twin("items go on from the stream of the first", "dirichlet", "exact", "closed form",
-         ((DIRICHLET, ("rng[:] = streams[:, i]", "rng[:] = streams[:, 0]")),)),
+         (("draw_dirichlet_items", ("rng[:] = streams[:, i]", "rng[:] = streams[:, 0]")),)),
     Twin("concentrations + .1", "dirichlet", "exact", "closed form",
-         ((DIRICHLET, ("(rng, items.concentration[i, k])", "(rng, items.concentration[i, k] + 0.1)")),)),
+         (("draw_dirichlet_items", ("(rng, items.concentration[i, k])", "(rng, items.concentration[i, k] + 0.1)")),)),
     Twin("another reliability", "dirichlet", "exact", "calibration",
          told=lambda: models.dirichlet(designs.many_labels(1000), concentration=0.7, reliability=2.0)),
     Twin("multiplicities of the patterns are forgotten", "item_states", "gibbs", "invariance",
-         ((STATES, ("+= parts[j] * patterns.counts[p, c]", "+= min(parts[j], 1) * patterns.counts[p, c]")),)),
+         (("_allocate", ("+= parts[j] * patterns.counts[p, c]", "+= min(parts[j], 1) * patterns.counts[p, c]")),)),
     Twin("items are counted by their labels", "item_states", "gibbs", "calibration",
-         ((STATES, ("items[j] += parts[j]", "items[j] += parts[j] * patterns.counts[p].sum()")),)),
+         (("_allocate", ("items[j] += parts[j]", "items[j] += parts[j] * patterns.counts[p].sum()")),)),
     Twin("another prior of the population", "hierarchical_dawid_skene", "nuts", "calibration",
          told=lambda: models.hierarchical_dawid_skene(designs.labels(), diagonal=4.0)),
     Twin("abilities that vary more", "glad", "nuts", "invariance",
@@ -167,33 +153,35 @@ OF_LABELS = (
 
 OF_SCORES = (
     _scores("shape + 1", "invariance",
-            ("_gamma(rng, nu + 0.5 * count[k])", "_gamma(rng, nu + 1.0 + 0.5 * count[k])")),
-    _scores("locations do not follow the mean", "invariance", ("state.location[:] += shift", "state.location[:] += 0.0")),
-    _scores("biases do not follow the mean", "joint", ("+ state.bias[k] - shift -", "+ state.bias[k] -")),
+            ("draw_raters", ("_gamma(rng, nu + 0.5 * count[k])", "_gamma(rng, nu + 1.0 + 0.5 * count[k])"))),
+    _scores("locations do not follow the mean", "invariance",
+            ("draw_raters", ("state.location[:] += shift", "state.location[:] += 0.0"))),
+    _scores("biases do not follow the mean", "joint", ("draw_raters", ("+ state.bias[k] - shift -", "+ state.bias[k] -"))),
     _scores("a dropped rater", "calibration",
-            (RATERS, RATERS.replace("residual", "if k == 0:\n            continue\n        residual"))),
+            ("draw_raters", (RATERS, RATERS.replace("residual", "if k == 0:\n            continue\n        residual")))),
     _scores("the log shape without its Jacobian", "invariance",
-            ("a * slope + power * x", "a * slope + (power - 1.0) * x"), ("a * first + power,", "a * first + power - 1.0,"),
-            source="inference.kernels.score_spreads"),
-    _normal("the mean weight is missing", ("location[i] * sigma * width[i]", "location[i] * sigma")),
+            ("_shape_density", ("a * slope + power * x", "a * slope + (power - 1.0) * x"),
+             ("a * first + power,", "a * first + power - 1.0,"))),
+    _normal("the mean weight is missing", ("_to_items", ("location[i] * sigma * width[i]", "location[i] * sigma"))),
     _normal("a Gamma in place of the inverse Gamma",
-            ("sigma2 = posterior.rate[i] / variance[i]", "sigma2 = variance[i] / posterior.rate[i]")),
-    _normal("the location has the normal variable of the variance", ("normal[i] = radius * far", "normal[i] = radius * near")),
-    Twin("the same random numbers for every item", "normal_scores", "exact", "closed form",
-         ((NORMAL, ("mixed = _mixed(keys[i])", "mixed = _mixed(keys[0])")), ("inference.prior_worths",))),
+            ("_to_items", ("sigma2 = posterior.rate[i] / variance[i]", "sigma2 = variance[i] / posterior.rate[i]"))),
+    _normal("the location has the normal variable of the variance",
+            ("_propose", ("normal[i] = radius * far", "normal[i] = radius * near"))),
+    _normal("the same random numbers for every item",
+            ("item_streams", ("mixed = _mixed(keys[i])", "mixed = _mixed(keys[0])"))),
     Twin("shape + .4", "normal_scores", "exact", "calibration",
          told=lambda: models.normal_scores(designs.many_scores(1000), mean=1.5, mean_weight=0.4, shape=2.1, rate=0.9)),
 )  # fmt: skip
 
 OF_RANKINGS = (
     Twin("shape + .3", "plackett_luce", "gibbs", "calibration",
-         ((WORTHS, ("float(shape[first + k] + wins[first + k])", "float(shape[first + k] + wins[first + k] + 0.3)")),)),
+         (("update_worth", ("float(shape[first + k] + wins[first + k])", "float(shape[first + k] + wins[first + k] + 0.3)")),)),
     Twin("the full race of all in place of the ranked", "plackett_luce", "gibbs", "invariance",
-         (("inference.kernels.race",
-           ("            exposure[member[q]] += elapsed\n",
-            "            exposure[member[q]] += elapsed + standard_gamma(rng, 1.0) / worth[member[q]]\n")), (WORTHS,))),
+         (("_race", ("            exposure[member[q]] += elapsed\n",
+                     "            exposure[member[q]] += elapsed + standard_gamma(rng, 1.0) / worth[member[q]]\n")),)),
     Twin("the total remembers who was ranked", "plackett_luce", "gibbs", "joint",
-         ((WORTHS, ("total_shape += shape[first + k]", "total_shape += shape[first + k] + posterior.wins[first + k]")),)),
+         (("_draw_total",
+           ("total_shape += shape[first + k]", "total_shape += shape[first + k] + posterior.wins[first + k]")),)),
     Twin("one annotation is read twice, another never", "plackett_luce", "gibbs", "calibration", spoil=_first_like_second),
     Twin("log worths without their Jacobian", "plackett_luce", "nuts", "invariance", told=_without_jacobian),
     Twin("reliability 2", "tempered_plackett_luce", "nuts", "calibration",
@@ -204,14 +192,14 @@ OF_RANKINGS = (
 
 OF_COMPARISONS = (
     _pairs("the momentum is forgotten when a trial is judged", "invariance",
-           (PAIRS, ("start = log_p - 0.5 * kinetic", "start = log_p"),
+           ("_transition", ("start = log_p - 0.5 * kinetic", "start = log_p"),
             ("change = log_p_new - 0.5 * kinetic - start", "change = log_p_new - start"))),
     _pairs("a move of a scale forgets how much it stretches", "invariance",
-           ("inference.kernels.scale_moves", ("change = tried - log_p + (n - 1) * log_c", "change = tried - log_p")), (PAIRS,)),
+           ("draw_scales", ("change = tried - log_p + (n - 1) * log_c", "change = tried - log_p"))),
     _pairs("a degree of freedom too many", "calibration",
-           ("inference.kernels.anchored_posterior",
+           ("_zero_sum_prior",
             ("gradient[place] += squares * precision - (n - 1)", "gradient[place] += squares * precision - n"),
-            ("- (n - 1) * log_scale", "- n * log_scale")), (PAIRS,), study="thurstone"),
+            ("- (n - 1) * log_scale", "- n * log_scale")), study="thurstone"),
     Twin("the first winners are exchanged", "bradley_terry", "hmc", "calibration", spoil=_turned),
     Twin("a dropped rater", "thurstone", "hmc", "calibration", spoil=_without_first_rater),
     Twin("NUTS is told the first winners exchanged", "bradley_terry", "nuts", "calibration", spoil=_turned),

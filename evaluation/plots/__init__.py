@@ -1,4 +1,4 @@
-"""Pictures of what the rest of `raterzoo.evaluation` computed; nothing is computed here but where the ink goes."""
+"""Figures of the results of `raterzoo.evaluation`, drawn by matplotlib, plotly or bokeh."""
 
 from typing import TYPE_CHECKING
 

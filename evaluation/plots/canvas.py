@@ -1,4 +1,4 @@
-"""A picture of one or more panels, made without a window, by the backend of choice."""
+"""Figure of one or more panels, made without a window by matplotlib, plotly or bokeh."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,28 +19,28 @@ __all__ = ["Backend", "Canvas", "canvas", "legend", "look_of"]
 
 Backend = Literal["matplotlib", "plotly", "bokeh"]
 Where = Literal["inside", "right", "above"]
-DOTS = 100  # of a screen, for each inch of print
+DOTS = 100  # screen pixels per inch of print
 FAINT = "#e6e6e6"
-NARROW = 500  # dots of a panel, beside which a legend needs room of its own
+NARROW = 500  # pixels; a legend widens narrower panels
 COLOURS_THEN_MARKS = "osD^"
 
 
 @dataclass(frozen=True)
 class Canvas:
-    """Panels in reading order, and the whole that they make."""
+    """Panels in reading order, and the figure that contains them."""
 
     panels: tuple[Panel, ...]
     whole: Any
 
     @property
     def only(self) -> Any:
-        """What a picture of one panel returns: matplotlib's axes, or the others' figure."""
+        """Return value of a plot with one panel: matplotlib's axes, or the figure of other libraries."""
         panel = self.panels[0]
         return self.whole if panel.backend == "plotly" else panel.target
 
 
 def look_of(place: int, colours: Sequence[str]) -> tuple[str, int, str]:
-    """Return colour, dash and mark of a curve: when the colours are used up, the next dash and mark."""
+    """Return colour, dash and mark of a curve; after the last colour the next dash and mark."""
     turn = place // len(colours)
     return colours[place % len(colours)], turn % 4, COLOURS_THEN_MARKS[turn % 4]
 
@@ -54,32 +54,12 @@ def canvas(
     ratios: Sequence[float] | None = None,
     log_x: bool = False,
 ) -> Canvas:
-    """Return an empty picture.
+    """Return an empty figure.
 
-    Parameters
-    ----------
-    size : tuple of float
-        Width and height in inches.
-    shape : tuple of int
-        Rows and columns of panels; one of them is one.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        By default ArviZ's ``rcParams["plot.backend"]``; with `ax` matplotlib.
-    ax : matplotlib.axes.Axes, optional
-        The only panel.
-    ratios : sequence of float, optional
-        Of the heights of rows or the widths of columns.
-    log_x : bool
-        Whether the horizontal axes are to be logarithmic.
-
-    Returns
-    -------
-    Canvas
-        Its panels, and the figure.
-
-    Raises
-    ------
-    EvaluationError
-        If there is no such backend, it is not installed, or `ax` is not its own.
+    `size` is in inches, `shape` rows and columns of panels, of which one must be 1; `ratios` are the relative
+    heights of the rows or widths of the columns. The backend defaults to ArviZ's
+    ``rcParams["plot.backend"]``, with `ax` to matplotlib. Raises EvaluationError if the backend is unknown,
+    not installed, or not that of `ax`.
     """
     name = _backend(backend, ax)
     if ax is not None:
@@ -91,7 +71,7 @@ def canvas(
 
 
 def legend(panel: Panel, where: Where = "inside", *, place: str = "best", title: str = "") -> None:
-    """Show the names of what is drawn: inside the panel, right of it or above all; bokeh's never above."""
+    """Show a legend inside the panel, right of it, or above the figure (bokeh: right instead of above)."""
     target = panel.target
     if panel.backend == "plotly":
         look = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 1.06, "yanchor": "bottom"}
@@ -149,7 +129,7 @@ def _backend(backend: Backend | None, ax: Axes | None) -> str:
 
 
 def _print(size: tuple[float, float], shape: tuple[int, int], ratios: Sequence[float]) -> Canvas:
-    """Make matplotlib's figure, which pyplot does not know of."""
+    """Make a matplotlib figure that is not registered with pyplot."""
     figure = Picture(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.1))
     rows, columns = shape
     share: dict[str, Any] = {"height_ratios": ratios} if columns == 1 else {"width_ratios": ratios}

@@ -1,4 +1,4 @@
-"""What a picture cannot be drawn of."""
+"""Validation of the arguments of plots."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ __all__ = ["needs", "one_or_more", "some_items"]
 
 
 def some_items(arrays: Mapping[str, xr.DataArray], argument: str) -> None:
-    """Raise unless there is something, and nothing of it is empty."""
+    """Raise if there are no arrays or one of them is empty."""
     if not arrays:
         raise EvaluationError(f"{argument} is empty: there is nothing to draw")
     for name, array in arrays.items():
@@ -22,7 +22,7 @@ def some_items(arrays: Mapping[str, xr.DataArray], argument: str) -> None:
 
 
 def needs(dataset: object, variables: Sequence[str], source: str) -> None:
-    """Raise unless a Dataset has the variables that `evaluation.<source>` returns, and they are not empty."""
+    """Raise unless a Dataset has the non-empty variables that `evaluation.<source>` returns."""
     if not isinstance(dataset, xr.Dataset):
         raise EvaluationError(
             f"a {type(dataset).__name__} cannot be drawn: pass the Dataset of evaluation.{source}"
@@ -38,7 +38,7 @@ def needs(dataset: object, variables: Sequence[str], source: str) -> None:
 def one_or_more(
     given: xr.Dataset | Mapping[str, xr.Dataset], variables: Sequence[str], source: str, single: str
 ) -> dict[str, xr.Dataset]:
-    """Return Datasets by name, one alone under the name `single`; raise unless each has the variables."""
+    """Return validated Datasets by name; a single one is named `single`."""
     if isinstance(given, xr.Dataset) or not isinstance(given, Mapping):  # a Dataset is a Mapping
         needs(given, variables, source)
         return {single: given}

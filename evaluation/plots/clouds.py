@@ -1,4 +1,4 @@
-"""Clouds of items: certainty under two models, certainty against agreement, certainty by the number of annotations."""
+"""Scatter plots of items: certainty of two models, against agreement, and by number of raters."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from .style import COLOURS, GREY, INK
 __all__ = ["certainty_agreement", "certainty_by_annotations", "certainty_scatter"]
 
 GOLDEN = (np.sqrt(5) - 1) / 2
-WIDTH = 0.024  # of the scatter of values that many items share, about the value
+WIDTH = 0.024  # spread of the points of items with the same agreement
 
 
 def certainty_scatter(
@@ -35,27 +35,36 @@ def certainty_scatter(
     x, y : DataArray, dims (item,)
         Certainties of the same items, in any order.
     correlation : float, optional
-        Of both, to be written beside the points.
+        Correlation of both, to be printed in the figure.
     labels : tuple of str
-        What the axes are called, such as ``("Plackett-Luce", "PrIRN")``.
+        Names of the axes, such as ``("Plackett-Luce", "PrIRN")``.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        A point for each item; on the dashed diagonal both are equal.
+        A point for each item; the dashed diagonal marks equal certainties.
 
     Raises
     ------
     EvaluationError
         If there is no item, or the items differ.
 
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> x = xr.DataArray([0.5, 0.7, 0.9], {"item": ["a", "b", "c"]}, ("item",))
+    >>> axes = plots.certainty_scatter(x, x**2, labels=("one model", "another"))
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('one model', 'another')
+
     References
     ----------
-    Stutz et al. (2025), figure D.13.
+    Stutz et al. (2025), arXiv:2307.02191, figure D.13.
     """
     some_items({"x": x, "y": y}, "certainty")
     y = _in_order_of(x, y)
@@ -80,31 +89,43 @@ def certainty_scatter(
 def certainty_agreement(
     dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None
 ) -> Any:
-    """Draw how certain each item is against how far its raters agree.
+    """Draw the certainty of each item against the agreement of its raters.
 
     Parameters
     ----------
     dataset : Dataset
-        As of `evaluation.certainty_and_agreement`. Items with fewer raters than enter the correlation are grey, those with one
-        are left out.
+        Result of `evaluation.certainty_and_agreement`. Items with fewer raters than enter the correlation are
+        grey, items with one rater are left out.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        A point for each item. Agreements are shares of few raters: points that share one lie a little beside it, by their order.
+        A point for each item. Agreements are shares of few raters: points with the same one are slightly
+        offset from it, in their order.
 
     Raises
     ------
     EvaluationError
         If no item has an agreement.
 
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> axes = plots.certainty_agreement(evaluation.certainty_and_agreement(tree, labels))
+    >>> axes.get_ylabel()
+    'annotation certainty'
+
     References
     ----------
-    Stutz et al. (2025), appendix E, figures E.14-E.18.
+    Stutz et al. (2025), arXiv:2307.02191, appendix E, figures E.14-E.18.
     """
     needs(dataset, ("certainty", "agreement", "raters"), "certainty_and_agreement")
     known = dataset.isel(item=np.flatnonzero(dataset["agreement"].notnull().to_numpy()))
@@ -135,30 +156,42 @@ def certainty_agreement(
 def certainty_by_annotations(
     dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None
 ) -> Any:
-    """Draw how certain each item is by how many raters it has.
+    """Draw the certainty of each item by its number of raters.
 
     Parameters
     ----------
     dataset : Dataset
-        As of `evaluation.certainty_and_agreement`.
+        Result of `evaluation.certainty_and_agreement`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        A point for each item, those with the same number of raters side by side; a bar at their median, and its number of items.
+        A point for each item, side by side for each number of raters; a bar at their median, and the number
+        of items above.
 
     Raises
     ------
     EvaluationError
         If there is no item.
 
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> axes = plots.certainty_by_annotations(evaluation.certainty_and_agreement(tree, labels))
+    >>> axes.get_ylabel()
+    'certainty; bar: median'
+
     References
     ----------
-    Stutz et al. (2025), appendix E, figures E.14-E.18.
+    Stutz et al. (2025), arXiv:2307.02191, appendix E, figures E.14-E.18.
     """
     needs(dataset, ("certainty", "raters"), "certainty_and_agreement")
     certainty, raters = dataset["certainty"].to_numpy(), dataset["raters"].to_numpy()
@@ -184,7 +217,7 @@ def certainty_by_annotations(
 
 
 def beside(values: np.ndarray, width: float) -> np.ndarray:
-    """Return small offsets of values that others have too, evenly spread and always the same."""
+    """Return deterministic offsets (point,) that spread tied values evenly over `width`."""
     order = np.argsort(values, kind="stable")
     _, first, count = np.unique(values[order], return_index=True, return_counts=True)
     turn = np.empty(len(values))
@@ -199,18 +232,18 @@ def _in_order_of(x: xr.DataArray, y: xr.DataArray) -> xr.DataArray:
         ours, theirs = set(x["item"].to_numpy().tolist()), set(y["item"].to_numpy().tolist())
         if ours != theirs:
             raise EvaluationError(
-                f"x and y have other items: {min(map(str, ours ^ theirs))!r} is not in both"
+                f"x and y have different items: {min(map(str, ours ^ theirs))!r} is not in both"
             )
         return y.sel(item=x["item"])
     if x.size != y.size:
-        raise EvaluationError(f"x has {x.size} items, y {y.size}: pass the same of both")
+        raise EvaluationError(f"x has {x.size} items, y {y.size}: pass the same items in both")
     return y
 
 
 def _cloud(
     panel: Panel, x: np.ndarray, y: np.ndarray, hover: list[str], pale: np.ndarray | None = None
 ) -> None:
-    """Draw points the fainter, the more of them; grey where they are `pale`."""
+    """Draw points, fainter the more there are, and grey where `pale`."""
     alpha = float(np.clip(6 / np.sqrt(len(x)), 0.12, 0.8))
     pale = np.zeros(len(x), bool) if pale is None else pale
     colours = np.where(pale, GREY, COLOURS[0]).tolist()

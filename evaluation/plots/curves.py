@@ -1,4 +1,4 @@
-"""Curves: certainty over the items, and a metric over the trust in the raters."""
+"""Curves: sorted certainty over the items, and a metric over the reliability of the raters."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,9 +28,9 @@ def sorted_certainty(
     certainty : DataArray or mapping of str to DataArray, dims (item,)
         Annotation certainties; the keys of a mapping become the legend.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
@@ -42,9 +42,17 @@ def sorted_certainty(
     EvaluationError
         If there is no item.
 
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> axes = plots.sorted_certainty(xr.DataArray([0.9, 0.5, 0.7], dims="item"))
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('share of items', 'annotation certainty')
+
     References
     ----------
-    Stutz et al. (2025), figure 7.
+    Stutz et al. (2025), arXiv:2307.02191, figure 7.
     """
     curves = certainty if isinstance(certainty, Mapping) else {"": certainty}
     picture = canvas((6, 3.6), ax=ax, backend=backend)
@@ -53,7 +61,7 @@ def sorted_certainty(
 
 
 def draw_certainty(panel: Panel, curves: Mapping[str, xr.DataArray]) -> None:
-    """Draw sorted certainties on a panel."""
+    """Draw curves of sorted certainties (item,) on a panel."""
     some_items(curves, "certainty")
     for place, (name, values) in enumerate(curves.items()):
         colour, dash, _ = look_of(place, COLOURS)
@@ -91,15 +99,16 @@ def reliability_sweep(
     Parameters
     ----------
     sweep : Dataset
-        As of `evaluation.reliability_sweep`.
+        Result of `evaluation.reliability_sweep`.
     point : mapping of str to float, optional
-        The metric against a point estimate of the truth, by classifier ("" without classifiers); drawn as x at the right end.
+        Metric against a point estimate of the truth, by classifier ("" without classifiers); drawn as an x at
+        the right end.
     metric : str
         Label of the vertical axis.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
@@ -111,9 +120,21 @@ def reliability_sweep(
     EvaluationError
         If there is no reliability or no classifier.
 
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> sweep = xr.Dataset(
+    ...     {"mean": ("reliability", [0.6, 0.7]), "interval": (("reliability", "bound"), [[0.5, 0.7], [0.6, 0.8]])},
+    ...     {"reliability": [1.0, 5.0]},
+    ... )
+    >>> axes = plots.reliability_sweep(sweep, metric="top-1 accuracy")
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('reliability of the raters', 'top-1 accuracy')
+
     References
     ----------
-    Stutz et al. (2025), figure 6.
+    Stutz et al. (2025), arXiv:2307.02191, figure 6.
     """
     some_items({"": sweep["mean"]}, "sweep")
     reliability = sweep["reliability"].to_numpy().astype(float)
@@ -155,7 +176,7 @@ def draw_band(
     look: tuple[str, int, str],
     show: bool = True,
 ) -> None:
-    """Draw a mean with its interval over the reliability."""
+    """Draw a mean (reliability,) with its interval (bound, reliability) at reliabilities `at`."""
     colour, dash, mark = look
     panel.band(at, *ends, colour=colour)
     hover = [
@@ -180,7 +201,7 @@ def mark_at_end(
     mark: str = "x",
     place: int = 0,
 ) -> None:
-    """Mark a height at the right end, beyond the data; each `place` farther than the one before."""
+    """Mark a height beyond the right end of the data; each `place` is farther to the right."""
     if panel.backend == "matplotlib":
         beyond = {"transform": panel.target.get_yaxis_transform(), "clip_on": False}
         size = {"markersize": 6 if mark == "x" else 4.5}

@@ -1,4 +1,4 @@
-"""The draws of one item, in either layout."""
+"""Draws of a single item, from the flat or the dense layout."""
 
 import numpy as np
 import xarray as xr
@@ -7,21 +7,9 @@ __all__ = ["draws_of_item"]
 
 
 def draws_of_item(plausibility: xr.DataArray, item: str | int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of an item and its draws.
+    """Return the category names (category,) of an item and its plausibilities (sample, category).
 
-    Parameters
-    ----------
-    plausibility : DataArray
-        Flat (..., candidate) or dense (..., item, category).
-    item : str or int
-        The item.
-
-    Returns
-    -------
-    names : ndarray, shape (category,)
-        Labels.
-    draws : ndarray, shape (sample, category)
-        Plausibilities; one sample for a point estimate.
+    `plausibility` is flat (..., candidate) or dense (..., item, category); a point estimate has one sample.
     """
     if "candidate" in plausibility.dims:
         own = plausibility.isel(candidate=(plausibility["item"] == item).to_numpy())

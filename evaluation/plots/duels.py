@@ -1,4 +1,4 @@
-"""Classifiers against each other: who is better, by how much, and how a point estimate flatters them."""
+"""Comparison of classifiers: which is better, by how much, and how optimistic a point estimate is."""
 
 from itertools import combinations
 from typing import Any
@@ -18,14 +18,14 @@ from .wording import in_words
 
 __all__ = ["comparison"]
 
-FEW = 4  # classifiers of which every pair is drawn
+FEW = 4  # up to so many classifiers all pairs are drawn
 MARKS = "xD^s"
 ROW, HEAD, WIDTH = 0.46, 1.3, 3.2  # inches of a row, above and below all, and of a panel
 BELOW = 0.17  # rows from an interval to a mark, and from mark to mark
 ONE_LINE = 26  # letters of a pair of names
 SOURCES = {
     "both": "raters and items",
-    "raters": "what the raters left open",
+    "raters": "labels of the raters",
     "items": "the sample of items",
 }
 
@@ -37,35 +37,51 @@ def comparison(
     label: str | None = None,
     backend: Backend | None = None,
 ) -> Any:
-    """Draw who is better than whom with which probability, by how much, and beside what point estimates say.
+    """Draw the probability that a classifier is better, differences, and the optimism of point estimates.
 
     Parameters
     ----------
     result : Dataset
-        As of `evaluation.compare`, without groups: pick one by ``.sel(group=...)``.
+        Result of `evaluation.compare`, without groups: pick one by ``.sel(group=...)``.
     source : {"both", "raters", "items"}
-        Which uncertainty the probabilities and intervals are of.
+        Source of the uncertainty of probabilities and intervals: the raters' labels, the sample of items, or
+        both.
     label : str, optional
-        What the metric is called; by default its name.
+        Name of the metric in the figure; by default its own.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
-        Of one posterior: the matrix of P(row better than column), the best on top; the differences, of all pairs up to four
-        classifiers, else of the best to each other; with points, the metric with its interval and the point estimates as marks.
-        Over several reliabilities: the metric with point estimates at the right end, the probability to be the best, and the
-        mean rank.
+        For one posterior: the matrix of P(row better than column), the best on top; the differences, for all
+        pairs up to four classifiers, otherwise of the best to each other one; with point estimates, the
+        metric with its interval and the point estimates as marks. For several reliabilities: the metric with
+        point estimates at the right end, the probability of being the best, and the mean rank.
 
     Raises
     ------
     EvaluationError
-        If the Dataset is not of `evaluation.compare`, or has groups.
+        If the Dataset is not a result of `evaluation.compare`, or has groups.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> vote = inference.majority_vote(labels)["plausibility"].rename("vote")
+    >>> predictions = xr.concat([vote, 0.7 * vote + 0.1], "classifier").assign_coords(classifier=["vote", "pale"])
+    >>> result = evaluation.compare(evaluation.brier_score(), tree, predictions, random_seed=1)
+    >>> figure = plots.comparison(result)
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['P(row is better) in %', 'differences']
 
     References
     ----------
-    Stutz et al. (2025), figure 6.
+    Stutz et al. (2025), arXiv:2307.02191, figure 6.
     """
     needs(result, ("mean", "interval", "difference", "probability_better"), "compare")
     if "group" in result.dims:
@@ -104,7 +120,7 @@ def _at_once(own: xr.Dataset, metric: str, source: str, backend: Backend | None)
 
 
 def _matrix(panel: Panel, better: np.ndarray, names: list[str]) -> None:
-    """Draw probabilities in percent, the diagonal empty."""
+    """Draw the probabilities (row, column) in percent, with an empty diagonal."""
     shown = np.where(np.eye(len(names), dtype=bool), np.nan, better)
     hover = [
         [
@@ -127,7 +143,7 @@ def _matrix(panel: Panel, better: np.ndarray, names: list[str]) -> None:
 
 
 def _percent(probability: float) -> str:
-    """Return a percentage that is 0 or 100 only where nothing was drawn on the other side."""
+    """Return a percentage; "<1" and ">99" unless it is exactly 0 or 100."""
     if 0 < probability < 0.005:
         return "<1"
     if 0.995 < probability < 1:
@@ -136,7 +152,7 @@ def _percent(probability: float) -> str:
 
 
 def _named_pairs(names: list[str], pairs: list[tuple[int, int]]) -> list[str]:
-    """Return "A − B" for each pair, over two lines if long; the second alone if the first is always the same."""
+    """Return "A − B" for each pair, on two lines if long; "− B" if A is always the same."""
     if len(names) > FEW:
         return [f"− {names[j]}" for _, j in pairs]
     long = max(len(names[i]) + len(names[j]) for i, j in pairs) > ONE_LINE
@@ -167,7 +183,7 @@ def _differences(
 
 
 def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> None:
-    """Draw the metric with its interval, and what the point estimates say of it."""
+    """Draw the metric with its interval, and the point estimates of it."""
     table = own[["mean", "interval"]].rename(classifier="row").assign_coords(row=names)
     draw_interval(panel, table, ("posterior", COLOURS[0], 4.5, 0.0), lift=0.15)
     point, optimism = (
@@ -192,7 +208,7 @@ def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> Non
 
 
 def _over_reliability(own: xr.Dataset, metric: str, backend: Backend | None) -> Any:
-    """Draw how metric and order change with the trust in the raters."""
+    """Draw metric and order of the classifiers over the reliability of the raters."""
     at = own["reliability"].to_numpy().astype(float)
     names = own["classifier"].to_numpy().tolist()
     legible = shortened(names, 24)

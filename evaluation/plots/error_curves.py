@@ -1,4 +1,4 @@
-"""Errors of simulated rankings: squared error against its bound, and how often a ranking fails."""
+"""Errors of simulated rankings: squared error against its bound, and the rate of failure."""
 
 import numpy as np
 import xarray as xr
@@ -10,7 +10,7 @@ from .style import COLOURS, INK, new_axes, plain, tidy
 __all__ = ["error_against_bound", "ranking_error"]
 
 MARKERS = "osD^vP"
-SPREAD = 0.006  # curves side by side, as a share of the axis, so that their intervals do not hide each other
+SPREAD = 0.006  # offset between curves as a share of the axis, so that their intervals stay visible
 
 
 def error_against_bound(
@@ -22,27 +22,36 @@ def error_against_bound(
     standard_error: xr.DataArray | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a mean squared error, and the bound that no estimator goes below, over a dim of the design.
+    """Draw a mean squared error and its lower bound for all estimators, over a dim of the design.
 
     Parameters
     ----------
     error : DataArray, dims (over, by)
         Mean over the simulated data sets.
     bound : DataArray, dims (over, by)
-        Of the same form (centred with centred), as of `evaluation.bayesian_cramer_rao_bound`.
+        Bound of the same form (centred with centred), from `evaluation.bayesian_cramer_rao_bound`.
     over : str
         Dim of the horizontal axis, such as the share of raters who are asked.
     by : str, optional
         Dim with a curve for each entry, such as the number of items.
     standard_error : DataArray, optional
-        Of the error; bars of two of them.
+        Standard error of `error`; the bars are two of them.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Errors as lines with marks, their bounds dashed, in the same colour.
+        Errors as lines with marks, their bounds dashed in the same colour.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> bound = xr.DataArray([0.10, 0.05], {"share": [0.5, 1.0]}, ("share",))
+    >>> axes = plots.error_against_bound(1.2 * bound, bound, over="share")
+    >>> axes.get_xlabel(), axes.get_yscale()
+    ('share', 'log')
 
     References
     ----------
@@ -72,23 +81,34 @@ def error_against_bound(
 def ranking_error(
     rates: xr.Dataset, *, over: str, by: str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw how often a ranking fails, with its binomial interval.
+    """Draw the share of rankings that fail, with its binomial interval.
 
     Parameters
     ----------
     rates : Dataset
-        ``rate``, ``lower`` and ``upper``, as of `evaluation.error_rate`.
+        ``rate``, ``lower`` and ``upper``, from `evaluation.error_rate`.
     over : str
         Dim of the horizontal axis, such as ``epsilon``.
     by : str, optional
         Dim with a curve for each entry, such as the method.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A line for each entry; the curves stand a little beside each other.
+        A line for each entry; the curves are slightly offset, so that their intervals stay visible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> from raterzoo.evaluation import plots
+    >>> errors = xr.DataArray(np.eye(4, dtype=bool)[:2], {"epsilon": [0.1, 0.2]}, ("epsilon", "run"))
+    >>> axes = plots.ranking_error(evaluation.error_rate(errors), over="epsilon")
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('epsilon', 'rankings of 4 that fail')
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Forests of metrics: what the raters left open told apart from the sample of items; and subgroups."""
+"""Forest plots of metrics, with the uncertainty of the labels and of the sample of items; and subgroups."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,17 +16,17 @@ from .wording import in_words
 
 __all__ = ["draw_interval", "fit_rows", "metric_intervals", "one_source", "subgroups"]
 
-# source -> what the legend says, colour, width of the line, place within the row
+# source -> legend, colour, line width, offset within the row
 LOOKS = {
     "both": ("raters and items together", INK, 5.0, 0.0),
-    "raters": ("what the raters left open", COLOURS[0], 2.4, 0.19),
+    "raters": ("labels of the raters", COLOURS[0], 2.4, 0.19),
     "items": ("the sample of items", COLOURS[1], 2.4, 0.33),
 }
-ROW, HEAD = 0.52, 1.25  # inches of a row, and of what is above and below all rows
-LIFT = 0.07  # inches from an interval to its numbers
+ROW, HEAD = 0.52, 1.25  # inches: height of a row, and of the margins above and below
+LIFT = 0.07  # inches from an interval to its text
 NOBODY = "no members"
-BESIDE_NAMES = 3.2  # inches of a panel
-LEFT, RIGHT = 3.9, 2.5  # inches of the panels of subgroups
+BESIDE_NAMES = 3.2  # inches, width of a panel without the names of its rows
+LEFT, RIGHT = 3.9, 2.5  # inches, widths of the panels of subgroups
 
 
 def metric_intervals(
@@ -35,27 +35,41 @@ def metric_intervals(
     label: str | None = None,
     backend: Backend | None = None,
 ) -> Any:
-    """Draw a metric with its intervals: what the raters left open, the sample of items, and both.
+    """Draw a metric with its intervals: uncertainty of the labels, of the sample of items, and of both.
 
     Parameters
     ----------
     summary : Dataset or mapping of str to Dataset
-        As of `evaluation.metric_intervals`, with classifiers, groups, both or neither; of a mapping a panel for each metric. They
-        have the same classifiers and groups.
+        Result of `evaluation.metric_intervals`, with classifiers, groups, both or neither; for a mapping, a
+        panel for each metric, all with the same classifiers and groups.
     label : str, optional
-        What the horizontal axis of a single metric is called; by default the name of the metric.
+        Label of the horizontal axis for a single metric; by default the name of the metric.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
-        A row for each classifier and group. Above its intervals stand the mean and the interval of both uncertainties.
+        A row for each classifier and group. Above its intervals, the mean and the interval of both
+        uncertainties.
 
     Raises
     ------
     EvaluationError
-        If a Dataset is not of `evaluation.metric_intervals`, or empty.
+        If a Dataset is not a result of `evaluation.metric_intervals`, or empty.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> vote = inference.majority_vote(labels)["plausibility"]
+    >>> summary = evaluation.metric_intervals(evaluation.brier_score(), tree, vote, random_seed=1)
+    >>> figure = plots.metric_intervals(summary)
+    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    ['all items']
     """
     single = label or _metric(summary)
     every = one_or_more(summary, ("mean", "interval"), "metric_intervals", single)
@@ -64,7 +78,7 @@ def metric_intervals(
     for name, table in tables.items():
         if table["row"].to_numpy().tolist() != names.tolist():
             raise EvaluationError(
-                f"{name!r} has other classifiers or groups than {next(iter(tables))!r}: draw them one by one"
+                f"{name!r} has different classifiers or groups from {next(iter(tables))!r}: draw them one by one"
             )
     size = (2.4 + 3.6 * len(tables), HEAD + ROW * len(names))
     picture = canvas(size, (1, len(tables)), backend=backend)
@@ -110,7 +124,10 @@ def draw_interval(
     show: bool = True,
     named: bool = False,
 ) -> None:
-    """Draw the mean and the interval of every row that has them; as numbers too, `lift` rows above."""
+    """Draw mean and interval of every row that has them; with `lift` also as text, `lift` rows above.
+
+    `look` is (name, colour, line width, offset within the row).
+    """
     name, colour, width, beside = look
     mean = table["mean"].to_numpy()
     low, high = table["interval"].transpose("bound", "row").to_numpy()
@@ -145,7 +162,7 @@ def fit_rows(
     width: float = BESIDE_NAMES,
     head: int = 0,
 ) -> None:
-    """Widen the axis so that what is written above the intervals fits, and say which rows have none."""
+    """Widen the axis so that the text above the intervals fits, and mark rows without members."""
     low, high = (0.0, 1.0)
     if bool(drawn.notnull().any()):
         low, high = float(drawn.min()), float(drawn.max())
@@ -161,34 +178,49 @@ def fit_rows(
 
 
 def one_source(summary: xr.Dataset, source: str) -> xr.Dataset:
-    """Return what holds of one source of uncertainty."""
+    """Return the summary for one source of uncertainty."""
     return summary.sel(source=source, drop=True)
 
 
 def subgroups(
     summary: xr.Dataset, *, label: str | None = None, backend: Backend | None = None
 ) -> Any:
-    """Draw a metric within subgroups, and how many items each of them has.
+    """Draw a metric within subgroups, and the share of the items in each.
 
     Parameters
     ----------
     summary : Dataset
-        As of ``evaluation.metric_intervals(..., by=...)``, perhaps with classifiers.
+        Result of ``evaluation.metric_intervals(..., by=...)``, optionally with classifiers.
     label : str, optional
-        What the metric is called; by default its name.
+        Name of the metric in the figure; by default its own.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
-        Left the metric of each group with the interval of both uncertainties, a colour for each classifier; right the share of
-        the items in the group, which is uncertain where the members are. Groups that never have a member are named so.
+        Left: the metric of each group with the interval of both uncertainties, a colour for each classifier.
+        Right: the share of the items in the group, uncertain if membership is. Groups that never have a
+        member are marked.
 
     Raises
     ------
     EvaluationError
         If the Dataset has no groups.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> vote = inference.majority_vote(labels)["plausibility"]
+    >>> by = vote["item"].copy(data=["first"] * 10 + ["last"] * 10)
+    >>> summary = evaluation.metric_intervals(evaluation.brier_score(), tree, vote, by=by, random_seed=1)
+    >>> figure = plots.subgroups(summary)
+    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    ['first', 'last']
     """
     needs(summary, ("mean", "interval", "share", "share_interval"), "metric_intervals(..., by=...)")
     own = one_source(summary, "both")
@@ -200,7 +232,7 @@ def subgroups(
     picture = canvas(size, (1, 2), backend=backend, ratios=(LEFT, RIGHT))
     left, right = picture.panels
     step = 0.86 / len(names)
-    several = len(names) > len(COLOURS)  # more than the colours tell apart
+    several = len(names) > len(COLOURS)  # colours repeat: names are printed at the intervals
     legible = shortened(names, 20 if several else LONGEST)
     for place, name in enumerate(names):
         beside = step * (place - (len(names) - 1) / 2)
@@ -225,7 +257,7 @@ def subgroups(
 
 
 def _shares(panel: Panel, own: xr.Dataset, step: float, lift: float) -> None:
-    """Draw the shares of the groups, of each classifier if they differ: pale up to the mean, dark their intervals."""
+    """Draw the shares of the groups, for each classifier if they differ: pale bars, dark intervals."""
     share = own["share"].transpose("classifier", "group").to_numpy()
     ends = own["share_interval"].transpose("classifier", "bound", "group").to_numpy()
     same = bool((share == share[:1]).all())

@@ -1,4 +1,4 @@
-"""What stands around the data of one plot: title, axes and their marks, by any of ArviZ's backends."""
+"""Frame of a panel: title, axes and ticks, for any of ArviZ's plotting backends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from .style import plain
 __all__ = ["PIXELS", "Axis", "Frame"]
 
 Axis = Literal["x", "y"]
-PIXELS = 1.35  # of a letter, for each point of its size
+PIXELS = 1.35  # pixels per point of font size
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A plot without its data, and the backend that draws it."""
+    """Panel without its data, and the backend that draws it."""
 
     backend: str
     target: Any
@@ -35,7 +35,7 @@ class Frame:
         return plain(label, self.backend)
 
     def title(self, text: object, side: str = "left") -> None:
-        """Write a bold title; on a screen at the left always."""
+        """Write a bold title; plotly and bokeh always at the left."""
         if self.backend == "matplotlib":
             self._draw("title", self._text(text), loc=side, size=9, fontweight="bold")
         elif self.backend == "bokeh":
@@ -46,26 +46,26 @@ class Frame:
             self.target.add_annotation(text=bold, xref="x domain", yref="y domain", **look)
 
     def labels(self, x: object = "", y: object = "") -> None:
-        """Name the axes."""
+        """Label the axes."""
         self._draw("xlabel", self._text(x))
         self._draw("ylabel", self._text(y))
 
     def limits(self, axis: Axis, low: float, high: float) -> None:
-        """Set where an axis begins and ends."""
+        """Set the range of an axis."""
         self._draw(f"{axis}lim", (float(low), float(high)))
 
     def ticks(
         self, axis: Axis, at: Any, names: Sequence[object], *, size: float = 8, turn: int = 0
     ) -> None:
-        """Name places of an axis."""
+        """Label positions of an axis; `size` in points, `turn` in degrees."""
         shown = [self._text(name) for name in names]
         look: dict[str, Any] = {"size": size if self.backend == "matplotlib" else size * PIXELS}
         look |= {"rotation": turn} if turn else {}
         self._draw(f"{axis}ticks", list(at), shown, **look)
 
     def percent(self, axis: Axis, low: float = 0.0, high: float = 1.0) -> None:
-        """Write shares as percentages."""
-        if self.backend == "bokeh" or high > 1:  # room beyond all of them has no ticks
+        """Format shares as percentages."""
+        if self.backend == "bokeh" or high > 1:  # no ticks beyond 100 %
             at = [t for t in MaxNLocator(6).tick_values(low, high) if low <= t <= min(high, 1)]
             self.ticks(axis, at, [_percentage(t) for t in at])
         elif self.backend == "matplotlib":
@@ -74,7 +74,7 @@ class Frame:
             getattr(self.target, f"update_{axis}axes")(tickformat="~%")
 
     def logarithmic(self, ticks: np.ndarray) -> None:
-        """Make the x axis logarithmic, with these ticks; bokeh's is made with the panel."""
+        """Make the x axis logarithmic with these ticks; bokeh sets the scale when the panel is made."""
         if self.backend == "matplotlib":
             self.target.set_xscale("log")
             self.target.set_xticks(ticks)
@@ -86,7 +86,7 @@ class Frame:
         self.ticks("x", ticks.tolist(), [f"{t:g}" for t in ticks])
 
     def bare(self) -> None:
-        """Take the axes away, and let both have one scale."""
+        """Remove the axes and set an equal aspect ratio."""
         if self.backend == "matplotlib":
             self.target.set_aspect("equal")
             self.target.set_axis_off()
@@ -99,11 +99,11 @@ class Frame:
             self.target.update_yaxes(scaleanchor="x", scaleratio=1)
 
     def hide_names(self, axis: Axis) -> None:
-        """Leave the names of places to a neighbour."""
+        """Hide the tick labels of an axis that a neighbouring panel shares."""
         self._draw("set_ticklabel_visibility", axis=axis, visible=False)
 
     def clear_grid(self) -> None:
-        """Take the grid away, where it would cross a matrix."""
+        """Remove the grid, which would cross a matrix."""
         if self.backend == "matplotlib":
             self.target.grid(False)
             self.target.spines[:].set_visible(False)
@@ -116,5 +116,5 @@ class Frame:
 
 
 def _percentage(share: float, _: object = None) -> str:
-    """Return a share in percent, with as few digits as it has."""
+    """Return a share in percent, without trailing zeros."""
     return f"{round(100 * share, 6):g}%"

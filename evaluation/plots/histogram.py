@@ -1,4 +1,4 @@
-"""How many items are how certain, and how far their raters agree."""
+"""Histograms of the certainty of items and of the agreement of their raters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,18 +22,18 @@ def certainty_histogram(
     ax: Axes | None = None,
     backend: Backend | None = None,
 ) -> Any:
-    """Draw the share of items by their certainty.
+    """Draw the histogram of the certainty of items.
 
     Parameters
     ----------
     certainty : DataArray, dims (item,)
         Annotation certainty, or the certainty of the true category.
     bins : int, default 20
-        Bars between zero and one.
+        Number of bars between zero and one.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
@@ -45,9 +45,17 @@ def certainty_histogram(
     EvaluationError
         If there is no item.
 
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> axes = plots.certainty_histogram(xr.DataArray([0.9, 0.5, 0.7], dims="item"))
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('certainty', 'share of items')
+
     References
     ----------
-    Stutz et al. (2025), figure A.9, arXiv:2307.02191.
+    Stutz et al. (2025), arXiv:2307.02191, figure A.9.
     """
     picture = canvas((6, 3.6), ax=ax, backend=backend)
     _bars(picture.panels[0], certainty, bins, "certainty")
@@ -61,19 +69,19 @@ def agreement_histogram(
     ax: Axes | None = None,
     backend: Backend | None = None,
 ) -> Any:
-    """Draw the share of items by how far their raters agree.
+    """Draw the histogram of the agreement of the raters of each item.
 
     Parameters
     ----------
     agreement : DataArray, dims (item,), or Dataset
-        As of `evaluation.annotator_agreement` or `evaluation.certainty_and_agreement`. Items with one rater have none, and are
-        counted in the label of the axis.
+        Result of `evaluation.annotator_agreement` or `evaluation.certainty_and_agreement`. Items with one
+        rater have no agreement; the label of the axis counts them.
     bins : int, default 20
-        Bars between zero and one.
+        Number of bars between zero and one.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
@@ -85,9 +93,18 @@ def agreement_histogram(
     EvaluationError
         If no item has an agreement.
 
+    Examples
+    --------
+    >>> from raterzoo import evaluation, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=5, random_seed=1).data
+    >>> axes = plots.agreement_histogram(evaluation.annotator_agreement(labels))
+    >>> axes.get_xlabel()
+    'agreement of the raters'
+
     References
     ----------
-    Stutz et al. (2025), appendix E, figures E.14-E.18.
+    Stutz et al. (2025), arXiv:2307.02191, appendix E, figures E.14-E.18.
     """
     values = agreement["agreement"] if isinstance(agreement, xr.Dataset) else agreement
     known = values[values.notnull().to_numpy()]

@@ -1,4 +1,4 @@
-"""What the items' conclusions lean on: the prior or the annotations."""
+"""Prior sensitivity plot: dependence of items on the prior against that on the annotations."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ from .wording import in_words
 
 __all__ = ["sensitivity"]
 
-UNRELIABLE = 0.7  # Pareto k above which importance weights say little
+UNRELIABLE = 0.7  # Pareto k above which importance weights are unreliable
 MOST_NAMED = 5
-# first letters of ArviZ's words -> what the legend says, colour, mark
+# start of ArviZ's diagnosis -> legend, colour, mark
 WORDS = {
     "✓": ("the prior hardly moves it", GREY, "o"),
     "potential strong prior": ("prior moves it more than annotations", COLOURS[1], "^"),
@@ -28,27 +28,39 @@ WORDS = {
 def sensitivity(
     dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None
 ) -> Any:
-    """Draw how far each item follows its prior against how far it follows its annotations.
+    """Draw each item's sensitivity to its prior against its sensitivity to its annotations.
 
     Parameters
     ----------
     dataset : Dataset
-        As of `evaluation.prior_sensitivity`.
+        Result of `evaluation.prior_sensitivity`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        A point for each item, its mark by the diagnosis, hollow where Pareto k is above .7; dashed the thresholds. The five items
-        that follow the prior most, among those above the threshold, have their names.
+        A point for each item, its mark by the diagnosis, hollow if Pareto k is above .7; dashed lines at the
+        threshold. The five items with the largest sensitivity to the prior, if above the threshold, are
+        named.
 
     Raises
     ------
     EvaluationError
-        If the Dataset is not of `evaluation.prior_sensitivity`, or has no item.
+        If the Dataset is not a result of `evaluation.prior_sensitivity`, or has no item.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> axes = plots.sensitivity(evaluation.prior_sensitivity(tree, random_seed=1))
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('sensitivity to the annotations', 'sensitivity to the prior')
 
     References
     ----------
@@ -83,7 +95,7 @@ def sensitivity(
 
 
 def _look(word: str) -> tuple[str, str, str, int]:
-    """Return name, colour, mark and place in the legend of a diagnosis; its own word if it is another."""
+    """Return legend, colour, mark and position in the legend of a diagnosis; unknown ones name themselves."""
     for place, (start, look) in enumerate(WORDS.items()):
         if word.startswith(start):
             return *look, place
@@ -119,7 +131,7 @@ def _items(panel: Panel, own: xr.Dataset, name: str, look: tuple[str, str, bool]
 
 
 def _name_the_most(panel: Panel, dataset: xr.Dataset, threshold: float) -> None:
-    """Write the names of the items that follow their prior most."""
+    """Write the names of the items with the largest sensitivity to the prior."""
     prior, likelihood = dataset["prior"].to_numpy(), dataset["likelihood"].to_numpy()
     most = [k for k in np.argsort(-prior, kind="stable")[:MOST_NAMED] if prior[k] > threshold]
     names = shortened(np.array(names_of(dataset, "item"))[most], 24)

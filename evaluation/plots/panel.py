@@ -1,7 +1,7 @@
-"""One plot of a picture: what the figures draw with, whichever of ArviZ's backends holds the pen.
+"""Panel of a figure: drawing primitives that work with all of ArviZ's plotting backends.
 
-ArviZ's backends share their primitives. What they do not share is settled here: names of marks and dashes, areas against
-diameters, legends, what the pointer reads, logarithms, many intervals at once, and matrices.
+ArviZ's backends share their primitives. Their differences are handled here: names of marks and dashes, areas
+or diameters, legends, hover text, logarithms, many intervals at once, and matrices.
 """
 
 from collections.abc import Sequence
@@ -26,15 +26,15 @@ MARKS = {
     "+": ("cross-thin-open", "cross"),
     "d": ("diamond-tall", "diamond"),
 }
-MANY = 2000  # points from which on a picture for print holds them as pixels
+MANY = 2000  # more points are rasterised by matplotlib
 READ = '<div style="white-space: pre-line">@hover</div>'
 
 
 class Panel(Frame):
-    """A plot and the backend that draws on it."""
+    """Panel and the backend that draws on it."""
 
     def _named(self, label: str | None, hover: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return how a backend is told the name in the legend, and what the pointer reads."""
+        """Return a backend's arguments for the legend entry and the hover text."""
         if self.backend == "matplotlib":
             return {"label": self._text(label)} if label else {}
         if self.backend == "bokeh":
@@ -67,7 +67,7 @@ class Panel(Frame):
         hover: Sequence[str] | None = None,
         **more: Any,
     ) -> None:
-        """Draw a line; `more` is for matplotlib alone."""
+        """Draw a line; `more` goes to matplotlib only."""
         look = {"color": colour, "width": width, "linestyle": self._dash(dash), "alpha": alpha}
         look |= self._named(label, hover) | (more if self.backend == "matplotlib" else {})
         x, y = np.asarray(x, float), np.asarray(y, float)
@@ -87,7 +87,7 @@ class Panel(Frame):
         hover: Sequence[str] | None = None,
         hollow: bool = False,
     ) -> None:
-        """Draw marks of an area in square points, of one colour or each of its own."""
+        """Draw marks with an area in square points, of one colour or one for each."""
         x, y = np.atleast_1d(np.asarray(x, float)), np.atleast_1d(np.asarray(y, float))
         own, colour = colour, colour if isinstance(colour, str) or self.backend != "bokeh" else INK
         filled = mark in "osD^vd" and not hollow
@@ -105,7 +105,7 @@ class Panel(Frame):
         self._readable(drawn, hover)
 
     def _marked(self, mark: str, area: float, hollow: bool) -> dict[str, Any]:
-        """Return a mark and its size as a backend calls them: an area, or bokeh's diameter."""
+        """Return a backend's arguments for a mark and its size: an area, or for bokeh a diameter."""
         if self.backend == "matplotlib":
             return {"marker": mark, "size": area}
         name = MARKS[mark][self.backend == "bokeh"]
@@ -124,7 +124,7 @@ class Panel(Frame):
         alpha: float = 1.0,
         label: str | None = None,
     ) -> None:
-        """Draw intervals along an axis, all of them as one object."""
+        """Draw intervals along an axis, all of them as one artist."""
         low, high, place = (np.atleast_1d(np.asarray(a, float)) for a in (*ends, place))
         if self.backend == "matplotlib":
             draw = self.target.hlines if along == "x" else self.target.vlines
@@ -139,7 +139,7 @@ class Panel(Frame):
         self.line(x, y, colour=colour, width=width, alpha=alpha, label=label)
 
     def band(self, x: Any, low: Any, high: Any, *, colour: str, alpha: float = 0.18) -> None:
-        """Fill between two curves."""
+        """Fill the area between two curves."""
         look = {} if self.backend != "plotly" else {"hoverinfo": "skip"}
         self._draw("fill_between_y", x, low, high, color=colour, alpha=alpha, **look)
 
@@ -154,7 +154,7 @@ class Panel(Frame):
         label: str | None = None,
         hover: Sequence[str] | None = None,
     ) -> None:
-        """Draw a step for each height, or with `fill` a bar."""
+        """Draw a step function, or with `fill` a histogram; heights (bin,), edges (bin + 1,)."""
         if self.backend == "matplotlib":
             look = {"fill": True, "alpha": 0.75} if fill else {"baseline": None, "linewidth": 2}
             dashes = self._dash(dash)
@@ -182,7 +182,7 @@ class Panel(Frame):
         label: str | None = None,
         hover: Sequence[str] | None = None,
     ) -> None:
-        """Draw bars with room between them."""
+        """Draw bars with gaps between them."""
         look: dict[str, Any] = {"color": colour, "alpha": 0.8}
         if self.backend == "matplotlib":
             self.target.bar(middle, height, width, zorder=2, **look, **self._named(label))
@@ -194,7 +194,7 @@ class Panel(Frame):
     def rule(
         self, at: float, *, axis: Axis, colour: str = INK, dash: int = 1, width: float = 1.2
     ) -> None:
-        """Draw a line across the panel where `axis` is `at`."""
+        """Draw a line across the panel at a value of an axis."""
         look: dict[str, Any] = {"color": colour, "linestyle": self._dash(dash), "width": width}
         if self.backend == "plotly":
             look["exclude_empty_subplots"] = False
@@ -211,7 +211,7 @@ class Panel(Frame):
         align: tuple[str, str] = ("center", "middle"),
         over_lines: bool = False,
     ) -> None:
-        """Write texts at places; `align` says on which side of a text its place is, `over_lines` keeps print legible."""
+        """Write texts; `align` is (horizontal, vertical), `over_lines` adds a white box in print."""
         across, up = align
         size = size if self.backend == "matplotlib" else size * PIXELS
         up = "center" if up == "middle" and self.backend == "matplotlib" else up
@@ -229,7 +229,7 @@ class Panel(Frame):
     def matrix(
         self, values: np.ndarray, hover: Sequence[Sequence[str]], *, colours: str = "PuOr"
     ) -> None:
-        """Draw a matrix of probabilities, its first row on top."""
+        """Draw a matrix of probabilities (row, column), the first row on top."""
         n, m = values.shape
         if self.backend == "matplotlib":
             look = {"vmin": 0, "vmax": 1, "cmap": colours, "interpolation": "nearest"}

@@ -1,4 +1,4 @@
-"""Panels of risk: how sure the risk of the top label is, and where the expected risk lies."""
+"""Risk plots: certainty of the risk group of the top label, and expected risk."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from .style import COLOURS
 
 __all__ = ["risk"]
 
-FEW = 20  # items that are marked one by one
+FEW = 20  # fewer items have a mark each
 
 
 def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend | None = None) -> Any:
-    """Draw the certainty of each item's risk, and the mean and range of its expected risk.
+    """Draw the certainty of each item's risk group, and mean and range of its expected risk.
 
     Parameters
     ----------
@@ -25,21 +25,32 @@ def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend | 
     expected : DataArray, dims (chain, draw, item)
         Expected risk of every draw: ``expected_value(tree, ...)``.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
-        Left the sorted certainties; right, by mean, the mean of the expected risk within its smallest and largest draw.
+        Left: the sorted certainties. Right: the mean of the expected risk, in ascending order, within its
+        smallest and largest draw.
 
     Raises
     ------
     EvaluationError
         If there is no item.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> expected = xr.DataArray(np.random.default_rng(1).random((2, 100, 3)), dims=("chain", "draw", "item"))
+    >>> figure = plots.risk(xr.DataArray([0.9, 0.5, 0.7], dims="item"), expected)
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['certainty of the risk', 'expected risk: smallest, mean, largest']
+
     References
     ----------
-    Stutz et al. (2025), figure 8.
+    Stutz et al. (2025), arXiv:2307.02191, figure 8.
     """
     some_items({"": expected}, "expected")
     picture = canvas((9, 3.4), (1, 2), backend=backend)

@@ -1,4 +1,4 @@
-"""The survey power curve: what k raters know of a further one, and which k each classifier is as good as."""
+"""Survey power curve: the score of k raters, and the equivalences of classifiers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,35 +20,35 @@ from .wording import in_words
 
 __all__ = ["power_curve"]
 
-FEW = 12  # raters, each of whom has a tick
+FEW = 12  # up to so many raters each has a tick
 WIDTH, HEIGHT = 5.2, 3.8  # inches, without the legend
-FAR = 0.4  # heights of the curves below which a score is shown at the edge
-STEP = 0.06  # of the height, from one score at the edge to the next
-BAR = 0.03  # of the height, from one interval of an equivalence to the next
+FAR = 0.4  # heights of the curves beyond which a score is moved to the edge
+STEP = 0.06  # of the height, between scores at the edge
+BAR = 0.03  # of the height, between intervals of equivalences
 
 
 @dataclass(frozen=True)
 class Drop:
-    """A classifier's way to the curve: along its score, and down to its equivalence."""
+    """Path of a classifier along its score to the curve, and down to its equivalence."""
 
-    label: str
-    x: np.ndarray
-    y: np.ndarray
-    worth: float
-    ends: tuple[float, float] | None
+    label: str  # entry of the legend
+    x: np.ndarray  # (point,), numbers of raters
+    y: np.ndarray  # (point,), scores
+    worth: float  # equivalence, infinite where censored
+    ends: tuple[float, float] | None  # its interval
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve with its band, what lies on it, and its limit."""
+    """Power curve with its band, the classifiers on it, and its asymptote."""
 
     name: str
-    x: np.ndarray
-    y: np.ndarray
-    ends: np.ndarray | None
+    x: np.ndarray  # (k,)
+    y: np.ndarray  # (k,)
+    ends: np.ndarray | None  # (bound, k)
     drops: tuple[Drop, ...] = ()
-    limit: tuple[float, np.ndarray | None] | None = None
-    observed: tuple[np.ndarray, np.ndarray] | None = None
+    limit: tuple[float, np.ndarray | None] | None = None  # asymptote and its interval (bound,)
+    observed: tuple[np.ndarray, np.ndarray] | None = None  # k and curve of the data
 
 
 def power_curve(
@@ -59,34 +59,48 @@ def power_curve(
     ax: Axes | None = None,
     backend: Backend | None = None,
 ) -> Any:
-    """Draw how well k raters predict a further one, and how many raters classifiers are worth.
+    """Draw the score of k raters against one more rater, and the number of raters classifiers are worth.
 
     Parameters
     ----------
     result : Dataset or mapping of str to Dataset
-        Of `evaluation.survey_power_curve`, `evaluation.survey_equivalence` or `evaluation.rater_equivalence`, or several by name.
-        Draws of a posterior are summed up by `evaluation.survey_summary`; its result does as well.
+        Result of `evaluation.survey_power_curve`, `evaluation.survey_equivalence` or
+        `evaluation.rater_equivalence`, or several by name. Draws of a posterior are summarised by
+        `evaluation.survey_summary`, whose result is accepted, too.
     centred : bool
         Whether the vertical axis starts from the score of no labels: the information gain.
     most : int, optional
-        Raters up to whom the curves are shown; by default all.
+        Largest number of raters to show; by default all.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        A curve with its band. From each classifier's score a line to the curve and down to its equivalence, with the interval at
-        the foot. One that is better than the longest curve ends in a triangle at the right, one that is worse than no labels in a
-        triangle at the left. Of a posterior the asymptote is dashed, and circles are the curve of the data. Amateurs have a curve
-        of their own.
+        A curve with its band. From each classifier's score a line to the curve and down to its equivalence,
+        with the interval at the bottom. A classifier better than the longest curve ends in a triangle at the
+        right, one worse than no labels in a triangle at the left. For a posterior, the asymptote is dashed,
+        and circles are the curve of the data. Amateurs have a curve of their own.
 
     Raises
     ------
     EvaluationError
         If there is no power curve, or `most` is not a whole number from 1.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.urn_items(items=50, raters=5, random_seed=1).data
+    >>> axes = plots.power_curve(evaluation.survey_power_curve(labels, bootstrap=50))
+    >>> axes.get_xlabel()
+    'raters who are combined'
+
+    References
+    ----------
+    Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254.
     """
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
         raise EvaluationError(f"most={most!r}: expected a whole number of raters from 1")
@@ -110,7 +124,7 @@ def power_curve(
 
 
 def _draw_all(panel: Panel, curves: list[Curve], foot: tuple[float, float], last: float) -> None:
-    """Draw curves, and the classifiers on them, each interval in a row of its own."""
+    """Draw the curves, and the classifiers on them, each interval in a row of its own."""
     low, row = foot
     place = 0
     for curve in curves:
@@ -124,7 +138,7 @@ def _draw_all(panel: Panel, curves: list[Curve], foot: tuple[float, float], last
 
 
 def _summed(own: xr.Dataset) -> xr.Dataset:
-    """Return one number for each k, and intervals."""
+    """Return one value and intervals for each k."""
     if "draw" in own["power_curve"].dims:
         return survey_summary(own)
     if own["power_curve"].dims != ("k",):
@@ -135,7 +149,7 @@ def _summed(own: xr.Dataset) -> xr.Dataset:
 
 
 def _curves(own: xr.Dataset, name: str, centred: bool) -> list[Curve]:
-    """Return the curve of a Dataset; with amateurs theirs too."""
+    """Return the curve of a Dataset, and that of the amateurs if there are any."""
     shown = "information_gain" if centred else "power_curve"
     at, height, ends = own["k"].to_numpy(), own[shown].to_numpy(), _ends(own, shown)
     zero = float(own["baseline"]) if centred else 0.0
@@ -159,7 +173,7 @@ def _curves(own: xr.Dataset, name: str, centred: bool) -> list[Curve]:
 
 
 def _from_the_most(drops: list[Drop], own: xr.Dataset) -> tuple[Drop, ...]:
-    """Return the drop of the most amateurs, who stand at their number."""
+    """Return the drop of the largest number of amateurs, starting at their number."""
     last, most = drops[-1], float(own["amateurs"][-1])
     words = str(own["words"].to_numpy()[-1]).replace("rater", "expert")
     label = f"{most:g} amateurs: {words}"
@@ -168,7 +182,7 @@ def _from_the_most(drops: list[Drop], own: xr.Dataset) -> tuple[Drop, ...]:
 
 
 def _ends(own: xr.Dataset, name: str) -> np.ndarray | None:
-    """Return the bounds (bound, ...) of a variable, if it has any."""
+    """Return the bounds (bound, ...) of a variable, or None."""
     found = own.get(f"{name}_interval")
     return None if found is None else found.transpose("bound", ...).to_numpy()
 
@@ -176,7 +190,7 @@ def _ends(own: xr.Dataset, name: str) -> np.ndarray | None:
 def _drops(
     own: xr.Dataset, title: str, zero: float, curve: tuple[np.ndarray, np.ndarray | None]
 ) -> list[Drop]:
-    """Return the ways of all classifiers; a score far from the curve is put at the edge, and said."""
+    """Return the drops of all classifiers; scores far from the curve are moved to the edge and printed."""
     dim = "amateurs" if "amateurs" in own.dims else "classifier"
     several = own if dim in own["score"].dims else own.expand_dims({dim: ["classifier"]})
     names = shortened(several[dim].to_numpy())
@@ -193,7 +207,7 @@ def _drops(
         label = f"{of}{name}: {_said(one, worth, ends, at[-1])}"
         if not low - room <= height[0] <= high + room:
             label += f" (score {float(one['score']):.3g})"
-            outside += 1  # each at a height of its own: one would hide the other
+            outside += 1  # separate heights, so that none hides another
         edge = room + STEP * ((high - low) or 1.0) * max(outside - 1, 0)
         height = np.clip(height, low - edge, high + edge)
         to = at[-1] if np.isnan(worth) else np.clip(worth, at[0], at[-1])
@@ -203,7 +217,7 @@ def _drops(
 
 
 def _worth(one: xr.Dataset) -> tuple[float, tuple[float, float] | None]:
-    """Return the equivalence, infinite where it is censored, and its bounds."""
+    """Return the equivalence, infinite where censored, and its bounds."""
     beyond = {"below": -np.inf, "above": np.inf}.get(str(one["censored"].item()))
     ends = _ends(one, "equivalence")
     bounds = None if ends is None or np.isnan(ends).any() else (float(ends[0]), float(ends[1]))
@@ -217,7 +231,7 @@ def _said(one: xr.Dataset, worth: float, ends: tuple[float, float] | None, large
 
 
 def _limits(panel: Panel, curves: list[Curve], last: float) -> tuple[float, float]:
-    """Fit the axes to the curves, with room for the intervals at the foot; return those of the height."""
+    """Fit the axes to the curves, with room for the intervals at the bottom; return the y range."""
     inked = [np.ravel(part) for c in curves for part in (c.y, c.ends) if part is not None]
     inked += [drop.y for c in curves for drop in c.drops]
     for c in curves:
@@ -237,7 +251,7 @@ def _limits(panel: Panel, curves: list[Curve], last: float) -> tuple[float, floa
 
 
 def _draw_curve(panel: Panel, curve: Curve, look: tuple[str, int]) -> None:
-    """Draw a curve with its band, its limit, and the curve of the data that it should follow."""
+    """Draw a curve with its band and asymptote, and the curve of the data for comparison."""
     colour, dash = look
     seen = np.isfinite(curve.y)
     x, y = curve.x[seen], curve.y[seen]
@@ -260,7 +274,7 @@ def _draw_curve(panel: Panel, curve: Curve, look: tuple[str, int]) -> None:
 def _draw_drop(
     panel: Panel, drop: Drop, look: tuple[str, int], foot: tuple[float, float, float]
 ) -> None:
-    """Draw the way to the curve and down to the foot, and above that the interval."""
+    """Draw a classifier's path to the curve and down to the x axis, and its interval above that."""
     (colour, dash), (low, row, last) = look, foot
     inside = np.isfinite(drop.worth)
     x, y = (np.append(drop.x, drop.x[-1]), np.append(drop.y, low)) if inside else (drop.x, drop.y)
@@ -279,7 +293,7 @@ def _draw_drop(
 
 
 def _name_axes(panel: Panel, own: xr.Dataset, centred: bool) -> None:
-    """Say what is combined and how it is scored."""
+    """Label the axes with the scorer and its unit."""
     scorer = str(own.attrs.get("scorer", "score"))
     unit = " in bits" if scorer == "cross_entropy" and own.attrs.get("base") == 2 else ""
     what = "information gain" if centred else "score against one more rater"

@@ -1,4 +1,4 @@
-"""Conformal sets of one or more methods side by side: how large they are, and how often they hold the label."""
+"""Conformal prediction sets of one or more methods: sizes and coverage."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,31 +16,46 @@ __all__ = ["conformal"]
 
 PROB = 0.9
 NOTHING = "no test item is in the posterior"
-WIDTH = 3.6  # inches of a panel
+WIDTH = 3.6  # inches, of a panel
 
 
 def conformal(
     sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend | None = None
 ) -> Any:
-    """Draw the sizes of prediction sets, and what they cover.
+    """Draw the sizes of conformal prediction sets, and their coverage.
 
     Parameters
     ----------
     sets : Dataset or mapping of str to Dataset
-        As of `evaluation.conformal_sets`; of a mapping, such as calibrated on plausibilities and on votes, side by side.
+        Result of `evaluation.conformal_sets`; those of a mapping, such as calibrated on plausibilities and on
+        votes, are drawn side by side.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
-        Left the share of test items by the size of their set; right the coverage under the posterior with the interval between
-        its 5 % and 95 % quantiles, x the coverage of the voted labels, and dashed what was asked for.
+        Left: the share of test items by the size of their set. Right: the coverage under the posterior with
+        the interval between its 5 % and 95 % quantiles; x marks the coverage of the voted labels, a dashed
+        line the nominal coverage.
 
     Raises
     ------
     EvaluationError
-        If a Dataset is not of `evaluation.conformal_sets`, or has no test item.
+        If a Dataset is not a result of `evaluation.conformal_sets`, or has no test item.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> vote = inference.majority_vote(labels)["plausibility"]
+    >>> sets = evaluation.conformal_sets(tree, vote, vote["item"].values[:10], 0.8, random_seed=1)
+    >>> figure = plots.conformal(sets)
+    >>> [axes.get_xlabel() for axes in figure.axes]
+    ['labels in the set; dashed: mean', 'coverage; × of the voted labels; dashed: asked for']
     """
     variables = ("size", "coverage", "voted_coverage")
     every = one_or_more(sets, variables, "conformal_sets", "")
@@ -57,7 +72,7 @@ def conformal(
 
 
 def _by_classifier(name: str, own: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """Yield the sets of every classifier under its name and that of the method."""
+    """Yield the sets of every classifier under the name of method and classifier."""
     if "classifier" not in own.dims:
         yield name, own
         return
@@ -66,7 +81,7 @@ def _by_classifier(name: str, own: xr.Dataset) -> Iterator[tuple[str, xr.Dataset
 
 
 def _sizes(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
-    """Draw bars side by side for each size."""
+    """Draw the distribution of set sizes, methods side by side."""
     most = max(int(own["size"].max()) for _, own in methods)
     width = 0.84 / len(methods)
     top = 0.0
@@ -88,7 +103,7 @@ def _sizes(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
 
 
 def _coverages(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
-    """Draw what the sets cover under the posterior and of the votes."""
+    """Draw the coverage under the posterior and of the votes."""
     tails = ((1 - PROB) / 2, (1 + PROB) / 2)
     wanted = {1 - float(own.attrs["alpha"]) for _, own in methods}
     reach, middles, longest = [*wanted], [], 0

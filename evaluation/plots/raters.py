@@ -1,4 +1,4 @@
-"""Pictures of raters: quality with intervals, and confusion matrices."""
+"""Figures of raters: quality with intervals, and confusion matrices."""
 
 from collections.abc import Sequence
 
@@ -12,23 +12,35 @@ from .style import COLOURS, INK, plain, tidy
 __all__ = ["confusion_matrices", "rater_forest"]
 
 MOST_RATERS = 40
-WIDEST = 16  # columns of matrices side by side, the room between them counted
+WIDEST = 16  # columns of all matrices side by side, one more for each gap
 
 
 def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
-    """Draw a quantity of every rater, the largest at the top: median, 50 % and 90 % intervals.
+    """Draw a quantity of every rater, the largest on top: median, 50 % and 90 % intervals.
 
     Parameters
     ----------
     quality : DataArray, dims (chain, draw, rater)
-        For example the information of `rater_quality`; of more than forty raters the twenty best and the twenty worst are drawn.
+        For example the information of `rater_quality`. With more than forty raters the twenty best and the
+        twenty worst are drawn.
     label : str
-        What it is.
+        Name of the quantity.
 
     Returns
     -------
     matplotlib.figure.Figure
-        A forest.
+        Forest plot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> draws = np.random.default_rng(1).normal([1.0, 2.0], 0.1, size=(2, 100, 2))
+    >>> quality = xr.DataArray(draws, {"rater": ["Ann", "Bob"]}, ("chain", "draw", "rater"))
+    >>> figure = plots.rater_forest(quality, label="information in bits")
+    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    ['Ann', 'Bob']
     """
     draws = quality.transpose(..., "rater").to_numpy().reshape(-1, quality.sizes["rater"])
     order = np.argsort(np.median(draws, axis=0), kind="stable")
@@ -54,14 +66,25 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
     Parameters
     ----------
     intervals : Dataset
-        ``mean``, ``lower`` and ``upper`` with dims rater, category, label, as `confusion_intervals` returns.
+        ``mean``, ``lower`` and ``upper`` with dims rater, category, label, from `confusion_intervals`.
     raters : sequence, optional
-        Whose; the first six by default.
+        Raters to draw; by default the first six.
 
     Returns
     -------
     matplotlib.figure.Figure
         A matrix for each rater: true category by reported label.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> coords = {"rater": ["Ann"], "category": ["no", "yes"], "label": ["no", "yes"]}
+    >>> mean = xr.DataArray([[[0.9, 0.1], [0.2, 0.8]]], coords, ("rater", "category", "label"))
+    >>> intervals = xr.Dataset({"mean": mean, "lower": 0.9 * mean, "upper": 0.9 * mean + 0.1})
+    >>> figure = plots.confusion_matrices(intervals)
+    >>> figure.axes[0].get_title()
+    'Ann'
     """
     shown = intervals["rater"].to_numpy()[:6].tolist() if raters is None else list(raters)
     names = [plain(name) for name in intervals["label"].to_numpy()]

@@ -1,4 +1,4 @@
-"""Reliability of the raters: all of them side by side, people and models told apart."""
+"""Reliability of the raters, side by side and by kind, such as people and models."""
 
 import numpy as np
 import xarray as xr
@@ -10,8 +10,8 @@ from .style import COLOURS, GREY, INK, new_axes, plain, tidy
 __all__ = ["rater_reliability"]
 
 MARKERS = "oDs^vP"
-MOST_NAMED = 8  # raters of a kind that are called by name
-MOST_LABELS = 40  # raters that fit with their names under the axis
+MOST_NAMED = 8  # raters of a kind whose names are printed
+MOST_LABELS = 40  # raters whose names fit under the axis
 
 
 def rater_reliability(
@@ -28,12 +28,12 @@ def rater_reliability(
     reliability : DataArray, dims (chain, draw, rater)
         Posterior draws.
     kind : str, optional
-        Coordinate along ``rater`` that says of which kind a rater is, such as person or model: colour and mark. Of kinds of eight
-        raters or fewer, beside others, the names are written.
+        Coordinate along ``rater`` with the kind of each rater, such as person or model, shown by colour and
+        mark. The names of raters of a kind with at most eight members are printed if there are other kinds.
     probability : float, default .9
-        Of the intervals.
+        Probability of the intervals.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -44,12 +44,23 @@ def rater_reliability(
     ------
     ValueError
         If there is no such coordinate along ``rater``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> draws = np.random.default_rng(1).gamma(4.0, size=(2, 100, 3))
+    >>> reliability = xr.DataArray(draws, {"rater": ["Ann", "Bob", "GPT"]}, ("chain", "draw", "rater"))
+    >>> axes = plots.rater_reliability(reliability)
+    >>> axes.get_xlabel(), axes.get_yscale()
+    ('3 raters, by median reliability', 'log')
     """
     if kind is not None and (
         kind not in reliability.coords or reliability[kind].dims != ("rater",)
     ):
         raise ValueError(
-            f"kind={kind!r} is no coordinate along rater; there are {', '.join(map(str, reliability.coords)) or 'none'}"
+            f"kind={kind!r} is no coordinate along rater; its coordinates are {', '.join(map(str, reliability.coords)) or 'none'}"
         )
     draws = reliability.transpose(..., "rater").to_numpy().reshape(-1, reliability.sizes["rater"])
     tail = (1 - probability) / 2
@@ -81,7 +92,7 @@ def rater_reliability(
 
 
 def _name(ax: Axes, name: str, place: int, top: float, n: int) -> None:
-    """Write a name above its interval, leaning inwards."""
+    """Write a name above its interval, aligned towards the centre."""
     side = "right" if place > n / 2 else "left"
     look = {"xytext": (0, 5), "textcoords": "offset points", "fontsize": 8}
     ax.annotate(name, (place, top), ha=side, va="bottom", color=INK, **look)

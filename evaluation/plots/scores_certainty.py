@@ -1,4 +1,4 @@
-"""How certain items are after their scores are cut at a threshold: both quantities, over the items and by the distance."""
+"""Certainty of items at a threshold of their scores: sorted, and by distance from the threshold."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ QUANTITIES = {
     "annotation_certainty": "annotation certainty: of the side the item is on",
     "threshold_probability": "threshold probability: of the side of its next score",
 }
-MOST_STEPS = 500  # of a curve; more cannot be told apart
+MOST_STEPS = 500  # points of a curve; more are indistinguishable
 MOST_POINTS = 3000
 Certainties = xr.Dataset | Mapping[str, xr.Dataset]
 
@@ -27,31 +27,44 @@ Certainties = xr.Dataset | Mapping[str, xr.Dataset]
 def threshold_certainty(
     certainty: Certainties, *, ax: Axes | None = None, backend: Backend | None = None
 ) -> Any:
-    """Draw both certainties of every item, the least certain first.
+    """Draw annotation certainty and threshold probability of every item, the least certain first.
 
     Parameters
     ----------
     certainty : Dataset or mapping of str to Dataset
-        As of `evaluation.threshold_certainty`: of several thresholds or data sets by name. Of more than 500 items quantiles are
-        drawn.
+        Result of `evaluation.threshold_certainty`; for several thresholds or data sets by name. With more
+        than 500 items quantiles are drawn.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        Two curves over the share of items for each name: the annotation certainty, and dashed the threshold probability.
+        Two curves over the share of items for each name: the annotation certainty, and dashed the threshold
+        probability.
 
     Raises
     ------
     EvaluationError
-        If a Dataset is not of `evaluation.threshold_certainty`, or empty.
+        If a Dataset is not a result of `evaluation.threshold_certainty`, or empty.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> scores = models.simulators.scores(model="normal_scores", items=20, raters=8, random_seed=1).data
+    >>> model = models.normal_scores(scores)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> certainty = evaluation.threshold_certainty(tree, 0.0)
+    >>> axes = plots.threshold_certainty(certainty)
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('share of items, the least certain first', 'certainty')
 
     References
     ----------
-    Stutz et al. (2025), appendix A, figures A.10-A.11.
+    Stutz et al. (2025), arXiv:2307.02191, appendix A, figures A.10-A.11.
     """
     every = one_or_more(certainty, tuple(QUANTITIES), "threshold_certainty", "")
     picture = canvas((6.4, 4.0), ax=ax, backend=backend)
@@ -74,7 +87,7 @@ def threshold_certainty(
 
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return shares of items from 0 to 1, and the values that they do not exceed."""
+    """Return shares of items from 0 to 1, and the quantiles of the values there."""
     ordered = np.sort(values)
     at = np.linspace(0, 1, min(len(ordered), MOST_STEPS)) if len(ordered) > 1 else np.zeros(1)
     height = ordered[np.rint(at * (len(ordered) - 1)).astype(int)]
@@ -82,15 +95,15 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def threshold_distance(certainty: Certainties, *, backend: Backend | None = None) -> Any:
-    """Draw both certainties of every item by how far its location is from the threshold.
+    """Draw both certainties of every item by the distance of its location from the threshold.
 
     Parameters
     ----------
     certainty : Dataset or mapping of str to Dataset
-        As of `evaluation.threshold_certainty`; of a mapping a panel for each threshold or data set. Of more than 3,000 items as
-        many are drawn, evenly by the rank of their location.
+        Result of `evaluation.threshold_certainty`; for a mapping, a panel for each threshold or data set. At
+        most 3,000 items are drawn, evenly spaced by the rank of their location.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
@@ -100,11 +113,23 @@ def threshold_distance(certainty: Certainties, *, backend: Backend | None = None
     Raises
     ------
     EvaluationError
-        If a Dataset is not of `evaluation.threshold_certainty`, or empty.
+        If a Dataset is not a result of `evaluation.threshold_certainty`, or empty.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> scores = models.simulators.scores(model="normal_scores", items=20, raters=8, random_seed=1).data
+    >>> model = models.normal_scores(scores)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> certainty = evaluation.threshold_certainty(tree, 0.0)
+    >>> figure = plots.threshold_distance(certainty)
+    >>> figure.axes[0].get_xlabel()
+    'location of the item less the threshold 0'
 
     References
     ----------
-    Stutz et al. (2025), appendix A, figures A.10-A.11.
+    Stutz et al. (2025), arXiv:2307.02191, appendix A, figures A.10-A.11.
     """
     every = one_or_more(certainty, (*QUANTITIES, "location"), "threshold_certainty", "")
     picture = canvas((1.6 + 3.8 * len(every), 3.9), (1, len(every)), backend=backend)
@@ -116,7 +141,7 @@ def threshold_distance(certainty: Certainties, *, backend: Backend | None = None
 
 
 def _clouds(panel: Panel, own: xr.Dataset) -> None:
-    """Draw both quantities by location less threshold."""
+    """Draw both certainties over location minus threshold."""
     threshold = own.attrs["threshold"]
     order = np.argsort(own["location"].to_numpy(), kind="stable")
     kept = np.unique(np.linspace(0, len(order) - 1, min(len(order), MOST_POINTS)).astype(int))

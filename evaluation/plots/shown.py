@@ -1,4 +1,4 @@
-"""Figures that notebooks show, though no window manager knows of them."""
+"""Figures that notebooks display although they are not registered with pyplot."""
 
 from io import BytesIO
 from typing import Any
@@ -12,7 +12,7 @@ DPI = 110
 
 
 class Picture(Figure):
-    """A figure that shows itself where it is the last line of a notebook's cell."""
+    """Figure that displays itself as the last expression of a notebook cell."""
 
     def _repr_png_(self) -> bytes:
         page = BytesIO()
@@ -20,14 +20,14 @@ class Picture(Figure):
         return page.getvalue()
 
     def add_subplot(self, *args: Any, **kwargs: Any) -> Any:
-        """Add axes that show the whole picture."""
+        """Add axes that display the whole figure."""
         if "projection" not in kwargs and "polar" not in kwargs:
             kwargs.setdefault("axes_class", Plot)
         return super().add_subplot(*args, **kwargs)
 
 
 class Plot(Axes):
-    """Axes that show the figure they are of."""
+    """Axes that display their figure."""
 
     def _repr_png_(self) -> bytes | None:
         figure = self.get_figure(root=True)

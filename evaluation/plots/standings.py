@@ -1,4 +1,4 @@
-"""Leaderboards: the rank of every item with its interval, and its quality."""
+"""Leaderboards: ranks and qualities of items with their intervals."""
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,7 @@ from .style import COLOURS, INK, plain, shortened, tidy
 
 __all__ = ["leaderboard", "quality_forest"]
 
-LONGEST = 40  # letters of a label
+LONGEST = 40  # letters, of a label
 BAND = "#eef1f4"
 
 
@@ -23,16 +23,28 @@ def leaderboard(
     Parameters
     ----------
     intervals : Dataset
-        As of `evaluation.rank_intervals`.
+        Result of `evaluation.rank_intervals`.
     groups : DataArray, dims (item,), optional
-        As of `evaluation.tied_groups`; a band behind every second group, and its number at the right.
+        Result of `evaluation.tied_groups`: a band behind every second group, and its number at the right.
     most : int, default 100
-        How many of the best items are drawn.
+        Largest number of items to draw, the best ones.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Median rank as a point; at the right end of the axes the probability to be the best, if it is one percent or more.
+        Median rank as a point; at its interval the probability of being the best, if it is at least 1 %.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> from raterzoo.evaluation import plots
+    >>> draws = np.random.default_rng(1).normal([0.0, 1.0, 2.0], 0.5, size=(2, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"), name="quality")
+    >>> figure = plots.leaderboard(evaluation.rank_intervals(quality))
+    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    ['c', 'b', 'a']
     """
     order = np.lexsort((intervals["mean_rank"], intervals["median_rank"]))[:most]
     own = intervals.isel(item=order)
@@ -67,18 +79,30 @@ def quality_forest(
     Parameters
     ----------
     intervals : Dataset
-        As of `evaluation.rank_intervals`.
+        Result of `evaluation.rank_intervals`.
     truth : DataArray, dims (item,), optional
-        True qualities or those of another estimate, on the same scale; drawn as crosses.
+        True qualities or another estimate, on the same scale; drawn as crosses.
     most : int, default 100
-        How many of the best items are drawn.
+        Largest number of items to draw, the best ones.
     label : str
-        What the horizontal axis is called.
+        Label of the horizontal axis.
 
     Returns
     -------
     matplotlib.figure.Figure
         Posterior mean as a point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> from raterzoo.evaluation import plots
+    >>> draws = np.random.default_rng(1).normal([0.0, 1.0, 2.0], 0.5, size=(2, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"), name="quality")
+    >>> figure = plots.quality_forest(evaluation.rank_intervals(quality))
+    >>> figure.axes[0].get_xlabel()
+    'quality, 90% intervals'
     """
     order = np.argsort(-intervals["quality"].to_numpy(), kind="stable")[:most]
     own = intervals.isel(item=order)
@@ -96,7 +120,7 @@ def quality_forest(
 
 
 def _rows(items: np.ndarray) -> tuple[Figure, Axes]:
-    """Return axes with a row for each item, the first on top."""
+    """Return a figure and axes with a row for each item, the first on top."""
     n = len(items)
     figure = Picture(figsize=(7.2, 0.9 + 0.19 * n), layout="constrained")
     ax = tidy(figure.add_subplot())

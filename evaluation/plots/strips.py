@@ -1,4 +1,4 @@
-"""Strips: the posterior plausibility of every category of some items."""
+"""Strip plots of the posterior plausibilities of the categories of items."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,35 +32,46 @@ def plausibility_strips(
     tree : DataTree or DataArray
         Posterior, flat or dense.
     items : sequence, optional
-        Which items; by default the first six.
+        Items to draw; by default the first six.
     point : mapping of str to DataArray, optional
         Point estimates by name (IRN, maximum likelihood), in the flat layout; drawn as marks.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
-        One panel for each item; the categories by mean plausibility, ten at the most. OTHER, the categories that nobody ranked,
-        is grey.
+        One panel for each item; the categories in the order of the mean plausibility, at most ten. OTHER, the
+        pool of the categories that nobody ranked, is grey.
 
     Raises
     ------
     ValueError
         If there is no item, or none of a name.
 
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> figure = plots.plausibility_strips(tree, items=[0, 1])
+    >>> figure.axes[1].get_xlabel()
+    'plausibility'
+
     References
     ----------
-    Stutz et al. (2025), figure 5.
+    Stutz et al. (2025), arXiv:2307.02191, figure 5.
     """
     plausibility = plausibility_of(tree)
     some_items({"": plausibility}, "plausibility")
     every = list(dict.fromkeys(plausibility["item"].to_numpy().tolist()))
     shown = every[:6] if items is None else list(items)
     if missing := [i for i in shown if i not in every]:
-        raise ValueError(f"no item {missing[0]!r}; the items are such as {every[0]!r}")
+        raise ValueError(f"no item {missing[0]!r}; expected items such as {every[0]!r}")
     if not shown:
-        raise ValueError(f"items is empty: name items such as {every[0]!r}")
+        raise ValueError(f"items is empty: expected items such as {every[0]!r}")
     chosen = [draws_of_item(plausibility, item) for item in shown]
     heights = [min(len(names), MOST_CATEGORIES) + 1.4 for names, _ in chosen]
     size = (6.4, 0.27 * sum(heights) + 0.4)
@@ -81,12 +92,12 @@ def plausibility_strips(
 
 
 def _best(draws: np.ndarray) -> np.ndarray:
-    """Return the categories to show, the most plausible last."""
+    """Return the indices of the categories to draw, the most plausible last."""
     return np.argsort(-draws.mean(axis=0), kind="stable")[:MOST_CATEGORIES][::-1]
 
 
 def _strip(panel: Panel, names: np.ndarray, draws: np.ndarray) -> None:
-    """Draw median and intervals of one item's categories."""
+    """Draw median and intervals of one item's categories; draws (sample, category)."""
     low, first, median, third, high = np.quantile(draws, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
     rows = np.arange(len(names))
     hover = [
@@ -106,7 +117,7 @@ def _strip(panel: Panel, names: np.ndarray, draws: np.ndarray) -> None:
 def _mark(
     panel: Panel, marks: dict[str, tuple[np.ndarray, np.ndarray]], shown: np.ndarray, *, show: bool
 ) -> None:
-    """Mark the point estimates of the categories that are shown."""
+    """Mark the point estimates of the categories that are drawn."""
     rows = {name: row for row, name in enumerate(shown.tolist())}
     for (estimate, (names, value)), mark in zip(marks.items(), "xd+^" * len(marks), strict=False):
         at = [(value[0, k], rows[n]) for k, n in enumerate(names.tolist()) if n in rows]

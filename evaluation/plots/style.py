@@ -1,4 +1,4 @@
-"""Colours that the colour-blind can tell apart, labels as they are, and axes without chart junk."""
+"""Style: colour-blind-safe colours, literal labels, and axes without chart junk."""
 
 from collections.abc import Iterable
 from html import escape
@@ -11,17 +11,17 @@ __all__ = ["COLOURS", "GREY", "INK", "LONGEST", "new_axes", "plain", "shortened"
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
 INK, GREY = "#222222", "#9a9a9a"
-LONGEST = 34  # letters of a label that would not push the picture aside
+LONGEST = 34  # letters of a label; longer ones would squeeze the plot
 APART = "\N{ZERO WIDTH SPACE}"
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Return `ax`, or the axes of a new figure that no window manager knows of, and that notebooks show."""
+    """Return `ax`, or the axes of a new figure, which is not registered with pyplot."""
     return Picture(figsize=size, layout="constrained").add_subplot() if ax is None else ax
 
 
 def plain(label: object, backend: str = "matplotlib") -> str:
-    """Return the text of a label as it is: not mathematics between dollars, nor HTML."""
+    """Return a label as literal text, escaped against mathematics between dollars and HTML."""
     text = str(label)
     if backend == "plotly":
         return escape(text, quote=False).replace("$", "&#36;").replace("\n", "<br>")
@@ -31,7 +31,7 @@ def plain(label: object, backend: str = "matplotlib") -> str:
 
 
 def shortened(names: Iterable[object], longest: int = LONGEST) -> list[str]:
-    """Return names without their middles where they are long, but with enough of them to tell them apart."""
+    """Return names with long middles elided, but still distinct."""
     texts = [str(name) for name in names]
     short = {text: _without_middle(text, longest) for text in texts}
     room = longest
@@ -52,7 +52,7 @@ def _without_middle(text: str, longest: int) -> str:
 
 
 def tidy(ax: Axes) -> Axes:
-    """Take the box away and draw a faint grid behind the data."""
+    """Remove the box and draw a faint grid behind the data."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.set_axisbelow(True)

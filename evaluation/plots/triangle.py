@@ -1,4 +1,4 @@
-"""The triangle of all distributions over three categories."""
+"""Simplex of all distributions over three categories."""
 
 from typing import Any
 
@@ -30,11 +30,11 @@ def simplex(
     tree : DataTree or DataArray
         Posterior in which the item has three categories.
     item : str or int
-        The item.
+        Item to draw.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        Axes to draw on; by default those of a new figure.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
@@ -44,11 +44,23 @@ def simplex(
     Raises
     ------
     ValueError
-        If the item has not three categories.
+        If the item does not have three categories.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> draws = np.random.default_rng(1).dirichlet([4, 2, 1], size=(2, 100, 1))
+    >>> coords = {"item": ["case 1"], "category": ["benign", "atypical", "malignant"]}
+    >>> plausibility = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> axes = plots.simplex(plausibility, "case 1")
+    >>> [text.get_text() for text in axes.texts]
+    ['benign', 'atypical', 'malignant']
 
     References
     ----------
-    Stutz et al. (2025), figure 2.
+    Stutz et al. (2025), arXiv:2307.02191, figure 2.
     """
     names, draws = draws_of_item(plausibility_of(tree), item)
     if len(names) != 3:

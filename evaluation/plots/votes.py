@@ -1,4 +1,4 @@
-"""Who would win against whom: a heat map of all pairs."""
+"""Heat map of pairwise win probabilities."""
 
 from collections.abc import Sequence
 
@@ -13,28 +13,41 @@ from .style import INK, plain, shortened
 
 __all__ = ["win_matrix"]
 
-MOST_NUMBERS = 20  # items whose probabilities are written into the cells
+MOST_NUMBERS = 20  # items; larger matrices have no numbers in their cells
 
 
 def win_matrix(
     win: xr.DataArray, items: Sequence[object] | None = None, *, label: str = "P(row beats column)"
 ) -> Figure:
-    """Draw the probability that one item wins against another, of all pairs.
+    """Draw the probability that one item wins against another, for all pairs.
 
     Parameters
     ----------
     win : DataArray, shape (item, other)
-        `evaluation.preference_probability`, or ``win`` of `evaluation.win_probability`; where there are ties its ``points``, as
-        equals have half of them.
+        Result of `evaluation.preference_probability`, or ``win`` of `evaluation.win_probability`; with ties
+        its ``points``, in which equal items have one half.
     items : sequence, optional
-        Items in the order to show, such as by quality; by default by their mean probability to win, the best first.
+        Items in the order to draw, such as by quality; by default by their mean win probability, the best
+        first.
     label : str
-        What the colour is.
+        Label of the colour bar.
 
     Returns
     -------
     matplotlib.figure.Figure
         Rows beat columns; orange loses, purple wins, white is even. Up to twenty items have their numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> from raterzoo.evaluation import plots
+    >>> draws = np.random.default_rng(1).normal([0.0, 1.0, 2.0], 0.5, size=(2, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"), name="quality")
+    >>> figure = plots.win_matrix(evaluation.preference_probability(quality))
+    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    ['c', 'b', 'a']
     """
     values = win.transpose("item", "other")
     best = np.argsort(-values.to_numpy().mean(axis=1), kind="stable")
@@ -60,7 +73,7 @@ def win_matrix(
 
 
 def _write(ax: Axes, values: np.ndarray) -> None:
-    """Write percentages into the cells, but the diagonal's."""
+    """Write percentages into the cells off the diagonal."""
     for i, j in np.ndindex(values.shape):
         if i != j:
             ink = "white" if abs(values[i, j] - 0.5) > 0.35 else INK

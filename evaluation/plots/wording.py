@@ -1,10 +1,10 @@
-"""Names of metrics in the words of the field."""
+"""Display names of metrics."""
 
 import re
 
 __all__ = ["in_words"]
 
-# of whose names the number at the end says how many labels are looked at
+# metrics of the k best labels, with k at the end of their names
 OF_THE_BEST = (
     "set_accuracy",
     "overlap",
@@ -30,7 +30,7 @@ WORDS = {
 
 
 def in_words(name: object) -> str:
-    """Return what a metric or another quantity is called: "top-3 accuracy" for ``top_3_accuracy``."""
+    """Return the display name of a metric: "top-3 accuracy" for ``top_3_accuracy``."""
     text, best = _without_number(str(name))
     text = re.sub(r"^top_(\d+|k)_", r"top-\1 ", text)
     for raw, words in WORDS.items():

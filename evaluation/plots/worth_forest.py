@@ -1,4 +1,4 @@
-"""What judges are worth, in typical raters of a reference group: by group, and each of them."""
+"""Forest plot of the worth of judges, in typical raters of a reference group."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ __all__ = ["rater_worth"]
 
 GROUPS = "group_of_raters"
 MOST_RATERS = 40
-ROW, HEAD = 0.24, 1.2  # inches of a row, and of what is above and below all rows
+ROW, HEAD = 0.24, 1.2  # inches: height of a row, and of the margins above and below
 
 
 def rater_worth(
@@ -26,30 +26,48 @@ def rater_worth(
     probability: float = 0.9,
     backend: Backend | None = None,
 ) -> Any:
-    """Draw how many typical raters of the reference group every judge is worth.
+    """Draw the number of typical raters of the reference group that every judge is worth.
 
     Parameters
     ----------
     worth : Dataset
-        As of `evaluation.rater_worth`, with groups or without.
+        Result of `evaluation.rater_worth`, with or without groups.
     measure : {"information", "accuracy"}, default "information"
-        What the judge and the raters are to have the same of.
+        Measure in which the judge and the raters are to be equal.
     probability : float, default .9
-        Of the intervals.
+        Probability of the intervals.
     backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Who draws; by default ArviZ's ``rcParams["plot.backend"]``.
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
 
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
-        Median and central interval: dark, of the mean over a group; below, in the colour of the group, of its raters, the
-        worthiest on top. Of more than forty raters the best and the worst twenty are drawn. A dashed line at one. Where the
-        largest panel is too small for the median or for the upper end of the interval, "more than" is written.
+        Median and central interval: dark for the mean over a group; below, in the colour of the group, for
+        its raters, the worthiest on top. With more than forty raters the best and the worst twenty are drawn.
+        A dashed line at one. "More than" marks medians and upper ends beyond the largest panel.
 
     Raises
     ------
     EvaluationError
-        If the Dataset is not of `evaluation.rater_worth`, or there is no such measure.
+        If the Dataset is not a result of `evaluation.rater_worth`, or there is no such measure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> from raterzoo.evaluation import plots
+    >>> dims = ("chain", "draw", "rater", "category", "label")
+    >>> accuracy = np.random.default_rng(1).beta(8, 2, size=(2, 100, 3, 1, 1))
+    >>> confusion = accuracy * np.eye(2) + (1 - accuracy) * (1 - np.eye(2))
+    >>> posterior = xr.Dataset(
+    ...     {"confusion": (dims, confusion), "prevalence": (("chain", "draw", "category"), np.full((2, 100, 2), 0.5))},
+    ...     {"rater": ["Ann", "Bob", "Eve"], "category": ["no", "yes"], "label": ["no", "yes"]},
+    ... )
+    >>> tree = xr.DataTree.from_dict({"posterior": posterior})
+    >>> axes = plots.rater_worth(evaluation.rater_worth(tree))
+    >>> axes.get_xlabel()
+    'worth in typical raters, by information: median, 90% interval'
     """
     needs(worth, ("worth", "censored", "panel"), "rater_worth")
     measures = worth["measure"].to_numpy().tolist()
@@ -77,7 +95,7 @@ def rater_worth(
 
 
 def _rows(own: xr.Dataset, probability: float) -> list[dict[str, Any]]:
-    """Return name, group, interval, median and whether it is a mean of each row, from the top."""
+    """Return the rows from the top, with name, group, interval, median, and whether it is a group mean."""
     raters = _summaries(own["worth"], own["censored"], "rater", probability)
     if GROUPS not in own.dims:
         return _ends(sorted(raters, key=lambda row: -row["median"]), MOST_RATERS)
@@ -109,12 +127,12 @@ def _summaries(
 
 
 def _ends(rows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """Return the first and the last half of what there is room for."""
+    """Return the first and the last `most` // 2 rows."""
     return rows if len(rows) <= most else [*rows[: most // 2], *rows[-(most // 2) :]]
 
 
 def _intervals(panel: Panel, rows: list[dict[str, Any]], of_groups: bool) -> None:
-    """Draw the rows, those of one look as one object."""
+    """Draw the rows, those with the same look as one artist."""
     looks = dict.fromkeys((row["group"], row["mean"]) for row in rows)
     for group, mean in looks:
         at = [i for i, row in enumerate(rows) if (row["group"], row["mean"]) == (group, mean)]
@@ -137,7 +155,7 @@ def _intervals(panel: Panel, rows: list[dict[str, Any]], of_groups: bool) -> Non
 
 
 def _number(row: dict[str, Any]) -> str:
-    """Return the median in words, and whether it or the upper end of the interval is beyond the largest panel."""
+    """Return the median as text, with a mark if it or the upper end is beyond the largest panel."""
     median, end = (_rounded(x) for x in (row["median"], row["ends"][1]))
     beyond, end_beyond = row["beyond"]
     if beyond:

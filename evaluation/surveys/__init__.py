@@ -1,1 +1,1 @@
-"""The parts of survey equivalence: labels, patterns of counts, combiners, scores, curves, crossings."""
+"""Survey equivalence: label counts, patterns, subsets, combiners, scores, curves and crossings."""

@@ -1,4 +1,4 @@
-"""Items that are alike in their labels and in what classifiers say count together, so that there are few weights to be drawn."""
+"""Cells: identical items share one bootstrap weight, which reduces the number of weights to draw."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ __all__ = ["Cells", "cells_of"]
 
 
 class Cells(Protocol):
-    """Groups of items that count alike, and all scores as functions of their weights."""
+    """Groups of identical items, and all scores as functions of the weights of the groups."""
 
     @property
     def of_item(self) -> np.ndarray:
@@ -20,30 +20,20 @@ class Cells(Protocol):
         ...
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Return the scores (score, resample), first those of raters, given weights (resample, cell)."""
+        """Return the scores (score, resample), those of raters first, given weights (resample, cell)."""
         ...
 
 
 @dataclass(frozen=True)
 class MeanCells:
-    """Scores that are functions of means: all of them by one matrix product.
+    """Scores that are functions of means: one matrix product for all of them."""
 
-    Attributes
-    ----------
-    of_item : ndarray of int, shape (item,)
-        Cell of each item.
-    columns : ndarray, shape (cell, column)
-        Columns of all scores, side by side.
-    scored : tuple of MeanRowScores
-        What the columns belong to.
-    """
-
-    of_item: np.ndarray
-    columns: np.ndarray
-    scored: tuple[MeanRowScores, ...]
+    of_item: np.ndarray  # (item,)
+    columns: np.ndarray  # (cell, column), columns of all scores side by side
+    scored: tuple[MeanRowScores, ...]  # scores, in the order of their columns
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Return the scores (score, resample)."""
+        """Return the scores (score, resample) for weights (resample, cell)."""
         total = weights @ self.columns
         upto = np.cumsum([one.columns.shape[1] for one in self.scored])
         parts = np.split(total, upto[:-1], axis=1)
@@ -52,15 +42,15 @@ class MeanCells:
 
 @dataclass(frozen=True)
 class ItemCells:
-    """Any scores; each item is a cell."""
+    """Scores of any kind; each item is a cell."""
 
-    of_item: np.ndarray
-    pattern_of_item: np.ndarray
+    of_item: np.ndarray  # (item,)
+    pattern_of_item: np.ndarray  # (item,)
     raters: tuple[RowScores, ...]
     classifiers: tuple[RowScores, ...]
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Return the scores (score, resample)."""
+        """Return the scores (score, resample) for weights (resample, cell)."""
         n_patterns = len(self.raters[0].eligible)
         of_pattern = np.array(
             [np.bincount(self.pattern_of_item, row, n_patterns) for row in weights]
@@ -72,7 +62,7 @@ class ItemCells:
 def cells_of(
     pattern_of_item: np.ndarray, raters: Sequence[RowScores], classifiers: Sequence[RowScores]
 ) -> Cells:
-    """Return the cells of items, given scores of raters by pattern and of classifiers by item."""
+    """Return the cells of items, given raters' scores by pattern and classifiers' scores by item."""
     ours, theirs = (
         tuple(one for one in many if isinstance(one, MeanRowScores) and one.fold is None)
         for many in (raters, classifiers)

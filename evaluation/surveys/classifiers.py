@@ -1,4 +1,4 @@
-"""Probabilities that classifiers give the labels of each item."""
+"""Probabilistic predictions of classifiers for the items of a survey."""
 
 from dataclasses import dataclass, replace
 
@@ -11,39 +11,21 @@ from .label_counts import LabelCounts, coordinate_of
 
 __all__ = ["Classifiers"]
 
-TOLERANCE = 1e-6  # by which probabilities may miss a sum of one, as of single precision
+TOLERANCE = 1e-6  # deviation of a sum of probabilities from one, as in single precision
 
 
 @dataclass(frozen=True)
 class Classifiers:
-    """Predictions of classifiers for the items of a survey.
+    """Validated predictions of classifiers for the items of a survey."""
 
-    Attributes
-    ----------
-    names : ndarray of str
-        Of the classifiers; one empty name where there is one classifier without.
-    probability : ndarray, shape (classifier, item, category)
-        Sums to one over the categories.
-    named : bool
-        Whether the predictions had a dim ``classifier``.
-    categories : ndarray of str, shape (category,)
-        Those of the labels, then those that predictions alone name.
-    """
-
-    names: np.ndarray
-    probability: np.ndarray
-    named: bool
-    categories: np.ndarray
+    names: np.ndarray  # of the classifiers; one empty text without a dim classifier
+    probability: np.ndarray  # (classifier, item, category), sums to one
+    named: bool  # whether the predictions had a dim classifier
+    categories: np.ndarray  # (category,), those of the labels, then those of the predictions alone
 
     @classmethod
     def of(cls, predictions: xr.DataArray) -> tuple["Classifiers", np.ndarray]:
-        """Check predictions; return them with their items.
-
-        Raises
-        ------
-        EvaluationError
-            If dims, ids or probabilities are not those of predictions.
-        """
+        """Validate predictions; return them and the ids of their items."""
         _check_shape(predictions)
         items, names = (
             coordinate_of(predictions, dim, "predictions") for dim in ("item", "category")
@@ -55,14 +37,15 @@ class Classifiers:
         if len(wrong):
             _, i, j = wrong[0]
             raise EvaluationError(
-                f"predictions: item {items[i]!s}, category {names[j]!s} is NaN; give a probability, or leave the item out of both"
+                f"predictions: item {items[i]!s}, category {names[j]!s} is NaN; give a probability, or drop "
+                "the item from predictions and counts"
             )
         wrong = np.argwhere((values < -TOLERANCE) | (values > 1 + TOLERANCE))
         if len(wrong):
             c, i, j = wrong[0]
             raise EvaluationError(
                 f"predictions: item {items[i]!s}, category {names[j]!s}: {values[c, i, j]:g} is no probability; divide "
-                "scores by their sum, and of a hard classifier pass 1 for its label and 0 for the others"
+                "scores by their sum; for a hard classifier pass 1 for its label and 0 for the others"
             )
         total = values.sum(axis=2)
         wrong = np.argwhere(np.abs(total - 1) > TOLERANCE)
@@ -80,9 +63,10 @@ class Classifiers:
 
     @classmethod
     def matched(cls, predictions: xr.DataArray, labels: LabelCounts) -> "Classifiers":
-        """Return predictions for the items of the labels, their categories first.
+        """Return predictions for the items of the labels, with the categories of the labels first.
 
-        Labels read from raters know only the categories that somebody gave; those that predictions alone name come last.
+        Labels read from a table of raters have only the categories that occur; categories of the predictions
+        alone come last.
         """
         given, items = cls.of(predictions)
         named, known = given.categories.tolist(), labels.categories.tolist()
@@ -95,7 +79,8 @@ class Classifiers:
         lost = [name for name in known if name not in named]
         if lost:
             raise EvaluationError(
-                f"predictions have no category {lost[0]!r}, which raters can give; add it, with 0 where it is never meant"
+                f"predictions have no category {lost[0]!r}, which raters can give; add it, with probability 0 if "
+                "the classifier never predicts it"
             )
         categories = np.array([*known, *more])
         column = [named.index(name) for name in categories.tolist()]
@@ -115,5 +100,5 @@ def _check_shape(predictions: object) -> None:
         )
     if predictions.dtype.kind not in "biuf" or not predictions.size:
         raise EvaluationError(
-            f"predictions: {predictions.size} of dtype {predictions.dtype}; expected probabilities, at least one"
+            f"predictions: {predictions.size} values of dtype {predictions.dtype}; expected probabilities, at least one"
         )

@@ -1,11 +1,12 @@
-"""How the labels of k raters become a prediction of what a further one says.
+"""Combiners: predictions of a reference rater's label from the labels of k raters.
 
-    plurality     the most frequent label; each of those that tie, with the same chance
+    plurality     the most frequent label; ties are broken at random
     frequency     y_l / k
     mean          sum_l v_l y_l / k, a number
     ABC           p(l | y) = sum_j p(y | n_j) p(l | y, n_j) / sum_j p(y | n_j), over other items j
 
-The anonymous Bayesian combiner (ABC) looks up what was said by further raters of items that had shown the same k labels.
+The anonymous Bayesian combiner (ABC) looks up the labels of further raters on items that showed the same k
+labels.
 
 References
 ----------
@@ -28,10 +29,10 @@ Learn = Literal["leave-one-out", "in-sample"] | int
 
 
 class Combiner(Protocol):
-    """Predicts from what k raters said.
+    """Predict the next label from the labels of k raters.
 
-    Weights (pattern,) say how often an item of a pattern counts when the combiner learns, `copies` how often the item that is
-    predicted is among them.
+    `weights` (pattern,) are the numbers of items of each pattern that the combiner learns from; `copies` is
+    the number of copies of the predicted item among them.
     """
 
     @property
@@ -40,40 +41,35 @@ class Combiner(Protocol):
         ...
 
     def predicted(self, subsets: Subsets, weights: np.ndarray, copies: int = 1) -> Predicted:
-        """Return what is predicted for every entry of the subsets."""
+        """Return the predictions for all entries of the subsets."""
         ...
 
 
 @dataclass(frozen=True)
 class Plurality:
-    """The most frequent label. Of no labels: any."""
+    """Most frequent label; of no labels any, with equal chances."""
 
     learns: bool = False
 
     def predicted(self, subsets: Subsets, weights: np.ndarray, copies: int = 1) -> Predicted:
-        """Return the label of every entry; ties are entries of their own."""
+        """Return the plurality label of every entry; tied labels become separate entries."""
         return _by_state(subsets, subsets.drawn).decided()
 
 
 @dataclass(frozen=True)
 class Frequency:
-    """Shares of the labels.
+    """Relative frequencies of the labels."""
 
-    Attributes
-    ----------
-    label_total : ndarray, shape (pattern, category), or None
-        Labels whose shares are taken where k = 0; None for equal shares.
-    """
-
+    # (pattern, category), labels for the prediction at k = 0; None for equal shares
     label_total: np.ndarray | None
 
     @property
     def learns(self) -> bool:
-        """Whether the prediction of no labels depends on the weights."""
+        """Whether the prediction from no labels depends on the weights."""
         return self.label_total is not None
 
     def predicted(self, subsets: Subsets, weights: np.ndarray, copies: int = 1) -> Predicted:
-        """Return the shares of every entry."""
+        """Return the relative frequencies of every entry."""
         drawn = subsets.drawn
         k = drawn.sum(axis=1, keepdims=True)
         if k.any():
@@ -84,41 +80,38 @@ class Frequency:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of counts (row, category) that returns probabilities of the same shape, such as of a fitted model.
+    """User's function of counts (row, category) that returns probabilities, such as a fitted model.
 
-    Attributes
-    ----------
-    categories : ndarray of str, shape (category,)
-        Of the labels. A function with ``categories`` of its own gets the counts in their order.
+    A function with an attribute ``categories`` gets the counts in the order of its own categories.
     """
 
     function: Callable[[np.ndarray], object]
-    categories: np.ndarray
+    categories: np.ndarray  # (category,), of the labels
     learns: bool = False
 
     def predicted(self, subsets: Subsets, weights: np.ndarray, copies: int = 1) -> Predicted:
-        """Return what the function says of every state."""
+        """Return the probabilities that the function predicts for every state."""
         to = self._places()
         law = checked_law(self.function(subsets.drawn[:, to]), subsets.drawn.shape, "combiner")
         return _by_state(subsets, law[:, np.argsort(to)])
 
     def _places(self) -> np.ndarray:
-        """Return where the categories of the function are among those of the labels."""
+        """Return the positions of the function's categories among those of the labels; raise if they differ."""
         given = self.categories.tolist()
         own = [str(name) for name in getattr(self.function, "categories", given)]
         if sorted(own) != sorted(given):
             raise EvaluationError(
-                f"combiner: it knows the categories {', '.join(own)}, and raters can give {', '.join(given)}; fit the model to "
-                "labels of the same categories, or add those that are missing to the counts, with 0"
+                f"combiner: its categories are {', '.join(own)}, and those of the labels are {', '.join(given)}; fit the model "
+                "to labels of the same categories, or add the missing ones to the counts, with 0"
             )
         return np.array([given.index(name) for name in own])
 
 
 @dataclass(frozen=True)
 class AnonymousBayesian:
-    """Frequencies of the further label after the same labels, among other items, all items, or those of other folds.
+    """Frequencies of the next label after the same labels, in other items, in all items, or in other folds.
 
-    Where no other item can show the labels, all categories are as probable.
+    Where no other item can show the same labels, all categories are equally probable.
     """
 
     learn: Learn = "leave-one-out"
@@ -139,7 +132,7 @@ class AnonymousBayesian:
 
 
 def checked_law(found: object, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """Return the probabilities of a function of the caller; raise if they are none."""
+    """Return the probabilities that a user's function returned; raise if they are invalid."""
     law = np.asarray(found, float)
     if law.shape != shape:
         raise EvaluationError(
@@ -156,10 +149,10 @@ def checked_law(found: object, shape: tuple[int, ...], what: str) -> np.ndarray:
 
 
 def _of_others(subsets: Subsets, weights: np.ndarray, copies: int) -> np.ndarray:
-    """Return the weight (entry, category) of each label after the labels of an entry, among other items.
+    """Return the leave-one-out weights (entry, category) of the next label, given the labels of an entry.
 
-    An item that outweighs all others together is not subtracted from the sum but left out of it, so that nothing cancels. In each
-    state there is one such at the most.
+    An item that outweighs all others together is left out of the sum instead of being subtracted from it,
+    which avoids cancellation. Each state has at most one such item.
     """
     n_states = len(subsets.drawn)
     joint = subsets.chance[:, None] * subsets.reference
@@ -177,10 +170,10 @@ def _of_others(subsets: Subsets, weights: np.ndarray, copies: int) -> np.ndarray
 
 
 def _of_other_folds(subsets: Subsets, joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weight (bin, category) of each label after the labels of a bin, in the folds that are not its own.
+    """Return the weights (bin, category) of the next label in other folds, and the bin (entry,) of entries.
 
-    A bin is a fold and a state that the fold can show; also return that of each entry. As of items, a fold that outweighs all
-    others together is left out of the sum.
+    A bin is a fold and a state that occurs in it. As for items, a fold that outweighs all others together is
+    left out of the sum.
     """
     n_states = len(subsets.drawn)
     bins, of_entry = np.unique(subsets.fold * n_states + subsets.state, return_inverse=True)

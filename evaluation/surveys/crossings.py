@@ -1,9 +1,10 @@
-"""Where the power curve rises above a score, and what to say of it.
+"""Survey equivalence: the number of raters at which the power curve crosses a classifier's score.
 
     equivalence = k - (c_k - s_k) / ((c_k - s_k) - (c_{k-1} - s_{k-1})),  k the smallest with c_k > s_k
 
-the smallest interpolated number of raters whose labels score above the classifier, also where the curve falls again. s_k is the
-score of the classifier on the items that c_k is over: one number where all items have as many labels.
+This is the smallest interpolated number of raters whose labels score above the classifier, also if the curve
+falls again. s_k is the score of the classifier on the items of c_k: one number if all items have as many
+labels.
 
 References
 ----------
@@ -18,9 +19,9 @@ ROUNDING = 1e-12  # relative to the scores, or to one
 
 
 def crossing(curve: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Return the equivalence of scores (..., k) on curves (..., k).
+    """Return the equivalence (...) of scores (..., k) on curves (..., k).
 
-    -inf where the curve starts above the score, inf where it never is above, NaN where curve or score have no value at k = 0.
+    -inf if the curve starts above the score, inf if it never is above, NaN if either is NaN at k = 0.
     """
     gap = lead(curve, score)
     above = gap > 0
@@ -34,26 +35,26 @@ def crossing(curve: np.ndarray, score: np.ndarray) -> np.ndarray:
 
 
 def lead(value: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return by how much values are above others: 0 where they agree but for rounding, or are infinite alike."""
+    """Return value - other; 0 where they agree up to rounding or are the same infinity."""
     with np.errstate(invalid="ignore"):
         gap = value - other
         size = np.maximum(1, np.maximum(np.abs(value), np.abs(other)))
-        # against an infinite one nothing is rounding
+        # rounding applies to finite gaps only
         tied = (value == other) | (np.isfinite(gap) & (np.abs(gap) <= ROUNDING * size))
     return np.where(tied, 0.0, gap)
 
 
 def share_ahead(value: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the share of draws (..., draw) where values are above others, ties by half."""
+    """Return the share of draws (..., draw) in which value exceeds other, ties counted half."""
     gap = lead(value, other)
     return (gap > 0).mean(axis=-1) + (gap == 0).mean(axis=-1) / 2
 
 
 def interval_of(draws: np.ndarray, probability: float) -> np.ndarray:
-    """Return the bounds (..., 2) between equal tails of draws (..., draw).
+    """Return the equal-tailed interval (..., 2) of draws (..., draw).
 
-    Where draws are infinite the bounds are draws, not interpolations between them. NaN, of resamples without a value, is left
-    out.
+    With infinite draws the bounds are draws, not interpolations between them. NaN, from resamples without a
+    value, is ignored.
     """
     tails = [(1 - probability) / 2, (1 + probability) / 2]
     if np.isfinite(draws).all():
@@ -68,7 +69,7 @@ def interval_of(draws: np.ndarray, probability: float) -> np.ndarray:
 
 
 def in_words(equivalence: float, largest: int, interval: np.ndarray | None) -> str:
-    """Return the equivalence as a reader would say it."""
+    """Return the equivalence as text, such as "2.3 raters (1.8 to 3.0)"."""
     if np.isnan(equivalence):
         return "unknown"
     said = _number(equivalence, largest)

@@ -1,4 +1,4 @@
-"""The results of a survey as a Dataset: the curve, the classifiers on it, what they differ by, and how sure all of that is."""
+"""Results of a survey as a Dataset: curve, classifiers, their differences, and intervals."""
 
 from dataclasses import dataclass
 
@@ -16,32 +16,20 @@ BOUNDS = ["lower", "upper"]
 
 @dataclass(frozen=True)
 class Described:
-    """Lays out scores.
-
-    Attributes
-    ----------
-    survey : Survey
-        What was scored.
-    scores : SurveyScores
-        What came of it.
-    probability : float
-        Of the intervals.
-    draws : bool
-        Whether to keep the resamples.
-    """
+    """Layout of survey scores as a Dataset."""
 
     survey: Survey
     scores: SurveyScores
-    probability: float
-    draws: bool
+    probability: float  # of the intervals
+    draws: bool  # whether to return the resamples
 
     @property
     def resampled(self) -> bool:
-        """Whether there are intervals."""
+        """Whether there are resamples, and so intervals."""
         return self.scores.curve_draws.shape[-1] > 0
 
     def curve(self) -> xr.Dataset:
-        """Return the curve."""
+        """Return the Dataset of the power curve."""
         scores, survey = self.scores, self.survey
         gain = _above(scores.curve, scores.curve[0])
         gain_draws = _above(scores.curve_draws, scores.curve_draws[:1])
@@ -63,7 +51,7 @@ class Described:
         return self._with_intervals(found, drawn)
 
     def classifiers(self, names: np.ndarray, dim: str = "classifier") -> xr.Dataset:
-        """Return the curve with classifiers on it."""
+        """Return the Dataset of the power curve and of classifiers, named along `dim`."""
         scores = self.scores
         found = self.curve().assign_coords({dim: names})
         equivalence = crossing(scores.curve, scores.classifier)
@@ -92,7 +80,10 @@ class Described:
     def _equivalences(
         self, equivalence: np.ndarray, drawn: np.ndarray, dim: str
     ) -> dict[str, tuple[str, np.ndarray]]:
-        """Return equivalences, NaN where they are censored, and what to say of them."""
+        """Return the variables of equivalences (classifier,), NaN where censored, and their text.
+
+        Shapes: equivalence (classifier,), infinite where censored; drawn (classifier, resample).
+        """
         inside = np.where(np.isinf(equivalence), np.nan, equivalence)
         below, above = np.isneginf(equivalence), np.isposinf(equivalence)
         intervals = interval_of(drawn, self.probability) if self.resampled else None
@@ -110,12 +101,12 @@ class Described:
     def _differences(
         self, found: xr.Dataset, equivalence: np.ndarray, drawn: np.ndarray, dim: str
     ) -> xr.Dataset:
-        """Add what each classifier has more than each other."""
+        """Add the pairwise differences of the classifiers in score and equivalence."""
         names = found[dim].to_numpy()
         found = found.assign_coords(versus=names)
         dims = (dim, "versus")
         score, score_draws = self.scores.classifier[:, 0], self.scores.classifier_draws[:, 0]
-        # of two that are censored on one side it is not known
+        # unknown if both are censored on the same side
         more = _above(equivalence[:, None], equivalence)
         more_draws = _above(drawn[:, None], drawn)
         found["score_difference"] = (dims, _above(score[:, None], score))
@@ -132,7 +123,7 @@ class Described:
     def _with_intervals(
         self, found: xr.Dataset, drawn: dict[str, tuple[tuple[str, ...], np.ndarray]]
     ) -> xr.Dataset:
-        """Add intervals of draws, and the draws where they are asked for."""
+        """Add intervals from resamples (*dims, resample), and the resamples themselves if requested."""
         if not self.resampled:
             return found
         found = found.assign_coords(bound=BOUNDS)
@@ -167,7 +158,7 @@ class Described:
 
 
 def _above(value: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the difference; NaN between two scores that are both infinite."""
+    """Return value - other; NaN between two equal infinities."""
     with np.errstate(invalid="ignore"):
         return value - other
 

@@ -1,11 +1,4 @@
-"""Experts against amateurs: how many experts k amateurs are worth, or how many people k language models.
-
-Both are scored against a further expert: k experts by the experts' own power curve, k amateurs by the curve of their labels.
-
-References
-----------
-Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 7.
-"""
+"""Rater equivalence of two groups: the number of experts, or people, that k amateurs or models are worth."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -23,7 +16,7 @@ from .survey import Survey
 
 __all__ = ["rater_equivalence"]
 
-FIXED = {"items", "max_raters"}  # rules that are the same for both groups
+FIXED = {"items", "max_raters"}  # rules that the caller cannot choose
 
 
 def rater_equivalence(
@@ -39,31 +32,44 @@ def rater_equivalence(
     random_seed: int = 1,
     **rules: Any,
 ) -> xr.Dataset:
-    """Return how many experts any number of amateurs is worth.
+    """Return the number of experts that any number of amateurs is worth.
+
+    Both groups are scored against one more expert: k experts by the experts' own power curve, k amateurs by
+    the power curve of their labels.
 
     Parameters
     ----------
     amateurs, experts : DataArray, Labels or DataTree
-        Labels of the two groups, as in `survey_power_curve`, of the same items and categories.
+        Labels of the two groups, as in `survey_power_curve`, for the same items and categories.
     max_experts, max_amateurs : int, optional
-        Most of each that are combined; by default as many as half of the items have.
+        Largest number of each to combine; by default as many as half of the items have.
     bootstrap, relearn, probability, draws, random_seed
         As in `survey_power_curve`.
     **rules
-        ``combiner``, ``scorer`` and the like, as in `survey_power_curve`, for both groups. All is over the items that have labels
-        for the most experts and the most amateurs.
+        ``combiner``, ``scorer`` and the other options of `survey_power_curve`, for both groups. Only items
+        with labels for `max_experts` and `max_amateurs` enter.
 
     Returns
     -------
     Dataset
-        The power curve of the experts (k), and what `survey_equivalence` returns of a classifier for each number of ``amateurs``:
-        their ``score`` against an expert, and the number of experts that they are worth. The attributes tell how many items of
-        the amateurs were left out, and of how many of those the experts gave no label, or one.
+        Power curve of the experts (k), and for each number of ``amateurs`` the variables that
+        `survey_equivalence` returns for a classifier: their ``score`` against an expert, and the number of
+        experts that they are worth. Attributes count the items of the amateurs that were left out, and among
+        these the items with no or one label of an expert.
 
     Raises
     ------
     EvaluationError
         As `survey_power_curve`, or if items or categories do not match.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, models
+    >>> experts = models.simulators.urn_items(items=50, raters=4, random_seed=1).data
+    >>> amateurs = models.simulators.urn_items(items=50, raters=3, random_seed=2).data
+    >>> found = evaluation.rater_equivalence(amateurs, experts, bootstrap=0)
+    >>> found["score"].dims, found["k"].values.tolist()
+    (('amateurs',), [0, 1, 2, 3])
 
     References
     ----------
@@ -72,7 +78,7 @@ def rater_equivalence(
     check_resampling(bootstrap, probability, random_seed)
     if fixed := sorted(FIXED & {*rules}):
         raise EvaluationError(
-            f"{fixed[0]}: the items are those in common; pass max_experts and max_amateurs"
+            f"{fixed[0]}: not an option here, as all scores are over the same items; pass max_experts and max_amateurs"
         )
     allowed = sorted({rule.name for rule in fields(Rules)} - FIXED)
     if unknown := [name for name in rules if name not in allowed]:
@@ -109,7 +115,7 @@ def _both(
     most: tuple[int | None, int | None],
     seed: int,
 ) -> tuple[Survey, Survey]:
-    """Return the surveys of amateurs against experts and of experts, over the items that have labels enough for both."""
+    """Return the surveys of amateurs against experts and of experts, on items with enough labels of both."""
     of_amateurs = _survey(rules, ("amateurs", most[0]), amateurs, experts, seed)
     of_experts = _survey(rules, ("experts", most[1]), experts, None, seed)
     n_amateurs, n_experts = of_amateurs.largest, of_experts.largest
@@ -135,7 +141,7 @@ def _survey(
     against: LabelCounts | None,
     seed: int,
 ) -> Survey:
-    """Return the survey of a group; errors name the arguments of groups."""
+    """Return the survey of a group; errors name the arguments of `rater_equivalence`."""
     group, largest = most
     try:
         return Survey.of(Rules(**rules, max_raters=largest), labels, against, seed)

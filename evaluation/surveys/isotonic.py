@@ -1,11 +1,4 @@
-"""A soft classifier's probabilities made to mean what they say, before it is compared with raters.
-
-References
-----------
-Zadrozny and Elkan (2002), Transforming classifier scores into accurate multiclass probability estimates,
-doi:10.1145/775047.775151 (isotonic regression; of several categories each against the rest, then divided by their sum). Resnick,
-Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 5.
-"""
+"""Isotonic calibration of a classifier's probabilities, cross-fitted over folds of items."""
 
 import numpy as np
 import xarray as xr
@@ -34,20 +27,39 @@ def calibrated(
     counts : DataArray, Labels or DataTree
         Labels, as in `survey_power_curve`. Items without labels are left out.
     folds : int
-        The items of each fold are calibrated by those of the others.
+        Number of folds; the items of each fold are calibrated on the others.
     random_seed : int
-        Draws the folds.
+        Seed of the folds.
 
     Returns
     -------
     DataArray (classifier, item, category)
-        The given predictions, of one classifier under the name "classifier", then the calibrated ones, whose names end in
-        ", calibrated". `survey_equivalence` shows the scores of both.
+        The given predictions, a single classifier under the name "classifier", then the calibrated ones, with
+        ", calibrated" appended to their names. `survey_equivalence` scores both.
 
     Raises
     ------
     EvaluationError
-        If predictions do not match the labels, there are fewer items than folds, or scikit-learn is not installed.
+        If predictions do not match the labels, there are fewer items than folds, or scikit-learn is not
+        installed.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items = {"item": range(6), "category": ["no", "yes"]}
+    >>> counts = xr.DataArray([[3, 0], [2, 1], [3, 0], [1, 2], [0, 3], [0, 3]], items, ("item", "category"))
+    >>> yes = xr.DataArray([0.1, 0.3, 0.2, 0.6, 0.7, 0.9], {"item": range(6)}, ("item",))
+    >>> predictions = xr.concat([1 - yes, yes], "category").assign_coords(category=["no", "yes"])
+    >>> found = evaluation.calibrated(predictions, counts, folds=2)
+    >>> found["classifier"].values.tolist()
+    ['classifier', 'classifier, calibrated']
+
+    References
+    ----------
+    Zadrozny and Elkan (2002), Transforming classifier scores into accurate multiclass probability estimates,
+    doi:10.1145/775047.775151 (isotonic regression; with several categories one against the rest, normalised).
+    Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 5.
     """
     labels = LabelCounts.of(counts)
     given = Classifiers.matched(predictions, labels)
@@ -79,7 +91,7 @@ def calibrated(
 
 
 def _calibrated(law: np.ndarray, labels: LabelCounts, fold: np.ndarray) -> np.ndarray:
-    """Return probabilities (item, category), each fold calibrated by the others."""
+    """Return calibrated probabilities (item, category), each fold calibrated on the others."""
     try:
         from sklearn.isotonic import IsotonicRegression
     except ImportError as error:
@@ -87,7 +99,7 @@ def _calibrated(law: np.ndarray, labels: LabelCounts, fold: np.ndarray) -> np.nd
             "calibration needs scikit-learn: pip install raterzoo[agreement]"
         ) from error
     size, found = labels.size, np.empty(law.shape)
-    # of two categories one regression says both
+    # with two categories one regression is enough
     first = 1 if law.shape[1] == 2 else 0
     for own in np.unique(fold):
         here, others = fold == own, fold != own

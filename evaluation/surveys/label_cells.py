@@ -1,7 +1,7 @@
-"""The cells of a table of raters: labels as text, and blanks.
+"""Parser of a table of labels by item and rater: labels as text, and blanks.
 
-A blank is what holds no label: NaN, None, NA, or text of white space alone. Whole numbers are their decimal text however they are
-stored: 1, 1.0 and "1" are one category.
+Blanks are NaN, None, NA and white space. Whole numbers are read as decimal text however they are stored: 1,
+1.0 and "1" are one category.
 """
 
 import numpy as np
@@ -12,17 +12,14 @@ from ..errors import EvaluationError
 __all__ = ["BLANK", "codes_of"]
 
 BLANK = -1
-WHOLE = 2.0**53  # above it, neighbouring whole numbers are one float
+WHOLE = 2.0**53  # above it, floats do not represent all integers
 EXPECTED = "expected text or a whole number, or a blank where the rater gave no label"
 
 
 def codes_of(given: xr.DataArray, items: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the names of the categories, and the code (item, rater) of each cell, -1 for a blank.
 
-    Raises
-    ------
-    EvaluationError
-        If a cell is neither a label nor a blank, or all are blank.
+    Raises EvaluationError if a cell is neither a label nor blank, or all are blank.
     """
     table = given.transpose("item", "rater")
     cells = table.to_numpy()
@@ -54,7 +51,7 @@ def codes_of(given: xr.DataArray, items: np.ndarray, what: str) -> tuple[np.ndar
 
 
 def _read_array(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return which cells are blank, what the others say, and which are wrong."""
+    """Return the mask of blanks, the labels of the other cells, and the mask of invalid cells."""
     blank = wrong = np.zeros(cells.shape, bool)
     if cells.dtype.kind == "U":
         blank = np.strings.str_len(np.strings.strip(cells)) == 0
@@ -66,19 +63,19 @@ def _read_array(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _read_objects(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the same of cells that may be anything."""
+    """Return the same as `_read_array` for cells of any type."""
     labels = [_label(cell) for cell in cells.ravel().tolist()]
     blank = np.array([label == "" for label in labels]).reshape(cells.shape)
     wrong = np.array([label is None for label in labels]).reshape(cells.shape)
     said = [label for label in labels if label not in ("", None)]
-    # numbers are in the order of numbers, as they are in a table of nothing else
+    # numeric labels are sorted as numbers, as in a table of a numeric dtype
     whole = all(isinstance(label, int) for label in said)
     names = np.array(said, object) if whole else np.array([str(label) for label in said])
     return blank, names, wrong
 
 
 def _label(cell: object) -> str | int | None:
-    """Return a label, empty text for a blank, None for what is neither."""
+    """Return a label, empty text for a blank, None for an invalid cell."""
     if isinstance(cell, str):
         return cell if cell.strip() else ""
     if isinstance(cell, bool | np.bool_):
@@ -89,5 +86,5 @@ def _label(cell: object) -> str | int | None:
         if cell != cell:
             return ""
         return int(float(cell)) if abs(cell) <= WHOLE and float(cell).is_integer() else None
-    # NA and NaT of pandas, which this package does not import
+    # pandas' NA and NaT, by name: this package does not import pandas
     return "" if cell is None or str(cell) in ("<NA>", "NaT") else None

@@ -1,4 +1,4 @@
-"""How often each label was given to each item: counts as they are, of a tree, or of raters who are known by name."""
+"""Counts of labels by item, from counts, a tree, or a table of named raters."""
 
 from dataclasses import dataclass, replace
 
@@ -12,41 +12,30 @@ from .label_cells import BLANK, codes_of
 
 __all__ = ["LabelCounts", "coordinate_of"]
 
-MOST = 2**31  # labels of an item
+MOST = 2**31  # upper bound of a count
 
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Counts of labels, and which rater gave which where that is known.
+    """Counts of labels by item, and the label of each rater if raters are named."""
 
-    Attributes
-    ----------
-    items, categories : ndarray
-        Ids, text or integers; categories always text.
-    counts : ndarray of int64, shape (item, category)
-        How often a label was given.
-    labels : ndarray of int, shape (item, rater), or None
-        Codes of the labels by rater, -1 for a blank; None where raters are anonymous.
-    """
-
-    items: np.ndarray
-    categories: np.ndarray
-    counts: np.ndarray
+    items: np.ndarray  # (item,), text or integers
+    categories: np.ndarray  # (category,), text
+    counts: np.ndarray  # (item, category), int64
+    # (item, rater), label codes, -1 for a blank; None if raters are anonymous
     labels: np.ndarray | None = None
 
     @property
     def size(self) -> np.ndarray:
-        """Number of labels of each item."""
+        """Number of labels (item,) of each item."""
         return self.counts.sum(axis=1)
 
     @classmethod
     def of(cls, given: object, what: str = "counts") -> "LabelCounts":
-        """Read counts, a tree, labels or a table of items and raters.
+        """Read counts (item, category), a table (item, rater) of labels, Labels or a tree.
 
-        Raises
-        ------
-        EvaluationError
-            If there are no labels to be read, or counts are negative, fractional, NaN or of an item twice.
+        Raises EvaluationError if there are no labels, an item occurs twice, or counts are negative,
+        fractional or NaN.
         """
         if isinstance(given, xr.DataTree):
             return _of_tree(given)
@@ -67,17 +56,17 @@ class LabelCounts:
         )
 
     def taken(self, which: np.ndarray) -> "LabelCounts":
-        """Return some of the items, by place or by a mask."""
+        """Return some of the items, by index or mask."""
         labels = None if self.labels is None else self.labels[which]
         return replace(self, items=self.items[which], counts=self.counts[which], labels=labels)
 
     def over(self, categories: np.ndarray, what: str) -> "LabelCounts":
-        """Return the same with these categories, in their order; raise if a label that was given is not among them."""
+        """Return the counts over other categories, in their order; raise if a category would be lost."""
         place = {name: i for i, name in enumerate(categories.tolist())}
         lost = [name for name in self.categories.tolist() if name not in place]
         if lost:
             raise EvaluationError(
-                f"{what}: no category {lost[0]!r}, which raters can give; add it, with 0 where it is never meant"
+                f"{what}: no category {lost[0]!r}, which raters can give; add it, with 0 where it does not occur"
             )
         to = np.array([place[name] for name in self.categories.tolist()])
         counts = np.zeros((len(self.items), len(categories)), np.int64)
@@ -88,7 +77,7 @@ class LabelCounts:
         return replace(self, categories=categories, counts=counts, labels=labels)
 
     def matched(self, items: np.ndarray, what: tuple[str, str]) -> "LabelCounts":
-        """Return the given items, each of which must be here."""
+        """Return the given items, each of which must occur."""
         return self.taken(places_of(items, self.items, what))
 
 
@@ -100,7 +89,7 @@ def _of_counts(given: xr.DataArray, what: str) -> LabelCounts:
             f"{what}: dtype {table.dtype}; expected whole numbers: convert by astype(int), with 0 where nobody gave the label"
         )
     number = table.astype(float)
-    # NaN is not in the range either
+    # NaN fails the range check, too
     wrong = np.argwhere(~((number >= 0) & (number < MOST)) | (number != np.floor(number)))
     if len(wrong):
         i, j = wrong[0]
@@ -148,13 +137,13 @@ def _counted(
 
 
 def coordinate_of(given: xr.DataArray, dim: str, what: str) -> np.ndarray:
-    """Return the ids along a dim; raise if there are none, or one is there twice."""
+    """Return the ids along a dim; raise if there are none or one occurs twice."""
     if dim not in given.coords:
         raise EvaluationError(f"{what}: dim {dim} has no coordinate; name its {dim}s")
     values = given[dim].to_numpy()
     values = values if values.dtype.kind in "iu" else values.astype(str)
     if not len(values):
-        raise EvaluationError(f"{what}: no {dim}; expected one at least")
+        raise EvaluationError(f"{what}: no {dim}; expected at least one")
     unique, times = np.unique(values, return_counts=True)
     if (times > 1).any():
         raise EvaluationError(

@@ -1,4 +1,4 @@
-"""Items with the same counts of labels are one pattern: what is expected of random raters depends on nothing else."""
+"""Patterns: items with the same label counts, which have the same expected scores."""
 
 from dataclasses import dataclass
 
@@ -9,31 +9,19 @@ __all__ = ["Patterns"]
 
 @dataclass(frozen=True)
 class Patterns:
-    """Unique counts of labels, in the order of `numpy.unique`.
+    """Distinct label counts of items, in the order of `numpy.unique`."""
 
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (pattern, category)
-        Labels that are combined.
-    against : ndarray of int64, shape (pattern, category), or None
-        Labels of another group of raters, whom the combined labels are scored against; None where they are scored against the
-        rest of the same raters.
-    fold : ndarray of int, shape (pattern,)
-        Which items are left out together when a combiner learns.
-    of_item : ndarray of int, shape (item,)
-        Pattern of each item.
-    """
-
-    counts: np.ndarray
+    counts: np.ndarray  # (pattern, category), labels that are combined
+    # (pattern, category), labels of another reference group; None for the same raters
     against: np.ndarray | None
-    fold: np.ndarray
-    of_item: np.ndarray
+    fold: np.ndarray  # (pattern,), items of a fold are left out together when a combiner learns
+    of_item: np.ndarray  # (item,), pattern of each item
 
     @classmethod
     def of(
         cls, counts: np.ndarray, against: np.ndarray | None = None, fold: np.ndarray | None = None
     ) -> "Patterns":
-        """Return the patterns of items."""
+        """Return the patterns of items from counts (item, category), and optionally against and fold."""
         n_items, n_categories = counts.shape
         if fold is None:
             fold = np.zeros(n_items, np.int64)
@@ -47,11 +35,11 @@ class Patterns:
 
     @property
     def multiplicity(self) -> np.ndarray:
-        """Number of items of each pattern."""
+        """Number of items (pattern,) of each pattern."""
         return np.bincount(self.of_item, minlength=len(self)).astype(float)
 
     def eligible(self, k: int, reference: int) -> np.ndarray:
-        """Return which patterns have k labels to combine and enough further ones to score against."""
+        """Return the mask (pattern,) of patterns with k labels and `reference` further ones to score against."""
         if self.against is None:
             return self.counts.sum(axis=1) >= k + reference
         return (self.counts.sum(axis=1) >= k) & (self.against.sum(axis=1) >= reference)

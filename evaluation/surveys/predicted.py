@@ -1,4 +1,4 @@
-"""What is predicted for whom, how often, and what the label is then: all that a score needs to know."""
+"""Predictions with their chances and the law of the predicted label: the input of every score."""
 
 from dataclasses import dataclass
 
@@ -11,37 +11,23 @@ __all__ = ["Predicted"]
 
 @dataclass(frozen=True)
 class Predicted:
-    """Entries of predictions, each with its chance in its row and the law of the label that is predicted.
+    """Entries of predictions; each has a chance within its row and a law of the predicted label."""
 
-    Attributes
-    ----------
-    row : ndarray of int, shape (entry,)
-        Pattern of counts, or item.
-    chance : ndarray, shape (entry,)
-        Sums to one over the entries of a row.
-    reference : ndarray, shape (entry, category)
-        Law of the label.
-    bin : ndarray of int, shape (entry,)
-        Row of `probability`.
-    probability : ndarray, shape (bin, category)
-        Distinct predictions.
-    """
-
-    row: np.ndarray
-    chance: np.ndarray
-    reference: np.ndarray
-    bin: np.ndarray
-    probability: np.ndarray
+    row: np.ndarray  # (entry,), pattern or item
+    chance: np.ndarray  # (entry,), sums to one over the entries of a row
+    reference: np.ndarray  # (entry, category), law of the label
+    bin: np.ndarray  # (entry,), row of `probability`
+    probability: np.ndarray  # (bin, category), distinct predictions
 
     @classmethod
     def of_items(
         cls, row: np.ndarray, probability: np.ndarray, reference: np.ndarray
     ) -> "Predicted":
-        """Return one prediction for each row."""
+        """Return one certain prediction for each row."""
         return cls(row, np.ones(len(row)), reference, np.arange(len(row)), probability)
 
     def decided(self) -> "Predicted":
-        """Return the most probable label as the prediction; where several tie, each of them with the same chance."""
+        """Return the most probable label of each entry as its prediction; ties share the chance equally."""
         share = shared_top(self.probability)[self.bin]
         entry, label = np.nonzero(share)
         return Predicted(
@@ -53,7 +39,10 @@ class Predicted:
         )
 
     def sampled(self, of_item: np.ndarray, rng: np.random.Generator) -> "Predicted":
-        """Draw an entry and a label for every item, given the rows of the items; those whose row has no entry are left out."""
+        """Draw one entry and one label for every item; items whose row has no entry are dropped.
+
+        Shapes: of_item (item,), row of each item.
+        """
         n_rows = int(max(self.row.max(initial=-1), of_item.max(initial=-1))) + 1
         order = np.argsort(self.row, kind="stable")
         upto = np.cumsum(self.chance[order])
@@ -61,6 +50,8 @@ class Predicted:
         first = np.r_[0, last[:-1]]
         item = np.flatnonzero(last[of_item] > first[of_item])
         row = of_item[item]
+        # inverse transform within each row's segment of the cumulative chances
+        # inverse transform within each row's segment of the cumulative chances
         before = np.where(first[row] > 0, upto[first[row] - 1], 0.0)
         target = before + rng.random(len(item)) * (upto[last[row] - 1] - before)
         entry = order[np.clip(np.searchsorted(upto, target, "right"), first[row], last[row] - 1)]

@@ -1,4 +1,4 @@
-"""Raters who are known by name: some of each item's are drawn, and a function combines who said what."""
+"""Monte-Carlo samples of named raters, for combiners that depend on rater identity."""
 
 from collections.abc import Iterator
 
@@ -18,14 +18,14 @@ __all__ = ["rater_samples"]
 def rater_samples(
     rules: Rules, labels: LabelCounts, against: LabelCounts | None, k: int, rng: np.random.Generator
 ) -> Iterator[Predicted]:
-    """Draw k raters of every item, and others for the label that is predicted, again and again.
+    """Yield `rules.samples` samples of k combined raters and of a reference label for every item.
 
-    The combiner gets codes (item, rater) of the k labels, -1 elsewhere, of the items with labels enough.
+    The combiner gets codes (item, rater) of the k labels, -1 elsewhere, for the items with enough labels.
     """
     codes = labels.labels
     if codes is None or not callable(rules.combiner):
         raise EvaluationError(
-            'raters="identified": pass a DataArray (item, rater) of labels as counts, which says who gave which'
+            'raters="identified": pass a DataArray (item, rater) of labels as counts, so that each label has its rater'
         )
     r = rules.reference
     needed = k + r if against is None else k
@@ -35,7 +35,7 @@ def rater_samples(
     item = np.flatnonzero(enough)
     every, codes = np.arange(len(enough)), codes[item]
     for _ in range(rules.samples):
-        # random order of the raters of each item, blanks last
+        # random order of each item's raters, blanks last
         order = np.where(codes == BLANK, 2.0, rng.random(codes.shape)).argsort(axis=1)
         place = order.argsort(axis=1)
         told = np.where(place < k, codes, BLANK)

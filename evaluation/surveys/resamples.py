@@ -1,7 +1,7 @@
-"""The scores of raters and classifiers, of the items as they are and of items drawn with replacement.
+"""Scores of raters and classifiers on the items, and on bootstrap resamples of the items.
 
-In each resample curve and classifiers count the same items: their errors go together, and an interval of the equivalence that
-draws them apart is far too wide.
+In each resample the curve and the classifiers use the same items, so that their errors are correlated as they
+should be; independent resamples would make the interval of the equivalence far too wide.
 
 References
 ----------
@@ -29,42 +29,30 @@ __all__ = [
     "survey_scores",
 ]
 
-BLOCK = 4_000_000  # weights that are numbers of double precision at a time
-FEW = 5  # samples of answers by which a function of all items is resampled
+BLOCK = 4_000_000  # weights converted to double precision at a time
+FEW = 5  # label samples used in the bootstrap of a function of all items
 
 
 @dataclass(frozen=True)
 class SurveyScores:
-    """Scores of k raters and of classifiers on the same items.
+    """Scores of k raters and of classifiers on the same items."""
 
-    Attributes
-    ----------
-    curve : ndarray, shape (k,)
-        Score of k raters.
-    classifier : ndarray, shape (classifier, k)
-        Score of classifiers on the items that have labels for k raters.
-    curve_error, classifier_error : ndarray
-        Monte-Carlo standard errors, 0 where the score is exact.
-    curve_draws, classifier_draws : ndarray, shapes (k, resample) and (classifier, k, resample)
-        The same of resampled items.
-    """
-
-    curve: np.ndarray
-    classifier: np.ndarray
-    curve_error: np.ndarray
-    classifier_error: np.ndarray
-    curve_draws: np.ndarray
-    classifier_draws: np.ndarray
+    curve: np.ndarray  # (k,), of k raters
+    classifier: np.ndarray  # (classifier, k), on the items with labels for k raters
+    curve_error: np.ndarray  # (k,), Monte-Carlo standard error, 0 where exact
+    classifier_error: np.ndarray  # (classifier, k), likewise
+    curve_draws: np.ndarray  # (k, resample)
+    classifier_draws: np.ndarray  # (classifier, k, resample)
 
 
 class Resampling(NamedTuple):
-    """How often items are drawn with replacement, and from where the draws come."""
+    """Number of bootstrap resamples of the items, and their seed."""
 
     resamples: int
     seed: int
 
     def weights(self, of_item: np.ndarray) -> np.ndarray:
-        """Return how often the items of each cell (resample, cell) are drawn, given the cell (item,) of each."""
+        """Return bootstrap counts (resample, cell) of cells, given the cell (item,) of each item."""
         rng = np.random.default_rng([self.seed, 4])
         n_items, n_cells = len(of_item), int(of_item.max()) + 1
         weights = np.empty((self.resamples, n_cells), np.int32)
@@ -76,24 +64,17 @@ class Resampling(NamedTuple):
 def survey_scores(
     survey: Survey, probability: np.ndarray, how: Resampling, *, relearn: bool = False
 ) -> SurveyScores:
-    """Score raters and classifiers.
+    """Score raters and classifiers on the items and on all resamples.
 
-    Parameters
-    ----------
-    survey : Survey
-        What is scored.
-    probability : ndarray, shape (classifier, item, category)
-        Predictions.
-    how : Resampling
-        Surveys of as many items draw the same ones.
-    relearn : bool
-        Whether the combiner learns from the resampled items, rather than from the items as they are.
+    Shapes: probability (classifier, item, category). Surveys of as many items draw the same items with the
+    same `how`. `relearn`: the combiner learns from the resampled items instead of the original ones.
     """
     every_item = np.arange(len(survey.labels.items))
     if survey.rules.sampled:
         if relearn:
             raise EvaluationError(
-                'relearn=True: answers are sampled here, and would be again in every resample; pass estimand="pooled"'
+                "relearn=True: labels are sampled here, and relearning would sample them anew in every resample; "
+                'pass estimand="pooled"'
             )
         return _sampled(survey, probability, how.weights(every_item))
     raters = [survey.scored(survey.told(k)) for k in range(survey.largest + 1)]
@@ -119,23 +100,25 @@ def survey_scores(
 
 
 def check_resampling(bootstrap: int, probability: float, random_seed: int) -> None:
-    """Raise if the number of resamples, the probability of an interval or a seed is none."""
+    """Raise unless number of resamples, probability of an interval and seed are valid."""
     for name, number in (("bootstrap", bootstrap), ("random_seed", random_seed)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise EvaluationError(f"{name}={number!r}: expected a whole number from 0")
     if bootstrap == 1:
-        raise EvaluationError("bootstrap=1: one resample has no interval; expected 0, or from 2")
+        raise EvaluationError(
+            "bootstrap=1: one resample has no interval; expected 0, or at least 2"
+        )
     check_probability(probability)
 
 
 def check_probability(probability: float) -> None:
-    """Raise if this is not the probability of an interval."""
+    """Raise unless the probability of an interval is a number between 0 and 1."""
     if not isinstance(probability, int | float | np.number) or not 0 < probability < 1:
         raise EvaluationError(f"probability={probability!r}: expected a number between 0 and 1")
 
 
 def _sampled(survey: Survey, probability: np.ndarray, weights: np.ndarray) -> SurveyScores:
-    """Score raters and classifiers by samples of answers."""
+    """Score raters and classifiers by Monte-Carlo samples of labels."""
     ks = range(survey.largest + 1)
     curve = [_averaged(survey.scored_samples(k), weights, survey) for k in ks]
     point, error, drawn = (np.array(part) for part in zip(*curve, strict=True))
@@ -152,7 +135,7 @@ def _sampled(survey: Survey, probability: np.ndarray, weights: np.ndarray) -> Su
 
 
 def _relearned(survey: Survey, k: int, weights: np.ndarray) -> float:
-    """Return the score of k raters whose combiner learned from the resampled items.
+    """Return the score of k raters whose combiner learned from the resampled items, weights (item,).
 
     All copies of an item are left out together when it is predicted.
     """
@@ -179,7 +162,7 @@ def _relearned(survey: Survey, k: int, weights: np.ndarray) -> float:
 def _averaged(
     samples: Iterable[RowScores], weights: np.ndarray, survey: Survey
 ) -> tuple[float, float, np.ndarray]:
-    """Return the mean score of samples, its Monte-Carlo error, and its resamples."""
+    """Return the mean score of samples, its Monte-Carlo error, and its resamples (resample,)."""
     points, draws = [], []
     few = FEW if isinstance(survey.score, WholeFunction) else survey.rules.samples
     for number, scored in enumerate(samples):
@@ -196,7 +179,7 @@ def _every(survey: Survey) -> np.ndarray:
 
 
 def _blocks(weights: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield rows of weights as numbers of double precision."""
+    """Yield blocks of rows of the weights in double precision."""
     step = max(1, BLOCK // weights.shape[1])
     for start in range(0, len(weights), step):
         yield weights[start : start + step].astype(float)

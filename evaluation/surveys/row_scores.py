@@ -1,4 +1,4 @@
-"""The score of predictions as a function of how often each row counts: one matrix product for all resamples of the items."""
+"""Scores of predictions as functions of the row weights: one matrix product for all resamples."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,27 +13,20 @@ from .scores import MeanScore, RankScore, WholeFunction
 __all__ = ["RowScores", "Score", "row_scores"]
 
 Score = MeanScore | RankScore | WholeFunction
-# numbers that agree to so many digits are tied: those of different labels may differ by rounding
+# values that agree to this many digits are tied: sums in another order differ by rounding
 DIGITS = 12
 
 
 @dataclass(frozen=True)
 class RowScores:
-    """Predictions of rows, ready to be scored.
+    """Predictions of rows, ready to be scored."""
 
-    Attributes
-    ----------
-    eligible : ndarray of bool, shape (row,)
-        Rows that have predictions; others do not count.
-    fold : ndarray of int, shape (row,), or None
-        Where predictions were learned fold by fold, those of a fold are scored alone: between folds they are not comparable.
-    """
-
-    eligible: np.ndarray
+    eligible: np.ndarray  # (row,) bool, rows with predictions; others do not count
+    # (row,); folds are scored alone, as predictions learned in different folds are not comparable
     fold: np.ndarray | None
 
     def mean(self, weights: np.ndarray) -> np.ndarray:
-        """Return the score (resample,) of all rows, given weights (resample, row); NaN where no eligible row has weight."""
+        """Return the score (resample,) for weights (resample, row); NaN without eligible weight."""
         with np.errstate(invalid="ignore", divide="ignore"):
             if self.fold is None:
                 return self._score(weights)
@@ -46,7 +39,7 @@ class RowScores:
             return score / total
 
     def among(self, rows: np.ndarray) -> Self:
-        """Return the same where only some of the rows (row,) of bool are eligible."""
+        """Return the same scores restricted to a mask (row,)."""
         raise NotImplementedError
 
     def _score(self, weights: np.ndarray) -> np.ndarray:
@@ -55,39 +48,39 @@ class RowScores:
 
 @dataclass(frozen=True)
 class MeanRowScores(RowScores):
-    """Rows by their expected statistic (row, entry)."""
+    """Rows as expected statistics."""
 
-    statistic: np.ndarray
+    statistic: np.ndarray  # (row, entry)
     score: MeanScore
 
     @cached_property
     def columns(self) -> np.ndarray:
-        """The statistic (row, entry), then whether a row counts, and whether it has an infinite score."""
+        """Statistic (row, entry), then the indicators of eligible rows and of infinite scores."""
         infinite = np.isneginf(self.statistic).any(axis=1)
         finite = np.where(infinite[:, None], 0.0, self.statistic)
         return np.hstack([finite, self.eligible[:, None], infinite[:, None]])
 
     def of_totals(self, total: np.ndarray) -> np.ndarray:
-        """Return the score of sums (resample, column) of the columns."""
+        """Return the score (resample,) of weighted sums (resample, column) of the columns."""
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = self.score.of_mean(total[:, :-2] / total[:, -2:-1])
-        # zero times infinity has no value: rows without weight must not count
+        # infinities are counted, not summed: 0 * inf would be NaN for rows without weight
         return np.where(total[:, -1] > 0, -np.inf, mean)
 
     def _score(self, weights: np.ndarray) -> np.ndarray:
         return self.of_totals(weights @ self.columns)
 
     def among(self, rows: np.ndarray) -> Self:
-        """Return the same where only some of the rows are eligible."""
+        """Return the same scores restricted to a mask (row,)."""
         statistic = np.where(rows[:, None], self.statistic, 0.0)
         return replace(self, eligible=self.eligible & rows, statistic=statistic)
 
 
 @dataclass(frozen=True)
 class RankedRowScores(RowScores):
-    """Rows by the mass of their predictions (row, value x category), values ascending."""
+    """Rows as masses of their predictions, for rank scores."""
 
-    mass: csr_array
+    mass: csr_array  # (row, value x category), values ascending
     n_categories: int
     score: RankScore
 
@@ -96,13 +89,13 @@ class RankedRowScores(RowScores):
         return self.score.of_masses(mass.reshape(len(weights), -1, self.n_categories))
 
     def among(self, rows: np.ndarray) -> Self:
-        """Return the same where only some of the rows are eligible."""
+        """Return the same scores restricted to a mask (row,)."""
         return replace(self, eligible=self.eligible & rows, mass=self.mass * rows[:, None])
 
 
 @dataclass(frozen=True)
 class WholeRowScores(RowScores):
-    """Sampled predictions, one of each row, for a function of all of them together."""
+    """Sampled predictions, one for each row, for a function of all rows together."""
 
     predicted: Predicted
     score: WholeFunction
@@ -114,7 +107,7 @@ class WholeRowScores(RowScores):
         return np.array([self.score.of_items(probability, label, w[p.row]) for w in weights])
 
     def among(self, rows: np.ndarray) -> Self:
-        """Return the same where only some of the rows are eligible."""
+        """Return the same scores restricted to a mask (row,)."""
         p, kept = self.predicted, rows[self.predicted.row]
         own = Predicted(p.row[kept], p.chance[kept], p.reference[kept], p.bin[kept], p.probability)
         return replace(self, eligible=self.eligible & rows, predicted=own)
@@ -123,7 +116,7 @@ class WholeRowScores(RowScores):
 def row_scores(
     score: Score, predicted: Predicted, n_rows: int, fold: np.ndarray | None = None
 ) -> RowScores:
-    """Return the predictions of rows, ready to be scored."""
+    """Return the predictions of `n_rows` rows, ready to be scored."""
     eligible = np.bincount(predicted.row, minlength=n_rows) > 0
     if fold is not None and getattr(score, "additive", False):
         fold = None

@@ -1,4 +1,4 @@
-"""The choices of a survey: who is combined how, scored how, and against whom."""
+"""Options of a survey: combiner, scorer and reference raters, validated."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The arguments of `survey_power_curve` that say what is scored; see there."""
+    """Arguments of `survey_power_curve` that define the score; documented there."""
 
     combiner: CombinerName | Callable[[np.ndarray], Any] = "abc"
     scorer: ScorerName | Callable[[np.ndarray, np.ndarray], Any] = "cross_entropy"
@@ -77,7 +77,7 @@ class Rules:
         self._check_pair()
 
     def _check_pair(self) -> None:
-        """Raise if combiner and scorer do not go together."""
+        """Raise if combiner and scorer are incompatible."""
         if self.combiner == "mean" and self.scorer not in OF_NUMBERS:
             raise EvaluationError(
                 f'combiner="mean" gives a number, which scorer={_shown(self.scorer)} cannot take; pass combiner="frequency", '
@@ -85,7 +85,8 @@ class Rules:
             )
         if self.raters == "identified" and not callable(self.combiner):
             raise EvaluationError(
-                'raters="identified": pass a function of labels (item, rater) as combiner; the others do not ask who said what'
+                'raters="identified": pass a function of labels (item, rater) as combiner; the built-in combiners '
+                "ignore who gave which label"
             )
         if self.raters == "identified" and hasattr(self.combiner, "categories"):
             raise EvaluationError(
@@ -102,24 +103,24 @@ class Rules:
 
     @property
     def additive(self) -> bool:
-        """Whether each item has a score of its own."""
+        """Whether the score is a mean over items."""
         if callable(self.scorer):
             return self.estimand == "pooled"
         return self.scorer in ("agreement", "cross_entropy", "brier")
 
     @property
     def sampled(self) -> bool:
-        """Whether answers of raters are drawn, rather than summed over."""
+        """Whether the raters' labels are sampled instead of enumerated."""
         return self.raters == "identified" or (self.estimand == "mean" and not self.additive)
 
     @property
     def folds(self) -> int:
-        """Number of folds of items; 1 where nothing is learned by folds."""
+        """Number of folds of items; 1 if nothing is learned by folds."""
         by_fold = self.combiner == "abc" and not isinstance(self.learn, str)
         return int(self.learn) if by_fold else 1
 
     def combiner_of(self, patterns: Patterns, categories: np.ndarray) -> Combiner:
-        """Return what combines the labels, given their categories."""
+        """Return the combiner for labels with these categories."""
         if callable(self.combiner):
             return Function(self.combiner, categories)
         if self.combiner == "abc":
@@ -130,7 +131,7 @@ class Rules:
         return Frequency(total.astype(float) if self.no_labels == "data" else None)
 
     def score_of(self, given: np.ndarray, named: np.ndarray | None = None) -> Score:
-        """Return what scores predictions, given the categories of the labels, and all those that predictions name."""
+        """Return the score, given the categories of the labels and all those that predictions name."""
         names = (given if named is None else named).tolist()
         if not 0 <= self.clip < 1 / len(names):
             raise EvaluationError(
@@ -160,27 +161,30 @@ class Rules:
             return 1
         if self.positive is None or str(self.positive) not in names:
             raise EvaluationError(
-                f"positive={self.positive!r}: scorer={self.scorer!r} needs the label to be found; one of {', '.join(names)}"
+                f"positive={self.positive!r}: scorer={self.scorer!r} needs the positive label: one of {', '.join(names)}"
             )
         return names.index(str(self.positive))
 
     def _ranks(self, names: list[str], positive: int, n_given: int) -> np.ndarray:
-        """Return the values whose mean orders predictions for the AUC; the first categories are those that raters gave."""
+        """Return the values (category,) whose mean orders predictions for the AUC.
+
+        The first `n_given` categories are those of the labels.
+        """
         if self.combiner != "mean":
             return np.eye(len(names))[positive]
         values = self._values(names)
         largest = int(values.argmax())
         if values[positive] < values[largest]:
-            # a label that no rater gave cannot be the positive one
+            # a label that no rater gave cannot be positive
             remedy = "that label, other" if largest < n_given else "other"
             raise EvaluationError(
-                f'positive={names[positive]!r}: combiner="mean" takes a larger number for a surer one, and '
+                f'positive={names[positive]!r}: combiner="mean" needs the positive label to have the largest number, but '
                 f'{names[largest]!r} has the largest; pass {remedy} values, or combiner="frequency"'
             )
         return values
 
     def _values(self, names: list[str]) -> np.ndarray:
-        """Return the number of each category, from 0 to 1: of no score here do unit and zero matter."""
+        """Return the number (category,) of each category, scaled to [0, 1]: the scores are scale-free."""
         values = self._given_values(names)
         if len(values) > 1 and (values == values[0]).all():
             raise EvaluationError(
@@ -213,7 +217,7 @@ class Rules:
 
 
 def _number_of(name: str) -> float:
-    """Return the number that a category is; NaN if it is none."""
+    """Return the number that a category's name denotes; NaN if it is not one."""
     try:
         return float(name)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Scores of predictions against the label of a further rater: higher is better.
+"""Scores of predictions against the label of a reference rater; higher is better.
 
-A score is additive over items, or a function of the joint law of prediction and label, or of their ranks. All but ranks need only
-the means of a statistic; ranks need the mass of every prediction.
+A score is additive over items, or a function of the joint law of prediction and label, or of ranks. All but
+rank scores need only the means of a statistic; rank scores need the mass of every prediction.
 """
 
 from collections.abc import Callable
@@ -27,69 +27,72 @@ __all__ = [
 
 @runtime_checkable
 class MeanScore(Protocol):
-    """A function of the mean of a statistic."""
+    """Score that is a function of the mean of a statistic."""
 
     @property
     def additive(self) -> bool:
-        """Whether the mean is the score: then each item has a score of its own."""
+        """Whether the mean is the score itself, so that each item has a score of its own."""
         ...
 
     def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the expected statistic (row, entry) of predictions (row, category), given the law of the label."""
+        """Return the expected statistic (row, entry) of predictions.
+
+        Shapes: probability (row, category); reference (row, category), law of the label.
+        """
         ...
 
     def of_mean(self, mean: np.ndarray) -> np.ndarray:
-        """Return the score of means (..., entry)."""
+        """Return the score (...) of means (..., entry)."""
         ...
 
 
 @runtime_checkable
 class RankScore(Protocol):
-    """A function of the order of numbers that stand for predictions."""
+    """Score that is a function of the order of numbers that stand for predictions."""
 
     def value_of(self, probability: np.ndarray) -> np.ndarray:
-        """Return the number (row,) that stands for each prediction."""
+        """Return the number (row,) that stands for each prediction (row, category)."""
         ...
 
     def of_masses(self, mass: np.ndarray) -> np.ndarray:
-        """Return the score of masses (..., value, category), values ascending."""
+        """Return the score (...) of masses (..., value, category), values ascending."""
         ...
 
 
 class _Additive:
-    """The mean of the scores of single items."""
+    """Mean of the scores of single items."""
 
     additive = True
 
     def of_mean(self, mean: np.ndarray) -> np.ndarray:
-        """Return the mean as it is."""
+        """Return the mean itself."""
         return mean[..., 0]
 
 
 @dataclass(frozen=True)
 class CrossEntropy(_Additive):
-    """log p(label), in units of log `base`."""
+    """Cross-entropy score log p(label), with logarithms to `base`."""
 
     clip: float
     base: float
 
     def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the expected logarithm."""
+        """Return the expected logarithm (row, 1)."""
         with np.errstate(divide="ignore"):
             log_p = np.log(clipped(probability, self.clip)) / np.log(self.base)
-        # what cannot be has no part, however improbable it was called
+        # 0 log 0 = 0: impossible labels do not count
         part = np.multiply(reference, log_p, out=np.zeros_like(log_p), where=reference > 0)
         return part.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
 class Brier(_Additive):
-    """- sum_j (p_j - [label = j])^2."""
+    """Brier score - sum_j (p_j - [label = j])^2."""
 
     clip: float
 
     def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the expected score."""
+        """Return the expected score (row, 1)."""
         p = clipped(probability, self.clip)
         given = (reference * p).sum(axis=1, keepdims=True)
         return 2 * given - (p**2).sum(axis=1, keepdims=True) - 1
@@ -97,22 +100,22 @@ class Brier(_Additive):
 
 @dataclass(frozen=True)
 class Agreement(_Additive):
-    """Whether the most probable label is the rater's; where several tie, each counts its share."""
+    """Indicator that the most probable label is the rater's; ties count their share."""
 
     def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the expected share."""
+        """Return the expected share (row, 1)."""
         return (shared_top(probability) * reference).sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
 class Function(_Additive):
-    """A function of probabilities (row, category) and codes of labels (row,) that scores each row."""
+    """User's function of probabilities (row, category) and label codes (row,) that scores each row."""
 
     function: Callable[[np.ndarray, np.ndarray], object]
     clip: float
 
     def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the expectation over the labels."""
+        """Return the expected score (row, 1) over the labels."""
         p = clipped(probability, self.clip)
         total = np.zeros(len(p))
         for label, chance in enumerate(reference.T):
@@ -127,20 +130,20 @@ class Function(_Additive):
                 raise EvaluationError(
                     f"scorer: it returned {found[missing][0]}; expected numbers, larger for better predictions, or -inf"
                 )
-            # what cannot be has no part here either
+            # impossible labels do not count
             total += np.multiply(chance, found, out=np.zeros(len(p)), where=chance > 0)
         return total[:, None]
 
 
 @dataclass(frozen=True)
 class WholeFunction:
-    """A function of probabilities (item, category) and codes of labels (item,) that returns one number."""
+    """User's function of probabilities (item, category) and label codes (item,) that returns one number."""
 
     function: Callable[[np.ndarray, np.ndarray], object]
     clip: float
 
     def of_items(self, probability: np.ndarray, label: np.ndarray, times: np.ndarray) -> float:
-        """Return the score of items that count so many times."""
+        """Return the score of items repeated `times` (item,)."""
         item = np.repeat(np.arange(len(label)), times.astype(int))
         if not len(item):
             return float("nan")
@@ -154,7 +157,7 @@ class WholeFunction:
 
 
 def clipped(probability: np.ndarray, clip: float) -> np.ndarray:
-    """Return probabilities (row, category) between clip and 1 - clip, then divided by their sum."""
+    """Return probabilities (row, category) clipped to [clip, 1 - clip] and normalised."""
     if not clip:
         return probability
     inside = np.clip(probability, clip, 1 - clip)

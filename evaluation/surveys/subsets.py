@@ -1,19 +1,19 @@
-"""What k random raters of an item say, and what a further one says then: exact, from the counts of the item's labels.
+"""Random subsets of k raters: exact laws of their labels and of the reference label, from the label counts.
 
     p(y | n) = prod_l C(n_l, y_l) / C(N, k)             multivariate hypergeometric
-    p(l | y, n) = (n_l - y_l) / (N - k)                 the further rater
+    p(l | y, n) = (n_l - y_l) / (N - k)                 the reference rater
 
 | symbol | meaning | name |
 |---|---|---|
 | n, N | counts of an item's labels, their sum | ``Patterns.counts`` |
 | y, k | counts of the labels that were drawn, their sum | ``Subsets.drawn``, k |
 
-Only the y that an item can show are listed, so that the cost is linear in the patterns.
+Only the y that an item can show are enumerated, so that the cost is linear in the patterns.
 
 References
 ----------
-Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier accuracy against human
-labels, arXiv:2106.01254, algorithms 1-3.
+Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier
+accuracy against human labels, arXiv:2106.01254, algorithms 1-3.
 """
 
 from dataclasses import dataclass
@@ -26,41 +26,28 @@ from .patterns import Patterns
 
 __all__ = ["Subsets", "check_number", "further_label", "shared_top", "subsets_of"]
 
-MOST = 10_000_000  # ways to answer; each takes some 100 bytes
-TABLED = 1_000_000  # largest count whose log factorials are kept
+MOST = 10_000_000  # entries; each takes some 100 bytes
+TABLED = 1_000_000  # largest count with a table of log factorials
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Subsets:
-    """Every way that k raters of a pattern can answer.
+    """All label counts that k raters of a pattern can give, with their probabilities."""
 
-    Attributes
-    ----------
-    pattern : ndarray of int, shape (entry,)
-        Ascending.
-    state : ndarray of int, shape (entry,)
-        Row of `drawn`.
-    chance : ndarray, shape (entry,)
-        Probability of the state given the pattern.
-    reference : ndarray, shape (entry, category)
-        Law of the label that is predicted, given the pattern and the state.
-    drawn : ndarray of int64, shape (state, category)
-        Counts of the k labels.
-    fold : ndarray of int, shape (entry,)
-        Of the pattern.
-    """
-
-    pattern: np.ndarray
-    state: np.ndarray
-    chance: np.ndarray
-    reference: np.ndarray
-    drawn: np.ndarray
-    fold: np.ndarray
+    pattern: np.ndarray  # (entry,), ascending
+    state: np.ndarray  # (entry,), row of `drawn`
+    chance: np.ndarray  # (entry,), p(y | n)
+    reference: np.ndarray  # (entry, category), law of the predicted label given pattern and state
+    drawn: np.ndarray  # (state, category), counts y of the k labels
+    fold: np.ndarray  # (entry,), fold of the pattern
 
 
 def subsets_of(patterns: Patterns, k: int, reference: int = 1) -> Subsets:
-    """Return what k raters of every eligible pattern say, and the law of the plurality of `reference` further raters."""
+    """Enumerate the labels of k raters of every eligible pattern.
+
+    The predicted label is the plurality of `reference` further raters.
+    """
     rows = np.flatnonzero(patterns.eligible(k, reference))
     row, state, chance, drawn = _draws(patterns.counts[rows], k)
     if patterns.against is None:
@@ -72,7 +59,10 @@ def subsets_of(patterns: Patterns, k: int, reference: int = 1) -> Subsets:
 
 
 def further_label(counts: np.ndarray, reference: int = 1) -> np.ndarray:
-    """Return the law (row, category) of the plurality of some raters drawn from counts (row, category), ties averaged."""
+    """Return the law (row, category) of the plurality of `reference` raters, ties averaged.
+
+    Shapes: counts (row, category), the raters are drawn from.
+    """
     if reference == 1:
         return counts / counts.sum(axis=1, keepdims=True)
     rows, of_row = np.unique(counts, axis=0, return_inverse=True)
@@ -83,18 +73,20 @@ def further_label(counts: np.ndarray, reference: int = 1) -> np.ndarray:
 
 
 def shared_top(values: np.ndarray) -> np.ndarray:
-    """Return the shares (row, category) of the largest values of each row: one, or equal shares of those that tie.
+    """Return the indicator (row, category) of the largest value of each row, shared equally between ties.
 
-    Values that are not negative tie where they agree but for rounding: sums of chances in another order differ by it.
+    Values must not be negative. They tie if they agree up to rounding, as sums of chances in another order
+    do.
     """
     top = values >= values.max(axis=1, keepdims=True) * (1 - ROUNDING)
     return top / top.sum(axis=1, keepdims=True)
 
 
 def _draws(counts: np.ndarray, k: int) -> tuple[np.ndarray, ...]:
-    """Return row, state and chance of every draw of k from rows of counts, and the states.
+    """Enumerate all draws of k from rows of counts (row, category).
 
-    Category by category, each partial draw branches into the numbers of the next label that can still be completed to k.
+    Category by category, each partial draw branches into the counts of the next label that can still be
+    completed to k. Shapes: row, state and chance (entry,); states (state, category).
     """
     total = counts.sum(axis=1)
     log_choose = _LogChoose(int(total.max(initial=0)))
@@ -117,7 +109,7 @@ def _draws(counts: np.ndarray, k: int) -> tuple[np.ndarray, ...]:
 
 
 class _LogChoose:
-    """log C(n, y), from a table of log factorials; of counts too large for one, by the beta function."""
+    """Function log C(n, y), from a table of log factorials, or the beta function for large counts."""
 
     def __init__(self, largest: int) -> None:
         self.log_factorial = gammaln(np.arange(1.0, largest + 2)) if largest <= TABLED else None
@@ -130,11 +122,11 @@ class _LogChoose:
 
 
 def check_number(counts: np.ndarray, largest: int) -> None:
-    """Raise if there are too many ways for up to `largest` raters of patterns (pattern, category) to answer."""
+    """Raise if up to `largest` raters of patterns (pattern, category) have too many label counts."""
     ways = np.zeros((len(counts), largest + 1))
     ways[:, 0] = 1
     for number in counts.T:
-        # k labels, of which 0 ... number are of this category
+        # generating function: 0 ... number of the k labels are of this category
         upto = np.cumsum(ways, axis=1)
         before = np.arange(largest + 1) - number[:, None] - 1
         ways = upto - np.where(before >= 0, np.take_along_axis(upto, np.maximum(before, 0), 1), 0)
@@ -142,6 +134,6 @@ def check_number(counts: np.ndarray, largest: int) -> None:
     if upto[-1] > MOST:
         allowed = int((upto <= MOST).sum()) - 1
         raise EvaluationError(
-            f"max_raters={largest}: so many raters can answer in {upto[-1]:.2g} ways, over all patterns of counts; allowed are "
-            f'{MOST:,}: pass {allowed} at the most, or sample, by a function of labels (item, rater) and raters="identified"'
+            f"max_raters={largest}: their labels can have {upto[-1]:.2g} different counts, over all patterns of items; allowed "
+            f'are {MOST:,}: pass {allowed} at the most, or sample, by a function of labels (item, rater) and raters="identified"'
         )

@@ -1,4 +1,4 @@
-"""A survey put together: which items enter, what k raters predict for them, and what classifiers do."""
+"""Survey: the items that enter, the predictions of k raters for them, and those of classifiers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,33 +21,16 @@ __all__ = ["Survey"]
 
 @dataclass(frozen=True)
 class Survey:
-    """Items with labels enough to be scored.
-
-    Attributes
-    ----------
-    rules : Rules
-        How.
-    labels : LabelCounts
-        Of the raters who are combined.
-    against : LabelCounts or None
-        Of the raters who are predicted, if they are others; of the same items.
-    left_out : LabelCounts
-        Items with too few labels.
-    largest : int
-        Most raters that are combined.
-    seed : int
-        Of folds and samples.
-    categories : ndarray of str, shape (category,)
-        Of predictions: those of the labels, then those that nobody gave.
-    """
+    """Items with enough labels to be scored."""
 
     rules: Rules
-    labels: LabelCounts
+    labels: LabelCounts  # of the raters who are combined
+    # of the reference raters for the same items, if they are another group
     against: LabelCounts | None
-    left_out: LabelCounts
-    largest: int
-    seed: int
-    categories: np.ndarray
+    left_out: LabelCounts  # items with too few labels
+    largest: int  # largest number of raters to combine
+    seed: int  # of folds and samples
+    categories: np.ndarray  # (category,) of predictions: those of the labels, then further ones
 
     @classmethod
     def of(
@@ -58,7 +41,7 @@ class Survey:
         seed: int,
         categories: np.ndarray | None = None,
     ) -> "Survey":
-        """Return the survey; raise if no item has labels enough."""
+        """Return the survey; raise if no item has enough labels."""
         named = labels.categories if categories is None else categories
         r = rules.reference
         if against is None:
@@ -76,7 +59,7 @@ class Survey:
         theirs = None if against is None else against.taken(enough)
         if rules.folds > enough.sum():
             raise EvaluationError(
-                f"learn={rules.learn}: more folds than the {enough.sum()} items with labels enough; pass a smaller number, or "
+                f"learn={rules.learn}: more folds than the {enough.sum()} items with enough labels; pass a smaller number, or "
                 '"leave-one-out"'
             )
         left_out = labels.taken(~enough)
@@ -84,12 +67,12 @@ class Survey:
 
     @property
     def predicted_labels(self) -> LabelCounts:
-        """Labels of the raters who are predicted."""
+        """Labels of the reference raters."""
         return self.labels if self.against is None else self.against
 
     @cached_property
     def patterns(self) -> Patterns:
-        """Unique counts."""
+        """Distinct label counts."""
         fold = None
         if self.rules.folds > 1:
             rng = np.random.default_rng([self.seed, 1])
@@ -99,22 +82,22 @@ class Survey:
 
     @cached_property
     def combiner(self) -> Combiner:
-        """What combines labels."""
+        """Combiner of the labels."""
         return self.rules.combiner_of(self.patterns, self.labels.categories)
 
     @cached_property
     def score(self) -> Score:
-        """What scores raters."""
+        """Score of raters."""
         return self.rules.score_of(self.labels.categories)
 
     @cached_property
     def score_of_classifiers(self) -> Score:
-        """What scores classifiers, who can name more categories."""
+        """Score of classifiers, whose predictions can name more categories."""
         return self.rules.score_of(self.labels.categories, self.categories)
 
     @cached_property
     def eligible(self) -> np.ndarray:
-        """Which items (k, item) have labels enough for k raters."""
+        """Mask (k, item) of items with enough labels for k raters."""
         of_pattern = [
             self.patterns.eligible(k, self.rules.reference) for k in range(self.largest + 1)
         ]
@@ -122,32 +105,32 @@ class Survey:
 
     @cached_property
     def subsets(self) -> tuple[Subsets, ...]:
-        """What k raters can say, for every k."""
+        """Label counts of k raters, for every k."""
         check_number(self.patterns.counts, self.largest)
         ks = range(self.largest + 1)
         return tuple(subsets_of(self.patterns, k, self.rules.reference) for k in ks)
 
     def told(self, k: int, weights: np.ndarray | None = None, copies: int = 1) -> Predicted:
-        """Return what k raters predict for each pattern, having learned from items with weights (pattern,)."""
+        """Return the predictions of k raters for each pattern, learned with weights (pattern,)."""
         patterns = self.patterns
         weights = patterns.multiplicity if weights is None else weights
         return self.combiner.predicted(self.subsets[k], weights, copies)
 
     def scored(self, told: Predicted) -> RowScores:
-        """Return the scores of patterns."""
+        """Return the scores of predictions by pattern."""
         return row_scores(self.score, told, len(self.patterns), self._folds(self.patterns.fold))
 
     def scored_samples(self, k: int) -> Iterator[RowScores]:
-        """Draw answers of k raters and a further one for every item, again and again; return the scores of items."""
+        """Yield scores by item for Monte-Carlo samples of k raters and a reference rater of every item."""
         for sample in self._samples(k):
             yield self._of_items(self.score, sample)
 
     def classifier(self, probability: np.ndarray) -> RowScores:
-        """Return the scores of the predictions (item, category) of a classifier, by item."""
+        """Return the scores by item of a classifier's predictions (item, category)."""
         return self._of_items(self.score_of_classifiers, self._predicted(probability))
 
     def classifier_samples(self, probability: np.ndarray) -> Iterator[RowScores]:
-        """Draw a label for every item, again and again; return the scores of the predictions (item, category) by item."""
+        """Yield scores by item of predictions (item, category) for sampled reference labels."""
         rng = np.random.default_rng([self.seed, 2])
         predicted = self._predicted(probability)
         items = np.arange(len(self.labels.items))
@@ -177,7 +160,7 @@ class Survey:
 
 
 def _largest(rules: Rules, room: np.ndarray) -> int:
-    """Return how many raters are combined at the most: as asked, or as many as half of the items have."""
+    """Return the largest number of raters to combine: as requested, or as many as half of the items have."""
     if rules.max_raters is None:
         return int(np.sort(room)[(len(room) - 1) // 2])
     if rules.max_raters > room.max():

@@ -1,11 +1,11 @@
-"""Scores of numbers: correlation with the number of the label, and how well they order positive labels before others.
+"""Scores of numeric predictions: correlations with the number of the label, and the AUC.
 
     Pearson     of x = sum_a v_a p_a and v_label
     Spearman    Pearson of the mid-ranks of both
     AUC         p(x_+ > x_-) + p(x_+ = x_-) / 2,  x the probability of the positive label, or sum_a v_a p_a of means
 
-A prediction that is the same for all items has correlation 0 and AUC 1/2. The correlation is NaN where all raters give one
-label, and so is the AUC.
+A prediction that is the same for all items has correlation 0 and AUC 1/2. If all raters give one label, both
+are NaN.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ import numpy as np
 
 __all__ = ["AreaUnderCurve", "Pearson", "Spearman"]
 
-ROUNDING = 1e-12  # relative to the mean square: less is no variance
+ROUNDING = 1e-12  # relative to the mean square; a smaller variance is a rounding error
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +25,13 @@ class Pearson:
     additive: bool = False
 
     def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the moments x, x^2, y, y^2 and xy."""
+        """Return the moments x, x^2, y, y^2 and xy, shape (row, 5)."""
         centred = self.values - self.values.mean()
         x, y = probability @ centred, reference @ centred
         return np.stack([x, x**2, y, reference @ centred**2, x * y], axis=1)
 
     def of_mean(self, mean: np.ndarray) -> np.ndarray:
-        """Return the correlation."""
+        """Return the correlation (...) of mean moments (..., 5)."""
         x, xx, y, yy, xy = np.moveaxis(mean, -1, 0)
         return _correlation(xy - x * y, (xx - x**2, xx), (yy - y**2, yy))
 
@@ -43,11 +43,11 @@ class Spearman:
     values: np.ndarray
 
     def value_of(self, probability: np.ndarray) -> np.ndarray:
-        """Return the expected value."""
+        """Return the expected value (row,)."""
         return probability @ self.values
 
     def of_masses(self, mass: np.ndarray) -> np.ndarray:
-        """Return the correlation."""
+        """Return the correlation (...) of masses (..., value, category)."""
         mass = mass / mass.sum(axis=(-2, -1), keepdims=True)
         distinct, of_label = np.unique(self.values, return_inverse=True)
         joint = np.zeros((*mass.shape[:-1], len(distinct)))
@@ -66,17 +66,17 @@ class Spearman:
 
 @dataclass(frozen=True, eq=False)
 class AreaUnderCurve:
-    """Probability that a positive label's prediction is above another's, ties by half."""
+    """Probability that the prediction of a positive label exceeds that of another, ties counted half."""
 
     positive: int
     values: np.ndarray
 
     def value_of(self, probability: np.ndarray) -> np.ndarray:
-        """Return the expected value: with one for the positive label and zero for others, its probability."""
+        """Return the expected value (row,): with `values` an indicator, the positive label's probability."""
         return probability @ self.values
 
     def of_masses(self, mass: np.ndarray) -> np.ndarray:
-        """Return the probability."""
+        """Return the AUC (...) of masses (..., value, category)."""
         positive = mass[..., self.positive]
         other = mass.sum(axis=-1) - positive
         below = np.cumsum(other, axis=-1) - other / 2
@@ -85,14 +85,17 @@ class AreaUnderCurve:
 
 
 def _mid_ranks(mass: np.ndarray) -> np.ndarray:
-    """Return the mean rank of each value, as a share of all, around its mean of one half."""
+    """Return the mid-rank (..., value) of each value as a share of all, minus one half."""
     return np.cumsum(mass, axis=-1) - mass / 2 - 0.5
 
 
 def _correlation(
     covariance: np.ndarray, x: tuple[np.ndarray, np.ndarray], y: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """Return the correlation, given variances with the size that rounding is relative to; 0 for a constant x."""
+    """Return the correlation; 0 for a constant x, NaN for a constant y.
+
+    `x` and `y` are pairs of a variance and the mean square to which its rounding error is relative.
+    """
     of_x = np.where(x[0] <= ROUNDING * x[1], 0.0, x[0])
     of_y = np.where(y[0] <= ROUNDING * y[1], np.nan, y[0])
     with np.errstate(invalid="ignore", divide="ignore"):

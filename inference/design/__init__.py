@@ -1,4 +1,4 @@
-"""What to ask, and whom: graphs of comparisons, a second stage after an estimate, the most informative next answer."""
+"""Design of annotation studies: comparison graphs, second stages, the most informative next question."""
 
 from typing import TYPE_CHECKING
 

@@ -1,13 +1,4 @@
-"""Which answer to ask for next: the one whose outcome is least certain for lack of knowledge, not for lack of difference.
-
-    gain = H[E p] - E H[p],   p = probabilities of the outcomes given a draw, E over the posterior, H entropy in nats
-
-References
-----------
-Lindley (1956), On a measure of the information provided by an experiment, Annals of Mathematical Statistics 27,
-doi:10.1214/aoms/1177728069. Houlsby et al. (2011), Bayesian active learning for classification and preference learning,
-arXiv:1112.5745.
-"""
+"""Expected information of the next answer, for comparisons, labels and rankings."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
@@ -36,46 +27,77 @@ def next_to_ask(
     link: Link | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Rank questions, each to one rater about one pair or one item, by the information expected in the answer.
+    """Rank questions, each to one rater about one pair or item, by the expected information in the answer.
+
+    The information about the parameters is the entropy of the answer that is due to uncertain parameters,
+
+        gain = H[E p] - E H[p]
+
+    with p the probabilities of the outcomes given a draw, E the mean over the posterior, H the entropy in
+    nats. Notes has the other cases.
 
     Parameters
     ----------
     tree : DataTree
-        Posterior of comparisons with ``quality`` (chain, draw, item) and, unless all raters are alike, ``reliability`` (chain,
-        draw, rater); ``tie`` and ``left_bias``, if it has them, enter the outcomes. Or one of labels or rankings with
-        ``plausibility``, and ``confusion`` where the truth is one category.
+        Posterior of comparisons with ``quality`` (chain, draw, item) and, unless all raters are alike,
+        ``reliability`` (chain, draw, rater); ``tie`` and ``left_bias`` are used if present. Or a posterior of
+        labels or rankings with ``plausibility``, and ``confusion`` where the truth is one category.
     candidates : sequence of pairs of item ids, optional
-        Of comparisons: pairs to ask about, the first on the left; by default all.
+        For comparisons: pairs to ask about, the left item first; by default all.
     raters : sequence of rater ids, optional
-        Raters to ask; by default all. Of labels also ``"anyone"``: one of the raters at random, without learning which.
+        Raters to ask; by default all. For labels also ``"anyone"``: a random rater who is not identified.
     items : sequence of item ids, optional
-        Of labels and rankings: items to annotate once more; by default all.
+        For labels and rankings: items to annotate once more; by default all.
     about : {"quality", "ranks", "truth", "plausibility"}, optional
-        Of comparisons, information about the qualities of all items, with the reliability of the rater and the ties that the
-        answer tells of too ("quality", the default); or about which of the two items is the better one alone, which settles on
-        close pairs and good raters ("ranks"). Of labels and rankings, about the true category, or the top-1 label where the
-        plausibilities are the truth ("truth", the default); or then about the plausibilities ("plausibility").
+        Target of the information. For comparisons: the parameters, which are the qualities of all items, the
+        reliability of the rater, and ties ("quality", the default); or which item of the pair is better
+        ("ranks"), which favours close pairs and good raters. For labels and rankings: the true category, or
+        the top-1 label where the plausibilities are the truth ("truth", the default); in the latter case also
+        the plausibilities ("plausibility").
     link : {"bradley_terry", "thurstone"}, optional
-        Of comparisons; by default what the tree says.
+        For comparisons; by default that of the tree.
     random_seed : int or numpy.random.Generator, optional
-        Of rankings: draws how large the members of OTHER are.
+        For rankings: seed of the shares of the members of OTHER.
 
     Returns
     -------
     Dataset
-        ``gain`` (question) in nats, largest first, with ``left`` and ``right``, or ``item``, and ``rater`` along ``question``.
+        ``gain`` (question) in nats, in descending order; coordinates ``left`` and ``right``, or ``item``, and
+        ``rater`` along ``question``.
 
     Raises
     ------
     ValueError
-        If the tree lacks something, an id is not in it, or an argument is one of another kind of model.
+        If the tree lacks a variable, an id is not in it, or an argument belongs to another kind of model.
 
     Notes
     -----
-    The answer about an item is a label, of rankings the one ranked first, and OTHER is one label unless it stands for a single
-    category: the gain is a lower bound of what an untied annotation tells. An answer counts as often as the model's reliability
-    says; the gain about the top-1 label, the expected drop of its entropy, can then be negative. `label_information` states the
-    formulas.
+    The answer about an item is one label; for rankings, the label ranked first. OTHER counts as one label,
+    unless it stands for a single category. Both make the gain a lower bound of the information in a full
+    annotation without ties.
+
+    If the truth T of an item is one category, the gain is the mutual information of T and the answer. If the
+    plausibilities are the truth and the model counts an answer r times (``reliability``), an answer l gives
+    draw s the weight p_s(l)^r. The gain about the plausibilities is the expected Kullback-Leibler divergence
+    of the new posterior from the old one. The gain about the top-1 label is the expected drop of its entropy,
+    which can be negative unless r = 1.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import inference
+    >>> draws = [[[1.0, 0.0, -3.0], [0.0, 1.0, -3.0]]]  # milk or tea is best; cocoa is worst
+    >>> quality = xr.DataArray(draws, {"item": ["milk", "tea", "cocoa"]}, ("chain", "draw", "item"))
+    >>> tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"quality": quality})})
+    >>> first = inference.design.next_to_ask(tree, link="bradley_terry").isel(question=0)
+    >>> first["left"].item(), first["right"].item(), round(first["gain"].item(), 2)
+    ('milk', 'tea', 0.11)
+
+    References
+    ----------
+    Lindley (1956), On a measure of the information provided by an experiment, Annals of Mathematical
+    Statistics 27, doi:10.1214/aoms/1177728069. Houlsby et al. (2011), Bayesian active learning for
+    classification and preference learning, arXiv:1112.5745.
     """
     posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
     of_pairs = "quality" in posterior
@@ -101,7 +123,7 @@ def next_to_ask(
 def _next_pair(
     tree: xr.DataTree, candidates: Any, raters: Any, about: str, link: Link | None
 ) -> xr.Dataset:
-    """Rank questions to raters about pairs."""
+    """Rank questions about pairs."""
     posterior = tree["posterior"].to_dataset()
     items, quality = _drawn(posterior, "quality", "item")
     left, right = _pairs(items, candidates)
@@ -124,7 +146,7 @@ def _next_pair(
 
 
 def _drawn(posterior: xr.Dataset, name: str, dim: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ids along a dim, and the draws (dim, draw) of a variable."""
+    """Ids along a dim, and the draws (dim, draw) of a variable."""
     draws = posterior[name].transpose(dim, "chain", "draw")
     return draws[dim].to_numpy(), np.ascontiguousarray(
         draws.to_numpy().reshape(draws.sizes[dim], -1), float
@@ -132,7 +154,7 @@ def _drawn(posterior: xr.Dataset, name: str, dim: str) -> tuple[np.ndarray, np.n
 
 
 def _scalar(posterior: xr.Dataset, name: str, n_draws: int) -> np.ndarray:
-    """Return the draws of a number, zero if there is none."""
+    """Draws (draw,) of a scalar variable; zeros if it is absent."""
     if name not in posterior:
         return np.zeros(n_draws)
     if posterior[name].ndim != 2:
@@ -143,7 +165,7 @@ def _scalar(posterior: xr.Dataset, name: str, n_draws: int) -> np.ndarray:
 
 
 def _link(tree: xr.DataTree, link: str | None) -> str:
-    """Return the link asked for, or that of the tree."""
+    """Return the requested link, or that of the tree."""
     if link is not None:
         return link
     for said in (tree.attrs.get("link"), tree.attrs.get("model")):
@@ -155,7 +177,7 @@ def _link(tree: xr.DataTree, link: str | None) -> str:
 
 
 def _pairs(items: np.ndarray, candidates: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the codes of the pairs to ask about."""
+    """Codes of the left and right items of the pairs to ask about (pair,)."""
     if candidates is None:
         return np.triu_indices(len(items), 1)
     pairs = np.asarray(candidates)

@@ -1,4 +1,4 @@
-"""Graphs of comparisons: the ones that simulations use are the ones to ask for."""
+"""Graphs of comparisons, as the simulators use them."""
 
 from ...models.simulators.comparison_graph import regular_graph as regular_graph
 

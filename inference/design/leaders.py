@@ -1,12 +1,13 @@
-"""Which label of an item is the most plausible in every draw, where OTHER is a set of labels.
+"""Top-1 label of an item in every draw, where OTHER is a set of labels.
 
-The members of OTHER share its mass by a symmetric Dirichlet law, independent of all else. The largest of them leads where its
-share of the mass exceeds the best label of the others; how probable that is, draws of the largest share tell.
+The members of OTHER share its mass by a symmetric Dirichlet distribution, independent of the rest. The
+largest member leads if its share of the mass exceeds the best named label; that probability is estimated by
+draws of the largest share.
 
 References
 ----------
-Pitman (1996), Random discrete distributions invariant under size-biased permutation, Advances in Applied Probability 28,
-doi:10.2307/1428070.
+Pitman (1996), Random discrete distributions invariant under size-biased permutation, Advances in Applied
+Probability 28, doi:10.2307/1428070.
 """
 
 import numpy as np
@@ -17,25 +18,11 @@ __all__ = ["largest_shares", "leaders"]
 def largest_shares(
     size: int, concentration: float, draws: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw the largest of the shares of OTHER's members, ascending.
+    """Draw the largest share of a symmetric Dirichlet distribution, sorted in ascending order.
 
-    In size-biased order the shares are sticks, V_i ~ Beta(1 + a, (M - i) a); none is larger than what is left of the whole.
-
-    Parameters
-    ----------
-    size : int
-        Number M of members.
-    concentration : float
-        Concentration a of each.
-    draws : int
-        How many draws.
-    rng : numpy.random.Generator
-        Source of the draws.
-
-    Returns
-    -------
-    ndarray, shape (draw,)
-        In (0, 1].
+    By stick breaking in size-biased order, V_i ~ Beta(1 + a, (M - i) a), with M = `size` members of
+    `concentration` a; it stops once the remaining stick is shorter than the largest share. Shapes: returns
+    (draw,), in (0, 1].
     """
     left, largest = np.ones(draws), np.zeros(draws)
     for i in range(1, size):
@@ -48,20 +35,11 @@ def largest_shares(
 
 
 def leaders(p: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
-    """Return the probability of every label to be the most plausible one of each draw; ties by the order of the labels.
+    """Probability of every label of an item to be the most plausible one in each draw; ties go to the first label.
 
-    Parameters
-    ----------
-    p : ndarray, shape (label, draw)
-        Plausibilities of one item.
-    shares : ndarray, shape (draw,), or None
-        Of the members of OTHER, the last label, the largest, ascending; empty if OTHER is not to be split, and never leads; None
-        if there is no OTHER.
-
-    Returns
-    -------
-    ndarray, shape (label, draw)
-        Sums to one in every draw.
+    Shapes: p (label, draw); shares, draws of the largest share of OTHER, which is then the last label,
+    ascending (draw,): None without OTHER, empty if OTHER is not split and cannot lead; returns (label, draw),
+    which sums to 1 over labels.
     """
     named = p if shares is None else p[:-1]
     best = named.argmax(axis=0)

@@ -1,8 +1,9 @@
-"""Which item to annotate once more, and by whom: reads a posterior of labels or rankings item by item.
+"""Choice of the item to annotate next, and the rater, from a posterior of labels or rankings, read item by item.
 
-The next annotation is a label, of rankings the one ranked first: the places after it would tell more. OTHER, the pooled
-never-ranked categories, is one answer and one possible top-1 label unless it stands for a single category. Both make the gain a
-lower bound of what an untied annotation, counted once, tells.
+The next annotation is one label; for rankings the label ranked first, although later ranks would add
+information. OTHER, the pooled never-ranked categories, is one answer and one possible top-1 label unless it
+stands for a single category. Both make the gain a lower bound of the information in an annotation without
+ties that is counted once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,13 +24,13 @@ AboutLabels = Literal["truth", "plausibility"]
 ANYONE = "anyone"
 OTHER = "OTHER"
 REMEDY = "inference.label(tree, data) adds what is missing to any tree"
-BLOCK_SIZE = 5_000_000  # numbers in one block: bounded memory
+BLOCK_SIZE = 5_000_000  # numbers in one block, to bound memory
 SHARES = 10_000  # draws of the largest member of OTHER, for each number of members
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """Plausibilities, the labels of an item side by side: those of item i are ``start[i]:start[i + 1]``."""
+    """Plausibilities in blocks of items; the labels of item i are positions ``start[i]:start[i + 1]``."""
 
     array: xr.DataArray
     samples: tuple[str, ...]
@@ -38,6 +39,7 @@ class _Cells:
 
     @classmethod
     def of(cls, array: xr.DataArray) -> "_Cells":
+        """Cells of the variable ``plausibility``, flat or dense; raise if dims or coordinates do not fit."""
         flat = "candidate" in array.dims
         if not flat and not {"item", "category"} <= set(array.dims):
             raise ValueError(
@@ -61,15 +63,16 @@ class _Cells:
 
     @property
     def has_other(self) -> np.ndarray:
-        """Which items have OTHER as their last label."""
+        """Mask of items whose last label is OTHER, shape (item,)."""
         if "candidate" not in self.array.dims:
             return np.zeros(len(self.items), bool)
         return self.array["category"].to_numpy().astype(str)[self.start[1:] - 1] == OTHER
 
     def blocks(self, chosen: np.ndarray, width: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield runs of the chosen items, with their plausibilities (label, draw), item after item.
+        """Yield slices of the chosen items that fit into memory, with their plausibilities (label, draw).
 
-        `width` numbers are needed by item and draw, if more than the labels.
+        The rows are ordered item after item. `width` is the count of numbers needed per item and draw, if
+        larger than the number of labels.
         """
         count = np.maximum(np.diff(self.start)[chosen], width)
         number = np.cumsum(count) * self.n_draws // BLOCK_SIZE
@@ -78,6 +81,7 @@ class _Cells:
                 yield slice(int(run[0]), int(run[-1]) + 1), self._read(chosen[run])
 
     def _read(self, items: np.ndarray) -> np.ndarray:
+        """Plausibilities (label, draw) of items, item after item; raise if any is NaN."""
         if "candidate" in self.array.dims:
             count = np.diff(self.start)[items]
             first = np.repeat(self.start[items] - np.cumsum(count) + count, count)
@@ -123,13 +127,14 @@ def next_label_to_ask(
 
 
 def _is_anyone(raters: Any) -> bool:
+    """Whether an anonymous random rater is asked."""
     return isinstance(raters, str) and raters == ANYONE
 
 
 def _of_raters(
     tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, raters: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return raters, and the information in their answers about the true category (item, rater)."""
+    """Ids of the raters, and the information in their answers about the true category (item, rater)."""
     if "candidate" in cells.array.dims:
         raise ValueError(
             "the truth of this model is one category, but its plausibility is along candidate; expected item and category"
@@ -141,7 +146,7 @@ def _of_raters(
     for first in range(0, len(ids), step):
         some = slice(first, first + step)
         answers = np.ascontiguousarray(confusion[:, :, some], float)
-        width = max(n_categories, answers[:, 0].size // n_draws)  # of the joint law
+        width = max(n_categories, answers[:, 0].size // n_draws)  # of the joint distribution
         for run, p in cells.blocks(chosen, width):
             by_item = p.reshape(-1, n_categories, n_draws)
             gain[run, some] = category_information(by_item, answers)
@@ -149,7 +154,7 @@ def _of_raters(
 
 
 def _confusion(tree: xr.DataTree, cells: _Cells, raters: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the raters to ask, and their confusion matrices (category, draw, rater, label)."""
+    """Ids of the raters to ask, and their confusion matrices (category, draw, rater, label)."""
     posterior = tree["posterior"].to_dataset()
     needed = {*cells.samples, "category", "label"}
     if "confusion" not in posterior or not needed <= set(posterior["confusion"].dims):
@@ -179,7 +184,7 @@ def _confusion(tree: xr.DataTree, cells: _Cells, raters: Any) -> tuple[np.ndarra
 def _of_anyone(
     tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, about: str, random_seed: Any
 ) -> np.ndarray:
-    """Return the information in a label drawn from the plausibilities (item, 1)."""
+    """Information in a label drawn from the plausibilities (item, 1)."""
     trusts = _trusts(tree)
     shares = _shares(tree, cells, chosen, random_seed) if about == "truth" else {}
     gain = np.zeros((len(chosen), 1))
@@ -198,10 +203,11 @@ def _of_anyone(
 
 
 def _trusts(tree: xr.DataTree) -> list[tuple[float, float, float]]:
-    """Return what the reliabilities of the raters do, each with its share of the annotations: sharpen answers, or count them.
+    """Distinct reliabilities of the raters, with their effects on an answer.
 
-    Tempered worths sharpen the law of an answer, a power of the likelihood counts it more than once. Where nothing was observed,
-    as in PrIRN, the reliability is neither, and an answer counts once.
+    Tuples: share of the annotations, exponent of the distribution of answers, count of an answer. Tempered
+    worths sharpen the distribution of an answer; a power of the likelihood counts the answer more than once.
+    If nothing was observed, as in PrIRN, an answer counts once.
     """
     observed = tree["observed_data"].data_vars if "observed_data" in tree.children else {}
     constant = tree["constant_data"].data_vars if "constant_data" in tree.children else {}
@@ -216,7 +222,7 @@ def _trusts(tree: xr.DataTree) -> list[tuple[float, float, float]]:
 
 
 def _sharpened(p: np.ndarray, sharpness: float) -> np.ndarray:
-    """Return the law of answers that go by a power of the plausibilities."""
+    """Plausibilities (label, draw) raised to a power and normalised."""
     if sharpness == 1:
         return p
     raised = (p / p.max(axis=0)) ** sharpness
@@ -226,7 +232,7 @@ def _sharpened(p: np.ndarray, sharpness: float) -> np.ndarray:
 def _shares(
     tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, random_seed: Any
 ) -> dict[int, np.ndarray]:
-    """Return draws of the largest share of OTHER's members for the chosen items that have one, none if it is not to be split."""
+    """Draws of the largest share of OTHER by item code, for chosen items with OTHER; empty if it is not split."""
     with_other = chosen[cells.has_other[chosen]]
     if not len(with_other):
         return {}

@@ -1,4 +1,4 @@
-"""Questions to ask, most informative first: what the designs for comparisons and for labels share."""
+"""Ranking of questions by information, shared by the designs for comparisons and labels."""
 
 import numpy as np
 import xarray as xr
@@ -7,27 +7,7 @@ __all__ = ["codes_of", "most_informative_first"]
 
 
 def codes_of(argument: str, ids: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return where chosen ids are among ids.
-
-    Parameters
-    ----------
-    argument : str
-        Name of the argument, for the message.
-    ids : ndarray
-        Of the tree.
-    chosen : ndarray
-        Some of them.
-
-    Returns
-    -------
-    ndarray of int
-        Places.
-
-    Raises
-    ------
-    ValueError
-        If the tree has no such id.
-    """
+    """Positions of chosen ids among `ids`; raise a `ValueError` that names `argument` if one is unknown."""
     place = {name: code for code, name in enumerate(ids.tolist())}
     for name in chosen.tolist():
         if name not in place:
@@ -40,23 +20,10 @@ def codes_of(argument: str, ids: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 def most_informative_first(
     gain: np.ndarray, subjects: dict[str, np.ndarray], raters: np.ndarray, about: str
 ) -> xr.Dataset:
-    """Order questions by their gain.
+    """Sort questions by their gain, in descending order.
 
-    Parameters
-    ----------
-    gain : ndarray, shape (subject, rater)
-        In nats.
-    subjects : dict of str to ndarray, shape (subject,)
-        Ids of what is asked about.
-    raters : ndarray, shape (rater,)
-        Ids of who is asked.
-    about : str
-        What the information is about.
-
-    Returns
-    -------
-    Dataset
-        ``gain`` (question), largest first, with the ids along ``question``.
+    Shapes: gain in nats (subject, rater); subjects, ids by name (subject,); raters (rater,); returns
+    variables (question,).
     """
     order = np.argsort(-gain, axis=None, kind="stable")
     subject, rater = np.unravel_index(order, gain.shape)

@@ -1,16 +1,4 @@
-"""The second stage of a design: close items compared again, by the raters who tell most about them.
-
-One answer of rater k on a pair at distance d has the Fisher information about d
-
-    rho_k^2 I(rho_k d),   I = F'^2 / (F (1 - F))
-
-which is largest for rho_k |d| = 2.399 with the logistic link and 1.575 with the normal one. A better rater than that is nearly
-sure which item to prefer, and tells little about how far apart they are; on the closest pairs nobody is too good.
-
-References
-----------
-Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, section 5.2 and eq. 43.
-"""
+"""Second stage of a comparison design: close items again, with the most informative raters."""
 
 import numpy as np
 import xarray as xr
@@ -25,40 +13,60 @@ BEST_PRODUCT = {"bradley_terry": 2.3993572805154675, "thurstone": 1.575036262587
 def second_stage(
     estimate: xr.Dataset, *, pairs: int, answers: int, load: int | None = None
 ) -> xr.Dataset:
-    """Choose pairs and raters for more answers.
+    """Choose pairs and raters for further comparisons after a first estimate.
 
-    The pairs are those of neighbours in the estimated ranking, then those of next neighbours, and so on, of the last kind the
-    closest: the ranking is wrong first where items are close, and so every item meets the ones that it may have to change places
-    with. From the closest pair on, each pair is then given the raters with the most information about it among those who have
-    answers left.
+    Pairs are neighbours in the estimated ranking, then next neighbours, and so on; of the last group, the
+    closest pairs: errors of the ranking are likeliest among close items, and every item meets those it may
+    have to change places with. Then each pair, the closest first, gets the raters with the most Fisher
+    information about its distance d among those with answers left. One answer of rater k has the information
+
+        rho_k^2 I(rho_k d),   I = F'^2 / (F (1 - F))
+
+    which is largest at rho_k |d| = 2.399 for the logistic link and 1.575 for the normal one. A rater beyond
+    that is nearly certain which item is better, and tells little about the distance.
 
     Parameters
     ----------
     estimate : Dataset
         ``quality`` (item), ``reliability`` (rater) and the attribute ``link``, as `quite` returns them.
     pairs : int
-        How many pairs to ask about.
+        Number of pairs to ask about.
     answers : int
-        How many different raters to ask about each.
+        Number of different raters to ask about each pair.
     load : int, optional
-        Most answers of one rater; by default all raters share the answers equally, up to one. With ``load=pairs`` the best raters
-        answer all.
+        Largest number of answers of one rater; by default all raters share the answers equally, up to one.
+        With ``load=pairs`` the best raters answer all.
 
     Returns
     -------
     Dataset
-        ``left``, ``right`` (pair), ``distance`` (pair), closest first; ``rater`` (pair, answer) and ``information`` (pair,
-        answer), both from the most informative on.
+        ``left``, ``right`` and ``distance`` (pair), the closest pair first; ``rater`` and ``information``
+        (pair, answer), the most informative rater first.
 
     Raises
     ------
     ValueError
         If there are not so many pairs, raters or answers.
 
+    Notes
+    -----
+    The paper asks about close items, and gives the closest pairs to the best raters. The number of pairs of
+    an item and of answers of a rater are choices made here.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import inference
+    >>> quality, reliability = ("item", [2.0, 1.9, 0.0]), ("rater", [1.0, 5.0])
+    >>> coords = {"item": ["tea", "milk", "cocoa"], "rater": ["Ann", "Bob"]}
+    >>> estimate = xr.Dataset({"quality": quality, "reliability": reliability}, coords, {"link": "bradley_terry"})
+    >>> questions = inference.design.second_stage(estimate, pairs=2, answers=1)
+    >>> list(zip(questions["left"].values.tolist(), questions["rater"].values[:, 0].tolist()))
+    [('tea', 'Bob'), ('milk', 'Ann')]
+
     References
     ----------
-    Nordio, Tarable and Leonardi (2023), section 5.2 and eq. 43: close items, and the best raters on the closest pairs. How many
-    pairs an item takes part in, and how often a rater may be asked, are choices made here.
+    Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, section 5.2 and eq. 43.
     """
     quality, reliability = estimate["quality"].to_numpy(), estimate["reliability"].to_numpy()
     n, n_raters = len(quality), len(reliability)
@@ -102,19 +110,9 @@ def second_stage(
 def answer_information(
     distance: np.ndarray | float, reliability: np.ndarray | float, link: str
 ) -> np.ndarray:
-    """Return the Fisher information about the distance in one answer.
+    """Fisher information about the distance d in one answer: rho^2 I(rho d).
 
-    Parameters
-    ----------
-    distance, reliability : ndarray or float
-        d and rho, of shapes that broadcast.
-    link : {"bradley_terry", "thurstone"}
-        F.
-
-    Returns
-    -------
-    ndarray
-        rho^2 I(rho d).
+    `distance` and `reliability` have shapes that broadcast.
     """
     x = np.multiply(reliability, distance)
     if link == "bradley_terry":
@@ -124,7 +122,7 @@ def answer_information(
 
 
 def _neighbours(quality: np.ndarray, pairs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the better and the worse item of pairs of neighbours in the ranking, closest first."""
+    """Better and worse items of pairs of neighbours in the ranking, the closest pair first. Returns (pair,) each."""
     order = np.argsort(-quality, kind="stable")
     better: list[np.ndarray] = []
     worse: list[np.ndarray] = []
@@ -142,13 +140,17 @@ def _neighbours(quality: np.ndarray, pairs: int) -> tuple[np.ndarray, np.ndarray
 def _allot(
     distance: np.ndarray, reliability: np.ndarray, answers: int, load: int, link: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give each pair, in turn, the most informative raters who have answers left; return them and their information."""
+    """Assign to each pair in turn the most informative raters who have answers left.
+
+    Shapes: distance (pair,); reliability (rater,); returns rater codes and information (pair, answer).
+    """
     free = np.full(len(reliability), load)
     rater = np.empty((len(distance), answers), np.int64)
     told = np.empty((len(distance), answers))
     for e, d in enumerate(distance):
         remaining = len(distance) - e
-        # A rater with an answer left for every remaining pair wastes one by staying out; the spare answers say how many may.
+        # A rater with as many answers left as pairs remain loses one if not asked now;
+        # `spare` answers may be lost in all.
         full = free >= remaining
         spare = np.minimum(free, remaining).sum() - remaining * answers
         due = full & (spare < full.sum())

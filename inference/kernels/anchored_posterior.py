@@ -1,20 +1,21 @@
-"""The posterior of qualities and reliabilities, in coordinates in which their common scale is settled.
+"""Log posterior of qualities and reliabilities, in coordinates that fix their common scale.
 
-Answers know the products rho_k (q_i - q_j) alone: q -> c q + m and rho -> rho / c leave them as they are. So the coordinates are
+Answers determine only the products rho_k (q_i - q_j), which q -> c q + m, rho -> rho / c leave unchanged. The
+coordinates are
 
     LOG      rho_k = exp(r_k - mean r)         geometric mean one
     SIGNED   rho_k = 1 + r_k - mean r          arithmetic mean one; raters below zero prefer the worse
     SHARED   rho_k = 1                         no coordinate
     BOX      rho_k = low + (high - low) F(r_k),  q_i = F(v_i), both uniform
 
-with F the logistic function, and, but for the box,
+with F the logistic function and, except in the box,
 
     q - mean q | tau ~ ZeroSumNormal(e^tau),     r - mean r | lam ~ ZeroSumNormal(e^lam),
     tau, lam ~ Normal, or known.
 
-The means of q and r, of which the answers say nothing, get a Normal(0, 1) of their own (times the root of their number), and are
-dropped from draws: every coordinate is free, and none is constrained. Then come the left bias and the logarithm of the tie
-parameter, where the model has them.
+The means of q and r do not enter the likelihood. The root of their number times each mean is Normal(0, 1),
+and the means are dropped from the draws: every coordinate is unconstrained. The left bias and the log of the
+tie parameter follow, if any.
 """
 
 import math
@@ -34,34 +35,19 @@ NONE = -1  # place of a coordinate that a model does not have
 
 
 class PairPrior(NamedTuple):
-    """Priors, and where the coordinates of each variable are.
+    """Priors, and the places of the coordinates."""
 
-    Attributes
-    ----------
-    n_items, n_raters : int
-        How many; the coordinates begin with those of the items, then, unless reliability is shared, of the raters.
-    form : int
-        SHARED, LOG, SIGNED or BOX.
-    at : tuple of int
-        Places of tau, lam, left bias and log tie, or NONE.
-    quality_scale, reliability_scale : tuple of float
-        Mean and standard deviation of tau and lam; where they have no place, the mean is the known value.
-    left_bias, tie : tuple of float
-        Mean and standard deviation of the left bias and of the log of the tie parameter.
-    low, high : float
-        Box of reliabilities.
-    """
-
-    n_items: int
-    n_raters: int
-    form: int
-    at: tuple[int, int, int, int]
+    n_items: int  # the first coordinates are those of the items
+    n_raters: int  # then come those of the raters, unless form is SHARED
+    form: int  # SHARED, LOG, SIGNED or BOX
+    at: tuple[int, int, int, int]  # places of tau, lam, left bias, log tie, or NONE
+    # mean and sd of tau; without a place, mean is its known value
     quality_scale: tuple[float, float]
-    reliability_scale: tuple[float, float]
-    left_bias: tuple[float, float]
-    tie: tuple[float, float]
-    low: float
-    high: float
+    reliability_scale: tuple[float, float]  # mean and sd of lam, likewise
+    left_bias: tuple[float, float]  # mean and sd
+    tie: tuple[float, float]  # mean and sd of the log
+    low: float  # reliabilities in a box
+    high: float  # reliabilities in a box
 
 
 @nb.njit(**FAST)
@@ -71,6 +57,7 @@ def _logistic(x):
 
 @nb.njit(**FAST)
 def _log_logistic_density(x):
+    """Return the log density of the standard logistic law, log F'(x)."""
     return -abs(x) - 2.0 * math.log1p(math.exp(-abs(x)))
 
 
@@ -78,21 +65,9 @@ def _log_logistic_density(x):
 def to_natural(
     theta: np.ndarray, prior: PairPrior, natural: tuple[np.ndarray, np.ndarray]
 ) -> tuple[float, float]:
-    """Compute what the coordinates stand for.
+    """Transform coordinates to natural parameters; return left bias and tie parameter, 0 and 1 if absent.
 
-    Parameters
-    ----------
-    theta : ndarray, shape (coordinate,)
-        Coordinates.
-    prior : PairPrior
-        Says which they are.
-    natural : tuple of ndarray, shapes (item,) and (rater,)
-        Overwritten with quality and reliability.
-
-    Returns
-    -------
-    bias, tie : float
-        Left bias and tie parameter; 0 and 1 where the model has none.
+    Shapes: theta (coordinate,); natural, overwritten: quality (item,), reliability (rater,).
     """
     (quality, rho), n = natural, prior.n_items
     if prior.form == BOX:
@@ -118,7 +93,7 @@ def to_natural(
 
 @nb.njit(**FAST)
 def _normal_prior(theta, gradient, place, law):
-    """Add the slope of a Normal log density at one coordinate; return the density without its constant."""
+    """Add the gradient of a Normal log density at one coordinate; return the density up to a constant."""
     if place == NONE:
         return 0.0
     z = (theta[place] - law[0]) / law[1]
@@ -128,9 +103,9 @@ def _normal_prior(theta, gradient, place, law):
 
 @nb.njit(**FAST)
 def _zero_sum_prior(theta, gradient, span, scale):
-    """Add the slope of a ZeroSumNormal about the mean, and of the law of the mean; return the log density.
+    """Add the gradient of a ZeroSumNormal on deviations and a Normal on their mean; return the log density.
 
-    `span` is first coordinate and number of them; `scale` is the place of the log scale, or NONE, and its value if known.
+    `span` is (first coordinate, number); `scale` is (place of the log scale or NONE, its value if known).
     """
     (low, n), (place, known) = span, scale
     log_scale = theta[place] if place != NONE else known
@@ -142,6 +117,7 @@ def _zero_sum_prior(theta, gradient, span, scale):
         gradient[i] -= deviation * precision + mean
     if place != NONE:
         gradient[place] += squares * precision - (n - 1)
+    # -S e^(-2 tau) / 2 - (n - 1) tau - n mean^2 / 2
     return -0.5 * squares * precision - (n - 1) * log_scale - 0.5 * n * mean * mean
 
 
@@ -152,23 +128,9 @@ def anchored_log_p(
     prior: PairPrior,
     gradient: np.ndarray,
 ) -> float:
-    """Compute the log posterior density of the coordinates, up to a constant, and its gradient.
+    """Return the log posterior density of the coordinates, up to a constant; overwrite its gradient.
 
-    Parameters
-    ----------
-    theta : ndarray, shape (coordinate,)
-        Coordinates.
-    cells : PairCells
-        The answers.
-    prior : PairPrior
-        Priors.
-    gradient : ndarray, shape (coordinate,)
-        Overwritten.
-
-    Returns
-    -------
-    float
-        Log density.
+    Shapes: theta, gradient (coordinate,).
     """
     n, k = prior.n_items, prior.n_raters
     natural, slopes = (np.empty(n), np.empty(k)), (np.empty(n), np.empty(k))
@@ -178,6 +140,7 @@ def anchored_log_p(
     gradient[:] = 0.0
     if prior.form == BOX:
         for i in range(n):
+            # dq / dv = q (1 - q); the logistic density of v has slope 1 - 2 q
             q = quality[i]
             gradient[i] = of_quality[i] * q * (1.0 - q) + 1.0 - 2.0 * q
             log_p += _log_logistic_density(theta[i])
@@ -191,6 +154,7 @@ def anchored_log_p(
         log_p += _zero_sum_prior(theta, gradient, (0, n), (prior.at[0], prior.quality_scale[0]))
         if prior.form != SHARED:
             if prior.form == LOG:
+                # d / dr = rho d / drho
                 of_rho *= rho
             gradient[n : n + k] = of_rho - of_rho.mean()
             log_p += _zero_sum_prior(
@@ -202,6 +166,6 @@ def anchored_log_p(
         gradient[prior.at[2]] += of_bias
         log_p += _normal_prior(theta, gradient, prior.at[2], prior.left_bias)
     if prior.at[3] != NONE:
-        gradient[prior.at[3]] += of_tie * tie
+        gradient[prior.at[3]] += of_tie * tie  # d / dlog tie = tie d / dtie
         log_p += _normal_prior(theta, gradient, prior.at[3], prior.tie)
     return log_p

@@ -1,8 +1,8 @@
-"""Distinct annotations: what the raters of an item said, each different ranking once.
+"""Distinct annotations: identical rankings of an item are stored once, with a multiplicity.
 
-The likelihood of an item is a product over its annotations, and identical ones, or one taken to an
-integer power, differ from a single one by their multiplicity alone. A kernel therefore reads every
-distinct annotation once, as its blocks laid end to end (compressed sparse rows).
+The likelihood of an item is a product over its annotations, so that identical ones, or one raised to an
+integer power, differ from a single one by their multiplicity only. Blocks are laid end to end
+(compressed sparse rows).
 """
 
 from typing import NamedTuple
@@ -13,43 +13,26 @@ __all__ = ["DistinctAnnotations", "distinct_annotations"]
 
 
 class DistinctAnnotations(NamedTuple):
-    """The distinct annotations of every item, in a form that compiled code can read.
+    """Distinct annotations of every item, in compressed sparse rows.
 
-    The members of an annotation's blocks are all candidates of its item, so that its last block is
-    never empty: what the rater left unranked or, if nothing, the last block that was ranked. The
-    likelihood is the same either way, for nothing is left to come after it.
-
-    Attributes
-    ----------
-    candidate_start : ndarray of int64, shape (item + 1,)
-        Candidates of item ``i`` are ``candidate_start[i]:candidate_start[i + 1]``.
-    annotation_start : ndarray of int64, shape (item + 1,)
-        Distinct annotations of each item.
-    multiplicity : ndarray of int64, shape (distinct,)
-        How often each was given, times its reliability.
-    block_start : ndarray of int64, shape (distinct + 1,)
-        Blocks of each distinct annotation, best first.
-    member_start : ndarray of int64, shape (block + 1,)
-        Members of each block.
-    member : ndarray of int64, shape (member,)
-        Candidates, counted from the first candidate of the item.
-    wins : ndarray of float64, shape (candidate,)
-        Number of annotations, times reliability, that rank the candidate above the last block.
-    leader : ndarray of int64, shape (item,)
-        The candidate most often in a first block, ties shared; counted like `member`.
-    settled : ndarray of bool, shape (item,)
-        Whether at least twice as many places are given behind the leader as in front of it or tied
-        with it (one more, for the prior): the worths behind it then mix slowly without `lead`.
+    The members of an annotation's blocks are all candidates of its item. The last block holds the unranked
+    candidates or, if there are none, the last ranked block; the likelihood is the same, since nothing comes
+    after it.
     """
 
+    # int64 (item + 1,); candidates of item i: candidate_start[i]:candidate_start[i + 1]
     candidate_start: np.ndarray
-    annotation_start: np.ndarray
-    multiplicity: np.ndarray
-    block_start: np.ndarray
-    member_start: np.ndarray
-    member: np.ndarray
+    annotation_start: np.ndarray  # int64 (item + 1,); distinct annotations of each item
+    multiplicity: np.ndarray  # int64 (distinct,); number of times given, times reliability
+    block_start: np.ndarray  # int64 (distinct + 1,); blocks of each annotation, best first
+    member_start: np.ndarray  # int64 (block + 1,); members of each block
+    member: np.ndarray  # int64 (member,); candidate, counted from the first of its item
+    # float64 (candidate,); annotations, times reliability, that rank it above the last block
     wins: np.ndarray
+    # int64 (item,); candidate most often in a first block (ties shared), as in member
     leader: np.ndarray
+    # bool (item,); behind >= 2 (in front + 1), counting places relative to the leader: the worths behind it
+    # then mix slowly without `lead`
     settled: np.ndarray
 
 
@@ -61,30 +44,11 @@ def distinct_annotations(
 ) -> DistinctAnnotations:
     """Merge identical annotations of an item and lay out their blocks.
 
-    Parameters
-    ----------
-    block : ndarray of int, shape (annotation, place)
-        Block number of every candidate of the annotation's item, 0 = best, the largest = unranked;
-        -1 in the places beyond the item's candidates.
-    candidate : ndarray of int, shape (annotation, place)
-        Candidate in each place; the candidates of an item are contiguous. Ignored where `block` is
-        -1.
-    reliability : ndarray of int or float, shape () or (annotation,)
-        How often each annotation counts: whole numbers from 1.
-    n_candidates : int
-        Number of candidates of all items.
-
-    Returns
-    -------
-    DistinctAnnotations
-        Sorted by item and, within an item, by block numbers: independent of the other items and of
-        the order of the raters.
-
-    Raises
-    ------
-    ValueError
-        If a reliability is not a whole number from 1, or the rows do not each cover all candidates
-        of one item.
+    Shapes: block, candidate (annotation, place); reliability () or (annotation,). `block`: 0 = best, the
+    largest = unranked, -1 beyond the item's candidates, where `candidate` is ignored; the candidates of an
+    item are contiguous. The result is sorted by item, then block numbers: independent of the other items and
+    of the order of raters. Raises ValueError unless reliabilities are whole numbers from 1 and every row
+    covers all candidates of one item.
     """
     block = np.asarray(block)
     copies = _whole(reliability, len(block))
@@ -126,10 +90,10 @@ def distinct_annotations(
 def _lead(
     rows: np.ndarray, is_ranked: np.ndarray, multiplicity: np.ndarray, item_row: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return each item's candidate with the largest share of first blocks; whether it is settled.
+    """Return each item's candidate with the largest share of first blocks, and whether it is settled.
 
-    `item_row` says where the rows of each item start. A place tied with the leader is half behind
-    it and half in front.
+    Shapes: rows, is_ranked (distinct, place); multiplicity (distinct,); item_row (item + 1,), first row of
+    each item; result (item,).
     """
     in_front = rows == 0
     share = in_front * (multiplicity / in_front.sum(axis=1))[:, None]
@@ -137,6 +101,7 @@ def _lead(
     of_leader = np.repeat(leader, np.diff(item_row))[:, None]
     lead = np.sign(rows - np.take_along_axis(rows, of_leader, axis=1))
     is_other = is_ranked & (np.arange(rows.shape[1]) != of_leader)
+    # a place tied with the leader counts half behind it and half in front
     behind = (is_other * (1 + lead)).sum(axis=1) * multiplicity / 2
     before = (is_other * (1 - lead)).sum(axis=1) * multiplicity / 2
     behind, before = (np.add.reduceat(count, item_row[:-1]) for count in (behind, before))
@@ -144,7 +109,7 @@ def _lead(
 
 
 def _whole(reliability: np.ndarray | float, n_annotations: int) -> np.ndarray:
-    """Return the reliability of every annotation as int64, or raise."""
+    """Return the reliability of every annotation as int64, or raise unless it is a whole number from 1."""
     power = np.asarray(reliability, np.float64)
     wrong = ~((power >= 1) & (power == np.floor(power)) & (power < 2**31))
     if wrong.any():
@@ -158,7 +123,7 @@ def _whole(reliability: np.ndarray | float, n_annotations: int) -> np.ndarray:
 def _item_starts(
     block: np.ndarray, candidate: np.ndarray, width: np.ndarray, n_candidates: int
 ) -> np.ndarray:
-    """Return where the candidates of each item start, or raise if the rows are not such a layout."""
+    """Return the first candidate of each item, (item + 1,), or raise if the rows have another layout."""
     column = np.arange(block.shape[1])
     inside = column < width[:, None]
     first = np.asarray(candidate)[:, :1].astype(np.int64)
@@ -178,7 +143,7 @@ def _item_starts(
 
 
 def _sorted_distinct(block: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sort the rows by (first candidate, block numbers); return the order and where a new row opens.
+    """Sort the rows by (first candidate, block numbers); return the order and a mask of first occurrences.
 
     Big-endian bytes compare like the numbers they spell, so that eight of them are one sort key.
     """

@@ -1,6 +1,6 @@
-"""Log likelihood and slopes of a block of answers, in a loop that computes several at a time.
+"""Log likelihood and slopes of a block of answers, in vectorised loops.
 
-There is a loop for each law; `answers_of_block` picks it, so that the compiled code around it is one for all laws.
+Each law has its own loop; `answers_of_block` dispatches, so that its callers are compiled once for all laws.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ __all__ = ["answers_of_block"]
 
 
 def _loop_over(counts: Callable) -> Any:
-    """Compile the loop of one law."""
+    """Compile the loop over answers of one law, given its function of counts."""
 
     @nb.njit(**FAST)
     def loop(x, tie, answers, low, slope):
@@ -41,22 +41,10 @@ _normal, _threshold = _loop_over(normal_counts), _loop_over(threshold_counts)
 
 @nb.njit(**FAST)
 def answers_of_block(law, x, tie, answers, low, slope):
-    """Return log p and its slopes in a shift of all x and in the tie parameter; overwrite `slope` with those in each x.
+    """Return log p and its slopes in a shift of all x and in the tie parameter; overwrite the slopes in each x.
 
-    Parameters
-    ----------
-    law : int
-        One of the constants of `pair_links`.
-    x : ndarray, shape (cell of the block,)
-        Distances as the raters see them.
-    tie : float
-        Tie parameter.
-    answers : tuple of three ndarray of float32, shape (cell,)
-        Wins, losses and ties.
-    low : int
-        First cell of the block.
-    slope : ndarray, shape (cell of the block,)
-        Overwritten.
+    Shapes: x, slope (cell of the block,); answers: wins, losses, ties, float32 (cell,). `law` is a constant
+    of `pair_links`; x = rho (q_first - q_second) + bias; `low` is the first cell of the block.
     """
     if law == BRADLEY_TERRY:
         return _logistic(x, tie, answers, low, slope)

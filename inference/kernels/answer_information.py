@@ -1,10 +1,9 @@
-"""What one more answer is expected to tell, from draws of the posterior.
+"""Expected information in one more answer, from posterior draws.
 
     information  =  H[E p] - E H[p]        p: probabilities of the outcomes given a draw, H: entropy in nats
 
-is the mutual information of the answer and everything that the draws are draws of. Of what is a function of a draw, such as
-whether the first item is above the second, the answer tells H[E p] less the mean of H[E p given the order], weighed by how
-probable either is.
+is the mutual information of the answer and the parameters. For a function of the draws, such as the order o
+of two items, it is H[E p] - sum over o of P(o) H[E(p | o)].
 """
 
 import math
@@ -23,23 +22,11 @@ __all__ = ["answer_information"]
 
 @kept(nogil=True, **FAST)
 def answer_information(law, distance, reliability, tie, bias):
-    """Return the expected information in one answer of every rater on one pair.
+    """Return the expected information, in nats, in one answer of every rater on one pair.
 
-    Parameters
-    ----------
-    law : int
-        One of the constants of `pair_links`.
-    distance : ndarray of float64, shape (draw,)
-        Quality of the first item, on the left, less that of the second.
-    reliability : ndarray of float64, shape (rater, draw)
-        Reliabilities.
-    tie, bias : ndarray of float64, shape (draw,)
-        Tie parameter, which laws without ties ignore, and bias towards the left.
-
-    Returns
-    -------
-    ndarray of float64, shape (2, rater)
-        Nats about everything, and about which of the two is better.
+    Shapes: distance (draw,), first item (on the left) less second; reliability (rater, draw); tie, bias
+    (draw,), tie ignored by laws without ties; result (2, rater): about all parameters, and about the order of
+    the two items.
     """
     n_draws, found = len(distance), np.empty((2, len(reliability)))
     above = np.empty(n_draws)
@@ -62,14 +49,14 @@ def answer_information(law, distance, reliability, tie, bias):
             by_order += n_above * _entropy(first_above / n_above, tied_above / n_above)
         if rest > 0.0:
             by_order += rest * _entropy((first - first_above) / rest, (tied - tied_above) / rest)
-        found[0, k] = whole - entropy / n_draws
-        found[1, k] = whole - by_order / n_draws
+        found[0, k] = whole - entropy / n_draws  # H[E p] - E H[p]
+        found[1, k] = whole - by_order / n_draws  # H[E p] - sum of P(o) H[E(p | o)]
     return found
 
 
 @nb.njit(error_model="numpy")
 def _entropy(first, tied):
-    """Return the entropy of the outcomes."""
+    """Return the entropy of the outcomes first, tie and second, in nats."""
     total = 0.0
     for p in (first, tied, 1.0 - first - tied):
         if p > 0.0:
@@ -79,7 +66,7 @@ def _entropy(first, tied):
 
 @kept(**FAST)
 def _two_outcomes(law, x, above):
-    """Return sums over draws: p(first), nothing, the same where the first item is above, and the entropy."""
+    """Return sums over draws: p(first), 0, p(first) where the first item is above, 0, entropy."""
     first = first_above = entropy = 0.0
     if law == BRADLEY_TERRY:
         for s in range(len(x)):
@@ -106,7 +93,7 @@ def _two_outcomes(law, x, above):
 
 @kept(**FAST)
 def _three_outcomes(law, x, tie, above):
-    """Return sums over draws: p(first), p(tie), the same where the first item is above, and the entropy."""
+    """Return sums over draws: p(first), p(tie), the same where the first item is above, entropy."""
     first = tied = first_above = tied_above = entropy = 0.0
     for s in range(len(x)):
         if law == DAVIDSON:

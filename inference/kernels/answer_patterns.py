@@ -1,4 +1,7 @@
-"""Items that were answered alike are one pattern with a multiplicity: binary labels of five raters make 32 patterns at most."""
+"""Answer patterns: items with equal answers are stored once, with a multiplicity.
+
+Binary labels by the same five raters make at most 32 patterns.
+"""
 
 from typing import NamedTuple
 
@@ -10,36 +13,15 @@ __all__ = ["AnswerPatterns", "answer_patterns", "coded_answers"]
 
 
 class AnswerPatterns(NamedTuple):
-    """Distinct patterns of answers.
+    """Distinct patterns of answers."""
 
-    Attributes
-    ----------
-    answers : Answers
-        The answers of each pattern.
-    multiplicity : ndarray of float64, shape (pattern,)
-        Number of items.
-    pattern : ndarray of int64, shape (item,)
-        Pattern of each item.
-    """
-
-    answers: Answers
-    multiplicity: np.ndarray
-    pattern: np.ndarray
+    answers: Answers  # of each pattern
+    multiplicity: np.ndarray  # float64 (pattern,); number of items
+    pattern: np.ndarray  # int64 (item,); pattern of each item
 
 
 def answer_patterns(answers: Answers) -> AnswerPatterns:
-    """Group items with equal answers and equal gold labels.
-
-    Parameters
-    ----------
-    answers : Answers
-        The answers, sorted within an item.
-
-    Returns
-    -------
-    AnswerPatterns
-        The items themselves where no two are alike.
-    """
+    """Group items with equal answers (sorted within an item) and equal gold labels."""
     n_items = len(answers.known)
     pattern, kept = _alike(answers)
     if len(kept) == n_items:
@@ -52,7 +34,10 @@ def answer_patterns(answers: Answers) -> AnswerPatterns:
 
 
 def _alike(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pattern of each item and the first item of each pattern, by a sum of random words that is then checked."""
+    """Return the pattern of each item, (item,), and the first item of each pattern, (pattern,).
+
+    Items are hashed by a sum of random words; equality is then checked.
+    """
     length = np.diff(answers.start)
     words = np.random.default_rng(0).integers(0, 2**64, answers.code.max(initial=0) + 1, np.uint64)
     total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words[answers.code])])
@@ -64,7 +49,7 @@ def _alike(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
     if same.all():
         shift = np.repeat(answers.start[first] - answers.start[:-1], length)
         same = answers.code == answers.code[np.arange(len(answers.code)) + shift]
-    if not same.all():  # two patterns have one digest: as rare as 1 in 1e7 for a million items
+    if not same.all():  # hash collision, p = 1e-7 for a million items: no grouping
         kept = pattern = np.arange(len(answers.known))
     return pattern, kept
 
@@ -72,21 +57,9 @@ def _alike(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
 def coded_answers(
     item: np.ndarray, rater: np.ndarray, label: np.ndarray, known: np.ndarray, n_labels: int
 ) -> Answers:
-    """Return answers, sorted by item, as compiled code reads them.
+    """Encode answers, sorted by item, for compiled code.
 
-    Parameters
-    ----------
-    item, rater, label : ndarray of int, shape (answer,)
-        Codes; items ascending.
-    known : ndarray of int, shape (item,)
-        True category of gold items, -1 elsewhere.
-    n_labels : int
-        Number of labels.
-
-    Returns
-    -------
-    Answers
-        The answers.
+    Shapes: item, rater, label (answer,), codes, items ascending; known (item,), gold category or -1.
     """
     start = np.searchsorted(item, np.arange(len(known) + 1)).astype(np.int64)
     return Answers(start, answer_codes(rater, label, n_labels), known.astype(np.int64))

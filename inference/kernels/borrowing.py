@@ -1,8 +1,8 @@
-"""Arrays that compiled code passes around without counting references.
+"""Arrays passed through compiled code without reference counting.
 
-Numba counts an atomic reference for every array that a function takes out of a tuple or hands on:
-two thirds of the time of a sweep, whose loops are a dozen elements long. A borrowed array owns
-nothing and counts nothing; whoever calls the outermost compiled function keeps the arrays alive.
+Numba updates an atomic counter for every array that a function takes out of a tuple or passes on: two thirds
+of the time of a sweep, whose loops have a dozen elements. A borrowed array owns nothing and counts nothing;
+the caller of the outermost compiled function must keep the arrays alive.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["borrow"]
 
 @intrinsic
 def _borrow(typing_context, value):
-    """Return an array, or a tuple of arrays, that is valid as long as the caller holds it."""
+    """Return an array, or a tuple of arrays, without reference count: valid while the caller holds it."""
 
     def code(context, builder, signature, arguments):
         return _without_owner(context, builder, value, arguments[0])
@@ -27,7 +27,7 @@ borrow: Any = _borrow
 
 
 def _without_owner(context, builder, kind, value):
-    """Drop the reference counter of every array in a compiled value."""
+    """Clear the reference counter of every array in a compiled value."""
     if isinstance(kind, types.Array):
         array = cgutils.create_struct_proxy(kind)(context, builder, value=value)
         array.meminfo = cgutils.get_null_value(array.meminfo.type)

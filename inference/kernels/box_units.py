@@ -1,7 +1,7 @@
-"""The units of a box prior: an exact draw of the scale and shift that qualities and reliabilities share.
+"""Gibbs draw of the common scale and shift of qualities and reliabilities under a box prior.
 
-With g the geometric mean of the reliabilities, x = g q and eta = rho / g, the answers depend on differences of x and on eta
-alone. Under q ~ U(0, 1) and rho ~ U(low, high), given these,
+With g the geometric mean of the reliabilities, x = g q and eta = rho / g, the answers depend on differences
+of x and on eta only. Given these, under q ~ U(0, 1) and rho ~ U(low, high),
 
     p(g) ~ g^(K - N) (1 - range(x) / g)     from max(range x, low / min eta) to high / max eta,
     shift ~ U(0, 1 - range(x) / g).
@@ -18,7 +18,7 @@ from .random_stream import uniform
 __all__ = ["draw_units"]
 
 BISECTIONS = 60
-ROOM = 1e-12  # of the box: nearer to its walls the coordinates lose their digits, and the move is not made
+ROOM = 1e-12  # margin, as a share of the box: closer to the walls coordinates lose digits; no move
 
 
 @nb.njit(**FAST)
@@ -34,7 +34,7 @@ def _mass(g, reach, power, unit):
 
 @nb.njit(**FAST)
 def draw_scale(rng, reach, span, power):
-    """Draw g from the density g^power (1 - reach / g) on an interval, by bisection of its distribution function."""
+    """Draw g from the density g^power (1 - reach / g) on `span`, by bisection of its distribution function."""
     low, high = span
     unit = high if power > 0 else low
     least = _mass(low, reach, power, unit)
@@ -50,28 +50,23 @@ def draw_scale(rng, reach, span, power):
 
 @nb.njit(**FAST)
 def draw_units(rng, prior, theta):
-    """Draw scale and shift anew in place; return whether the coordinates have changed.
+    """Redraw scale and shift under a BOX prior, in place; return whether the coordinates have changed.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    prior : PairPrior
-        A box.
-    theta : ndarray, shape (coordinate,)
-        Coordinates, changed in place.
+    Shapes: theta (coordinate,).
     """
     n, k = prior.n_items, prior.n_raters
     width = prior.high - prior.low
     quality = 1.0 / (1.0 + np.exp(-theta[:n]))
     rho = prior.low + width / (1.0 + np.exp(-theta[n : n + k]))
-    unit = math.exp(np.log(rho).mean())
+    unit = math.exp(np.log(rho).mean())  # g before the move
     x, eta = quality * unit, rho / unit
     reach = x.max() - x.min()
+    # support of p(g)
     low, high = max(reach, prior.low / eta.min()), prior.high / eta.max()
     if not low < high:
         return False
-    g = draw_scale(rng, reach, (low, high), k - n)
+    g = draw_scale(rng, reach, (low, high), k - n)  # p(g) ~ g^(K - N) (1 - range(x) / g)
+    # shift ~ U(0, 1 - range(x) / g)
     quality = (x - x.min()) / g + uniform(rng) * (1.0 - reach / g)
     share = (eta * g - prior.low) / width
     least, most = min(quality.min(), share.min()), max(quality.max(), share.max())

@@ -1,15 +1,15 @@
-"""Bradley-Terry where every rater judges every pair equally often: one function of the unknown factor serves all groups.
+"""Bradley-Terry when every rater judges every pair equally often: all groups share one likelihood function.
 
 With a + b = m votes in every cell, and x = z y as in `product_mode`,
 
     sum of a log F(z y) + b log F(-z y)  =  s y - m h(y),   s = sum of z (a - b) / 2,   h(y) = sum of log 2 cosh(z y / 2)
 
-The votes enter by the sufficient statistic s alone, one product of a matrix and a vector for all groups, and h is the same for
-all. Its derivative is odd and its second derivative even, and so they are series in t = 2 (y / reach)^2 - 1,
+Votes enter through the sufficient statistic s only (one matrix-vector product for all groups), and h is
+common to all. Its derivative is odd and its second derivative even, so that
 
-    h'(y) = y p(t),   h''(y) = q(t)
+    h'(y) = y p(t),   h''(y) = q(t),   t = 2 (y / reach)^2 - 1
 
-p and q are Chebyshev series. The nearest pole, at z y = i pi, says how many terms they need.
+with Chebyshev series p and q; the nearest pole, z y = i pi, determines the number of terms.
 """
 
 import math
@@ -29,42 +29,26 @@ DIGITS = 32.0  # a series is cut where its terms are e^-32, or 1e-14, of the fir
 
 
 class SharedCosh(NamedTuple):
-    """The function that all groups share.
+    """Chebyshev series of the derivatives of h, valid for ``abs(y) <= reach``."""
 
-    Attributes
-    ----------
-    slope, curvature : ndarray of float64, shape (term,)
-        Chebyshev coefficients of p and q.
-    reach : float
-        The series hold for ``abs(y) <= reach``.
-    """
-
-    slope: np.ndarray
-    curvature: np.ndarray
+    slope: np.ndarray  # float64 (term,), coefficients of p
+    curvature: np.ndarray  # float64 (term,), coefficients of q
     reach: float
 
 
 def shared_cosh(factor: np.ndarray, reach: float) -> SharedCosh:
-    """Expand the function of one set of known factors.
+    """Expand h' and h'' for one set of known factors, to about 1e-13 of the largest value.
 
-    Parameters
-    ----------
-    factor : ndarray of float64, shape (other,)
-        The known factors z.
-    reach : float
-        The largest absolute value of an unknown factor.
-
-    Returns
-    -------
-    SharedCosh
-        Exact to about 1e-13 of the largest value.
+    Shapes: factor (other,), z; `reach` is the largest absolute value of an unknown factor.
     """
     widest = np.abs(factor).max() * reach
     terms = 8
     if widest > 0:
+        # terms decay by exp(-acosh(1 + 2 (pi / widest)^2))
         terms += math.ceil(DIGITS / math.acosh(1.0 + 2.0 * (math.pi / widest) ** 2))
     t = chebyshev.chebpts1(terms)
     slope, curvature = _at_nodes(factor, reach * np.sqrt(0.5 * (t + 1.0)))
+    # discrete cosine transform from Chebyshev nodes to coefficients
     to_series = chebyshev.chebvander(t, terms - 1).T * 2.0 / terms
     to_series[0] *= 0.5
     return SharedCosh(to_series @ slope, to_series @ curvature, reach)
@@ -79,27 +63,17 @@ def _at_nodes(factor, y):
         for k in range(len(factor)):
             z = abs(factor[k])
             t = exp(-z * y[i])
-            total += z * (1.0 - t) / (1.0 + t)
-            bend += z * z * t / ((1.0 + t) * (1.0 + t))
+            total += z * (1.0 - t) / (1.0 + t)  # z tanh(z y / 2), t = e^(-z y)
+            bend += z * z * t / ((1.0 + t) * (1.0 + t))  # z^2 / 4 sech^2(z y / 2)
         slope[i], curvature[i] = 0.5 * total / y[i], bend
     return slope, curvature
 
 
 @kept(nogil=True, **FAST)
 def pair_statistics(half_lead, reliability):
-    """Return s of every pair.
+    """Return s of every pair, a sum over raters.
 
-    Parameters
-    ----------
-    half_lead : ndarray of float64, shape (pair, rater)
-        (a - b) / 2 of every cell.
-    reliability : ndarray of float64, shape (rater,)
-        z.
-
-    Returns
-    -------
-    ndarray of float64, shape (pair,)
-        Sums over raters.
+    Shapes: half_lead (pair, rater), (a - b) / 2; reliability (rater,), z; result (pair,).
     """
     statistic = np.empty(len(half_lead))
     for e in range(len(half_lead)):
@@ -112,19 +86,9 @@ def pair_statistics(half_lead, reliability):
 
 @kept(nogil=True, **FAST)
 def rater_statistics(half_lead, distance):
-    """Return s of every rater.
+    """Return s of every rater, a sum over pairs.
 
-    Parameters
-    ----------
-    half_lead : ndarray of float64, shape (pair, rater)
-        (a - b) / 2 of every cell.
-    distance : ndarray of float64, shape (pair,)
-        z.
-
-    Returns
-    -------
-    ndarray of float64, shape (rater,)
-        Sums over pairs.
+    Shapes: half_lead (pair, rater), (a - b) / 2; distance (pair,), z; result (rater,).
     """
     statistic = np.zeros(half_lead.shape[1])
     for e in range(len(half_lead)):
@@ -136,32 +100,18 @@ def rater_statistics(half_lead, distance):
 
 @kept(nogil=True, **FAST)
 def complete_modes(linear, each, shared, prior, search):
-    """Maximise every group.
+    """Maximise s y - m h(y) plus the log prior for every group; return modes and information in the votes.
 
-    Parameters
-    ----------
-    linear : ndarray of float64, shape (group,)
-        The sufficient statistics s.
-    each : float
-        Votes m of every cell.
-    shared : SharedCosh
-        h.
-    prior : Prior
-        Priors of the unknown factors.
-    search : Search
-        The interval, within ``reach`` of 0, and the first points.
-
-    Returns
-    -------
-    mode, information : ndarray of float64, shape (group,)
-        Where the maximum is, and the information in the votes there; observed and Fisher information are the same.
+    Shapes: linear (group,), s; results (group,). `each` is m; the interval of `search` is within ``reach`` of
+    0. Observed and Fisher information coincide.
     """
     mode, information = np.empty(len(linear)), np.empty(len(linear))
     for g in range(len(linear)):
         y, bracket = min(max(search.start[g], search.low), search.high), (-np.inf, np.inf)
         for _ in range(MOST_STEPS):
             p, q = _values(shared, y)
-            information[g] = each * q
+            information[g] = each * q  # m h''(y)
+            # s - m h'(y) - w (y - mean)
             slope = linear[g] - each * y * p - prior.precision[g] * (y - prior.mean[g])
             if slope == 0.0:
                 break

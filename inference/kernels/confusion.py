@@ -1,11 +1,11 @@
 """Conditionals of prevalence and confusion given the true categories.
 
     prevalence | T      Dirichlet(alpha + number of items of each category)
-    confusion  | T, y   by rows: Dirichlet(beta + number of the rater's labels), or
-                        by coins: ability ~ Beta(a + right, b + wrong), wrong labels alike, or
-                        by competence and spam: see `competence`
+    confusion  | T, y   ROWS           each row Dirichlet(beta + number of the rater's labels), or
+                        COIN, COINS    ability ~ Beta(a + right, b + wrong), wrong labels equally probable, or
+                        SPAM           competence and spam, see `competence`
 
-Draws are normalised in logs, so that a concentration of .001 gives rows whose small entries are tiny, not 0 / 0.
+Draws are normalised in logs: a concentration of .001 gives rows with tiny entries, not 0 / 0.
 
 References
 ----------
@@ -24,27 +24,21 @@ from .gamma import log_standard_gamma
 __all__ = ["COIN", "COINS", "ROWS", "SPAM", "ConfusionPrior", "draw_confusion", "draw_prevalence"]
 
 ROWS, COIN, COINS, SPAM = 0, 1, 2, 3
-"""What is drawn of a confusion matrix: its rows; one ability; an ability for each true category; a competence and the spam."""
+"""Parameters of a confusion matrix: rows; one ability; an ability for each true category; competence and spam."""
 
 
 class ConfusionPrior(NamedTuple):
-    """Priors of prevalence and confusion.
+    """Dirichlet and Beta priors of prevalence and confusion.
 
-    Attributes
-    ----------
-    prevalence : ndarray, shape (category,)
-        Dirichlet concentration.
-    confusion : ndarray, shape (rater * label, category)
-        Dirichlet concentration of each row of each matrix, in the layout of `Answers.code`; of coins, only the entries of label 0
-        (right) and label 1 (wrong) of each rater and category count, of one coin only those of category 0; of spam, category 0
-        holds its concentration and category 1 that of the competence, at label 0 (true) and label 1 (spam).
-    kind : int
-        `ROWS`, `COIN`, `COINS` or `SPAM`.
+    `confusion` holds the concentration of each row of each matrix, in the layout of `Answers.code`. COINS use
+    only the entries of label 0 (right) and label 1 (wrong) of each rater and category, COIN only those of
+    category 0. SPAM: category 0 holds the concentration of the spam, category 1 that of the competence, at
+    label 0 (true) and label 1 (spam).
     """
 
-    prevalence: np.ndarray
-    confusion: np.ndarray
-    kind: int
+    prevalence: np.ndarray  # (category,), Dirichlet concentration
+    confusion: np.ndarray  # (rater * label, category)
+    kind: int  # ROWS, COIN, COINS or SPAM
 
 
 @nb.njit(error_model="numpy")
@@ -53,18 +47,10 @@ def draw_prevalence(
 ) -> None:
     """Draw the prevalence given the number of items of each true category.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    prior : ConfusionPrior
-        Priors.
-    categories : ndarray of int64, shape (category,)
-        Number of items.
-    prevalence : ndarray, shape (category,)
-        Overwritten.
+    Shapes: categories int64 (category,); prevalence (category,), overwritten.
     """
     for j in range(len(prevalence)):
+        # Dirichlet(alpha + n_j), equation 2.4
         prevalence[j] = log_standard_gamma(rng, prior.prevalence[j] + categories[j])
     largest = prevalence.max()
     total = 0.0
@@ -81,16 +67,8 @@ def draw_confusion(
 ) -> None:
     """Draw all confusion matrices given the number of each rater's labels by true category.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    prior : ConfusionPrior
-        Priors.
-    counts : ndarray of int64, shape (rater * label, category)
-        Number of labels.
-    table : ndarray, shape (rater * label, category)
-        Overwritten with p(label | rater, true category). Of spam it is read first: which answers were spam depends on it.
+    Shapes: counts int64, table (rater * label, category). `table` is overwritten with
+    p(label | rater, true category); SPAM first reads the previous draw from it.
     """
     n = table.shape[1]
     for first in range(0, len(table), n):
@@ -105,11 +83,12 @@ def draw_confusion(
 
 @nb.njit(error_model="numpy")
 def _draw_row(rng, concentration, counts, table, place):
-    """Draw one row of one rater's matrix; in the table it is a piece of a column."""
+    """Draw one row of one rater's matrix, which is a piece of a column of the table."""
     first, j = place
     n = table.shape[1]
     largest = -np.inf
     for row in range(first, first + n):
+        # Dirichlet(beta_kjl + n_kjl), equation 2.3
         table[row, j] = log_standard_gamma(rng, concentration[row, j] + counts[row, j])
         largest = max(largest, table[row, j])
     total = 0.0
@@ -122,7 +101,7 @@ def _draw_row(rng, concentration, counts, table, place):
 
 @nb.njit(error_model="numpy")
 def _draw_coins(rng, prior, counts, table, first):
-    """Draw one rater's ability, or abilities, and fill in the matrix."""
+    """Draw one rater's ability or abilities, and overwrite the matrix."""
     n = table.shape[1]
     right, wrong = 0, 0
     for j in range(n):
@@ -141,11 +120,13 @@ def _draw_coins(rng, prior, counts, table, first):
 
 @nb.njit(error_model="numpy")
 def _fill(rng, concentration, coin, table):
-    """Draw one ability and write it into the rows of some true categories."""
+    """Draw one ability; write it for the true categories from `category` to before `end`."""
     right, wrong, first, category, end = coin
+    # ability ~ Beta(a + right, b + wrong)
     log_right = log_standard_gamma(rng, concentration[first, category] + right)
     log_wrong = log_standard_gamma(rng, concentration[first + 1, category] + wrong)
     ability = 1.0 / (1.0 + math.exp(log_wrong - log_right))
+    # (1 - ability) / (n - 1)
     other = 1.0 / (1.0 + math.exp(log_right - log_wrong)) / (table.shape[1] - 1)
     for j in range(category, end):
         for row in range(first, first + table.shape[1]):

@@ -1,8 +1,8 @@
-"""Independent draws of the plausibilities of items from their Dirichlet posterior, each item by a stream of its own.
+"""Independent draws of item plausibilities from their Dirichlet posterior, each item with its own stream.
 
     p_i ~ Dirichlet(alpha + gamma n_i)
 
-Draws are normalised in logs, so that a concentration of .001 gives tiny plausibilities, not 0 / 0.
+Draws are normalised in logs: a concentration of .001 gives tiny plausibilities, not 0 / 0.
 """
 
 import math
@@ -17,56 +17,32 @@ __all__ = ["DirichletDraws", "DirichletItems", "draw_dirichlet_items"]
 
 
 class DirichletItems(NamedTuple):
-    """Laws of items.
+    """Dirichlet laws of items."""
 
-    Attributes
-    ----------
-    concentration : ndarray, shape (item, category)
-        Of the posterior.
-    counts : ndarray, shape (item, category)
-        Labels, each at power one.
-    alpha : ndarray, shape (item, category)
-        Concentration of the prior.
-    """
-
-    concentration: np.ndarray
-    counts: np.ndarray
-    alpha: np.ndarray
+    concentration: np.ndarray  # (item, category), of the posterior
+    counts: np.ndarray  # (item, category), labels, each at power one
+    alpha: np.ndarray  # (item, category), of the prior
 
 
 class DirichletDraws(NamedTuple):
-    """Where the draws go.
+    """Output arrays."""
 
-    Attributes
-    ----------
-    plausibility : ndarray, shape (draw, item, category)
-        The draws.
-    log_p, log_prior : ndarray, shape (draw, item)
-        Log likelihood of the labels of each item, and log prior density.
-    """
-
-    plausibility: np.ndarray
-    log_p: np.ndarray
-    log_prior: np.ndarray
+    plausibility: np.ndarray  # (draw, item, category)
+    log_p: np.ndarray  # (draw, item), log likelihood of the item's labels
+    log_prior: np.ndarray  # (draw, item), log prior density
 
 
 @kept(nogil=True, error_model="numpy")
 def draw_dirichlet_items(streams: np.ndarray, items: DirichletItems, draws: DirichletDraws) -> None:
-    """Draw a block of items.
+    """Draw the plausibilities of a block of items, with log likelihood and log prior density.
 
-    Parameters
-    ----------
-    streams : ndarray of uint64, shape (4, item)
-        Stream of each item, advanced in place.
-    items : DirichletItems
-        Laws of the items.
-    draws : DirichletDraws
-        Overwritten.
+    Shapes: streams uint64 (4, item), advanced in place. `draws` is overwritten.
     """
     n_items, n = items.concentration.shape
     rng, log_share = np.empty(4, np.uint64), np.empty(n)
     for i in range(n_items):
         rng[:] = streams[:, i]
+        # log Gamma(sum of alpha) - sum of log Gamma(alpha_k)
         normaliser, total = 0.0, 0.0
         for k in range(n):
             normaliser -= math.lgamma(items.alpha[i, k])
@@ -81,6 +57,7 @@ def draw_dirichlet_items(streams: np.ndarray, items: DirichletItems, draws: Diri
             for k in range(n):
                 log_share[k] -= log_total
                 draws.plausibility[d, i, k] = math.exp(log_share[k])
+                # log p += n_k log p_k;  log prior += (alpha_k - 1) log p_k
                 log_p += items.counts[i, k] * log_share[k]
                 log_prior += (items.alpha[i, k] - 1.0) * log_share[k]
             draws.log_p[d, i] = log_p

@@ -1,9 +1,8 @@
-"""Dominance: which candidates of an item the likelihood can tell apart by finite worths.
+"""Dominance between the candidates of an item: where maximum-likelihood worths are finite.
 
-Candidate i beats j where some annotation ranks i before j. Candidates that beat one another,
-directly or through others, form a strong component, within which the maximum-likelihood worths are
-positive and finite. Between components they are not: raising all worths of a component that no
-other beats never lowers the likelihood.
+Candidate i beats j if some annotation ranks i before j. Candidates that beat one another, directly or through
+others, form a strong component, within which the maximum-likelihood worths are positive and finite. Between
+components they are not: raising all worths of an unbeaten component never lowers the likelihood.
 
 References
 ----------
@@ -20,27 +19,11 @@ __all__ = ["strong_components"]
 
 @kept(nogil=True)
 def strong_components(start, annotation_start, row_start, candidate, block):
-    """Find the strong components of every item's candidates.
+    """Return the strong component of each candidate, and whether that component is unbeaten.
 
-    Parameters
-    ----------
-    start : ndarray of int64, shape (item + 1,)
-        Candidates of each item.
-    annotation_start : ndarray of int64, shape (item + 1,)
-        Annotations of each item.
-    row_start : ndarray of int64, shape (annotation + 1,)
-        Rows of each annotation.
-    candidate : ndarray of int64, shape (row,)
-        All candidates of the annotation's item, block after block.
-    block : ndarray of int64, shape (row,)
-        Block numbers, ascending within an annotation.
-
-    Returns
-    -------
-    component : ndarray of int64, shape (candidate,)
-        The first candidate of the component.
-    unbeaten : ndarray of bool, shape (candidate,)
-        Whether no candidate of another component beats any of this one.
+    Shapes: start, annotation_start (item + 1,); row_start (annotation + 1,); candidate, block (row,): all
+    candidates of the annotation's item, block numbers ascending; component int64 (candidate,): its first
+    candidate; unbeaten bool (candidate,): no candidate of another component beats any of this one.
     """
     component = np.empty(start[-1], np.int64)
     unbeaten = np.empty(start[-1], np.bool_)
@@ -52,6 +35,7 @@ def strong_components(start, annotation_start, row_start, candidate, block):
                 for r in range(q + 1, row_start[a + 1]):
                     if block[r] > block[q]:
                         reaches[candidate[q] - first, candidate[r] - first] = True
+        # transitive closure (Warshall)
         for via in range(n):
             for i in range(n):
                 if reaches[i, via]:
@@ -60,6 +44,7 @@ def strong_components(start, annotation_start, row_start, candidate, block):
             component[first + i] = first + i
             unbeaten[first + i] = True
             for j in range(n):
+                # beaten by another component
                 if reaches[j, i] and not reaches[i, j]:
                     unbeaten[first + i] = False
             for j in range(i):

@@ -1,12 +1,12 @@
-"""The expected race of a tied block: how long its members race, given that all precede the rest.
+"""Expected arrival times of the members of a tied block, given that all precede the rest.
 
 Every member k of a block B arrives at an Exponential(w_k) time, the first of the rest, of total
 worth Z, at an Exponential(Z) time. Given that the whole block arrives before the rest, there are
-two ways to the expected arrival times and to the probability p of the condition:
+two ways to compute the expected arrival times and the probability p of the condition:
 
 by subsets, for small blocks
     Q(A) = p(all of A precede the rest) = sum over s in A of w_s Q(A - s) / (Z + w(A)), and
-    Q(empty) = 1. From A the race goes on to A - s with probability
+    Q(empty) = 1. State A moves to A - s with probability
     w_s Q(A - s) / (Z + w(A)) / Q(A), after an expected wait of 1 / (Z + w(A)). Costs 2**|B|.
 
 by the time s of the last arrival of the block, for any block
@@ -30,10 +30,10 @@ from ...models.distributions.compiling import kept
 __all__ = ["MAX_SUBSETS", "expect_by_last", "expect_by_subsets"]
 
 MAX_SUBSETS = 8
-"""Largest block that is raced by subsets."""
+"""Largest block for which subsets are enumerated."""
 
 STEP = 1 / 8
-"""Step of the trapezoid rule in log s, at which its error is at rounding."""
+"""Step of the trapezoid rule in log s; its error is at the level of rounding."""
 
 NEGLIGIBLE = 45.0
 """Minus the log of the relative size at which the integrand is cut off."""
@@ -41,25 +41,10 @@ NEGLIGIBLE = 45.0
 
 @kept(nogil=True, error_model="numpy")
 def expect_by_subsets(worth, rest, table, exposure):
-    """Race a small block in expectation.
+    """Return the expected last arrival of a small block, and log p(the block precedes the rest).
 
-    Parameters
-    ----------
-    worth : ndarray, shape (member,)
-        Positive worths, at most `MAX_SUBSETS` of them.
-    rest : float
-        Positive total worth of what comes after the block.
-    table : ndarray, shape (3, 2**member or more)
-        Work space.
-    exposure : ndarray, shape (member,)
-        Overwritten with the expected arrival times.
-
-    Returns
-    -------
-    duration : float
-        Expected time of the last arrival.
-    log_probability : float
-        Log p(the block precedes the rest).
+    Shapes: worth (member,), positive, at most `MAX_SUBSETS`; table (3, 2**member or more), work space;
+    exposure (member,), overwritten with the expected arrival times. `rest` is Z, positive.
     """
     racing, precede, visits = table
     n = len(worth)
@@ -70,6 +55,7 @@ def expect_by_subsets(worth, rest, table, exposure):
         total = rest
         for s in range(n):
             if subset >> s & 1:
+                # Q(A) = sum of w_s Q(A - s) / (Z + w(A))
                 ways += worth[s] * precede[subset ^ (1 << s)]
                 total += worth[s]
         racing[subset], precede[subset] = total, ways / total
@@ -79,34 +65,21 @@ def expect_by_subsets(worth, rest, table, exposure):
     exposure[:] = 0.0
     duration = 0.0
     for subset in range(everyone, 0, -1):
+        # p(A is visited) / (Z + w(A))
         wait = visits[subset] / racing[subset]
         duration += wait
         for s in range(n):
             if subset >> s & 1:
                 exposure[s] += wait
                 left = subset ^ (1 << s)
+                # p(A to A - s) = w_s Q(A - s) / (Z + w(A)) / Q(A)
                 visits[left] += wait * worth[s] * precede[left] / precede[subset]
     return duration, math.log(precede[everyone])
 
 
 @kept(nogil=True, error_model="numpy")
 def expect_by_last(worth, rest, exposure):
-    """Race a block of any size in expectation; parameters and result as of `expect_by_subsets`.
-
-    Parameters
-    ----------
-    worth : ndarray, shape (member,)
-        Positive worths.
-    rest : float
-        Positive total worth of what comes after the block.
-    exposure : ndarray, shape (member,)
-        Overwritten with the expected arrival times.
-
-    Returns
-    -------
-    duration, log_probability : float
-        As of `expect_by_subsets`.
-    """
+    """Return the same as `expect_by_subsets` for a block of any size, by the trapezoid rule."""
     n = len(worth)
     low = -math.log(rest + worth.max()) - NEGLIGIBLE
     high = math.log((NEGLIGIBLE + 3 * n) / (rest + worth.min()))
@@ -125,9 +98,10 @@ def expect_by_last(worth, rest, exposure):
         last = math.exp(low + node * STEP)
         hazard = 0.0
         for w in worth:
-            hazard += w / math.expm1(w * last)
+            hazard += w / math.expm1(w * last)  # h_k(s) = w_k / (exp(w_k s) - 1)
         for k in range(n):
             share = worth[k] / math.expm1(worth[k] * last) / hazard
+            # last with probability h_k / sum h, otherwise truncated to (0, s)
             exposure[k] += weight * (share * last + (1 - share) * _truncated_mean(worth[k], last))
         duration += weight * last
         total += weight
@@ -137,7 +111,7 @@ def expect_by_last(worth, rest, exposure):
 
 @kept(nogil=True, error_model="numpy")
 def _log_density(log_last, worth, rest):
-    """Return the log of exp(-Z s) prod F_k sum h_k, times s for the variable log s."""
+    """Return the log of s exp(-Z s) prod F_k sum h_k: the density of log s, times p."""
     last = math.exp(log_last)
     value, hazard = log_last - rest * last, 0.0
     for w in worth:
@@ -148,8 +122,8 @@ def _log_density(log_last, worth, rest):
 
 @kept(nogil=True, error_model="numpy")
 def _truncated_mean(rate, end):
-    """Return the mean of an exponential truncated to (0, end)."""
+    """Return the mean of an Exponential(rate) truncated to (0, end)."""
     x = rate * end
-    if x < 0.01:  # the difference below would cancel; the next term is under a rounding error
+    if x < 0.01:  # series: the difference below would cancel; next term under rounding
         return end * (1 / 2 - x / 12 + x**3 / 720)
     return (1 - x / math.expm1(x)) / rate

@@ -1,4 +1,4 @@
-"""Gamma draws, their logs, and sums of exponentials: arithmetic that cannot underflow."""
+"""Gamma draws, their logs, and sums of exponentials, without underflow."""
 
 import math
 
@@ -12,10 +12,7 @@ __all__ = ["log_add", "log_standard_gamma", "standard_gamma"]
 
 @nb.njit(error_model="numpy", inline="always")
 def standard_gamma(rng: np.ndarray, shape: float) -> float:
-    """Draw a Gamma(shape, 1) variable, for a shape from one.
-
-    The method of Marsaglia and Tsang (2000), doi:10.1145/358407.358414.
-    """
+    """Draw a Gamma(shape, 1) variable, shape >= 1 (Marsaglia and Tsang 2000, doi:10.1145/358407.358414)."""
     if shape == 1.0:
         return standard_exponential(rng)
     centre = shape - 1.0 / 3.0
@@ -27,8 +24,9 @@ def standard_gamma(rng: np.ndarray, shape: float) -> float:
             ratio = root * root * root
             u = uniform(rng)
             x *= x
-            if u < 1.0 - 0.0331 * x * x:
+            if u < 1.0 - 0.0331 * x * x:  # squeeze
                 break
+            # full acceptance test
             if math.log(u) < 0.5 * x + centre * (1.0 - ratio + math.log(ratio)):
                 break
     return centre * ratio
@@ -39,7 +37,7 @@ def log_standard_gamma(rng: np.ndarray, shape: float) -> float:
     """Draw the log of a Gamma(shape, 1) variable, for any positive shape.
 
     Up to shape one the draw is log Gamma(shape + 1) + log(U) / shape: at shape 1/419 every sixth
-    Gamma variable is smaller than any positive double, its log never.
+    Gamma variable is smaller than any positive double, while its log is finite.
     """
     if shape > 1.0:
         log_draw = math.log(standard_gamma(rng, shape))

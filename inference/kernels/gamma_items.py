@@ -1,4 +1,4 @@
-"""Independent log Gamma variables of items, each item by a stream of its own."""
+"""Independent log Gamma variables of items, each item with its own stream."""
 
 import numpy as np
 
@@ -16,18 +16,10 @@ def draw_log_gammas(
     log_rate: np.ndarray,
     draws: np.ndarray,
 ) -> None:
-    """Draw the logs of Gamma variables.
+    """Draw the logs of Gamma(shape, rate) variables.
 
-    Parameters
-    ----------
-    streams : ndarray of uint64, shape (4, item)
-        Stream of each item, advanced in place.
-    start : ndarray of int, shape (item + 1,)
-        Variables of each item; they begin at the first.
-    shape, log_rate : ndarray, shape (variable,)
-        Of the Gamma laws.
-    draws : ndarray, shape (draw, variable)
-        Overwritten.
+    Shapes: streams uint64 (4, item), advanced in place; start (item + 1,), variables of each item, relative
+    to start[0]; shape, log_rate (variable,); draws (draw, variable), overwritten.
     """
     rng = np.empty(4, np.uint64)
     for i in range(len(start) - 1):

@@ -1,11 +1,13 @@
-"""One EM iteration of GLAD: who the items' true categories are, how easy the items, how able the raters.
+"""One EM iteration of GLAD: true categories, easiness of the items, ability of the raters.
 
-    c_a = p(T = label of answer a | answers)                E-step
-    log beta_i    rises   sum_a c_a x_a - log(1 + exp(x_a)) - (log beta_i - m)^2 / (2 s^2),     x_a = alpha_k beta_i
-    alpha_k       rises   the same sum over the rater's answers, with the prior of the abilities
+    E-step          c_a = p(T = label of answer a | answers)
+    M-step
+      log beta_i    increase sum_a c_a x_a - log(1 + exp(x_a)) - (log beta_i - m)^2 / (2 s^2),  x_a = alpha_k beta_i
+      alpha_k       increase the same sum over the rater's answers, with the prior of the abilities
 
-Each rises by Newton steps on a line, with the expected information as curvature, and halved until nothing is lost: the posterior
-density of the parameters never falls. (EM, where the M-step need not reach its maximum, is still EM.)
+The M-step takes a few Newton steps with the expected information as curvature, halved until the objective
+does not fall. The posterior density of the parameters therefore never falls: generalised EM, whose M-step
+need not reach the maximum.
 
 References
 ----------
@@ -24,40 +26,19 @@ from ...models.distributions.compiling import kept
 __all__ = ["AnswersByRater", "answers_by_rater", "maximise_skills", "true_labels"]
 
 NEWTON_STEPS, MOST_HALVINGS = 2, 40
-LARGE = 1e300  # of a product whose logarithm stands for the sum of many
+LARGE = 1e300  # take the log of a running product above it: one log instead of many
 
 
 class AnswersByRater(NamedTuple):
-    """The answers in the order of their raters.
+    """Answers sorted by rater."""
 
-    Attributes
-    ----------
-    start : ndarray of int64, shape (rater + 1,)
-        Answers of rater k are ``start[k]:start[k + 1]``.
-    answer, item : ndarray of int64, shape (answer,)
-        Place of each among the answers item by item, and its item.
-    """
-
-    start: np.ndarray
-    answer: np.ndarray
-    item: np.ndarray
+    start: np.ndarray  # int64 (rater + 1,); answers of rater k: start[k]:start[k + 1]
+    answer: np.ndarray  # int64 (answer,); index in the order by item
+    item: np.ndarray  # int64 (answer,)
 
 
 def answers_by_rater(answers: Answers, n_labels: int, n_raters: int) -> AnswersByRater:
-    """Return the answers in the order of their raters.
-
-    Parameters
-    ----------
-    answers : Answers
-        Item by item.
-    n_labels, n_raters : int
-        How many.
-
-    Returns
-    -------
-    AnswersByRater
-        The same answers.
-    """
+    """Sort answers, given item by item, by rater."""
     rater = answers.code // n_labels
     order = np.argsort(rater, kind="stable")
     item = np.repeat(np.arange(len(answers.known)), np.diff(answers.start))
@@ -73,23 +54,10 @@ def true_labels(
     plausibility: np.ndarray,
     weight: np.ndarray,
 ) -> float:
-    """Return the log likelihood, and leave p(true category | answers) of every item.
+    """Run the E-step: overwrite p(true category | answers) of every item; return the weighted log likelihood.
 
-    Parameters
-    ----------
-    answers : Answers
-        The answers.
-    parameters : tuple of ndarray, shapes (category,), (rater,), (item,)
-        Log prevalence, ability, log easiness.
-    plausibility : ndarray, shape (item, category)
-        Overwritten.
-    weight : ndarray, shape (item,)
-        How often each item counts.
-
-    Returns
-    -------
-    float
-        Weighted sum over items.
+    Shapes: parameters: log prevalence (category,), ability (rater,), log easiness (item,); plausibility
+    (item, category); weight (item,), number of times that an item counts.
     """
     log_prevalence, ability, log_easiness = parameters
     n = len(log_prevalence)
@@ -103,12 +71,13 @@ def true_labels(
         for a in range(start[i], start[i + 1]):
             rater = code[a] // n
             log_odds = ability[rater] * easiness
+            # log p(wrong label) = -log(1 + e^x) - log(n - 1)
             wrong -= max(log_odds, 0.0) + log_others
             product *= 1.0 + math.exp(-abs(log_odds))
             if product > LARGE:
                 wrong -= math.log(product)
                 product = 1.0
-            p[code[a] - rater * n] += log_odds + log_others
+            p[code[a] - rater * n] += log_odds + log_others  # p(right) = 1 / (1 + e^-x)
         largest, mass = p.max(), 0.0
         for j in range(n):
             p[j] = math.exp(p[j] - largest)
@@ -127,20 +96,10 @@ def maximise_skills(
     priors: tuple[float, float, float, float],
     skills: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Raise the easiness of every item given the abilities, then every ability given the easiness.
+    """Run the M-step: raise the easiness of every item given the abilities, then every ability.
 
-    Parameters
-    ----------
-    answers : Answers
-        The answers.
-    by_rater : AnswersByRater
-        The same.
-    expected : tuple of ndarray, shapes (item, category) and (item,)
-        p(true category | answers), and how often each item counts.
-    priors : tuple of float
-        Mean and standard deviation of the abilities, and of the log easiness.
-    skills : tuple of ndarray, shapes (rater,) and (item,)
-        Ability and log easiness, replaced in place.
+    Shapes: expected: p(true category | answers) (item, category), weight (item,); skills, overwritten:
+    ability (rater,), log easiness (item,). `priors`: mean and sd of the abilities, then of the log easiness.
     """
     plausibility, weight = expected
     ability, log_easiness = skills
@@ -167,7 +126,7 @@ def maximise_skills(
 
 @nb.njit(error_model="numpy")
 def _raised(x, in_logs, terms, prior):
-    """Return a point where the expected log density of a skill is higher, or the same point at its maximum."""
+    """Take Newton steps; return a skill of higher expected log density, or the same one at its maximum."""
     value, slope, information = _density(x, in_logs, terms, prior)
     for _ in range(NEWTON_STEPS):
         step, found = slope / information, (value, slope, information)
@@ -185,9 +144,10 @@ def _raised(x, in_logs, terms, prior):
 
 @nb.njit(error_model="numpy")
 def _density(x, in_logs, terms, prior):
-    """Return the expected log density, its slope and its expected information.
+    """Return the expected log density of a skill, its slope and its expected information.
 
-    The answers' log odds are other * exp(x), if the skill is in logs, all counted once; else other * x, with their weights.
+    Shapes: terms: p(right), factor, weight (answer,). The log odds of an answer are factor * exp(x) and its
+    weight 1 if `in_logs`, otherwise factor * x.
     """
     right, other, weight = terms
     mean, sd = prior
@@ -199,7 +159,7 @@ def _density(x, in_logs, terms, prior):
         share = 1.0 / (1.0 + small)
         p = share if log_odds > 0.0 else small * share
         by, times = (log_odds, 1.0) if in_logs else (other[a], weight[a])
-        value += times * (right[a] * log_odds - max(log_odds, 0.0))
+        value += times * (right[a] * log_odds - max(log_odds, 0.0))  # c_a x_a - log(1 + e^x_a)
         if times == 1.0:
             product *= 1.0 + small
             if product > LARGE:
@@ -207,6 +167,7 @@ def _density(x, in_logs, terms, prior):
                 product = 1.0
         else:
             value -= times * math.log1p(small)
+        # F(x) = p, F'(x) = p (1 - p)
         slope += times * (right[a] - p) * by
         information += times * p * (1.0 - p) * by * by
     return value - math.log(product), slope, information

@@ -1,7 +1,8 @@
-"""Draws of true categories where each item has a stream of its own, and what they add up to.
+"""True categories drawn with one stream for each item, and their counts.
 
-Items with the same answers are one pattern, and p(true category) is computed once for it. What a sum over items needs of the
-draws is how many items of each pattern are of each category: the counts of labels follow from that by one pass over the patterns.
+Items with equal answers form a pattern, for which p(true category) is computed once. Sums over items need
+only the number of items of each pattern and category; the counts of labels follow by one pass over the
+patterns.
 """
 
 import math
@@ -22,18 +23,10 @@ __all__ = ["count_drawn_categories", "count_near_vote", "draw_parameters"]
 def count_drawn_categories(
     streams: np.ndarray, pattern: np.ndarray, plausibility: np.ndarray, counts: np.ndarray
 ) -> None:
-    """Draw the true category of every item, and count.
+    """Draw the true category of every item, and add it to the counts.
 
-    Parameters
-    ----------
-    streams : ndarray of uint64, shape (4, item)
-        Stream of each item, advanced in place.
-    pattern : ndarray of int64, shape (item,)
-        Pattern of each item.
-    plausibility : ndarray, shape (pattern, category)
-        p(true category | answers).
-    counts : ndarray, shape (pattern, category)
-        Items of each category are added.
+    Shapes: streams uint64 (4, item), advanced in place; pattern int64 (item,); plausibility, counts
+    (pattern, category).
     """
     rng = np.empty(4, np.uint64)
     for i in range(len(pattern)):
@@ -50,20 +43,11 @@ def count_near_vote(
     known: np.ndarray,
     counts_and_kind: tuple[np.ndarray, bool],
 ) -> None:
-    """Draw p(true category) of every item near the share of its votes, as `jittered_vote` does, and add up.
+    """Draw p(true category) of every item near its vote share, as `jittered_vote` does, and add to the counts.
 
-    Parameters
-    ----------
-    streams : ndarray of uint64, shape (4, item)
-        Stream of each item, advanced in place.
-    pattern : ndarray of int64, shape (item,)
-        Pattern of each item.
-    share : ndarray, shape (pattern, category)
-        Share of each label among the answers.
-    known : ndarray of int64, shape (pattern,)
-        True category of gold items, -1 elsewhere.
-    counts_and_kind : tuple of ndarray, shape (pattern, category), and bool
-        Where to add; whether a category drawn from these probabilities is added, or they themselves.
+    Shapes: streams uint64 (4, item), advanced in place; pattern int64 (item,); share, counts
+    (pattern, category); known int64 (pattern,), gold category or -1. The flag beside the counts: add a
+    category drawn from p, otherwise p itself.
     """
     counts, draws = counts_and_kind
     n = counts.shape[1]
@@ -75,6 +59,7 @@ def count_near_vote(
         if known[k] < 0:
             largest = -np.inf
             for j in range(n):
+                # Dirichlet(20 share + .3)
                 p[j] = log_standard_gamma(rng, VOTE_WEIGHT * share[k, j] + VOTE_JITTER)
                 largest = max(largest, p[j])
             total = 0.0
@@ -92,7 +77,7 @@ def count_near_vote(
 
 @nb.njit(error_model="numpy", inline="always")
 def _category(rng, p):
-    """Draw from probabilities."""
+    """Draw a category from probabilities."""
     left = uniform(rng)
     chosen = len(p) - 1
     for j in range(len(p)):
@@ -113,18 +98,8 @@ def draw_parameters(
 ) -> None:
     """Draw prevalence and confusion given the counts of the true categories.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of a chain, advanced in place.
-    prior : ConfusionPrior
-        Priors.
-    items : ndarray of int64, shape (category,)
-        Items of each true category.
-    labels : ndarray of int64, shape (rater * label, category)
-        Labels by true category.
-    parameters : tuple of ndarray, shapes (category,) and (rater * label, category)
-        Prevalence and p(label | rater, true category), overwritten.
+    Shapes: items int64 (category,); labels int64 (rater * label, category); parameters, overwritten:
+    prevalence (category,), table (rater * label, category).
     """
     draw_prevalence(rng, prior, items, parameters[0])
     draw_confusion(rng, prior, labels, parameters[1])

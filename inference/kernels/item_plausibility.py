@@ -1,9 +1,9 @@
-"""The state of every item, drawn for each draw of a mixture of item states, and the item's own probabilities of the labels.
+"""State and label probabilities of every item, for each draw of a mixture of item states.
 
     z_i | n_i, w, theta, rho       p(z_i = j) proportional to w_j p(n_i | theta_j, rho_j)
     q_i | z_i, n_i, theta, rho     Dirichlet((1 / rho_z - 1) theta_z + n_i), and theta_z where rho_z is zero
 
-Items with the same counts share the probabilities of their states, and every item has a stream of its own.
+Items with equal counts share the probabilities of their states; every item has its own stream.
 """
 
 import math
@@ -26,20 +26,11 @@ def draw_item_plausibility(
     states: tuple[np.ndarray, np.ndarray, np.ndarray],
     plausibility: np.ndarray,
 ) -> None:
-    """Draw the probabilities of all items, once for each draw of the mixture.
+    """Draw the label probabilities of all items, once for each draw of the mixture.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (item, 4)
-        Streams of the items, advanced in place.
-    patterns : ndarray of int64, shape (pattern, category)
-        Distinct label counts.
-    pattern : ndarray of int64, shape (item,)
-        Which of them each item has.
-    states : tuple of ndarray, shapes (draw, state), (draw, state, category) and (draw, state)
-        Weight, probability and spread of the states.
-    plausibility : ndarray, shape (draw, item, category)
-        Where the draws go.
+    Shapes: rng uint64 (item, 4), advanced in place; patterns int64 (pattern, category), distinct label
+    counts; pattern int64 (item,); states: weight (draw, state), probability (draw, state, category), spread
+    (draw, state); plausibility (draw, item, category), overwritten.
     """
     weight, probability, spread = states
     n_states, n = probability.shape[1:]
@@ -52,6 +43,7 @@ def draw_item_plausibility(
         _tabulate(probability[d], spread[d], named, given)
         _reach_states(patterns, weight[d], (named, given), reached)
         for i in range(len(pattern)):
+            # z_i, by inversion
             u, state = uniform(rng[i]), 0
             while state < n_states - 1 and u >= reached[pattern[i], state]:
                 state += 1
@@ -64,8 +56,11 @@ def draw_item_plausibility(
 
 @nb.njit(error_model="numpy")
 def _tabulate(probability, spread, named, given):
-    """Sum the logs of theta + u t and of 1 + u t over u below 0, 1, 2, ..., for t = rho / (1 - rho)."""
-    smallest = np.finfo(np.float64).tiny  # what was too small for a double
+    """Tabulate sums over u = 0, 1, ... of log(theta + u t) and log(1 + u t), for t = rho / (1 - rho).
+
+    Shapes: named (state, category, number of terms), given (state, number of terms), both overwritten.
+    """
+    smallest = np.finfo(np.float64).tiny  # replaces underflowed probabilities
     for j in range(len(spread)):
         step = spread[j] / (1.0 - spread[j])
         given[j, 0] = 0.0
@@ -79,12 +74,13 @@ def _tabulate(probability, spread, named, given):
 
 @nb.njit(error_model="numpy")
 def _reach_states(patterns, weight, tables, reached):
-    """Return the probability of a state up to each, given the counts of every pattern."""
+    """Overwrite `reached` (pattern, state) with the cumulative state probabilities given the counts."""
     named, given = tables
     smallest = np.finfo(np.float64).tiny
     for p in range(len(patterns)):
         share = reached[p]
         for j in range(len(weight)):
+            # log w_j + log p(n | theta_j, rho_j), a Dirichlet-multinomial
             share[j] = math.log(max(weight[j], smallest)) - given[j, patterns[p].sum()]
             for c in range(patterns.shape[1]):
                 share[j] += named[j, c, patterns[p, c]]
@@ -94,7 +90,10 @@ def _reach_states(patterns, weight, tables, reached):
 
 @nb.njit(error_model="numpy")
 def _draw_within(rng, spread, counts, own):
-    """Draw an item's probabilities from its state's Dirichlet law, given its counts; `own` is the state's mean."""
+    """Draw an item's probabilities from Dirichlet((1 / rho - 1) theta + n).
+
+    Shapes: own (category,), the state's mean theta, overwritten.
+    """
     size, largest = 1.0 / spread - 1.0, -np.inf
     for c in range(len(own)):
         own[c] = log_standard_gamma(rng, size * own[c] + counts[c])

@@ -1,4 +1,4 @@
-"""Gibbs sweep of a mixture of item states, by patterns: items with the same label counts are drawn together.
+"""Gibbs sweep of a mixture of item states; items with equal label counts are drawn together.
 
     m_p items have the counts n_p; a_pj of them are in state j
 
@@ -6,9 +6,8 @@
     w | a               Dirichlet(alpha + sum_p a_pj)
     theta_j | a         Dirichlet(beta + sum_p a_pj n_p)
 
-The states have no names: all are alike to the prior, and so the stored draws list them in the order of their probabilities of the
-last category (of the one before where these are equal). What depends on the set of states alone - the law of the counts, a power
-curve - does not notice.
+The states are exchangeable under the prior; stored draws list them by the probability of the last category.
+Functions of the set of states, such as the law of the counts or a power curve, do not depend on this order.
 
 References
 ----------
@@ -37,40 +36,24 @@ __all__ = [
 
 
 class CountPatterns(NamedTuple):
-    """Distinct label counts of items, and how many items have them.
+    """Distinct label counts, and the number of items that have them."""
 
-    Attributes
-    ----------
-    counts : ndarray of float64, shape (pattern, category)
-        Whole numbers.
-    items : ndarray of int64, shape (pattern,)
-        How many items have these counts.
-    """
-
-    counts: np.ndarray
-    items: np.ndarray
+    counts: np.ndarray  # float64 (pattern, category), whole numbers
+    items: np.ndarray  # int64 (pattern,)
 
 
 class StatePrior(NamedTuple):
-    """Dirichlet concentrations: of the weights, shape (state,), and of each state's probabilities, shape (state, category)."""
+    """Dirichlet concentrations of the mixture."""
 
-    weight: np.ndarray
-    probability: np.ndarray
+    weight: np.ndarray  # (state,)
+    probability: np.ndarray  # (state, category)
 
 
 class StateDraws(NamedTuple):
-    """Where a chain stores its draws.
+    """Output arrays of a chain."""
 
-    Attributes
-    ----------
-    weight : ndarray, shape (draw, state)
-        Shares of the states.
-    probability : ndarray, shape (draw, state, category)
-        Probability of each label in each state.
-    """
-
-    weight: np.ndarray
-    probability: np.ndarray
+    weight: np.ndarray  # (draw, state)
+    probability: np.ndarray  # (draw, state, category)
 
 
 @kept(nogil=True, error_model="numpy")
@@ -81,21 +64,7 @@ def sample_item_states(
     schedule: tuple[int, int],
     draws: StateDraws,
 ) -> None:
-    """Run one chain from a draw of the prior.
-
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain, advanced in place.
-    patterns : CountPatterns
-        The data.
-    prior : StatePrior
-        Priors.
-    schedule : tuple of int
-        Sweeps before the first stored draw, and sweeps per stored draw.
-    draws : StateDraws
-        Where the draws go.
-    """
+    """Run one Gibbs chain from a draw of the prior; `schedule` is (warm-up sweeps, sweeps per stored draw)."""
     state = (np.empty(prior.weight.shape), np.empty(prior.probability.shape))
     begin_item_states(rng, prior, state)
     continue_item_states(rng, patterns, prior, schedule, (state, draws))
@@ -105,17 +74,7 @@ def sample_item_states(
 def begin_item_states(
     rng: np.ndarray, prior: StatePrior, state: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    """Draw weights and probabilities from their prior.
-
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain, advanced in place.
-    prior : StatePrior
-        Priors.
-    state : tuple of ndarray, shapes (state,) and (state, category)
-        Overwritten with the logs of weights and probabilities.
-    """
+    """Draw log weights (state,) and log probabilities (state, category) from their prior, in place."""
     items, labels = np.zeros(prior.weight.shape), np.zeros(prior.probability.shape)
     _draw_states(rng, prior, (items, labels), state)
 
@@ -128,20 +87,10 @@ def continue_item_states(
     schedule: tuple[int, int],
     state_and_draws: tuple[tuple[np.ndarray, np.ndarray], StateDraws],
 ) -> None:
-    """Run one chain on from where it stands.
+    """Run one Gibbs chain on from its state, which is overwritten.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain, advanced in place.
-    patterns : CountPatterns
-        The data.
-    prior : StatePrior
-        Priors.
-    schedule : tuple of int
-        Sweeps before the first stored draw, and sweeps per stored draw.
-    state_and_draws : tuple of tuple of ndarray, shapes (state,) and (state, category), and StateDraws
-        Logs of weights and probabilities, changed in place, and where the draws go.
+    Shapes: state: log weights (state,), log probabilities (state, category). `schedule` is (warm-up sweeps,
+    sweeps per stored draw).
     """
     (sweeps, thin), ((log_weight, log_probability), draws) = schedule, state_and_draws
     n_states, n = prior.probability.shape
@@ -152,6 +101,7 @@ def continue_item_states(
             _allocate(rng, patterns, (log_weight, log_probability), (items, labels))
             _draw_states(rng, prior, (items, labels), (log_weight, log_probability))
         sweeps = 0
+        # exchangeable states: stored by the probability of the last category
         order = np.argsort(log_probability[:, n - 1], kind="mergesort")
         for place in range(n_states):
             draws.weight[d, place] = math.exp(log_weight[order[place]])
@@ -161,7 +111,7 @@ def continue_item_states(
 
 @nb.njit(error_model="numpy")
 def _allocate(rng, patterns, states, allocated):
-    """Draw how many items of every pattern are in each state, and add up the items and labels of the states."""
+    """Draw a_p for every pattern; overwrite the items (state,) and labels (state, category) of the states."""
     log_weight, log_probability = states
     items, labels = allocated
     n_states, n = labels.shape
@@ -175,8 +125,8 @@ def _allocate(rng, patterns, states, allocated):
                 if patterns.counts[p, c] > 0.0:
                     share[j] += patterns.counts[p, c] * log_probability[j, c]
         share[:] = np.exp(share - share.max())
-        share /= share.sum()
-        split_count(rng, patterns.items[p], share, parts)
+        share /= share.sum()  # r_p
+        split_count(rng, patterns.items[p], share, parts)  # a_p ~ Multinomial(m_p, r_p)
         for j in range(n_states):
             items[j] += parts[j]
             for c in range(n):
@@ -185,7 +135,7 @@ def _allocate(rng, patterns, states, allocated):
 
 @nb.njit(error_model="numpy")
 def _draw_states(rng, prior, allocated, states):
-    """Draw weights and probabilities of the states, in logs, given their items and labels."""
+    """Draw log weights and log probabilities of the states given their items and labels."""
     log_weight, log_probability = states
     items, labels = allocated
     _draw_log_dirichlet(rng, prior.weight, items, log_weight)
@@ -195,7 +145,7 @@ def _draw_states(rng, prior, allocated, states):
 
 @nb.njit(error_model="numpy", inline="always")
 def _draw_log_dirichlet(rng, prior, counts, log_p):
-    """Draw the logs of Dirichlet variables; concentrations near zero give tiny ones, not 0 / 0."""
+    """Draw log Dirichlet variables; concentrations near zero give tiny probabilities, not 0 / 0."""
     largest = -np.inf
     for k in range(len(log_p)):
         log_p[k] = log_standard_gamma(rng, prior[k] + counts[k])

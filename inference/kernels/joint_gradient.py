@@ -1,4 +1,4 @@
-"""The gradient of the log likelihood of comparisons in all distances of pairs and all reliabilities of raters, in one pass."""
+"""Gradient of the log likelihood of comparisons in all distances of pairs and all reliabilities."""
 
 import numpy as np
 
@@ -11,21 +11,10 @@ __all__ = ["joint_gradient"]
 
 @kept(nogil=True, **FAST)
 def joint_gradient(thurstone, votes, distance, reliability):
-    """Differentiate the sum over cells of a log F(x) + b log F(-x), where x is reliability times distance.
+    """Differentiate the sum of a log F(x) + b log F(-x), x = rho_k d_e, in distances and reliabilities.
 
-    Parameters
-    ----------
-    thurstone : bool
-        Whether F is the normal cdf; otherwise the logistic function.
-    votes : GroupedVotes
-        The votes, grouped by pair.
-    distance, reliability : ndarray of float64, shapes (pair,) and (rater,)
-        Where.
-
-    Returns
-    -------
-    by_distance, by_reliability : ndarray of float64, shapes (pair,) and (rater,)
-        Derivatives.
+    Shapes: distance (pair,), reliability (rater,); derivatives likewise. `votes` are grouped by pair; F is
+    the normal cdf if `thurstone`, otherwise the logistic function.
     """
     by_distance, by_reliability = np.zeros(len(distance)), np.zeros(len(reliability))
     residual = np.empty(np.diff(votes.start).max())
@@ -42,6 +31,6 @@ def joint_gradient(thurstone, votes, distance, reliability):
                 residual[c] = logistic_score(residual[c], a[c], b[c])[0]
         for c in range(n):
             k = votes.other[first + c]
-            by_distance[e] += reliability[k] * residual[c]
-            by_reliability[k] += distance[e] * residual[c]
+            by_distance[e] += reliability[k] * residual[c]  # sum_k rho_k l'(x)
+            by_reliability[k] += distance[e] * residual[c]  # sum_e d_e l'(x)
     return by_distance, by_reliability

@@ -1,11 +1,11 @@
-"""EM of prevalence and confusion: the expected counts of one pass over the answers, and the maximum given them.
+"""EM of prevalence and confusion: expected counts from one pass over the answers, then their maximum.
 
     prevalence_j     proportional to  alpha_j + expected number of items of category j
     confusion_kjl    proportional to  beta_kjl + expected number of labels l of rater k on items of category j
 
-With alpha = beta = 0 this maximises the likelihood; a row without any expected label stays zero, for it takes part in nothing.
-With positive alpha and beta it maximises the posterior of the log odds: their Dirichlet density has the exponents alpha and beta,
-not alpha - 1 and beta - 1, so that its mode is never on the border.
+With alpha = beta = 0 this maximises the likelihood; a row without expected labels stays zero and has no
+effect. With positive alpha and beta it maximises the posterior of the log odds, whose Dirichlet density has
+exponents alpha and beta (not alpha - 1 and beta - 1), so that its mode is never on the border.
 
 References
 ----------
@@ -28,30 +28,18 @@ from .answer_patterns import AnswerPatterns
 
 __all__ = ["Ascent", "ascend", "climb"]
 
-LEAST_PART = 400_000  # answers that a thread is worth
-MOST_PARTS = 4  # the parts, and so the sums, are the same for any number of threads
+LEAST_PART = 400_000  # answers; smaller parts are not worth a thread
+MOST_PARTS = 4  # the parts, hence the rounding of sums, do not depend on the number of threads
 
 
 class Ascent(NamedTuple):
-    """Where EM has arrived.
+    """Result of EM."""
 
-    Attributes
-    ----------
-    prevalence, table : ndarray, shapes (category,) and (rater * label, category)
-        The estimate; rows of no answers are zero.
-    trace : ndarray, shape (iteration,)
-        Log likelihood, with the log prior if there is one, of every iterate.
-    log_likelihood : float
-        At the estimate.
-    converged : bool
-        Whether the last step gained less than the tolerance.
-    """
-
-    prevalence: np.ndarray
-    table: np.ndarray
-    trace: np.ndarray
-    log_likelihood: float
-    converged: bool
+    prevalence: np.ndarray  # (category,)
+    table: np.ndarray  # (rater * label, category); rows without answers are zero
+    trace: np.ndarray  # (iteration,); log likelihood plus log prior of every iterate
+    log_likelihood: float  # at the estimate
+    converged: bool  # whether the last gain was below the tolerance
 
 
 def ascend(
@@ -61,25 +49,11 @@ def ascend(
     max_iterations: int,
     tolerance: float,
 ) -> Ascent:
-    """Run EM.
+    """Run EM from initial plausibilities.
 
-    Parameters
-    ----------
-    patterns : AnswerPatterns
-        The answers.
-    plausibility : ndarray, shape (pattern, category)
-        p(true category) to start from.
-    prior : tuple of ndarray, shapes (category,) and (rater * label, category)
-        Pseudo-counts alpha and beta, from 0.
-    max_iterations : int
-        Most iterations.
-    tolerance : float
-        Relative gain of the objective at which to stop.
-
-    Returns
-    -------
-    Ascent
-        The last iterate.
+    Shapes: plausibility (pattern, category), p(true category); prior: pseudo-counts alpha (category,) and
+    beta (rater * label, category), from 0. `tolerance` is the relative gain of the objective at which to
+    stop.
     """
     answers, weight, _ = patterns
     alpha, beta = prior
@@ -97,21 +71,10 @@ def climb(
     max_iterations: int,
     tolerance: float,
 ) -> Ascent:
-    """Run EM, wherever the answers are.
+    """Run EM with a given E-step, such as one over shards of the answers.
 
-    Parameters
-    ----------
-    expect : callable
-        ``expect(prevalence, table)`` overwrites the expected counts and returns the log likelihood.
-    expected : tuple of ndarray, shapes (category,) and (rater * label, category)
-        Expected counts of items and labels to start from; overwritten.
-    prior, max_iterations, tolerance
-        As of `ascend`.
-
-    Returns
-    -------
-    Ascent
-        The last iterate.
+    ``expect(prevalence, table)`` overwrites `expected`, the counts of items (category,) and of labels
+    (rater * label, category), and returns the log likelihood. The other arguments are as in `ascend`.
     """
     categories, counts = expected
     prevalence, table = np.empty(len(categories)), np.empty(counts.shape)
@@ -130,7 +93,7 @@ def climb(
 def _expectation(
     answers: Answers, weight: np.ndarray, expected: tuple[np.ndarray, np.ndarray]
 ) -> Iterator[Callable[[np.ndarray, np.ndarray], float]]:
-    """Lend the function that overwrites the expected counts and returns the log likelihood; on threads, part by part."""
+    """Context manager: the E-step as a function of (prevalence, table), on threads if they pay."""
     categories, counts = expected
     sweep = answer_sweeps(len(categories)).both
     n_parts = min(MOST_PARTS, len(answers.code) // LEAST_PART)
@@ -164,27 +127,16 @@ def maximise(
     prevalence: np.ndarray,
     table: np.ndarray,
 ) -> float:
-    """Set prevalence and confusion to their maximum given expected counts, and return the log prior there.
+    """Overwrite prevalence and table with the M-step; return the log prior, sum of pseudo-counts times log p.
 
-    Parameters
-    ----------
-    prior : tuple of ndarray, shapes (category,) and (rater * label, category)
-        Pseudo-counts.
-    categories, counts : ndarray, shapes (category,) and (rater * label, category)
-        Expected counts of items and of labels.
-    prevalence, table : ndarray, of the same shapes
-        Overwritten.
-
-    Returns
-    -------
-    float
-        Sum of pseudo-counts times log probabilities.
+    Shapes: categories, prevalence (category,); counts, table (rater * label, category); prior: alpha and beta
+    likewise.
     """
     alpha, beta = prior
     n = len(alpha)
     log_prior, total = 0.0, (alpha + categories).sum()
     for j in range(n):
-        prevalence[j] = (alpha[j] + categories[j]) / total
+        prevalence[j] = (alpha[j] + categories[j]) / total  # equation 2.4
         if alpha[j] > 0.0:
             log_prior += alpha[j] * math.log(prevalence[j])
     for first in range(0, len(table), n):
@@ -193,6 +145,7 @@ def maximise(
             for row in range(first, first + n):
                 total += beta[row, j] + counts[row, j]
             for row in range(first, first + n):
+                # equation 2.3
                 table[row, j] = 0.0 if total == 0.0 else (beta[row, j] + counts[row, j]) / total
                 if beta[row, j] > 0.0:
                     log_prior += beta[row, j] * math.log(table[row, j])

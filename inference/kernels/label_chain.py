@@ -1,11 +1,12 @@
-"""Gibbs chains of prevalence, confusion and true categories, from a start near the vote.
+"""Gibbs chains of prevalence, confusion and true categories T, started near the vote.
 
 plain
-    true categories | prevalence, confusion, then prevalence and confusion | true categories
+    T | prevalence, confusion, then prevalence, confusion | T
 collapsed
-    each true category | all others, with prevalence and confusion summed out; they are drawn for every kept draw alone
+    T_i | all other T, with prevalence and confusion integrated out; these are drawn for stored draws only
 
-Every kept draw comes with p(true category | draw), by the pass that the next sweep begins with: a Rao-Blackwellised plausibility.
+Every stored draw has a Rao-Blackwellised plausibility, p(T | prevalence, confusion, answers), from the pass
+over the answers with which the next sweep begins.
 """
 
 from typing import NamedTuple
@@ -28,61 +29,34 @@ __all__ = [
 
 
 class LabelSchedule(NamedTuple):
-    """Sweeps before the first stored draw, sweeps per stored draw, and whether they are collapsed."""
+    """Length and kind of a chain."""
 
-    tune: int
-    thin: int
-    collapsed: bool
+    tune: int  # sweeps before the first stored draw
+    thin: int  # sweeps per stored draw
+    collapsed: bool  # kind of the sweeps
 
 
 class LabelState(NamedTuple):
-    """Where a chain stands; both arrays are changed in place.
+    """State of a chain, overwritten in place."""
 
-    Attributes
-    ----------
-    category : ndarray of int64, shape (item,)
-        True categories.
-    table : ndarray, shape (rater * label, category)
-        p(label | rater, true category); read by spam alone, each draw of which needs the one before.
-    """
-
-    category: np.ndarray
-    table: np.ndarray
+    category: np.ndarray  # int64 (item,), true categories
+    table: np.ndarray  # (rater * label, category); only SPAM reads the previous one
 
 
 class LabelDraws(NamedTuple):
-    """Where a chain stores its draws.
+    """Output arrays of a chain."""
 
-    Attributes
-    ----------
-    prevalence : ndarray, shape (draw, category)
-        Prevalence.
-    table : ndarray, shape (draw, rater * label, category)
-        p(label | rater, true category).
-    plausibility : ndarray, shape (draw, item, category)
-        p(true category | draw, answers).
-    log_p : ndarray, shape (draw, item)
-        log p(answers of the item | draw).
-    """
-
-    prevalence: np.ndarray
-    table: np.ndarray
-    plausibility: np.ndarray
-    log_p: np.ndarray
+    prevalence: np.ndarray  # (draw, category)
+    table: np.ndarray  # (draw, rater * label, category), p(label | rater, true category)
+    plausibility: np.ndarray  # (draw, item, category), p(true category | draw, answers)
+    log_p: np.ndarray  # (draw, item), log p(answers of the item | draw)
 
 
 @kept(nogil=True, error_model="numpy")
 def begin_table(rng: np.ndarray, prior: ConfusionPrior, table: np.ndarray) -> None:
-    """Draw the table of spam from its prior; others need none to begin with.
+    """Overwrite the table with a draw of its prior for SPAM, with ones otherwise: no other law reads it.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain, advanced in place.
-    prior : ConfusionPrior
-        Priors.
-    table : ndarray, shape (rater * label, category)
-        Overwritten.
+    Shapes: table (rater * label, category).
     """
     table[:] = 1.0
     if prior.kind == SPAM:
@@ -97,20 +71,9 @@ def sample_labels(
     schedule: LabelSchedule,
     state_and_draws: tuple[LabelState, LabelDraws],
 ) -> None:
-    """Run one chain on from where it stands.
+    """Run one Gibbs chain on from its state, which is overwritten.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain, advanced in place.
-    answers : Answers
-        The answers; those of one rater to an item stand together.
-    prior : ConfusionPrior
-        Priors.
-    schedule : LabelSchedule
-        Sweeps before the first stored draw and for each, and their kind; only rows can be collapsed.
-    state_and_draws : tuple of LabelState and LabelDraws
-        Where the chain stands, overwritten, and where the draws go.
+    The answers of one rater to an item must be adjacent. Only ROWS can be collapsed.
     """
     (category, table), draws = state_and_draws
     n_rows, n = prior.confusion.shape
@@ -132,6 +95,7 @@ def sample_labels(
                 draw_confusion(rng, prior, labels, parameters[1])
                 draw_true_categories(rng, answers, parameters, truth, pointwise)
         sweeps = 0
+        # prevalence, confusion | T, for the stored draw
         if collapsed:
             draw_prevalence(rng, prior, items, parameters[0])
             draw_confusion(rng, prior, labels, parameters[1])
@@ -150,20 +114,10 @@ def sweep_labels(
     parameters: tuple[np.ndarray, np.ndarray],
     category: np.ndarray,
 ) -> None:
-    """Make one plain sweep: true categories given prevalence and confusion, then these given them.
+    """Run one plain sweep: true categories given prevalence and confusion, then these given them.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    answers : Answers
-        The answers.
-    prior : ConfusionPrior
-        Priors.
-    parameters : tuple of ndarray, shapes (category,) and (rater * label, category)
-        Prevalence and p(label | rater, true category), replaced in place.
-    category : ndarray of int64, shape (item,)
-        Overwritten with the true categories that were drawn.
+    Shapes: parameters, overwritten: prevalence (category,), table (rater * label, category); category int64
+    (item,), overwritten.
     """
     n_rows, n = prior.confusion.shape
     items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)

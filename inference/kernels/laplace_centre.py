@@ -1,11 +1,12 @@
-"""Where the posterior of comparisons is, and how wide: the centre and metric of its normal approximation.
+"""Laplace approximation of the posterior of comparisons: centre, information matrix, second mode.
 
-Qualities, reliabilities, left bias and tie parameter climb by damped Fisher scoring; the two scales by EM steps,
+Qualities, reliabilities, left bias and tie parameter are maximised by damped Fisher scoring; the two scales
+by EM steps,
 
     0 = (S + tr Sigma) e^(-2 tau) - (N - 1) - (tau - m) / s^2,      S = |q - mean q|^2,  Sigma their covariance,
 
-because the joint mode of qualities and their scale may lie where all are equal. At the centre the observed information takes the
-place of the expected one.
+because at the joint mode of qualities and their scale all qualities may be equal. At the centre the observed
+information replaces the expected one.
 """
 
 from typing import NamedTuple
@@ -30,62 +31,37 @@ from .pair_likelihood import PairCells
 
 __all__ = ["Centre", "find_centre"]
 
-PROBIT = 1.7  # logits in a normal deviate, nearly
+PROBIT = 1.7  # logit(Phi(x)) is nearly 1.7 x
 ITERATIONS = 200
-DECREMENT = 1e-5  # nats to be gained by the next step, below which the climb ends
+DECREMENT = 1e-5  # nats; stop when the next step is predicted to gain less
 SCALE_STEP = 1e-3
 LARGEST_DAMPING = 1e9
-RIVALRY = 7.0  # nats of evidence by which another centre may be behind
-OPEN = 0.1  # share of uncertainty from which a scale is open
-BOLDEST = 2.0  # standard deviations of its prior that a scale may go: where votes are few, normal approximations drive it off
+RIVALRY = 7.0  # nats; largest difference in log evidence of a second mode
+OPEN = 0.1  # a scale is open if a larger share of the squares behind it is posterior variance
+BOLDEST = 2.0  # prior sds between a scale and its prior mean, at most: with few votes EM diverges
 
 
 class Centre(NamedTuple):
-    """A centre with its metric.
+    """Laplace approximation of a posterior, with diagnostics."""
 
-    Attributes
-    ----------
-    laplace : Laplace
-        Centre, Cholesky factor of the information there, and its inverse.
-    kind : Kind
-        Observed and coupled, unless that were not positive definite.
-    iterations : int
-        Of the climb.
-    open_scales : bool
-        Whether a good part of what a scale is known by is itself uncertain.
-    rival : Laplace or None
-        Another centre, climbed to from the mirror image of the first, with nearly as much of the posterior around it.
-    """
-
-    laplace: Laplace
-    kind: Kind
-    iterations: int
-    open_scales: bool
+    laplace: Laplace  # centre, Cholesky factor of the information, its inverse
+    kind: Kind  # observed and coupled, unless that is not positive definite
+    iterations: int  # of the maximisation
+    open_scales: bool  # whether a scale is poorly identified (see OPEN)
+    # second mode of similar evidence, climbed to from the mirror image of the first
     rival: Laplace | None
 
 
 def find_centre(cells: PairCells, prior: PairPrior) -> Centre:
-    """Climb to the centre of the posterior, and measure its curvature.
-
-    Parameters
-    ----------
-    cells : PairCells
-        The answers.
-    prior : PairPrior
-        Priors.
-
-    Returns
-    -------
-    Centre
-        Of the coordinates of `anchored_posterior`.
-    """
-    with threadpool_limits(limits=1):  # of some hundred rows threads would only wait for each other
+    """Return the Laplace approximation, in the coordinates of `anchored_posterior`."""
+    with threadpool_limits(limits=1):  # threads do not pay for a few hundred rows
         centre, evidence = _measured(_start(cells, prior), cells, prior)
-        if prior.form in (SHARED, BOX):  # one reading, or a box that has room for one
+        if prior.form in (SHARED, BOX):  # no mirror image in these forms
             return centre
         image = np.empty(len(centre.laplace.centre))
         mirror(prior, centre.laplace.centre, image)
         other, its_evidence = _measured(image, cells, prior)
+    # Mahalanobis distance: below one it is the same mode
     apart = centre.laplace.factor.T @ (other.laplace.centre - centre.laplace.centre)
     if abs(its_evidence - evidence) > RIVALRY or apart @ apart < 1.0:
         return centre
@@ -95,7 +71,7 @@ def find_centre(cells: PairCells, prior: PairPrior) -> Centre:
 
 
 def _measured(start: np.ndarray, cells: PairCells, prior: PairPrior) -> tuple[Centre, float]:
-    """Climb from somewhere, and return where it ends with its metric, and the log evidence of the normal approximation."""
+    """Maximise from `start`; return the Laplace approximation and its log evidence."""
     theta, spread, iterations = _climb(start, cells, prior)
     for kind in (Kind(True, True), Kind(True, False), Kind(False, True), Kind(False, False)):
         information = anchored_information(theta, cells, prior, kind, spread)
@@ -105,6 +81,7 @@ def _measured(start: np.ndarray, cells: PairCells, prior: PairPrior) -> tuple[Ce
             continue
         laplace = Laplace(theta, factor, np.ascontiguousarray(np.linalg.inv(factor)))
         evidence = anchored_log_p(theta, cells, prior, np.empty(len(theta)))
+        # log evidence = log p(centre) - log det L, up to a constant
         evidence -= np.log(np.diag(factor)).sum()
         open_scales = _has_open_scale(theta, prior, spread)
         return Centre(laplace, kind, iterations, open_scales, None), evidence
@@ -112,7 +89,7 @@ def _measured(start: np.ndarray, cells: PairCells, prior: PairPrior) -> tuple[Ce
 
 
 def _start(cells: PairCells, prior: PairPrior) -> np.ndarray:
-    """Return coordinates to start from: weighted least squares of pooled empirical logits."""
+    """Return starting coordinates: weighted least squares of pooled empirical logits."""
     if prior.form == BOX:
         return _start_in_box(cells, prior)
     wins, losses = (
@@ -121,6 +98,7 @@ def _start(cells: PairCells, prior: PairPrior) -> np.ndarray:
     )
     weight = wins * losses / (wins + losses)
     normal = cells.law in (THURSTONE, THRESHOLD)
+    # inverse-variance weights; normal equations (laplacian) q = pull
     logit = np.log(wins / losses) / (PROBIT if normal else 1.0)
     n = prior.n_items
     laplacian, pull = np.eye(n) * np.exp(-2 * prior.quality_scale[0]), np.zeros(n)
@@ -142,16 +120,17 @@ def _start(cells: PairCells, prior: PairPrior) -> np.ndarray:
 
 
 def _start_in_box(cells: PairCells, prior: PairPrior) -> np.ndarray:
-    """Map the centre of the model without a box into the box: climbs from elsewhere may end in a lesser mode."""
+    """Map the centre of the model without a box into the box; other starts may end in a lower mode."""
     n, k = prior.n_items, prior.n_raters
     rest = [place for place in prior.at[2:] if place != NONE]
+    # this model has two scales more, so bias and tie are two places further on
     at = (n + k, n + k + 1, *(p + 2 if p != NONE else NONE for p in prior.at[2:]))
     free = prior._replace(form=LOG, at=at, quality_scale=(0.0, 1.0), reliability_scale=(0.0, 1.0))
     theta = _climb(_start(cells, free), cells, free)[0]
     quality, rho = np.empty(n), np.empty(k)
     to_natural(theta, free, (quality, rho))
     width = prior.high - prior.low
-    scale = np.ptp(quality) / 0.97 or 1.0  # all equal where everybody ties
+    scale = np.ptp(quality) / 0.97 or 1.0  # 1 if all qualities are equal
     inside = 0.5 + (quality - (quality.max() + quality.min()) / 2) / scale
     share = np.clip((rho * scale - prior.low) / width, 0.02, 0.98)
     own = [np.log(p / (1 - p)) for p in (inside, share)]
@@ -159,7 +138,7 @@ def _start_in_box(cells: PairCells, prior: PairPrior) -> np.ndarray:
 
 
 def _has_open_scale(theta: np.ndarray, prior: PairPrior, spread: tuple[float, float]) -> bool:
-    """Tell whether more than a tenth of the squares behind a scale is uncertainty of what it scales."""
+    """Return whether posterior variance is more than the share `OPEN` of the squares behind a scale."""
     spans = ((0, prior.n_items), (prior.n_items, prior.n_raters))
     for place, (low, size), trace in zip(prior.at[:2], spans, spread, strict=True):
         if place != NONE:
@@ -198,12 +177,13 @@ def _step(
     model: tuple[PairCells, PairPrior],
     damping: float,
 ) -> tuple[np.ndarray, float, float, float]:
-    """Make a damped step that does not descend; return the point, its log p, the gain foreseen, and the damping to go on with."""
+    """Take one damped step that does not lower log p; return point, log p, predicted gain, next damping."""
     theta, value, gradient = state
     slope, trial_gradient = gradient[free], np.empty(len(theta))
     diagonal = np.diag(information)
     while damping < LARGEST_DAMPING:
         try:
+            # Levenberg-Marquardt: (I + damping diag I) step = gradient
             step = np.linalg.solve(information + np.diag(damping * diagonal), slope)
         except np.linalg.LinAlgError:
             damping = max(8 * damping, 1e-8)
@@ -231,7 +211,7 @@ def _traces(information: np.ndarray, prior: PairPrior) -> tuple[float, float]:
 def _scale_steps(
     theta: np.ndarray, prior: PairPrior, spread: tuple[float, float]
 ) -> tuple[np.ndarray, float]:
-    """Make the EM steps of tau and lam; return the coordinates and the longer step."""
+    """Take the EM steps of tau and lam; return the coordinates and the longest step."""
     theta, longest = theta.copy(), 0.0
     n, k = prior.n_items, prior.n_raters
     own = ((0, n, prior.quality_scale), (n, k, prior.reliability_scale))
@@ -243,6 +223,7 @@ def _scale_steps(
         low_end, high_end = mean - BOLDEST * sd, mean + BOLDEST * sd
         for _ in range(50):
             pull = squares * np.exp(-2 * t)
+            # (S + tr Sigma) e^(-2 t) - (n - 1) - (t - m) / s^2 = 0, by Newton
             slope = pull - (size - 1) - (t - mean) / sd**2
             step = np.clip(slope / (2 * pull + 1 / sd**2), -1.0, 1.0)
             t = np.clip(t + step, low_end, high_end)

@@ -1,20 +1,21 @@
-"""Hamiltonian Monte Carlo that follows the Laplace approximation exactly, and lets the rest of the posterior push.
+"""Split Hamiltonian Monte Carlo: exact flow of the Laplace approximation, kicks by the rest of the posterior.
 
     theta = centre + L^-T z,     H = L L' the information at the centre,     -log p(theta) = |z|^2 / 2 + V(z)
 
-A transition draws a momentum p and, n times, pushes p by h f / 2 with f = -grad V = L^-1 grad log p + z, turns (z, p) by the
-angle h, and pushes again; it is accepted as any leapfrog is. Were the posterior normal, f would be zero, and a turn by a quarter
-of a circle an independent draw. The angle is pi / 2 times U(.8, 1.2): at a quarter neither z nor its square remembers the start.
-Any centre and any L leave the posterior invariant.
+A transition draws a momentum p and repeats n times: p += h f / 2 with f = -grad V = L^-1 grad log p + z,
+rotation of (z, p) by the angle h, p += h f / 2. It is accepted with the Metropolis probability. For a normal
+posterior f is zero, and a rotation by a quarter circle is an independent draw. The total angle is pi / 2
+times U(.8, 1.2): at a quarter circle neither z nor its square remembers the start. Any centre and any L leave
+the posterior invariant.
 
-Under a box prior of qualities and reliabilities a second move draws their common scale and shift from their exact conditional;
-where the answers leave a scale open, another tries it together with all that it scales; and where raters contradict each other,
-one tries the mirror image.
+Further moves: common scale and shift from their exact conditional under a box prior (`box_units`); a poorly
+identified scale jointly with all that it scales (`scale_moves`); the mirror image, where raters contradict
+each other (`mirror_move`).
 
 References
 ----------
-Shahbaba, Lan, Johnson and Neal (2014), Split Hamiltonian Monte Carlo, Statistics and Computing 24, section 2.1,
-doi:10.1007/s11222-012-9373-1.
+Shahbaba, Lan, Johnson and Neal (2014), Split Hamiltonian Monte Carlo, Statistics and Computing 24, section
+2.1, doi:10.1007/s11222-012-9373-1.
 """
 
 import math
@@ -44,58 +45,40 @@ __all__ = [
 ]
 
 QUARTER = math.pi / 2
-# times the steps while a chain comes from afar: doubled when refused, halved when not
+# factor on the number of steps in warm-up, first and largest; doubled by rejection, halved by acceptance
 COMING_IN, MOST_COMING_IN = 4, 64
 
 
 class Laplace(NamedTuple):
-    """The normal approximation of a posterior.
+    """Normal approximation of a posterior."""
 
-    Attributes
-    ----------
-    centre : ndarray, shape (coordinate,)
-        Its mean.
-    factor, inverse : ndarray, shape (coordinate, coordinate)
-        L, lower triangular with L L' the information, and its inverse.
-    """
-
-    centre: np.ndarray
-    factor: np.ndarray
-    inverse: np.ndarray
+    centre: np.ndarray  # (coordinate,), mean
+    factor: np.ndarray  # (coordinate, coordinate), L, lower triangular, L L' the information
+    inverse: np.ndarray  # (coordinate, coordinate), L^-1
 
 
 class HmcSchedule(NamedTuple):
-    """Transitions before the first stored draw, pushes in a transition, and which moves are made besides."""
+    """Length of a chain, and its moves."""
 
-    tune: int
-    steps: int
-    move_scales: bool
-    mirror: bool
+    tune: int  # transitions before the first stored draw
+    steps: int  # of a transition
+    move_scales: bool  # also run `draw_scales`
+    mirror: bool  # also run `draw_mirrored`
 
 
 class PairState(NamedTuple):
-    """Where a chain stands; all arrays are changed in place.
+    """State of a chain, overwritten in place."""
 
-    Attributes
-    ----------
-    theta, z : ndarray, shape (coordinate,)
-        Coordinates, and the same whitened; each is rounded for itself.
-    gradient, force : ndarray, shape (coordinate,)
-        Of log p, and what pushes.
-    numbers : ndarray, shape (2,)
-        log p, and the sum of the probabilities of accepting over the draws that were kept.
-    """
-
-    theta: np.ndarray
-    z: np.ndarray
-    gradient: np.ndarray
-    force: np.ndarray
-    numbers: np.ndarray
+    theta: np.ndarray  # (coordinate,)
+    z: np.ndarray  # (coordinate,), whitened theta, with rounding errors of its own
+    gradient: np.ndarray  # (coordinate,), of log p
+    force: np.ndarray  # (coordinate,), f
+    numbers: np.ndarray  # (2,): log p, sum of acceptance probabilities over stored draws
 
 
 @nb.njit(**FAST)
 def _spread(laplace, z, theta):
-    """Write centre + L^-T z into theta."""
+    """Write theta = centre + L^-T z."""
     theta[:] = laplace.centre
     for j in range(len(z)):
         row, by = laplace.inverse[j], z[j]
@@ -105,7 +88,7 @@ def _spread(laplace, z, theta):
 
 @nb.njit(**FAST)
 def _whiten(laplace, theta, z):
-    """Write L' (theta - centre) into z."""
+    """Write z = L' (theta - centre)."""
     z[:] = 0.0
     for j in range(len(z)):
         row, by = laplace.factor[j], theta[j] - laplace.centre[j]
@@ -115,7 +98,7 @@ def _whiten(laplace, theta, z):
 
 @nb.njit(**FAST)
 def _force(laplace, z, gradient, force):
-    """Write L^-1 gradient + z into force."""
+    """Write f = L^-1 gradient + z."""
     for j in range(len(z)):
         row, total = laplace.inverse[j], z[j]
         for i in range(j + 1):
@@ -125,7 +108,7 @@ def _force(laplace, z, gradient, force):
 
 @nb.njit(**FAST)
 def _density(laplace, cells, prior, z, work):
-    """Compute log p at z; overwrite theta and the force."""
+    """Return log p at z; overwrite theta, gradient and force, the arrays of `work`."""
     theta, gradient, force = work
     _spread(laplace, z, theta)
     log_p = anchored_log_p(theta, cells, prior, gradient)
@@ -135,7 +118,7 @@ def _density(laplace, cells, prior, z, work):
 
 @nb.njit(**FAST)
 def _transition(rng, laplace, cells, prior, steps, state, trial):
-    """Make one transition from `state` in place; return the probability that it is accepted, and log p."""
+    """Run one transition in place; return its acceptance probability and log p."""
     (z, theta, gradient, force, p), log_p = state
     z_new, theta_new, gradient_new, force_new = trial
     kinetic = 0.0
@@ -150,18 +133,18 @@ def _transition(rng, laplace, cells, prior, steps, state, trial):
     log_p_new = log_p
     for _ in range(steps):
         for i in range(len(p)):
-            pushed = p[i] + 0.5 * h * force_new[i]
+            pushed = p[i] + 0.5 * h * force_new[i]  # half kick, then rotation of (z, p) by h
             p[i] = turn * pushed - across * z_new[i]
             z_new[i] = turn * z_new[i] + across * pushed
         work = (theta_new, gradient_new, force_new)
         log_p_new = _density(laplace, cells, prior, z_new, work)
         for i in range(len(p)):
-            p[i] += 0.5 * h * force_new[i]
+            p[i] += 0.5 * h * force_new[i]  # half kick
     kinetic = 0.0
     for i in range(len(p)):
         kinetic += p[i] * p[i]
-    change = log_p_new - 0.5 * kinetic - start
-    accept = math.exp(min(0.0, change)) if change > -1e300 else 0.0  # a NaN is refused, too
+    change = log_p_new - 0.5 * kinetic - start  # minus the change of the Hamiltonian
+    accept = math.exp(min(0.0, change)) if change > -1e300 else 0.0  # a NaN is rejected, too
     if uniform(rng) < accept:
         z[:] = z_new
         theta[:] = theta_new
@@ -179,25 +162,9 @@ def sample_pairs(
     schedule: HmcSchedule,
     start_and_draws: tuple[np.ndarray, np.ndarray],
 ) -> float:
-    """Run one chain.
+    """Run one chain; return the mean acceptance probability of stored draws.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain, advanced in place.
-    model : tuple of PairCells and PairPrior
-        Answers and priors.
-    laplace : Laplace
-        Centre and metric.
-    schedule : HmcSchedule
-        Warm-up and steps.
-    start_and_draws : tuple of ndarray, shapes (coordinate,) and (draw, coordinate)
-        Coordinates to start from, overwritten with the last draw; and where the draws go.
-
-    Returns
-    -------
-    float
-        Mean probability of accepting, over the draws that are kept.
+    Shapes: start (coordinate,), overwritten with the last draw; draws (draw, coordinate), overwritten.
     """
     theta, draws = start_and_draws
     n = len(theta)
@@ -209,17 +176,7 @@ def sample_pairs(
 
 @kept(nogil=True, **FAST)
 def begin_pairs(model: tuple[PairCells, PairPrior], laplace: Laplace, state: PairState) -> None:
-    """Fill in what follows from the coordinates that a chain starts from.
-
-    Parameters
-    ----------
-    model : tuple of PairCells and PairPrior
-        Answers and priors.
-    laplace : Laplace
-        Centre and metric.
-    state : PairState
-        With ``theta``; the rest is overwritten.
-    """
+    """Compute the state of a chain from its ``theta``; all other fields are overwritten."""
     theta, z, gradient, force, numbers = state
     _whiten(laplace, theta, z)
     numbers[0] = _density(laplace, model[0], model[1], z, (theta, gradient, force))
@@ -234,20 +191,9 @@ def continue_pairs(
     schedule: HmcSchedule,
     state_and_draws: tuple[PairState, np.ndarray],
 ) -> None:
-    """Run one chain on from where it stands.
+    """Run one chain on from its state, which is overwritten.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain, advanced in place.
-    model : tuple of PairCells and PairPrior
-        Answers and priors.
-    laplace : Laplace
-        Centre and metric.
-    schedule : HmcSchedule
-        Transitions before the first stored draw, and steps.
-    state_and_draws : tuple of PairState and ndarray, shape (draw, coordinate)
-        Where the chain stands, changed in place; and where the draws go.
+    Shapes: draws (draw, coordinate), overwritten.
     """
     (cells, prior), (own, draws) = model, state_and_draws
     theta, z, gradient, force, numbers = own

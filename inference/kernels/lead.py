@@ -1,19 +1,19 @@
-"""The lead of an item: an exact move of one worth against all the others together.
+"""Exact move of the common factor of all worths of an item but its leader's.
 
-Where most raters agree on the leader l of an item, the data say much about the worths behind it
-relative to each other and little about their common factor c, which one sweep moves by a small
-step. With the arrival times and the total summed out, and the orders of tied blocks drawn
-(`tied_blocks`), the density of y = log c given everything else is
+Where most raters agree on the leader l of an item, the data determine the other worths relative to each other
+much better than their common factor c, which a plain sweep moves by small steps. With the arrival times and
+the total integrated out, and the orders of tied blocks drawn (`tied_blocks`), the density of y = log c given
+everything else is
 
     exp(power y) prod_i (1 + exp(y + d_i)) ** -n_i
 
-over the waits i of the race for which the leader is among those who race: n_i counts them, d_i is
-the log of the others' racing worth over the leader's, and the prior of the total is one more
-factor, n = sum of all prior shapes. `power` is the others' wins and prior shapes, less the waits
-that the leader has left behind. The density is log-concave.
+over the waits i of the race in which the leader still races: n_i is their number, d_i the log of the others'
+racing worth over the leader's, and the prior of the total is one more factor, n = sum of all prior shapes.
+`power` is the others' wins and prior shapes, less the number of waits after the leader's arrival. The density
+is log-concave.
 
-The step costs as much as a sweep, and repairs nine of ten slowly mixing items of real differential
-diagnoses. It is made for the items whose data say so (`settled`), whatever the worths.
+The move costs as much as a sweep, and cures nine of ten slowly mixing items of real differential diagnoses.
+It is made for the items whose data call for it (`settled`), whatever the worths.
 """
 
 import math
@@ -41,21 +41,8 @@ def draw_lead(
 ) -> None:
     """Redraw the common factor of all worths of an item but its leader's.
 
-    Where the other worths alone span more than `SAFE_LOG_RANGE` nothing is done: the move cannot
-    change that, so that leaving it out keeps the posterior invariant.
-
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    item : int
-        The item.
-    posterior : WorthPosterior
-        Annotations and priors of all items.
-    log_worth : ndarray, shape (candidate of the item,)
-        Log worths of this item, changed in place.
-    track : RaceTrack
-        Work space.
+    Shapes: log_worth (candidate of the item,), overwritten. Where the other worths alone span more than
+    `SAFE_LOG_RANGE` the move is left out; as it cannot change their span, the posterior stays invariant.
     """
     if len(log_worth) == 1:
         return
@@ -76,7 +63,7 @@ def draw_lead(
             mean_total += posterior.rate[first + k] * track.worth[k]
     lead = log_worth[leader] - largest
     track.offset[0] = math.log(mean_total / posterior.rate[first + leader])
-    track.count[0] = total_shape
+    track.count[0] = total_shape  # factor of the prior of the total
     n_waits, left_behind = _waits(rng, item, posterior, lead, track)
     for i in range(n_waits):
         track.offset[i] -= lead
@@ -95,6 +82,7 @@ def _log_density(y, waits):
     for i in range(len(offset)):
         x = y + offset[i]
         small = math.exp(-abs(x))
+        # -n_i log(1 + e^x), x = y + d_i
         value -= count[i] * (max(x, 0.0) + math.log1p(small))
         share = (1.0 if x > 0.0 else small) / (1.0 + small)
         slope -= count[i] * share
@@ -107,9 +95,9 @@ _draw_log_factor = log_concave_sampler(_log_density)
 
 @nb.njit(error_model="numpy")
 def _waits(rng, item, posterior, lead, track):
-    """List the waits with the leader from slot 1 of the track, first waits merged in slot 1.
+    """List the waits with the leader from slot 1 of the track on; first waits are merged in slot 1.
 
-    Returns the number of slots in use, and how many waits the leader has left behind.
+    Returns the number of slots in use, and the number of waits after the leader's arrival.
     """
     block_start, member_start = posterior.block_start, posterior.member_start
     member, leader = posterior.member, posterior.leader[item]
@@ -148,7 +136,7 @@ def _waits(rng, item, posterior, lead, track):
 def _tied_waits(rng, block, race, n_waits, track):
     """Draw the orders of a tied block and append its waits with the leader.
 
-    Returns the number of slots in use, and how many waits the leader had left behind.
+    Returns the number of slots in use, and the block's number of waits after the leader's arrival.
     """
     others, leads, lead, leader, copies = race
     n = len(block)
@@ -186,7 +174,7 @@ def _tied_waits(rng, block, race, n_waits, track):
 
 @nb.njit(error_model="numpy")
 def _tied_waits_by_arrival(rng, block, race, n_waits, track):
-    """Do the same for a block of any size and a leader of any worth."""
+    """Do the same as `_tied_waits` for a block of any size and a leader of any worth."""
     others, leads, lead, leader, copies = race
     n = len(block)
     log_worth, time = track.member_worth[:n], track.member_time[:n]

@@ -1,7 +1,7 @@
-"""Exact draws from a log-concave density on the line, by rejection from a cap and two tangents.
+"""Exact draws from a log-concave density on the line, by rejection.
 
-A log-concave function lies below each of its tangents. The envelope is the tangent at a point on
-either side of the mode, cut off at a cap; whatever the points are, the draw is exact.
+A log-concave function lies below each of its tangents. The envelope consists of the tangents at one point on
+either side of the mode, cut off at a cap; the draw is exact whatever the points are.
 """
 
 import math
@@ -15,23 +15,15 @@ from .random_stream import standard_exponential, uniform
 __all__ = ["log_concave_sampler"]
 
 FLAT, WIDEST = 1e-9, 64.0
-"""A slope that counts as none, and the longest first step from the mode: a log density may have a
-plateau, without any curvature, as wide as the worths are apart."""
+"""Slope below which x is a mode, and longest first step from the mode: a log density may have a plateau
+without curvature, as wide as the range of the worths."""
 
 
 def log_concave_sampler(density: Callable) -> Callable:
     """Compile the sampler of a family of smooth log-concave densities.
 
-    Parameters
-    ----------
-    density : compiled function
-        ``density(x, parameters) -> (value, slope, curvature)`` of the log density, up to a
-        constant.
-
-    Returns
-    -------
-    compiled function
-        ``draw(rng, parameters, start) -> float``: one draw; the mode is searched from `start`.
+    ``density(x, parameters) -> (value, slope, curvature)``, compiled, is the log density up to a constant.
+    The result is ``draw(rng, parameters, start) -> float``, compiled, which searches the mode from `start`.
     """
 
     @nb.njit(error_model="numpy")
@@ -44,8 +36,8 @@ def log_concave_sampler(density: Callable) -> Callable:
                 low = x
             else:
                 high = x
-            # Far out, where the density is straight, Newton would leap, and where its curvature has
-            # underflowed it has no direction: the reach grows until the mode is passed.
+            # In the straight tails a Newton step is too long, and where the curvature underflows it
+            # is undefined: steps are limited to a reach that doubles until the mode is bracketed.
             leap = -slope / curvature if curvature < 0.0 else math.copysign(reach, slope)
             x += min(max(leap, -reach), reach)
             reach *= 2.0
@@ -56,7 +48,7 @@ def log_concave_sampler(density: Callable) -> Callable:
 
     @nb.njit(error_model="numpy")
     def contact(parameters, x, distance, ceiling):
-        """Return a point on one side of x where the density is lower, and the density there."""
+        """Return a point on one side of x where the density is below the ceiling, and the density there."""
         value, slope, _ = density(x + distance, parameters)
         while value > ceiling:
             distance *= 2.0
@@ -65,7 +57,7 @@ def log_concave_sampler(density: Callable) -> Callable:
 
     @nb.njit(error_model="numpy")
     def draw(rng, parameters, start):
-        """Draw once."""
+        """Draw one variable."""
         x, value, slope, curvature = near_mode(parameters, start)
         step = min(1.2 / math.sqrt(abs(curvature)), WIDEST)
         left, left_value, left_slope = contact(parameters, x, -step, value - 0.5)
@@ -79,7 +71,7 @@ def log_concave_sampler(density: Callable) -> Callable:
             rise = fall = 0.5 * (rise + fall)
         while True:
             y, depth = _propose(rng, rise, fall, 1.0 / left_slope, -1.0 / right_slope)
-            below = standard_exponential(rng)  # of a uniform height under the envelope
+            below = standard_exponential(rng)  # -log of a uniform height under the envelope
             if cap - depth - below <= density(y, parameters)[0]:
                 return y
 
@@ -88,7 +80,7 @@ def log_concave_sampler(density: Callable) -> Callable:
 
 @nb.njit(error_model="numpy", inline="always")
 def _propose(rng, rise, fall, left_mass, right_mass):
-    """Draw from the envelope; return the point and how far the envelope is below its cap there."""
+    """Draw from the envelope; return the point and the depth of the envelope below its cap there."""
     u = uniform(rng) * (left_mass + (fall - rise) + right_mass)
     depth = 0.0
     if u < left_mass:

@@ -1,9 +1,10 @@
-"""The move to the mirror image: what is best becomes worst, and who is reliable becomes unreliable.
+"""Metropolis move to the mirror image: qualities and rater coordinates are reflected about their means.
 
     q - mean q -> -(q - mean q),     r - mean r -> -(r - mean r)
 
-leaves every prior as it is, and is its own inverse: it is accepted by the likelihood alone. Raters who contradict each other can
-be read either way, as one who errs and one who does not; no small step leads from one reading to the other.
+leaves every prior unchanged and is its own inverse, so that the acceptance ratio is the likelihood ratio.
+Raters who contradict each other give two modes, according to who is taken to err; small steps do not lead
+from one to the other.
 """
 
 import math
@@ -20,7 +21,7 @@ __all__ = ["draw_mirrored", "mirror"]
 
 @kept(**FAST)
 def mirror(prior, theta, image):
-    """Write the mirror image of coordinates into `image`."""
+    """Write the mirror image of the coordinates `theta` into `image`, both (coordinate,)."""
     image[:] = theta
     for low, n in ((0, prior.n_items), (prior.n_items, prior.n_raters)):
         mean = theta[low : low + n].mean()
@@ -30,27 +31,15 @@ def mirror(prior, theta, image):
 
 @nb.njit(**FAST)
 def draw_mirrored(rng, cells, prior, theta, log_p, work):
-    """Try the mirror image in place; return whether it was accepted, and log p.
+    """Propose the mirror image in place; return whether it was accepted, and log p.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    cells : PairCells
-        The answers.
-    prior : PairPrior
-        Priors, LOG or SIGNED.
-    theta : ndarray, shape (coordinate,)
-        Coordinates, changed in place.
-    log_p : float
-        Log density there.
-    work : tuple of two ndarray, shape (coordinate,)
-        Coordinates and gradient that are tried.
+    Shapes: theta (coordinate,), work: two arrays (coordinate,), overwritten. `log_p` is that of theta; the
+    prior is LOG or SIGNED.
     """
     image, gradient = work
     mirror(prior, theta, image)
     tried = anchored_log_p(image, cells, prior, gradient)
-    if tried > -1e300 and math.log(uniform(rng)) < tried - log_p:  # a NaN is refused, too
+    if tried > -1e300 and math.log(uniform(rng)) < tried - log_p:  # a NaN is rejected, too
         theta[:] = image
         return True, tried
     return False, log_p

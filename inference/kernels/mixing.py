@@ -1,4 +1,4 @@
-"""Convergence of many quantities at once: R-hat, bulk and tail ESS, Monte-Carlo error.
+"""Convergence diagnostics of many quantities: R-hat, bulk and tail ESS, Monte-Carlo error.
 
 For one quantity with draws theta (chain, draw), halved into M chains of N draws, S = M N in all:
 
@@ -12,7 +12,7 @@ with B / N and W the variances between and within the chains. Bulk ESS is the ES
 smaller ESS of the indicators theta <= q of two tail quantiles q; the ESS of theta itself gives the
 Monte-Carlo error of the mean.
 
-The numbers are those of ArviZ to rounding, hence its choices: quantiles are those of the unhalved
+Results equal those of ArviZ up to rounding, hence its conventions: quantiles are those of the unhalved
 draws; medians, quantiles and normal scores have the precision of the draws; ties share their
 average rank; R-hat of constant draws is NaN and their ESS is S. The tails begin at 0.89 and 0.11
 (its ``rcParams["stats.ci_prob"]``), not at the 0.95 and 0.05 of the reference. Where two successive
@@ -46,22 +46,10 @@ GATHERED = 16  # quantities read together: one cache line of float32
 def measure_mixing(draws, scores, first, last, tail=TAIL):
     """Diagnose the quantities from `first` to before `last`.
 
-    Parameters
-    ----------
-    draws : ndarray of float32 or float64, shape (chain, draw, quantity)
-        All draws.
-    scores : ndarray of float64
-        `normal_scores` of the numbers of chains and draws.
-    first, last : int
-        Which quantities.
-    tail : float
-        Tail ESS is that of the quantiles `tail` and 1 - `tail`.
-
-    Returns
-    -------
-    ndarray of float64, shape (4, last - first)
-        R-hat (NaN for a single chain), bulk ESS, tail ESS, Monte-Carlo standard error of the
-        mean. All are NaN where a draw is NaN, and for chains of fewer than four draws.
+    Shapes: draws float32 or float64 (chain, draw, quantity); scores, `normal_scores` of the numbers of chains
+    and draws; result (4, last - first): R-hat (NaN for a single chain), bulk ESS, tail ESS (of the quantiles
+    `tail` and 1 - `tail`), standard error of the mean; all NaN where a draw is NaN, and for chains of fewer
+    than four draws.
     """
     n_chains, n_draws, _ = draws.shape
     result = np.full((4, last - first), np.nan)
@@ -85,7 +73,7 @@ def measure_mixing(draws, scores, first, last, tail=TAIL):
 
 @kept(nogil=True)
 def _places(n_chains, n_draws):
-    """Return the place of each draw among the halved chains; -1: none, the middle of odd chains."""
+    """Return the place of each draw, (chain * draw,), in the halved chains; -1: middle of odd chains."""
     half = n_draws // 2
     places = np.empty((n_chains, n_draws), np.int64)
     for chain in range(n_chains):
@@ -98,7 +86,7 @@ def _places(n_chains, n_draws):
 
 @kept(nogil=True, error_model="numpy")
 def _diagnose(x, places, n_chains, single, scores, tail):
-    """Return R-hat, bulk ESS, tail ESS and mcse of one quantity; x: (chain * draw,)."""
+    """Return R-hat, bulk ESS, tail ESS and MCSE of one quantity; x: (chain * draw,)."""
     if np.isnan(x).any():
         return np.nan, np.nan, np.nan, np.nan
     order = ascending_order(x)
@@ -133,20 +121,20 @@ def _diagnose(x, places, n_chains, single, scores, tail):
 
 @kept(nogil=True, error_model="numpy")
 def _scale_reduction(chains):
-    """Return the potential scale reduction of chains (chain, draw)."""
+    """Return R-hat of chains (chain, draw)."""
     n_draws = chains.shape[1]
     means = np.empty(len(chains))
     within = 0.0
     for chain in range(len(chains)):
         means[chain] = _mean(chains[chain])
         within += _squares(chains[chain], means[chain]) / (n_draws - 1) / len(chains)
-    between = _squares(means, _mean(means)) / (len(chains) - 1)
+    between = _squares(means, _mean(means)) / (len(chains) - 1)  # B / N
     return np.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
 
 
 @kept(nogil=True, error_model="numpy")
 def _effective_size(chains):
-    """Return the effective size of chains (chain, draw), which it centres."""
+    """Return the ESS of chains (chain, draw), which are centred in place."""
     n_chains, n_draws = chains.shape
     if chains.max() - chains.min() < 1e-15:
         return float(chains.size)
@@ -156,12 +144,13 @@ def _effective_size(chains):
         chains[chain] -= means[chain]
     variance = _squares(means, _mean(means)) / (n_chains - 1)
     within = _autocovariance(chains, 0) * n_draws / (n_draws - 1)
-    total = within * (n_draws - 1) / n_draws + variance
+    total = within * (n_draws - 1) / n_draws + variance  # var+
 
     rho = np.zeros(n_draws)
     even, odd = 1.0, 1 - (within - _autocovariance(chains, 1)) / total
     rho[0], rho[1] = even, odd
     lag = 1
+    # initial positive sequence (Geyer 1992)
     while lag < n_draws - 3 and even + odd > 0:
         even = 1 - (within - _autocovariance(chains, lag + 1)) / total
         odd = 1 - (within - _autocovariance(chains, lag + 2)) / total
@@ -171,6 +160,7 @@ def _effective_size(chains):
     last = lag - 2
     if even > 0:
         rho[last + 1] = even
+    # initial monotone sequence
     for t in range(1, last - 1, 2):
         if rho[t + 1] + rho[t + 2] > rho[t - 1] + rho[t]:
             rho[t + 1] = rho[t + 2] = (rho[t - 1] + rho[t]) / 2
@@ -193,13 +183,13 @@ def _autocovariance(centred, lag):
 
 @kept(nogil=True)
 def _mean(x):
-    """Average from the first number on, so that the mean of equal numbers is exactly that."""
+    """Return the mean, relative to the first number, so that the mean of equal numbers is exact."""
     return x[0] + (x - x[0]).sum() / len(x)
 
 
 @kept(nogil=True)
 def _squares(x, mean):
-    """Sum squared deviations."""
+    """Return the sum of squared deviations from `mean`."""
     return ((x - mean) ** 2).sum()
 
 

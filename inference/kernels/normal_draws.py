@@ -2,21 +2,22 @@
 
     1 / sigma2 ~ Gamma(a, b),    mu | sigma2 ~ Normal(m, sigma2 / k)
 
-The items of a block advance in step, each by a stream of its own. Two uniforms make two normal variables (Box and Muller 1958):
-one for the proposal of Marsaglia and Tsang (2000), one for the location. A normal x proposes d (1 + y)^3 with d = a - 1/3 and
-y = x / sqrt(9 d), accepted if a uniform u is below exp(q),
+The items of a block advance in step, each with its own stream. Two uniforms make two normal variables
+(Box and Muller 1958): one for the proposal of Marsaglia and Tsang (2000), one for the location. A normal x
+proposes d (1 + y)^3 with d = a - 1/3 and y = x / sqrt(9 d), accepted if a uniform u is below exp(q),
 
     q = x^2 / 2 + d - d (1 + y)^3 + 3 d log(1 + y) = 3 d (log(1 + y) - y + y^2 / 2 - y^3 / 3) >= -3/2 d y^4    for y >= -1/2
 
-and so, without a logarithm, if u < 1 - 3/2 d y^4. Nearly all proposals are, so that the compiler computes several items at a
-time; the few others are looked at one by one. That leaves the normal variable of the location alone: the two are independent. No
-operation may be contracted or put in another order by the compiler: the last digits of an item's draws would depend on its place
-among those that are computed together.
+The squeeze u < 1 - 3/2 d y^4 therefore accepts without a logarithm. It holds for nearly all proposals, so
+that the loop is vectorised; the few others are tested one by one. The normal variable of the location is
+independent of this and is kept. The compiler may neither contract nor reorder operations: the last digits of
+an item's draws would depend on its place among those that are computed together.
 
 References
 ----------
-Marsaglia and Tsang (2000), A simple method for generating gamma variables, doi:10.1145/358407.358414. Steele, Lea and Flood
-(2014), Fast splittable pseudorandom number generators, doi:10.1145/2660193.2660195 (the mixing of keys).
+Marsaglia and Tsang (2000), A simple method for generating gamma variables, doi:10.1145/358407.358414. Steele,
+Lea and Flood (2014), Fast splittable pseudorandom number generators, doi:10.1145/2660193.2660195
+(the mixing of keys).
 """
 
 import math
@@ -37,41 +38,21 @@ LOG_2_PI = math.log(2 * math.pi)
 
 
 class NormalDraws(NamedTuple):
-    """Where the draws go.
+    """Output arrays, (draw, item) each; no log densities are computed where log_p has no draws."""
 
-    Attributes
-    ----------
-    location, variance, scale : ndarray, shape (draw, item)
-        The draws.
-    log_p : ndarray, shape (draw, item)
-        Log likelihood of the scores of each item.
-    location_prior, variance_prior : ndarray, shape (draw, item)
-        Log prior densities. Densities without draws are not computed.
-    """
-
-    location: np.ndarray
-    variance: np.ndarray
-    scale: np.ndarray
-    log_p: np.ndarray
-    location_prior: np.ndarray
-    variance_prior: np.ndarray
+    location: np.ndarray  # mu
+    variance: np.ndarray  # sigma2
+    scale: np.ndarray  # sigma
+    log_p: np.ndarray  # log likelihood of the item's scores
+    location_prior: np.ndarray  # log prior density
+    variance_prior: np.ndarray  # log prior density
 
 
 @kept(nogil=True, error_model="numpy")
 def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """Derive a random stream for every item.
+    """Derive a stream for every item from its key and the stream of a chain.
 
-    Parameters
-    ----------
-    keys : ndarray of uint64, shape (item,)
-        A key of each item.
-    words : ndarray of uint64, shape (4,)
-        State of the stream of a chain.
-
-    Returns
-    -------
-    ndarray of uint64, shape (4, item)
-        States of xoshiro256++.
+    Shapes: keys uint64 (item,); words uint64 (4,); result uint64 (4, item).
     """
     streams = np.empty((4, len(keys)), np.uint64)
     for i in range(len(keys)):
@@ -83,7 +64,7 @@ def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
 
 @nb.njit(inline="always")
 def _mixed(word):
-    """Mix the bits of a word, one to one."""
+    """Mix the bits of a word, one to one (SplitMix64)."""
     word = word + np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -98,18 +79,10 @@ def draw_normal_items(
     moments: ScoreMoments,
     draws: NormalDraws,
 ) -> None:
-    """Draw a block of items.
+    """Draw a block of items, with log likelihood and log prior densities.
 
-    Parameters
-    ----------
-    streams : ndarray of uint64, shape (4, item)
-        Stream of each item, advanced in place.
-    posterior, prior : NormalItems
-        Law of the draws, and the law whose density is wanted.
-    moments : ScoreMoments
-        Scores of the items.
-    draws : NormalDraws
-        Filled.
+    Shapes: streams uint64 (4, item), advanced in place. `posterior` is the law of the draws, `prior` that of
+    the densities; `draws` is overwritten.
     """
     n_items = len(posterior.mean)
     boosted = posterior.shape < 1.0  # a Gamma(a) is a Gamma(a + 1) times U ** (1 / a)
@@ -140,12 +113,13 @@ def draw_normal_items(
 
 @nb.njit(inline="always")
 def _rotated(word, by):
+    """Rotate the bits of a word to the left."""
     return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
 
 
 @nb.njit(error_model="numpy")
 def _advance(streams, words):
-    """Take three words of each stream."""
+    """Take three words of each xoshiro256++ stream: streams (4, item), words (3, item), overwritten."""
     for i in range(streams.shape[1]):
         s0, s1, s2, s3 = streams[0, i], streams[1, i], streams[2, i], streams[3, i]
         for k in range(3):
@@ -162,41 +136,45 @@ def _advance(streams, words):
 
 @nb.njit(inline="always")
 def _uniform(word):
+    """Map a word to an odd multiple of 2**-54 in (0, 1)."""
     return (np.float64(np.int64(word >> np.uint64(11))) + 0.5) * 2.0**-53
 
 
 @nb.njit(error_model="numpy")
 def _propose(words, constants, variables, at_once):
-    """Propose a Gamma variable for every item, with a normal variable beside it, and tell which are accepted at once."""
+    """Propose a Gamma and a normal variable for every item; mask the proposals inside the squeeze."""
     centre, spread, _ = constants
     normal, gamma, away = variables
     for i in range(len(normal)):
         radius = math.sqrt(-2.0 * log(_uniform(words[0, i])))
-        near, far = _on_circle(words[1, i])
+        near, far = _on_circle(words[1, i])  # Box-Muller
         y = spread[i] * (radius * near)
         normal[i] = radius * far
         root = 1.0 + y
-        gamma[i] = centre[i] * (root * root * root)
+        gamma[i] = centre[i] * (root * root * root)  # d (1 + y)^3
         away[i] = y
         square = y * y
+        # u < 1 - 3/2 d y^4
         at_once[i] = (_uniform(words[2, i]) < 1.0 - 1.5 * centre[i] * square * square) & (y > -0.5)
 
 
 @nb.njit(error_model="numpy")
 def _is_accepted(word, y, centre):
-    """Tell whether a proposal is accepted that is not at once."""
+    """Run the full acceptance test, for proposals outside the squeeze."""
     if y <= -1.0:
         return False
     root = 1.0 + y
+    # x^2 / 2 + d - d (1 + y)^3 + 3 d log(1 + y), with x^2 = 9 d y^2
     q = centre * (4.5 * y * y + 1.0 - root * root * root + 3.0 * math.log(root))
     return math.log(_uniform(word)) < q
 
 
 @nb.njit(inline="always")
 def _on_circle(word):
-    """Return a point of the unit circle: its angle within a quarter by the upper bits, which quarter by the lowest two."""
+    """Return a point of the unit circle: upper bits choose the angle in a quarter, lowest two the quarter."""
     t = 0.5 * math.pi * (_uniform(word) - 0.5)
     z = t * t
+    # Taylor series of sine and cosine
     p = 1.6059043836821613e-10
     p = p * z - 2.505210838544172e-08
     p = p * z + 2.7557319223985893e-06
@@ -219,7 +197,7 @@ def _on_circle(word):
 
 @nb.njit(error_model="numpy")
 def _drawn_again(streams, i, shape):
-    """Draw a Gamma variable of an item."""
+    """Draw a Gamma variable of one item from its stream, after a rejection."""
     rng = streams[:, i].copy()
     gamma = standard_gamma(rng, shape)
     streams[:, i] = rng
@@ -228,7 +206,7 @@ def _drawn_again(streams, i, shape):
 
 @nb.njit(error_model="numpy")
 def _boost(streams, i, shape):
-    """Draw U ** (1 / shape)."""
+    """Draw U ** (1 / shape), which turns Gamma(shape + 1) into Gamma(shape)."""
     rng = streams[:, i].copy()
     power = math.exp(-standard_exponential(rng) / shape)
     streams[:, i] = rng
@@ -237,12 +215,13 @@ def _boost(streams, i, shape):
 
 @nb.njit(error_model="numpy")
 def _to_items(posterior, constants, values):
-    """Turn normal and Gamma variables into locations and variances, in place, and store the roots of these."""
+    """Turn normal and Gamma variables into locations, variances and standard deviations, in place."""
     location, variance, scale = values
     width = constants[2]
     for i in range(len(location)):
-        sigma2 = posterior.rate[i] / variance[i]
+        sigma2 = posterior.rate[i] / variance[i]  # 1 / sigma2 ~ Gamma(a, b)
         sigma = math.sqrt(sigma2)
+        # mu | sigma2 ~ Normal(m, sigma2 / k)
         location[i] = posterior.mean[i] + location[i] * sigma * width[i]
         variance[i] = sigma2
         scale[i] = sigma
@@ -250,7 +229,7 @@ def _to_items(posterior, constants, values):
 
 @nb.njit(error_model="numpy")
 def _log_constants(prior):
-    """Return what the log prior densities of location and variance have whatever the draw."""
+    """Return the terms of the log prior densities of location and variance that do not depend on the draw."""
     of_location, of_variance = np.empty(len(prior.mean)), np.empty(len(prior.mean))
     for i in range(len(prior.mean)):
         of_location[i] = 0.5 * (math.log(prior.mean_weight[i]) - LOG_2_PI)
@@ -260,14 +239,16 @@ def _log_constants(prior):
 
 @nb.njit(error_model="numpy")
 def _densities(values, prior, moments, constants, out):
-    """Store the log likelihood of each item, and the log prior densities of its location and variance."""
+    """Write the log likelihood of each item, and the log prior densities of its location and variance."""
     location, variance = values
     log_p, of_location, of_variance = out
     for i in range(len(location)):
         log_variance, precision = log(variance[i]), 1.0 / variance[i]
         off, away = location[i] - moments.mean[i], location[i] - prior.mean[i]
+        # sum of (y - mu)^2 = S + n (mean - mu)^2
         distance = moments.squares[i] + moments.count[i] * off * off
         log_p[i] = -0.5 * (moments.count[i] * (LOG_2_PI + log_variance) + distance * precision)
+        # log Normal(mu; m, sigma2 / k), and log InverseGamma(sigma2; a, b)
         weighted = prior.mean_weight[i] * away * away
         of_location[i] = constants[0][i] - 0.5 * (log_variance + weighted * precision)
         of_variance[i] = (

@@ -1,4 +1,4 @@
-"""Normal scores of items under a normal-inverse-gamma prior: what the scores say, and the posterior in closed form.
+"""Normal scores of items under a normal-inverse-gamma prior: moments, and the posterior in closed form.
 
     sigma2 ~ InverseGamma(a0, b0),    mu | sigma2 ~ Normal(m0, sigma2 / k0),    y ~ Normal(mu, sigma2)
 
@@ -21,51 +21,27 @@ __all__ = ["NormalItems", "ScoreMoments", "posterior_items", "score_moments"]
 
 
 class ScoreMoments(NamedTuple):
-    """What the scores of items say.
+    """Sufficient statistics of the scores of items."""
 
-    Attributes
-    ----------
-    count, mean, squares : ndarray of float, shape (item,)
-        Number of scores, their mean (0 where there are none), and the sum of squares about it.
-    """
-
-    count: np.ndarray
-    mean: np.ndarray
-    squares: np.ndarray
+    count: np.ndarray  # (item,), number of scores
+    mean: np.ndarray  # (item,), 0 without scores
+    squares: np.ndarray  # (item,), sum of squares about the mean
 
 
 class NormalItems(NamedTuple):
-    """Normal-inverse-gamma laws of items.
+    """Normal-inverse-gamma laws of items."""
 
-    Attributes
-    ----------
-    mean, mean_weight, shape, rate : ndarray of float, shape (item,)
-        m, k, a and b.
-    """
-
-    mean: np.ndarray
-    mean_weight: np.ndarray
-    shape: np.ndarray
-    rate: np.ndarray
+    mean: np.ndarray  # (item,), m
+    mean_weight: np.ndarray  # (item,), k
+    shape: np.ndarray  # (item,), a
+    rate: np.ndarray  # (item,), b
 
 
 @kept(error_model="numpy")
 def score_moments(item: np.ndarray, score: np.ndarray, n_items: int) -> ScoreMoments:
-    """Sum the scores of each item up, in two passes, so that nothing cancels.
+    """Return the moments of every item's scores, in two passes, without cancellation.
 
-    Parameters
-    ----------
-    item : ndarray of int, shape (score,)
-        Whose each score is.
-    score : ndarray of float, shape (score,)
-        The scores.
-    n_items : int
-        Number of items.
-
-    Returns
-    -------
-    ScoreMoments
-        Moments of every item.
+    Shapes: item int, score (score,).
     """
     count, mean, squares = np.zeros(n_items), np.zeros(n_items), np.zeros(n_items)
     for a in range(len(item)):
@@ -80,26 +56,13 @@ def score_moments(item: np.ndarray, score: np.ndarray, n_items: int) -> ScoreMom
 
 
 def posterior_items(prior: NormalItems, moments: ScoreMoments) -> NormalItems:
-    """Return the posterior of every item.
-
-    Parameters
-    ----------
-    prior : NormalItems
-        Its prior.
-    moments : ScoreMoments
-        Its scores.
-
-    Returns
-    -------
-    NormalItems
-        Its posterior.
-    """
+    """Return the posterior of every item."""
     n, away = moments.count, moments.mean - prior.mean
     weight = prior.mean_weight + n
     shrunk = prior.mean_weight * (n / weight)
     return NormalItems(
-        prior.mean + n / weight * away,
-        weight,
-        prior.shape + 0.5 * n,
-        prior.rate + 0.5 * (moments.squares + shrunk * away**2),
+        prior.mean + n / weight * away,  # mn
+        weight,  # kn
+        prior.shape + 0.5 * n,  # an
+        prior.rate + 0.5 * (moments.squares + shrunk * away**2),  # bn
     )

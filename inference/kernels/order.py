@@ -1,7 +1,7 @@
-"""Order statistics of a quantity: a single sort for its ranks, median and quantiles.
+"""Order statistics of a quantity: one sort for its ranks, median and quantiles.
 
 Where the result depends on rounding, it is that of NumPy in the precision of the draws: `single`
-says that they are float32, although these functions compute in float64.
+marks float32 draws, although these functions compute in float64.
 """
 
 from statistics import NormalDist
@@ -17,19 +17,11 @@ N_DIGITS = 6
 
 
 def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
-    """Return the normal score z of every rank and half rank among the draws of the halved chains.
+    """Return the normal score of every rank and half rank among the draws of the halved chains.
 
-    Parameters
-    ----------
-    n_chains, n_draws : int
-        Size of the sample before its chains are halved.
-    dtype : dtype
-        Precision of the draws, in which ArviZ computes their scores too.
-
-    Returns
-    -------
-    ndarray of float64, shape (2 S + 1,)
-        The score of rank r at place 2 r; there is none at places 0 and 1.
+    Shapes: result float64 (2 S + 1,), the score of rank r at place 2 r, none at places 0 and 1. `n_chains`
+    and `n_draws` are those before halving; `dtype` is the precision of the draws, in which ArviZ computes
+    scores too.
     """
     size = 2 * n_chains * (n_draws // 2)
     rank = np.arange(2, 2 * size + 1, dtype=dtype) / 2
@@ -40,23 +32,16 @@ def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
 
 @kept(nogil=True)
 def ascending_order(x):
-    """Argsort by radix, least significant digit first, skipping digits that all numbers share.
+    """Argsort by stable radix sort, least significant digit first, skipping digits that all numbers share.
 
-    Parameters
-    ----------
-    x : ndarray of float64, shape (S,)
-        Numbers; none is NaN.
-
-    Returns
-    -------
-    ndarray of int64, shape (S,)
-        The stable ascending order.
+    Shapes: x float64 (S,), without NaN; result int64 (S,).
     """
     sign = np.uint64(1) << np.uint64(63)
     mask = np.uint64((1 << DIGIT_BITS) - 1)
     key = (x + 0.0).view(np.uint64)  # + 0.0: the two zeros are one number
     count = np.zeros((N_DIGITS, 1 << DIGIT_BITS), np.int64)
     for i in range(len(key)):
+        # bits whose unsigned order is that of the numbers
         key[i] = ~key[i] if key[i] & sign else key[i] | sign
         for digit in range(N_DIGITS):
             count[digit, (key[i] >> np.uint64(digit * DIGIT_BITS)) & mask] += 1
@@ -83,14 +68,7 @@ def ascending_order(x):
 def score_ranks(value, place, scores, out):
     """Write the normal score of each value's rank to its place; ties share their average rank.
 
-    Parameters
-    ----------
-    value, place : ndarray, shape (S,)
-        Values in ascending order, and where each one's score goes.
-    scores : ndarray, shape (2 S + 1,)
-        `normal_scores`.
-    out : ndarray, shape (S,)
-        Receives the scores.
+    Shapes: value, ascending, and place (S,); scores (2 S + 1,), from `normal_scores`; out (S,), overwritten.
     """
     first = 0
     while first < len(value):
@@ -98,7 +76,7 @@ def score_ranks(value, place, scores, out):
         while last + 1 < len(value) and value[last + 1] == value[first]:
             last += 1
         for i in range(first, last + 1):
-            out[place[i]] = scores[first + last + 2]
+            out[place[i]] = scores[first + last + 2]  # average rank (first + last) / 2 + 1
         first = last + 1
 
 
@@ -106,19 +84,8 @@ def score_ranks(value, place, scores, out):
 def folded(value, place, median, single):
     """Merge the two halves of a sorted sample by the distance from its median.
 
-    Parameters
-    ----------
-    value, place : ndarray, shape (S,)
-        Values in ascending order, S even, and the place of each.
-    median : float
-        Between the two middle values.
-    single : bool
-        Round distances to float32.
-
-    Returns
-    -------
-    distance, place : ndarray, shape (S,)
-        Distances in ascending order, and the place of each.
+    Shapes: value, ascending, and place (S,), S even; result: distance, ascending, and place (S,). Distances
+    are rounded to float32 if `single`.
     """
     distance, origin = np.empty_like(value), np.empty_like(place)
     left, right = len(value) // 2 - 1, len(value) // 2
@@ -138,19 +105,8 @@ def folded(value, place, median, single):
 def quantile(ascending, probability, single):
     """Interpolate linearly between order statistics (type 7), from the nearer end.
 
-    Parameters
-    ----------
-    ascending : ndarray, shape (S,)
-        Values in ascending order.
-    probability : float
-        Between 0 and 1, both excluded.
-    single : bool
-        Round as float32 arithmetic does.
-
-    Returns
-    -------
-    float
-        The quantile.
+    Shapes: ascending (S,). `probability` is between 0 and 1, both excluded; arithmetic is rounded to float32
+    if `single`.
     """
     position = (len(ascending) - 1) * probability
     before = int(np.floor(position))

@@ -1,9 +1,10 @@
-"""One pass over pairs and raters: the log likelihood of comparisons, its slopes, and the information in them.
+"""Log likelihood of comparisons, its slopes and its information, by one pass over pairs and raters.
 
     dl/dd_e = sum_k rho_k l'(x_ek),     dl/drho_k = sum_e d_e l'(x_ek),     x_ek = rho_k d_e + bias,     d_e = q_first - q_second
 
-A tile holds every rater for every pair, and an empty cell where a rater said nothing: no rater is looked up. A sparse table lists
-the raters of each pair. Either is read in blocks of cells, gathered and scattered around one loop over the laws.
+A tile has a cell for every rater and pair, empty if the rater did not answer, so that no rater is looked up.
+A sparse table lists the raters of each pair. Either is read in blocks of cells, gathered and scattered around
+one loop over the laws.
 """
 
 from typing import NamedTuple
@@ -19,38 +20,23 @@ from .answer_blocks import answers_of_block
 
 __all__ = ["PairCells", "add_information", "pair_cells", "pair_log_p"]
 
-TILE_PAYS_FROM = 0.7  # share of cells that are filled
-BLOCK = 256  # cells that are computed at a time
+TILE_PAYS_FROM = 0.7  # share of filled cells
+BLOCK = 256  # cells
 
 
 class PairCells(NamedTuple):
-    """Answers by pair and rater, as compiled code reads them.
+    """Answers by pair and rater, in arrays for compiled code."""
 
-    Attributes
-    ----------
-    law : int
-        One of the constants of `pair_links`.
-    tile : bool
-        Whether every pair has a cell for every rater.
-    first, second : ndarray of int64, shape (pair,)
-        Items of each pair.
-    start : ndarray of int64, shape (pair + 1,)
-        Cells of pair e are ``start[e]:start[e + 1]``; in a tile these are all raters in order.
-    rater : ndarray of int32, shape (cell,)
-        Rater of each cell.
-    wins, losses, ties : ndarray of float32, shape (cell,)
-        How often the rater preferred the first item, the second, or neither.
-    """
-
-    law: int
-    tile: bool
-    first: np.ndarray
-    second: np.ndarray
+    law: int  # constant of `pair_links`
+    tile: bool  # whether every pair has a cell for every rater
+    first: np.ndarray  # int64 (pair,), item
+    second: np.ndarray  # int64 (pair,), item
+    # int64 (pair + 1,); cells of pair e: start[e]:start[e + 1], in a tile all raters in order
     start: np.ndarray
-    rater: np.ndarray
-    wins: np.ndarray
-    losses: np.ndarray
-    ties: np.ndarray
+    rater: np.ndarray  # int32 (cell,)
+    wins: np.ndarray  # float32 (cell,), times that the rater preferred the first item
+    losses: np.ndarray  # float32 (cell,), the second
+    ties: np.ndarray  # float32 (cell,), neither
 
 
 def pair_cells(
@@ -60,30 +46,15 @@ def pair_cells(
     n_raters: int,
     oriented: bool = False,
 ) -> PairCells:
-    """Lay answers out for the pass, as a tile where that pays.
+    """Arrange answers by pair and rater, as a tile if enough cells are filled.
 
-    Parameters
-    ----------
-    law : int
-        One of the constants of `pair_links`.
-    codes : tuple of ndarray of int, shape (annotation,)
-        Item on the left, item on the right, and rater.
-    counts : ndarray of int, shape (annotation, outcome)
-        Answers left, right and, if there are ties, tie.
-    n_raters : int
-        Number of raters.
-    oriented : bool
-        Whether the two orders of a pair are kept apart, as a left bias needs.
-
-    Returns
-    -------
-    PairCells
-        The answers.
+    Shapes: codes: left item, right item, rater (annotation,); counts (annotation, outcome): left, right and,
+    with ties, tie. `oriented` keeps the two orders of a pair apart, as a left bias needs.
     """
     left, right, rater = (np.asarray(x, np.int64) for x in codes)
     heard = counts.sum(axis=1) > 0
     left, right, rater, counts = left[heard], right[heard], rater[heard], counts[heard]
-    turned = (left > right) & (not oriented)
+    turned = (left > right) & (not oriented)  # otherwise the smaller code is first
     first, second = np.where(turned, right, left), np.where(turned, left, right)
     n_items = int(max(first.max(), second.max())) + 1
     key, cell = np.unique((first * n_items + second) * n_raters + rater, return_inverse=True)
@@ -107,7 +78,7 @@ def pair_cells(
 
 @nb.njit(**FAST)
 def _see(cells, parameters, bias, span, x):
-    """Write the distances that raters see into x, for the cells of a block; return the pair after the last."""
+    """Write x = rho d + bias for the cells of a block; return the pair in which the next block begins."""
     quality, rho = parameters
     e, low, high = span
     m = low
@@ -140,8 +111,8 @@ def _add_slopes(cells, parameters, span, slope, sums):
             row = slice(m - cells.start[e], stop - cells.start[e])
             by, sums_of_row, own = rho[row], of_rho[row], slope[m - low : stop - low]
             for k in range(len(by)):
-                of_d += by[k] * own[k]
-                sums_of_row[k] += d * own[k]
+                of_d += by[k] * own[k]  # dl/dd_e
+                sums_of_row[k] += d * own[k]  # dl/drho_k
         else:
             for cell in range(m, stop):
                 k = cells.rater[cell]
@@ -160,23 +131,10 @@ def pair_log_p(
     shared: tuple[float, float],
     sums: tuple[np.ndarray, np.ndarray],
 ) -> tuple[float, float, float]:
-    """Compute the log likelihood without multinomial coefficients, and its slopes.
+    """Return the log likelihood without multinomial coefficients, and its slopes in bias and tie parameter.
 
-    Parameters
-    ----------
-    cells : PairCells
-        The answers; every pair has some.
-    parameters : tuple of ndarray, shapes (item,) and (rater,)
-        Quality and reliability.
-    shared : tuple of float
-        Bias and tie parameter.
-    sums : tuple of ndarray, shapes (item,) and (rater,)
-        Overwritten with the slopes in quality and reliability.
-
-    Returns
-    -------
-    log_p, of_bias, of_tie : float
-        Log likelihood, and its slopes in bias and tie parameter.
+    Shapes: parameters: quality (item,), reliability (rater,); sums, overwritten with the slopes in these,
+    likewise. `shared`: bias and tie parameter. Every pair has an answer.
     """
     bias, tie = shared
     answers = (cells.wins, cells.losses, cells.ties)
@@ -199,7 +157,7 @@ def pair_log_p(
 
 @nb.njit(**FAST)
 def _information(law, x, tie):
-    """Return the Fisher information of one answer in x and the tie parameter."""
+    """Return the Fisher information of one answer in x and the tie parameter: xx, xt, tt."""
     if law == BRADLEY_TERRY:
         return logistic_links.logistic_information(x, tie)
     if law == THURSTONE:
@@ -231,19 +189,10 @@ def add_information(
 ) -> None:
     """Add the information in the answers about quality, reliability, bias and tie parameter, in this order.
 
-    Parameters
-    ----------
-    cells : PairCells
-        The answers.
-    parameters : tuple of ndarray, shapes (item,) and (rater,)
-        Quality and reliability.
-    shared : tuple of float
-        Bias and tie parameter.
-    observed : bool
-        Whether the blocks of quality by reliability are those of the observed information, in which x = rho d curves: the slope
-        itself enters. Curvature in x is the expected one either way.
-    information : ndarray, shape (item + rater + 2, item + rater + 2)
-        Added to, symmetric.
+    Shapes: parameters: quality (item,), reliability (rater,); information
+    (item + rater + 2, item + rater + 2), symmetric. `observed`: the blocks of quality by reliability are
+    those of the observed information, which the slope enters because x = rho d is not linear. Curvature in x
+    is the expected one either way.
     """
     (quality, rho), (bias, tie) = parameters, shared
     n = len(quality)
@@ -262,10 +211,11 @@ def add_information(
             x = rho[k] * d + bias
             xx, xt, tt = _information(cells.law, x, tie)
             xx, xt, tt = total * xx, total * xt, total * tt
+            # -d2l / dd drho = rho d I_xx, less l'(x) if observed
             cross = xx * rho[k] * d
             if observed:
                 cross -= _slope(cells.law, x, a, b, c, tie)
-            of_dd += rho[k] * rho[k] * xx
+            of_dd += rho[k] * rho[k] * xx  # sum_k rho_k^2 I_xx
             of_db += rho[k] * xx
             of_dt += rho[k] * xt
             h[i, n + k] += cross

@@ -1,4 +1,4 @@
-"""What the worths of all items depend on, in a form that compiled code can read."""
+"""Posterior of Plackett-Luce worths as flat arrays for compiled code."""
 
 from typing import NamedTuple
 
@@ -10,9 +10,9 @@ __all__ = ["WorthPosterior", "worth_posterior"]
 
 
 class WorthPosterior(NamedTuple):
-    """The fields of `DistinctAnnotations`, and the Gamma(shape, rate) priors of the worths.
+    """Fields of `DistinctAnnotations`, and the Gamma(shape, rate) priors of the worths.
 
-    Flat, because a tuple taken out of a tuple is a copy in compiled code.
+    Flat, because compiled code copies a tuple that it takes out of a tuple.
     """
 
     candidate_start: np.ndarray
@@ -31,24 +31,9 @@ class WorthPosterior(NamedTuple):
 def worth_posterior(
     annotations: DistinctAnnotations, shape: np.ndarray | float, rate: np.ndarray | float = 1.0
 ) -> WorthPosterior:
-    """Spread the prior over the candidates.
+    """Join annotations and Gamma priors, broadcast to the candidates.
 
-    Parameters
-    ----------
-    annotations : DistinctAnnotations
-        What the raters said.
-    shape, rate : ndarray, shape () or (candidate,)
-        Shapes and rates of the Gamma priors.
-
-    Returns
-    -------
-    WorthPosterior
-        The arguments of the kernels.
-
-    Raises
-    ------
-    ValueError
-        If a shape or rate is not a positive finite number.
+    Shapes: shape, rate () or (candidate,). Raises ValueError unless they are positive and finite.
     """
     n_candidates = len(annotations.wins)
     for name, value in (("shape", np.asarray(shape)), ("rate", np.asarray(rate))):

@@ -1,18 +1,19 @@
-"""One factor of a comparison given the other: the most probable distance of a pair, the most probable reliability of a rater.
+"""Posterior modes of one factor of comparisons given the other: distances of pairs, or reliabilities of raters.
 
-An answer depends on a product x = z y alone, of a reliability and a distance. Votes are grouped by the unknown factor y, one for
-each group; the known factor z belongs to the other side. Grouped by pair, y is the distance and z the reliability of each rater;
-grouped by rater, y is the reliability and z the distance of each pair. Both maximise the same concave function on an interval,
+An answer depends on a product x = z y of a reliability and a distance only. Votes are grouped by the unknown
+factor y, one for each group; the known factor z belongs to the other side. Grouped by pair, y is the distance
+and z the reliability of each rater; grouped by rater, y is the reliability and z the distance of each pair.
+Both maximise the same concave function on an interval,
 
     sum over the cells of the group of  a log F(z y) + b log F(-z y),   less  (w / 2) (y - m)^2
 
-with a and b the votes of a cell for the first and for the second item. Newton's steps are kept within the points that are known
-to lie on either side of the maximum: where the likelihood is nearly straight, a free step leaps past it.
+with a and b the votes of a cell for the first and for the second item. Newton steps are confined to a bracket
+of the maximum: where the likelihood is nearly straight, a free step overshoots.
 
 References
 ----------
-Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy problem,
-arXiv:2310.02016, eq. 29 and 31-38.
+Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy
+problem, arXiv:2310.02016, eq. 29 and 31-38.
 """
 
 from typing import NamedTuple
@@ -26,79 +27,42 @@ from ...models.distributions.vector_math import FAST
 
 __all__ = ["GroupedVotes", "Prior", "Search", "next_point", "product_modes"]
 
-MOST_STEPS = 200  # halving alone finds a double in 64 or so
+MOST_STEPS = 200  # bisection alone takes about 64
 
 
 class GroupedVotes(NamedTuple):
-    """Votes, grouped by pair or by rater.
+    """Votes, grouped by pair or by rater."""
 
-    Attributes
-    ----------
-    start : ndarray of int64, shape (group + 1,)
-        Cells of group ``g`` are ``start[g]:start[g + 1]``.
-    other : ndarray of int32 or int64, shape (cell,)
-        Where the known factor of a cell is: the rater if grouped by pair, the pair if grouped by rater.
-    wins, losses : ndarray of float64, shape (cell,)
-        Votes a and b for the first and for the second item of the pair.
-    """
-
-    start: np.ndarray
+    start: np.ndarray  # int64 (group + 1,); cells of group g: start[g]:start[g + 1]
+    # int (cell,), index of the known factor: rater if grouped by pair, pair if by rater
     other: np.ndarray
-    wins: np.ndarray
-    losses: np.ndarray
+    wins: np.ndarray  # float64 (cell,), votes a for the first item
+    losses: np.ndarray  # float64 (cell,), votes b for the second
 
 
 class Prior(NamedTuple):
-    """Gaussian priors of the unknown factors.
+    """Gaussian priors of the unknown factors."""
 
-    Attributes
-    ----------
-    mean, precision : ndarray of float64, shape (group,)
-        m and w; w = 0 is flat.
-    """
-
-    mean: np.ndarray
-    precision: np.ndarray
+    mean: np.ndarray  # float64 (group,), m
+    precision: np.ndarray  # float64 (group,), w; 0 is flat
 
 
 class Search(NamedTuple):
-    """Where to look.
+    """Interval, starting points and tolerance of the maximisation."""
 
-    Attributes
-    ----------
-    start : ndarray of float64, shape (group,)
-        First point; it stays where no vote says anything.
-    low, high : float
-        The interval.
-    tolerance : float
-        A step shorter than this is the last.
-    """
-
-    start: np.ndarray
-    low: float
-    high: float
-    tolerance: float
+    start: np.ndarray  # float64 (group,); the result for a group without votes
+    low: float  # the interval
+    high: float  # the interval
+    tolerance: float  # stop at a shorter step
 
 
 @nb.njit(inline="always", error_model="numpy")
 def next_point(y, slope, curvature, bracket, search):
-    """Return Newton's next point, within the interval and the bracket, and the bracket with what the slope at y tells.
+    """Return the next safeguarded Newton point, and the bracket updated by the slope at y.
 
-    Parameters
-    ----------
-    y, slope, curvature : float
-        The point, the derivative there, minus the second derivative.
-    bracket : tuple of float
-        The closest points known to lie below and above the maximum; infinite if there is none.
-    search : Search
-        The interval.
-
-    Returns
-    -------
-    y : float
-        The next point; the same one at an end of the interval, where the function still rises outwards.
-    bracket : tuple of float
-        Narrower than before.
+    `curvature` is minus the second derivative; `bracket` holds the closest points known to lie below and
+    above the maximum, or infinities. y is returned unchanged at an end of the interval where the function
+    rises outwards.
     """
     below, above = bracket
     if slope > 0.0:
@@ -115,27 +79,10 @@ def next_point(y, slope, curvature, bracket, search):
 
 @kept(nogil=True, **FAST)
 def product_modes(thurstone, votes, factor, prior, search):
-    """Maximise every group.
+    """Maximise every group; return modes, observed and Fisher information in the votes there.
 
-    Parameters
-    ----------
-    thurstone : bool
-        Whether F is the normal cdf; otherwise the logistic function.
-    votes : GroupedVotes
-        The votes.
-    factor : ndarray of float64, shape (other,)
-        The known factors z.
-    prior : Prior
-        Priors of the unknown factors.
-    search : Search
-        The interval and the first points.
-
-    Returns
-    -------
-    mode : ndarray of float64, shape (group,)
-        Where the maximum is.
-    observed, expected : ndarray of float64, shape (group,)
-        Observed and Fisher information in the votes about y, there; the prior adds its precision.
+    Shapes: factor (other,), the known z; results (group,). F is the normal cdf if `thurstone`, otherwise the
+    logistic function. The prior adds its precision to either information.
     """
     n_groups = len(votes.start) - 1
     mode, observed, expected = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
@@ -149,7 +96,7 @@ def product_modes(thurstone, votes, factor, prior, search):
         y, bracket = min(max(search.start[g], search.low), search.high), (-np.inf, np.inf)
         for _ in range(MOST_STEPS):
             slope, observed[g], expected[g] = _slopes(thurstone, y, z, a, b)
-            slope -= prior.precision[g] * (y - prior.mean[g])
+            slope -= prior.precision[g] * (y - prior.mean[g])  # -w (y - m)
             if slope == 0.0:
                 break
             before = y

@@ -1,8 +1,8 @@
-"""Exposures: how long each candidate of an item raced, given the worths.
+"""Latent race of Plackett-Luce with ties: exposures of the candidates of an item, given the worths.
 
-The race behind one annotation: every candidate k arrives at an Exponential(w_k) time, the ranked
-blocks arrive in the rater's order, and the race is stopped at the last ranked arrival, where what
-the rater left unranked is censored. Given the worths:
+In the race behind one annotation every candidate k arrives at an Exponential(w_k) time, the ranked
+blocks arrive in the rater's order, and the race is stopped at the last ranked arrival, where the
+unranked candidates are censored. Given the worths:
 
 - an untied block {k}, before a rest of total worth Z: the wait is Exponential(w_k + Z), whatever
   the waits before it. The waits of c identical annotations sum to Gamma(c, 1) / (w_k + Z);
@@ -13,9 +13,9 @@ the annotations of the item. Censored times go with the number of annotations th
 (`wins`); times simulated beyond the end would go with the number of all annotations, and mixing
 the two up shifts posterior means by as much as .49.
 
-Worths enter relative to the item's largest, as the likelihood knows no total. Where they span more
-than exp(80), or are that far from one, sums and reciprocals are taken in logs instead: the same
-race, never out of range.
+Worths enter relative to the item's largest, since the likelihood does not depend on the total. Where they
+span more than exp(80), or are that far from one, sums and reciprocals are taken in logs: the same law,
+without overflow.
 """
 
 import math
@@ -42,20 +42,9 @@ def draw_log_rates(
     log_worth: np.ndarray,
     track: RaceTrack,
 ) -> None:
-    """Draw the races of one item, and leave log(prior rate + exposure) in ``track.log_rate``.
+    """Draw the races of one item; write log(prior rate + exposure) to ``track.log_rate``.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    item : int
-        The item.
-    posterior : WorthPosterior
-        Annotations and priors of all items.
-    log_worth : ndarray, shape (candidate of the item,)
-        Log worths of this item.
-    track : RaceTrack
-        Work space; the first entries of ``log_rate`` are the result.
+    Shapes: log_worth (candidate of the item,).
     """
     n = len(log_worth)
     rate, log_rate = posterior.rate, track.log_rate
@@ -85,23 +74,9 @@ def draw_log_rates(
 def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: int) -> float:
     """Return the smallest log worth that a sum over racing candidates can consist of.
 
-    Whoever is never ranked races to the end of every race: of those the largest decides.
-
-    Parameters
-    ----------
-    log_worth : ndarray, shape (candidate of the item,)
-        Log worths.
-    wins : ndarray, shape (candidate,)
-        How often each candidate of all items is ranked.
-    first : int
-        First candidate of the item.
-    apart : int
-        A candidate to leave out, or -1.
-
-    Returns
-    -------
-    float
-        Log worth.
+    Candidates never ranked race to the end of every race: of these the largest decides. Shapes: log_worth
+    (candidate of the item,); wins (candidate,). `first` is the item's first candidate; `apart` is left out,
+    -1 for none.
     """
     ranked, unranked = np.inf, -np.inf
     for k in range(len(log_worth)):
@@ -125,7 +100,7 @@ def _race(rng, item, posterior, track):
         first, last = block_start[a], block_start[a + 1] - 1
         racing = 0.0
         for b in range(last, first - 1, -1):
-            rest[b - first] = racing
+            rest[b - first] = racing  # Z
             for q in range(member_start[b], member_start[b + 1]):
                 racing += worth[member[q]]
         elapsed = 0.0
@@ -133,6 +108,7 @@ def _race(rng, item, posterior, track):
             k = member[member_start[b]]
             if member_start[b + 1] - member_start[b] == 1:
                 wait = standard_gamma(rng, float(multiplicity[a]))
+                # Gamma(c, 1) / (w_k + Z)
                 elapsed += wait / (worth[k] + rest[b - first])
                 exposure[k] += elapsed
             else:
@@ -146,7 +122,7 @@ def _race(rng, item, posterior, track):
 
 @nb.njit(error_model="numpy")
 def _race_tied(rng, block, rest, copies, track):
-    """Race a tied block from its start, add the members' exposures, and return the duration."""
+    """Draw the arrivals of a tied block, add the members' exposures, and return the duration."""
     n = len(block)
     worth, time, exposure = track.member_worth[:n], track.member_time[:n], track.exposure
     duration = 0.0
@@ -164,7 +140,7 @@ def _race_tied(rng, block, rest, copies, track):
     draw_orders(rng, worth, rest, copies, (track.recursion, racing, visits))
     for members in range(1, 1 << n):
         if visits[members] > 0:
-            # Everyone still racing waits together: one Gamma sums the waits of all copies.
+            # All members still racing wait together: one Gamma sums the waits of all copies.
             wait = standard_gamma(rng, float(visits[members])) / racing[members]
             duration += wait
             for j in range(n):
@@ -183,7 +159,7 @@ def _race_in_logs(rng, item, posterior, log_worth, track):
         first, last = block_start[a], block_start[a + 1] - 1
         racing = -np.inf
         for b in range(last, first - 1, -1):
-            rest[b - first] = racing
+            rest[b - first] = racing  # log Z
             for q in range(member_start[b], member_start[b + 1]):
                 racing = log_add(racing, log_worth[member[q]])
         elapsed = -np.inf
@@ -206,7 +182,7 @@ def _race_in_logs(rng, item, posterior, log_worth, track):
 
 @nb.njit(error_model="numpy")
 def _race_tied_in_logs(rng, block, log_rest, copies, track):
-    """Race a tied block by its horizon, add the log exposures, and return the log duration."""
+    """Draw the arrivals of a tied block by its horizon, add the log exposures, and return the log duration."""
     n = len(block)
     log_worth, log_time = track.member_worth[:n], track.member_time[:n]
     duration = -np.inf

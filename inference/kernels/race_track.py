@@ -12,7 +12,7 @@ __all__ = ["RaceTrack", "race_track"]
 
 
 class RaceTrack(NamedTuple):
-    """Work space; what an entry of each array stands for is said beside it."""
+    """Work arrays."""
 
     worth: np.ndarray  # (candidate of the item), relative to the largest
     exposure: np.ndarray  # (candidate of the item), or its log
@@ -29,11 +29,11 @@ class RaceTrack(NamedTuple):
 
 @kept()
 def race_track(posterior: WorthPosterior, first: int, last: int) -> RaceTrack:
-    """Return work space for the items from `first` to before `last`."""
+    """Allocate the work space for the items from `first` to before `last`."""
     widest, longest, largest, waits = 1, 1, 1, 0
     for i in range(first, last):
         widest = max(widest, posterior.candidate_start[i + 1] - posterior.candidate_start[i])
-        item_waits = 2  # the prior, and the first waits that all annotations have in common
+        item_waits = 2  # the prior, and the merged first waits
         for a in range(posterior.annotation_start[i], posterior.annotation_start[i + 1]):
             start, stop = posterior.block_start[a], posterior.block_start[a + 1]
             longest = max(longest, stop - start)

@@ -1,7 +1,7 @@
-"""A random stream that compiled code can cache, copy and carry: xoshiro256++ and three draws.
+"""Random streams for compiled code, which can be cached, copied and stored: xoshiro256++ and three draws.
 
-A stream is its state, four 64-bit words. Compiled functions of a NumPy generator hold addresses of
-the running process, cannot be cached, and cost every process ten seconds; these can.
+A stream is its state, uint64 (4,), advanced in place by every draw. Compiled functions of a NumPy generator
+hold addresses of the running process and cannot be cached, which costs every process ten seconds.
 
 References
 ----------
@@ -19,18 +19,7 @@ __all__ = ["standard_exponential", "standard_normal", "stream", "uniform"]
 
 
 def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
-    """Return the stream that belongs to a seed sequence, or starts where a generator stands.
-
-    Parameters
-    ----------
-    seed : numpy.random.SeedSequence or numpy.random.Generator
-        A generator is advanced by four words.
-
-    Returns
-    -------
-    ndarray of uint64, shape (4,)
-        State, changed in place by every draw.
-    """
+    """Return the stream, uint64 (4,), of a seed sequence, or of the next four words of a generator."""
     if isinstance(seed, np.random.SeedSequence):
         return seed.generate_state(4, np.uint64)
     return seed.integers(0, 2**64, size=4, dtype=np.uint64)
@@ -38,11 +27,13 @@ def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
 
 @nb.njit(inline="always")
 def _rotate(word, by):
+    """Rotate the bits of a word to the left."""
     return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
 
 
 @nb.njit
 def _next_word(state):
+    """Advance the state and return a word (xoshiro256++)."""
     word = _rotate(state[0] + state[3], 23) + state[0]
     shifted = state[1] << np.uint64(17)
     state[2] ^= state[0]
@@ -75,8 +66,9 @@ def standard_normal(rng: np.ndarray) -> float:
         x = u - 0.449871
         y = abs(v) + 0.386595
         bound = x * x + y * (0.19600 * y - 0.25472 * x)
-        if bound < 0.27597:
+        if bound < 0.27597:  # inside the inner bound: accepted
             break
+        # inside the outer bound: exact test
         if bound <= 0.27846 and v * v <= -4.0 * math.log(u) * u * u:
             break
     return v / u

@@ -1,13 +1,15 @@
-"""Moves of a scale together with all that it scales: what the answers say little about can then go far at once.
+"""Joint Metropolis moves of a scale and all that it scales, for scales on which the answers say little.
 
     deviations -> c deviations,     tau -> tau + log c,     log c ~ Normal(0, size^2)
 
-leaves the prior of the deviations given their scale as it is, so that the move is accepted by the likelihood and the prior of the
-scale alone. With few votes qualities and their scale are so dependent that moving them one after the other gets nowhere.
+leaves the prior of the deviations given their scale unchanged, so that the acceptance ratio is that of the
+likelihood and the prior of the scale alone. With few votes qualities and their scale are so dependent that
+moving them in turn mixes poorly.
 
 References
 ----------
-Yu and Meng (2011), To center or not to center: that is not the question, JCGS 20(3), doi:10.1198/jcgs.2011.203main.
+Yu and Meng (2011), To center or not to center: that is not the question, JCGS 20(3),
+doi:10.1198/jcgs.2011.203main.
 """
 
 import math
@@ -25,22 +27,9 @@ LEAST_SIZE, MOST_SIZE = 0.03, 1.5
 
 @nb.njit(**FAST)
 def draw_scales(rng, cells, prior, theta, log_p, work):
-    """Try one move of each scale in place; return whether any was accepted, and log p.
+    """Propose one move of each scale in place; return whether any was accepted, and log p.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    cells : PairCells
-        The answers.
-    prior : PairPrior
-        Priors.
-    theta : ndarray, shape (coordinate,)
-        Coordinates, changed in place.
-    log_p : float
-        Log density there.
-    work : tuple of two ndarray, shape (coordinate,)
-        Coordinates and gradient that are tried.
+    Shapes: theta (coordinate,), work: two arrays (coordinate,), overwritten. `log_p` is that of theta.
     """
     trial, gradient = work
     moved = False
@@ -57,8 +46,8 @@ def draw_scales(rng, cells, prior, theta, log_p, work):
             trial[i] = mean + c * (theta[i] - mean)
         trial[place] += log_c
         tried = anchored_log_p(trial, cells, prior, gradient)
-        change = tried - log_p + (n - 1) * log_c
-        if change > -1e300 and math.log(uniform(rng)) < change:  # a NaN is refused, too
+        change = tried - log_p + (n - 1) * log_c  # Jacobian c^(n - 1)
+        if change > -1e300 and math.log(uniform(rng)) < change:  # a NaN is rejected, too
             theta[:] = trial
             log_p, moved = tried, True
     return moved, log_p

@@ -18,26 +18,14 @@ __all__ = ["ScoreDraws", "sample_scores"]
 
 
 class ScoreDraws(NamedTuple):
-    """Where a chain stores its draws.
+    """Output arrays of a chain."""
 
-    Attributes
-    ----------
-    location : ndarray, shape (draw, item)
-        Locations.
-    bias, variance : ndarray, shape (draw, rater)
-        Biases and variances.
-    group_bias, usual : ndarray, shape (draw, group)
-        Bias and usual variance of each group.
-    population : ndarray, shape (draw, 4)
-        Mean and spread of the locations, spread of the biases, shape of the variances.
-    """
-
-    location: np.ndarray
-    bias: np.ndarray
-    variance: np.ndarray
-    group_bias: np.ndarray
-    usual: np.ndarray
-    population: np.ndarray
+    location: np.ndarray  # (draw, item)
+    bias: np.ndarray  # (draw, rater)
+    variance: np.ndarray  # (draw, rater)
+    group_bias: np.ndarray  # (draw, group)
+    usual: np.ndarray  # (draw, group), usual variance
+    population: np.ndarray  # (draw, 4): mean and sd of locations, sd of biases, shape of variances
 
 
 @kept(nogil=True, error_model="numpy")
@@ -48,20 +36,9 @@ def sample_scores(
     schedule: tuple[int, int],
     state_and_draws: tuple[ScoreState, ScoreDraws],
 ) -> None:
-    """Run one chain.
+    """Run one Gibbs chain on from its state, which is overwritten.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain, advanced in place.
-    scores : RaterScores
-        The scores.
-    hyper : ScoreHyper
-        Constants of the priors.
-    schedule : tuple of int
-        Sweeps before the first stored draw, and sweeps for each stored draw.
-    state_and_draws : tuple of ScoreState and ScoreDraws
-        Where to start, overwritten, and where the draws go.
+    `schedule` is (warm-up sweeps, sweeps per stored draw).
     """
     state, draws = state_and_draws
     sweeps = schedule[0]

@@ -1,17 +1,18 @@
-"""Gibbs conditionals of hierarchical scores: y_a ~ Normal(mu_i + b_k, sigma2_k), items and raters from populations.
+"""Gibbs conditionals of hierarchical scores, y_a ~ Normal(mu_i + b_k, sigma2_k).
 
 items | raters
-    with t_k = 1 / sigma2_k, W_i the sum of t_k over the scores of item i, r_i the mean of y - b_k with these weights: first the
-    mean m of the population, then its spread tau, with the locations summed out, r_i ~ Normal(m, tau^2 + 1 / W_i); then mu_i
+    with t_k = 1 / sigma2_k, W_i the sum of t_k over the scores of item i, r_i the mean of y - b_k with these
+    weights: first the mean m of the population, then its spread tau, with the locations integrated out,
+    r_i ~ Normal(m, tau^2 + 1 / W_i); then mu_i
 raters | items
-    with mu_i - m held, r_k the mean of y - (mu_i - m) over the n_k scores of rater k: first m and the group biases beta (the sum
-    zero), then the spread omega, with the biases summed out, r_k ~ Normal(m + beta_g, omega^2 + sigma2_k / n_k); then b_k; the
-    locations follow m
+    with mu_i - m held, r_k the mean of y - (mu_i - m) over the n_k scores of rater k: first m and the group
+    biases beta (sum zero), then the spread omega, with the biases integrated out,
+    r_k ~ Normal(m + beta_g, omega^2 + sigma2_k / n_k); then b_k; the locations follow m
 variances
-    1 / sigma2_k ~ Gamma(nu + n_k / 2, (nu + 1) v_g + S_k / 2), then v_g, whose law is generalised inverse Gaussian, then nu
+    1 / sigma2_k ~ Gamma(nu + n_k / 2, (nu + 1) v_g + S_k / 2), then v_g (generalised inverse Gaussian), then nu
 
-The mean is drawn in either half together with what it shifts, so that locations and biases need not take turns to follow it: the
-collapsed sampler of Papaspiliopoulos, Roberts and Zanella (2020), doi:10.1093/biomet/asz058.
+The mean is drawn in either half together with what it shifts, so that locations and biases do not follow it
+by turns: the collapsed sampler of Papaspiliopoulos, Roberts and Zanella (2020), doi:10.1093/biomet/asz058.
 """
 
 import math
@@ -35,62 +36,38 @@ __all__ = [
 
 
 class RaterScores(NamedTuple):
-    """Scores, one by one.
+    """Scores, one by one."""
 
-    Attributes
-    ----------
-    item, rater : ndarray of int64, shape (score,)
-        Whose and by whom.
-    score : ndarray of float, shape (score,)
-        The scores.
-    group : ndarray of int64, shape (rater,)
-        Group of each rater; all 0 where they are of one population.
-    n_items : int
-        Number of items, those without scores included.
-    """
-
-    item: np.ndarray
-    rater: np.ndarray
-    score: np.ndarray
-    group: np.ndarray
-    n_items: int
+    item: np.ndarray  # int64 (score,)
+    rater: np.ndarray  # int64 (score,)
+    score: np.ndarray  # float (score,)
+    group: np.ndarray  # int64 (rater,), 0 if all are of one population
+    n_items: int  # including items without scores
 
 
 class ScoreHyper(NamedTuple):
-    """Constants of the priors: means, standard deviations, shape and rate of an inverse Gamma and of a Gamma law."""
+    """Constants of the priors."""
 
-    mean: float
+    mean: float  # m ~ Normal(mean, mean_sd)
     mean_sd: float
-    location_scale: float
-    bias_scale: float
-    group_sd: float
-    usual_shape: float
+    location_scale: float  # tau ~ HalfNormal
+    bias_scale: float  # omega ~ HalfNormal
+    group_sd: float  # beta ~ ZeroSumNormal
+    usual_shape: float  # v ~ InverseGamma(usual_shape, usual_rate)
     usual_rate: float
-    shape_shape: float
+    shape_shape: float  # nu ~ Gamma(shape_shape, shape_rate)
     shape_rate: float
 
 
 class ScoreState(NamedTuple):
-    """Where a chain stands; all arrays are changed in place.
+    """State of a chain, overwritten in place."""
 
-    Attributes
-    ----------
-    location : ndarray, shape (item,)
-        mu.
-    bias, variance : ndarray, shape (rater,)
-        b and sigma2.
-    group_bias, usual : ndarray, shape (group,)
-        beta and v.
-    population : ndarray, shape (4,)
-        m, tau, omega and nu.
-    """
-
-    location: np.ndarray
-    bias: np.ndarray
-    variance: np.ndarray
-    group_bias: np.ndarray
-    usual: np.ndarray
-    population: np.ndarray
+    location: np.ndarray  # (item,), mu
+    bias: np.ndarray  # (rater,), b
+    variance: np.ndarray  # (rater,), sigma2
+    group_bias: np.ndarray  # (group,), beta
+    usual: np.ndarray  # (group,), v
+    population: np.ndarray  # (4,): m, tau, omega, nu
 
 
 MEAN, LOCATION_SPREAD, BIAS_SPREAD, SHAPE = range(4)  # places in `population`
@@ -98,17 +75,18 @@ MEAN, LOCATION_SPREAD, BIAS_SPREAD, SHAPE = range(4)  # places in `population`
 
 @nb.njit(error_model="numpy")
 def draw_items(rng, scores, hyper, state):
-    """Draw mean and spread of the population of items with their locations summed out, then the locations."""
+    """Draw mean and spread of the population of items with the locations integrated out, then the locations."""
     weight, total = np.zeros(len(state.location)), np.zeros(len(state.location))
     precision = 1.0 / state.variance
     for a in range(len(scores.score)):
         k = scores.rater[a]
-        weight[scores.item[a]] += precision[k]
+        weight[scores.item[a]] += precision[k]  # W_i
         total[scores.item[a]] += precision[k] * (scores.score[a] - state.bias[k])
     between = state.population[LOCATION_SPREAD] ** 2
     known = 1.0 / hyper.mean_sd**2
     pull = hyper.mean * known
     for i in range(len(weight)):
+        # m: r_i ~ Normal(m, tau^2 + 1 / W_i)
         shrunk = 1.0 / (1.0 + weight[i] * between)
         known += weight[i] * shrunk
         pull += total[i] * shrunk
@@ -127,14 +105,14 @@ def draw_items(rng, scores, hyper, state):
 
 @nb.njit(error_model="numpy")
 def _deviation(rng, weight, away, spread):
-    """Draw the deviation of a member from the mean of its population, given a noisy one; the spread may be next to nothing."""
+    """Draw a member's deviation from the mean of its population, given a noisy one; the spread may be tiny."""
     free = spread * spread / (1.0 + weight * spread * spread)
     return weight * away * free + standard_normal(rng) * math.sqrt(free)
 
 
 @nb.njit(error_model="numpy")
 def draw_raters(rng, scores, hyper, state):
-    """Draw mean, group biases and spread of the biases with these summed out, then the biases; then the variances."""
+    """Draw mean, group biases and bias spread with the biases integrated out; then biases; then variances."""
     n_raters = len(state.bias)
     before = state.population[MEAN]
     count, first, second = np.zeros(n_raters), np.zeros(n_raters), np.zeros(n_raters)
@@ -158,9 +136,10 @@ def draw_raters(rng, scores, hyper, state):
     for k in range(n_raters):
         bias, beta = state.bias[k], state.group_bias[scores.group[k]]
         state.bias[k] = beta + _deviation(rng, weight[k], away[k], spread)
-        moved = state.bias[k] - bias + shift  # of what is taken from each score
-        squares = second[k] - 2.0 * moved * first[k] + count[k] * moved * moved
+        moved = state.bias[k] - bias + shift  # change of mu_i + b_k
+        squares = second[k] - 2.0 * moved * first[k] + count[k] * moved * moved  # S_k
         nu = state.population[SHAPE]
+        # 1 / sigma2_k ~ Gamma(nu + n_k / 2, (nu + 1) v_g + S_k / 2)
         rate = (nu + 1.0) * state.usual[scores.group[k]] + 0.5 * squares
         state.variance[k] = rate / _gamma(rng, nu + 0.5 * count[k])
 
@@ -173,6 +152,7 @@ def _draw_group_biases(rng, group, hyper, state, residuals):
     between = state.population[BIAS_SPREAD] ** 2
     weight, total = np.zeros(n_groups), np.zeros(n_groups)
     for k in range(len(count)):
+        # m, beta: r_k ~ Normal(m + beta_g, omega^2 + sigma2_k / n_k)
         own = count[k] / (state.variance[k] + count[k] * between)
         weight[group[k]] += own
         residual = first[k] / max(count[k], 1.0)
@@ -181,7 +161,7 @@ def _draw_group_biases(rng, group, hyper, state, residuals):
     slope, centre, room = np.sum(free * weight), np.sum(free * total), np.sum(free)
     known = 1.0 / hyper.mean_sd**2 + np.sum(weight - weight * weight * free)
     pull = hyper.mean / hyper.mean_sd**2 + np.sum(total - weight * total * free)
-    known += slope * slope / room  # what it says of the mean that the biases add up to zero
+    known += slope * slope / room  # information about the mean in the constraint sum beta = 0
     pull += slope * centre / room
     mean = pull / known + standard_normal(rng) / math.sqrt(known)
     for g in range(n_groups):
@@ -193,7 +173,7 @@ def _draw_group_biases(rng, group, hyper, state, residuals):
 
 @nb.njit(error_model="numpy")
 def draw_populations(rng, scores, hyper, state):
-    """Draw the usual variances, and how alike the variances are."""
+    """Draw the usual variances, and the shape of the law of the variances."""
     n_raters, n_groups = len(state.bias), len(state.usual)
     nu = state.population[SHAPE]
     members, precision = np.zeros(n_groups), np.zeros(n_groups)
@@ -202,22 +182,24 @@ def draw_populations(rng, scores, hyper, state):
         members[scores.group[k]] += 1.0
         precision[scores.group[k]] += 1.0 / state.variance[k]
         log_precision += math.log(1.0 / state.variance[k])
-    # the chain has left the numbers: nothing of it is to be kept
+    # the chain is no longer finite, and none of its draws can be used
     if not math.isfinite(log_precision):
         return
     fit = log_precision
     for g in range(n_groups):
+        # v_g: generalised inverse Gaussian
         given = (nu * members[g] - hyper.usual_shape, (nu + 1.0) * precision[g], hyper.usual_rate)
         log_usual = draw_log_mode(rng, given, math.log(state.usual[g]))
         state.usual[g] = math.exp(log_usual)
         fit += members[g] * log_usual - state.usual[g] * precision[g]
+    # nu: see `score_spreads`
     given = (float(n_raters), fit - hyper.shape_rate, hyper.shape_shape)
     state.population[SHAPE] = math.exp(draw_log_shape(rng, given, math.log(nu)))
 
 
 @nb.njit(error_model="numpy")
 def _gamma(rng, shape):
-    """Draw a Gamma(shape) variable, for any positive shape."""
+    """Draw a Gamma(shape, 1) variable, for any positive shape."""
     if shape < 1.0:
         return standard_gamma(rng, shape + 1.0) * math.exp(-standard_exponential(rng) / shape)
     return standard_gamma(rng, shape)

@@ -1,18 +1,21 @@
-"""Draws of the spread of a population of normal variables, and of the shape and mode of a population of variances.
+"""Draws of the spread of normal variables, and of the shape and mode of a population of variances.
 
 A spread s with prior HalfNormal(A), given noisy deviations d_k ~ Normal(0, s^2 + 1 / w_k) from the mean:
 
     log p(s) = -s^2 / (2 A^2) - sum of [log(1 + w_k s^2) + w_k d_k^2 / (1 + w_k s^2)] / 2
 
-It may have two modes, and is drawn from by a slice (Neal 2003, doi:10.1214/aos/1056562461). It is even and flat at zero, where
-the density of log s would have an endless tail: so the slice is of s itself, on either side of zero, and the sign is dropped.
+It may have two modes, and is drawn by slice sampling (Neal 2003, doi:10.1214/aos/1056562461). It is even and
+flat at zero, where the density of log s would have an infinite tail: so s itself is sampled, on either side
+of zero, and the sign is dropped.
 
-A shape a with prior Gamma(c, d), given n precisions t_k ~ Gamma(a, (a + 1) v_k), L the sum of log(t_k v_k) - t_k v_k, x = log a:
+A shape a with prior Gamma(c, d), given n precisions t_k ~ Gamma(a, (a + 1) v_k), L the sum of
+log(t_k v_k) - t_k v_k, x = log a:
 
     log p(x) = n (a log(a + 1) - lgamma(a)) + a (L - d) + c x
 
-It is concave in x, as L <= -n and a (log(a + 1) + a / (a + 1) - digamma(a)) - a falls with a, from 1 to 1/2: with b = a + 1 it is
-1 - (1 - 1/b) (1 - b (log b - digamma(b))), and b (log b - digamma(b)) falls with b (Anderson and Qiu 1997).
+It is concave in x, as L <= -n and a (log(a + 1) + a / (a + 1) - digamma(a)) - a falls with a, from 1 to 1/2:
+with b = a + 1 it is 1 - (1 - 1/b) (1 - b (log b - digamma(b))), and b (log b - digamma(b)) falls with b
+(Anderson and Qiu 1997).
 
 A mode v with prior InverseGamma(c, d), given the shape a and n such precisions, T their sum, and x = log v:
 
@@ -39,9 +42,9 @@ __all__ = [
     "trigamma",
 ]
 
-RECURRED = 12.0  # from here the asymptotic series are exact to the last digits
+RECURRED = 12.0  # from here on the asymptotic series are exact to the last digits
 SCORINGS = 4
-DOUBLINGS, SHRINKS = 64, 300  # no slice is wider or found later, unless a density is not a number
+DOUBLINGS, SHRINKS = 64, 300  # reached only if a density is NaN
 
 
 @nb.njit(error_model="numpy")
@@ -70,23 +73,9 @@ def trigamma(x: float) -> float:
 
 @nb.njit(**FAST)
 def spread_log_p(spread: float, weight: np.ndarray, away: np.ndarray, narrow: float) -> float:
-    """Return the log density of a spread, up to a constant.
+    """Return the log density of a spread, up to a constant; the sign of the spread does not matter.
 
-    Parameters
-    ----------
-    spread : float
-        s; its sign does not matter.
-    weight : ndarray, shape (member,)
-        w, zero for a member of whom nothing is known.
-    away : ndarray, shape (member,)
-        d.
-    narrow : float
-        1 / A^2.
-
-    Returns
-    -------
-    float
-        Log density.
+    Shapes: weight (member,), w, zero for an unobserved member; away (member,), d. `narrow` is 1 / A^2.
     """
     between = spread * spread
     total = 0.0
@@ -98,7 +87,7 @@ def spread_log_p(spread: float, weight: np.ndarray, away: np.ndarray, narrow: fl
 
 @nb.njit(**FAST)
 def _slice_width(weight, away, narrow):
-    """Return about three standard deviations of a spread, from where Fisher's scoring finds its square."""
+    """Return about three standard deviations of a spread, by Fisher scoring of its square."""
     widest = 3.0 / math.sqrt(narrow)
     square, information = 1.0 / narrow, 0.0
     for _ in range(SCORINGS):
@@ -107,7 +96,7 @@ def _slice_width(weight, away, narrow):
             precision = weight[k] / (1.0 + weight[k] * square)
             information += precision * precision
             score += precision * (precision * away[k] * away[k] - 1.0)
-        if not information > 0.0:  # nothing is known
+        if not information > 0.0:  # no observed member
             return widest
         square = max(square + score / information, 0.0)
     reach = 1.5 * math.sqrt(2.0 / information)
@@ -118,21 +107,9 @@ def _slice_width(weight, away, narrow):
 def draw_spread(
     rng: np.ndarray, weight: np.ndarray, away: np.ndarray, narrow: float, spread: float
 ) -> float:
-    """Draw a spread once by a slice through the density at the present one, doubled and shrunk.
+    """Draw a spread by slice sampling from the present one, with doubling and shrinkage.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    weight, away, narrow
-        As in `spread_log_p`.
-    spread : float
-        The present spread.
-
-    Returns
-    -------
-    float
-        The next one; the present one if the density is not a number.
+    Shapes: weight, away (member,), as in `spread_log_p`. Returns the present spread if the density is NaN.
     """
     law = (weight, away, narrow)
     level = spread_log_p(spread, *law) - standard_exponential(rng)
@@ -140,6 +117,7 @@ def draw_spread(
     left = spread - width * uniform(rng)
     right = left + width
     low, high = spread_log_p(left, *law), spread_log_p(right, *law)
+    # doubling (Neal 2003, figure 4)
     for _ in range(DOUBLINGS):
         if not (low > level or high > level):
             break
@@ -150,6 +128,7 @@ def draw_spread(
             right += right - left
             high = spread_log_p(right, *law)
     whole = (left, right)
+    # shrinkage (figure 5)
     for _ in range(SHRINKS):
         y = left + (right - left) * uniform(rng)
         if spread_log_p(y, *law) >= level and _leads_back(y, spread, whole, (level, width), law):
@@ -163,7 +142,7 @@ def draw_spread(
 
 @nb.njit(error_model="numpy")
 def _leads_back(y, spread, whole, slice_, law):
-    """Tell whether doubling from y could have ended with the same interval (Neal 2003, figure 6)."""
+    """Run the acceptance test of doubling: could y have led to the same interval? (Neal 2003, figure 6)."""
     left, right = whole
     level, width = slice_
     apart = False
@@ -187,7 +166,7 @@ def _shape_density(x, parameters):
     n, slope, power = parameters
     a = math.exp(x)
     part = a / (a + 1.0)
-    value = n * (a * math.log1p(a) - math.lgamma(a)) + a * slope + power * x
+    value = n * (a * math.log1p(a) - math.lgamma(a)) + a * slope + power * x  # log p(x)
     first = n * (math.log1p(a) + part - digamma(a)) + slope  # with respect to a
     second = n * (part * (1.0 + 1.0 / (a + 1.0)) - a * trigamma(a))  # times a
     return value, a * first + power, a * (first + second)

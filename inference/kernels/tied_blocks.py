@@ -1,4 +1,4 @@
-"""The race of a tied block: arrival times of its members, given that all come before the rest.
+"""Arrival times of the members of a tied block, given that all come before the rest.
 
 Every candidate k arrives at an Exponential(w_k) time. Given that the members of a block B come
 before the rest, of total worth Z, there are two exact ways to draw their arrivals:
@@ -30,37 +30,26 @@ from .random_stream import standard_exponential, uniform
 __all__ = ["MAX_ORDERED", "OrderTable", "draw_log_arrivals", "draw_orders"]
 
 MAX_ORDERED = 8
-"""Largest block whose orders are drawn; the worths may differ by a factor exp(80) without overflow
+"""Largest block whose orders are drawn. Worths may differ by a factor exp(80) without overflow
 of R, which grows like the reciprocal of a product of that many worths."""
 
 UNIFORM_BELOW, UNTRUNCATED_ABOVE = -37.0, 5.8
-"""Log rates (w t) at which an exponential truncated to (0, t) is, to the last bit of a double,
-uniform, or not truncated at all: exp(5.8) = 330 mean times, where expm1 is far from overflow."""
+"""Log rates (w t) below and above which an exponential truncated to (0, t) is, to the last bit of a
+double, uniform or untruncated: exp(5.8) = 330 mean times, where expm1 is far from overflow."""
 
 OrderTable = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Work space of the order draw: R, racing worth, and visits, of every subset of a block."""
+"""Work space of `draw_orders`: R, racing worth, and visits (int64), of every subset of a block."""
 
 
 @nb.njit(error_model="numpy")
 def draw_orders(
     rng: np.ndarray, worth: np.ndarray, rest: float, copies: int, table: OrderTable
 ) -> None:
-    """Draw the orders of arrival in a small block, for several identical annotations at once.
+    """Draw the orders of arrival in a small block, for `copies` identical annotations at once.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    worth : ndarray, shape (member,)
-        Worths of the block's members, at most `MAX_ORDERED`.
-    rest : float
-        Total worth of what comes after the block.
-    copies : int
-        Number of independent races.
-    table : OrderTable
-        Work space. Afterwards, for every subset of the members (as a bit mask), `racing` is its
-        total worth with the rest, and `visits` how many copies reach the state in which it, and
-        it alone, still races.
+    Shapes: worth (member,), at most `MAX_ORDERED`. `rest` is Z. Afterwards, for every subset of the members
+    as a bit mask, `racing` is its total worth with the rest, and `visits` the number of copies that reach the
+    state in which exactly this subset still races.
     """
     recursion, racing, visits = table
     n_members = len(worth)
@@ -74,6 +63,7 @@ def draw_orders(
                 ways += recursion[members ^ (1 << s)]
                 last = s
         racing[members] = racing[members ^ (1 << last)] + worth[last]
+        # R(A) = sum over a in A of R(A - a) / (Z + w(A))
         recursion[members] = ways / racing[members]
         visits[members] = 0
     visits[everyone] = copies
@@ -84,7 +74,7 @@ def draw_orders(
 
 @nb.njit(error_model="numpy")
 def _leave(rng, members, recursion, racing, visits):
-    """Send every copy in the state `members` to the state without the member that arrives next."""
+    """Move every copy in the state `members` to the state without the member that arrives next."""
     ways = recursion[members] * racing[members]
     for _ in range(visits[members]):
         u = uniform(rng) * ways
@@ -94,6 +84,7 @@ def _leave(rng, members, recursion, racing, visits):
             s = left & -left
             left ^= s
             chosen = s
+            # p(next = s | A) proportional to R(A - s)
             u -= recursion[members ^ s]
             if u < 0.0:
                 break
@@ -104,23 +95,9 @@ def _leave(rng, members, recursion, racing, visits):
 def draw_log_arrivals(
     rng: np.ndarray, log_worth: np.ndarray, log_rest: float, log_arrival: np.ndarray
 ) -> float:
-    """Draw the race of a block of any size and worths over any range, by its horizon t.
+    """Draw the log arrivals of a block of any size and worths, by its horizon t; return the last.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    log_worth : ndarray, shape (member,)
-        Log worths of the block's members.
-    log_rest : float
-        Log of the total worth of what comes after the block.
-    log_arrival : ndarray, shape (member,)
-        Overwritten with the log arrival time of each member.
-
-    Returns
-    -------
-    float
-        Log of the last arrival.
+    Shapes: log_worth, log_arrival (member,), the latter overwritten. `log_rest` is log Z.
     """
     # Start at an upper bound of the mode, which solves exp(x) Z = 1 + elasticities in (0, 1).
     start = math.log(len(log_worth) + 1.0) - log_rest
@@ -133,6 +110,7 @@ def draw_log_arrivals(
         elif log_rate > UNTRUNCATED_ABOVE:
             log_arrival[k] = math.log(standard_exponential(rng)) - log_worth[k]
         else:
+            # inversion of the truncated distribution function
             mass = math.expm1(-math.exp(log_rate))
             log_arrival[k] = math.log(-math.log1p(uniform(rng) * mass)) - log_worth[k]
         last = max(last, log_arrival[k])
@@ -143,6 +121,7 @@ def draw_log_arrivals(
 def _log_density(x, parameters):
     """Return the log density of x = log t, up to a constant, and its first two derivatives."""
     log_worth, log_rest = parameters
+    # x - e^x Z + sum of log(1 - exp(-w_k e^x))
     after = math.exp(x + log_rest)
     value, slope, curvature = x - after, 1.0 - after, -after
     for k in range(len(log_worth)):

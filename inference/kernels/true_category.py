@@ -1,10 +1,11 @@
-"""Conditional of the true categories given prevalence and confusion, or given each other.
+"""Conditionals of the true categories, given prevalence and confusion or with these integrated out.
 
     p(T_i = j | prevalence, confusion)  proportional to  prevalence_j prod_a confusion[rater_a, j, label_a]
 
-With prevalence and confusion summed out (collapsed) the same product is of urns: of the n answers that rater k gave to other
-items of category j, n_l were label l, so that the next one is l with probability (beta_l + n_l) / (beta + n), and that answer
-joins the urn before the next answer of the same rater to the same item.
+With prevalence and confusion integrated out (collapsed) the product is of Polya urns: if n_l of the n answers
+of rater k to other items of category j are label l, the next one is l with probability
+(beta_l + n_l) / (beta + n), and is added to the urn before the next answer of the same rater to the same
+item.
 
 References
 ----------
@@ -23,24 +24,16 @@ from .random_stream import uniform
 
 __all__ = ["Truth", "draw_collapsed", "draw_true_categories", "recount"]
 
-SMALL = 1e-200  # a weight below it is put aside as its log
+SMALL = 1e-200  # smaller weights are stored as logs
 
 Truth = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""True categories, shape (item,), and what they count: items of each category, shape (category,); labels, shape (rater * label,
-category); answers, shape (rater, category)."""
+"""True categories int64 (item,), and their counts: items (category,), labels (rater * label, category),
+answers (rater, category)."""
 
 
 @nb.njit(error_model="numpy")
 def recount(answers: Answers, truth: Truth) -> None:
-    """Count items, labels and answers by true category.
-
-    Parameters
-    ----------
-    answers : Answers
-        The answers.
-    truth : Truth
-        True categories; the counts are overwritten.
-    """
+    """Overwrite the counts of items, labels and answers by true category."""
     category, items, labels, totals = truth
     items[:] = 0
     labels[:] = 0
@@ -51,7 +44,7 @@ def recount(answers: Answers, truth: Truth) -> None:
 
 @nb.njit(error_model="numpy")
 def _count(answers, item, truth, by):
-    """Add an item to the counts, or take it away."""
+    """Add an item to the counts (by = 1), or remove it (by = -1)."""
     category, items, labels, totals = truth
     j = category[item]
     n = len(items)
@@ -70,30 +63,21 @@ def draw_true_categories(
     truth: Truth,
     pointwise: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Draw every item's true category given prevalence and confusion, and count.
+    """Draw every item's true category given prevalence and confusion, and update the counts.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    answers : Answers
-        The answers.
-    parameters : tuple of ndarray, shapes (category,) and (rater * label, category)
-        Prevalence and p(label | rater, true category).
-    truth : Truth
-        Overwritten.
-    pointwise : tuple of ndarray, shapes (item,) and (item, category)
-        Overwritten with log p of each item's answers and p(true category | answers).
+    Shapes: parameters: prevalence (category,), table (rater * label, category); pointwise, overwritten: log p
+    of the item's answers (item,), p(true category | answers) (item, category).
     """
     prevalence, table = parameters
     log_p, plausibility = pointwise
     start, code, known = answers
     for i in range(len(known)):
         span = (start[i], start[i + 1])
+        # equation 2.5
         log_p[i] = item_log_p(
             prevalence, table, code, span, known[i], plausibility[i], len(prevalence)
         )
-        if log_p[i] != log_p[i]:
+        if log_p[i] != log_p[i]:  # NaN: out of the range of doubles
             log_p[i] = item_log_p_in_logs(prevalence, table, code, span, known[i], plausibility[i])
         truth[0][i] = _draw(rng, plausibility[i])
     recount(answers, truth)
@@ -105,18 +89,8 @@ def draw_collapsed(
 ) -> None:
     """Draw the true categories one after the other, each given all others.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    answers : Answers
-        The answers; those of one rater to an item stand together.
-    prior : ConfusionPrior
-        Priors, of rows.
-    truth : Truth
-        Changed in place.
-    row_total : ndarray, shape (rater, category)
-        Total concentration of each row of each matrix.
+    Shapes: row_total (rater, category), total concentration of each row. The prior is of ROWS; the answers of
+    one rater to an item must be adjacent; `truth` is overwritten.
     """
     category, items, labels, totals = truth
     n = len(items)
@@ -136,9 +110,10 @@ def draw_collapsed(
                 rater, same = row // n, 0
                 seen[:] = 0
             for j in range(n):
+                # (beta_l + n_l) / (beta + n)
                 p[j] *= prior.confusion[row, j] + labels[row, j] + seen[row - rater * n]
                 p[j] /= row_total[rater, j] + totals[rater, j] + same
-                if p[j] < SMALL:  # each by itself: later answers may favour it again
+                if p[j] < SMALL:  # each weight on its own: later answers may raise it again
                     log_p[j] += math.log(p[j])
                     p[j] = 1.0
             seen[row - rater * n] += 1
@@ -150,7 +125,7 @@ def draw_collapsed(
 
 @nb.njit(error_model="numpy", inline="always")
 def _share(p, log_p):
-    """Multiply weights by the factors whose logs were put aside, up to a common one."""
+    """Multiply weights by the factors stored as logs, up to a common one."""
     if log_p.min() < 0.0:
         for j in range(len(p)):
             log_p[j] += math.log(p[j])
@@ -161,7 +136,7 @@ def _share(p, log_p):
 
 @nb.njit(error_model="numpy", inline="always")
 def _draw(rng, p):
-    """Draw from weights that need not sum to one."""
+    """Draw a category from weights that need not sum to one."""
     total = 0.0
     for j in range(len(p)):
         total += p[j]

@@ -1,4 +1,4 @@
-"""Where EM and chains start: the vote on every item, and draws near it."""
+"""Starting points of EM and of chains: vote shares of the items, and random draws near them."""
 
 import numpy as np
 
@@ -10,21 +10,9 @@ VOTE_WEIGHT, VOTE_JITTER = 20.0, 0.3
 
 
 def jittered_vote(answers: Answers, n_categories: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw p(true category) of every item near the share of its votes.
+    """Draw p(true category) of every item from Dirichlet(20 vote share + .3).
 
-    Parameters
-    ----------
-    answers : Answers
-        The answers.
-    n_categories : int
-        Number of categories.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (item, category)
-        Dirichlet(20 share + .3) draws; one for the true category of gold items.
+    Shapes: result (item, category), one for the true category of gold items.
     """
     share = vote_share(answers, n_categories)
     jitter = rng.standard_gamma(VOTE_WEIGHT * share + VOTE_JITTER)
@@ -33,19 +21,9 @@ def jittered_vote(answers: Answers, n_categories: int, rng: np.random.Generator)
 
 
 def vote_share(answers: Answers, n_categories: int) -> np.ndarray:
-    """Return the share of each label among the answers of an item, or what is known of it.
+    """Return the share of each label among the answers of an item, or its gold label.
 
-    Parameters
-    ----------
-    answers : Answers
-        The answers.
-    n_categories : int
-        Number of categories.
-
-    Returns
-    -------
-    ndarray, shape (item, category)
-        Sums to one; equal shares where nobody answered.
+    Shapes: result (item, category), rows sum to one, uniform without answers.
     """
     n_items = len(answers.known)
     item = np.repeat(np.arange(n_items), np.diff(answers.start))

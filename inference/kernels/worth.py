@@ -7,7 +7,7 @@ With the arrival times of `race` as latent variables the conditionals are
     exposures | w              `race.draw_log_rates`
     w_k | exposures            Gamma(a_k + wins_k, b_k + exposure_k)
     common factor of all but the leader | the rest, without arrival times and total:  `lead`
-    c with w = c v | v         Gamma(sum_k a_k, sum_k b_k v_k)    (the likelihood knows no total)
+    c with w = c v | v         Gamma(sum_k a_k, sum_k b_k v_k)    (the likelihood does not depend on c)
 
 The state is log w: at shapes such as 1/419 the worths themselves would underflow.
 
@@ -44,10 +44,10 @@ __all__ = [
 
 
 class Schedule(NamedTuple):
-    """Sweeps before the first stored draw, and sweeps per stored draw."""
+    """Length of a chain."""
 
-    tune: int
-    thin: int
+    tune: int  # sweeps before the first stored draw
+    thin: int  # sweeps per stored draw
 
 
 @nb.njit(error_model="numpy", inline="always")
@@ -58,26 +58,16 @@ def update_worth(
     log_worth: np.ndarray,
     track: RaceTrack,
 ) -> None:
-    """Make one Gibbs sweep of one item.
+    """Run one Gibbs sweep of one item.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    item : int
-        The item.
-    posterior : WorthPosterior
-        Annotations and priors of all items.
-    log_worth : ndarray, shape (candidate of the item,)
-        Log worths of this item, replaced in place.
-    track : RaceTrack
-        Work space.
+    Shapes: log_worth (candidate of the item,), overwritten.
     """
     shape, wins = posterior.shape, posterior.wins
     first = posterior.candidate_start[item]
     draw_log_rates(rng, item, posterior, log_worth, track)
     log_rate = track.log_rate
     for k in range(len(log_worth)):
+        # w_k | exposures ~ Gamma(a_k + wins_k, b_k + exposure_k)
         log_draw = log_standard_gamma(rng, float(shape[first + k] + wins[first + k]))
         log_worth[k] = log_draw - log_rate[k]
     if posterior.settled[item]:
@@ -87,7 +77,7 @@ def update_worth(
 
 @nb.njit(error_model="numpy", inline="always")
 def _draw_total(rng, first, posterior, log_worth):
-    """Redraw the common factor of all worths of an item, of which the likelihood knows nothing."""
+    """Redraw the common factor of all worths of an item, on which the likelihood does not depend."""
     shape, rate = posterior.shape, posterior.rate
     largest = log_worth[0]
     for k in range(1, len(log_worth)):
@@ -96,6 +86,7 @@ def _draw_total(rng, first, posterior, log_worth):
     for k in range(len(log_worth)):
         total_shape += shape[first + k]
         mean_total += rate[first + k] * math.exp(log_worth[k] - largest)
+    # c ~ Gamma(sum_k a_k, sum_k b_k v_k)
     shift = log_standard_gamma(rng, total_shape) - math.log(mean_total) - largest
     for k in range(len(log_worth)):
         log_worth[k] += shift
@@ -111,18 +102,8 @@ def sample_item(
 ) -> None:
     """Run one chain of one item, from a draw of its prior.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain and item, advanced in place.
-    item : int
-        The item.
-    posterior : WorthPosterior
-        Annotations and priors of all items.
-    schedule : Schedule
-        Warm-up and thinning.
-    draws : ndarray, shape (draw, candidate of the item)
-        Overwritten with the log worths after every ``schedule.thin`` sweeps.
+    Shapes: draws (draw, candidate of the item), overwritten with the log worths after every ``schedule.thin``
+    sweeps.
     """
     log_worth = np.empty(draws.shape[1])
     begin_item(rng, item, posterior, log_worth)
@@ -133,18 +114,9 @@ def sample_item(
 def begin_item(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray
 ) -> None:
-    """Draw log worths of an item from their prior.
+    """Draw the log worths of an item from their prior.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain and item, advanced in place.
-    item : int
-        The item.
-    posterior : WorthPosterior
-        Annotations and priors of all items.
-    log_worth : ndarray, shape (candidate of the item,)
-        Overwritten.
+    Shapes: log_worth (candidate of the item,), overwritten.
     """
     first = posterior.candidate_start[item]
     for k in range(len(log_worth)):
@@ -160,20 +132,10 @@ def continue_item(
     schedule: Schedule,
     state_and_draws: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Run one chain of one item on from where it stands; stream and log worths are all that it carries.
+    """Run one chain of one item on from its state, the stream and the log worths.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream of this chain and item, advanced in place.
-    item : int
-        The item.
-    posterior : WorthPosterior
-        Annotations and priors of all items.
-    schedule : Schedule
-        Sweeps before the first stored draw, and for each.
-    state_and_draws : tuple of ndarray, shapes (candidate of the item,) and (draw, candidate of the item)
-        Log worths, replaced in place; and where they go after every ``schedule.thin`` sweeps.
+    Shapes: state, log worths (candidate of the item,), overwritten; draws (draw, candidate of the item),
+    overwritten.
     """
     state, draws = state_and_draws
     track = race_track(posterior, item, item + 1)
@@ -185,25 +147,18 @@ def continue_item(
             update_worth(rng, item, posterior, log_worth, lent_track)
         for k in range(len(log_worth)):
             draws[d, k] = log_worth[k]
-    track.worth[0] = state[0]  # what is lent has to be owned until here
+    track.worth[0] = state[0]  # keeps the borrowed arrays alive until here
 
 
 @kept(error_model="numpy")
 def sweep_items(rng: np.ndarray, posterior: WorthPosterior, log_worth: np.ndarray) -> None:
-    """Make one Gibbs sweep of every item.
+    """Run one Gibbs sweep of every item.
 
-    Parameters
-    ----------
-    rng : ndarray of uint64, shape (4,)
-        Stream, advanced in place.
-    posterior : WorthPosterior
-        Annotations and priors of all items.
-    log_worth : ndarray, shape (candidate,)
-        Log worths, replaced in place.
+    Shapes: log_worth (candidate,), overwritten.
     """
     start = posterior.candidate_start
     track = race_track(posterior, 0, len(start) - 1)
     rng, posterior, lent_track, state = borrow((rng, posterior, track, log_worth))
     for item in range(len(start) - 1):
         update_worth(rng, item, posterior, state[start[item] : start[item + 1]], lent_track)
-    track.worth[0] = log_worth[0]  # what is lent has to be owned until here
+    track.worth[0] = log_worth[0]  # keeps the borrowed arrays alive until here

@@ -1,7 +1,7 @@
 """Maximum-likelihood worths of partial rankings with ties, by expectation-maximisation.
 
-The latent data are the arrival times of the race behind each annotation, whose last ranked arrival
-stops it. With n_k the (weighted) number of annotations that rank k before something else,
+The latent data are the arrival times of the race behind each annotation, which stops at its last ranked
+arrival. With n_k the (weighted) number of annotations that rank k before something else,
 
     E-step    e_k = expected time that k races, summed over annotations, given their rankings and w
     M-step    w_k = n_k / e_k
@@ -29,56 +29,25 @@ __all__ = ["Races", "ascend_worth"]
 
 
 class Races(NamedTuple):
-    """Independent problems, each of a few candidates and the rankings of all of them.
+    """Independent problems, each with a few candidates and rankings of all of them."""
 
-    Attributes
-    ----------
-    candidate_start : ndarray of int64, shape (problem + 1,)
-        Candidates of each problem.
-    ranking_start : ndarray of int64, shape (problem + 1,)
-        Rankings of each problem.
-    block_start : ndarray of int64, shape (ranking + 1,)
-        Blocks of each ranking, at least two, best first.
-    member_start : ndarray of int64, shape (block + 1,)
-        Members of each block.
-    member : ndarray of int64, shape (member,)
-        Candidates; the blocks of a ranking share all candidates of its problem out.
-    weight : ndarray of float64, shape (ranking,)
-        Power of each ranking's likelihood.
-    """
-
-    candidate_start: np.ndarray
-    ranking_start: np.ndarray
-    block_start: np.ndarray
-    member_start: np.ndarray
+    candidate_start: np.ndarray  # int64 (problem + 1,), candidates of each problem
+    ranking_start: np.ndarray  # int64 (problem + 1,), rankings of each problem
+    block_start: np.ndarray  # int64 (ranking + 1,), at least two blocks, best first
+    member_start: np.ndarray  # int64 (block + 1,), members of each block
+    # int64 (member,), candidates; the blocks of a ranking partition those of its problem
     member: np.ndarray
-    weight: np.ndarray
+    weight: np.ndarray  # float64 (ranking,), power of the likelihood
 
 
 @kept(nogil=True)
 def ascend_worth(races, max_iterations, tolerance):
-    """Climb the likelihood of every problem from equal worths.
+    """Maximise the likelihood of every problem from equal worths.
 
-    Parameters
-    ----------
-    races : Races
-        Problems whose candidates all beat one another, directly or through others.
-    max_iterations : int
-        Where to stop climbing.
-    tolerance : float
-        Stop when no component of the gradient in the log worths exceeds this share of the weight
-        of all rankings of the problem.
-
-    Returns
-    -------
-    worth : ndarray of float64, shape (candidate,)
-        Worths; those of a problem sum to one.
-    log_likelihood : ndarray of float64, shape (problem,)
-        Log likelihood at these worths, every ranking counted once.
-    iterations : ndarray of int64, shape (problem,)
-        Number of steps taken.
-    converged : ndarray of bool, shape (problem,)
-        Whether the gradient vanished to `tolerance`.
+    Shapes: worth (candidate,), sums to one in each problem; log likelihood with every ranking counted once,
+    iterations and convergence (problem,). All candidates of a problem must beat one another, directly or
+    through others. `tolerance` bounds the gradient in the log worths, as a share of the weight of all
+    rankings of the problem.
     """
     n_problems = len(races.candidate_start) - 1
     worth = np.empty(races.candidate_start[-1])
@@ -96,10 +65,11 @@ def ascend_worth(races, max_iterations, tolerance):
         step = 0
         while True:
             log_likelihood[problem] = _expect(races, problem, here, table, exposure)
+            # gradient in log w_k: n_k - w_k e_k
             converged[problem] = np.abs(wins - here * exposure).max() <= tolerance * weight
             if converged[problem] or step == max_iterations:
                 break
-            here[:] = wins / exposure
+            here[:] = wins / exposure  # M-step
             here /= here.sum()
             step += 1
         iterations[problem] = step
@@ -108,7 +78,7 @@ def ascend_worth(races, max_iterations, tolerance):
 
 @kept(nogil=True)
 def _count_wins(races, problem):
-    """Return the weighted number of rankings that place each candidate before the last block."""
+    """Return n_k, the weighted number of rankings that place each candidate before the last block."""
     first = races.candidate_start[problem]
     wins = np.zeros(races.candidate_start[problem + 1] - first)
     for a in range(races.ranking_start[problem], races.ranking_start[problem + 1]):
@@ -120,7 +90,7 @@ def _count_wins(races, problem):
 
 @kept(nogil=True, error_model="numpy")
 def _expect(races, problem, worth, table, exposure):
-    """Overwrite `exposure` with the weighted expected times; return the log likelihood."""
+    """Run the E-step: overwrite `exposure` with e_k; return the log likelihood."""
     first = races.candidate_start[problem]
     exposure[:] = 0.0
     log_likelihood = 0.0

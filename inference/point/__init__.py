@@ -1,4 +1,4 @@
-"""Point estimates of what the raters of an item mean together."""
+"""Point estimates: of the truth behind annotations, of raters, and of empirical priors."""
 
 from .irn import irn as irn
 from .plackett_luce_mle import plackett_luce_mle as plackett_luce_mle

@@ -1,16 +1,4 @@
-"""Alternating gradient: maximum likelihood of qualities and reliabilities by steps of a fixed length.
-
-    q   <- q + step * d l / d q, centred,   rho <- rho + step * d l / d rho,   l = log likelihood / number of answers
-
-Both gradients are those of one point. The step printed by Nordio et al., N / 5, makes sense only for the likelihood of one
-answer, as here; even so it oscillates with the logistic link and diverges with the normal one. N / 50 settles in some dozens of
-steps.
-
-References
-----------
-Jin, Xu, Gu and Farnoud (2020), Rank aggregation via heterogeneous Thurstone preference models, AAAI 34,
-doi:10.1609/aaai.v34i04.5860. Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, eq. 20-23.
-"""
+"""Alternating gradient: maximum likelihood of qualities and reliabilities by steps of fixed length."""
 
 import warnings
 from typing import NamedTuple, get_args
@@ -32,10 +20,10 @@ __all__ = ["alternating_gradient"]
 
 
 class _Ascent(NamedTuple):
-    """The last finite point, and how far the qualities moved in each step."""
+    """Result of the ascent: the last finite point, and the change of the qualities in each step."""
 
-    quality: np.ndarray
-    reliability: np.ndarray
+    quality: np.ndarray  # (item,)
+    reliability: np.ndarray  # (rater,)
     changes: list[float]
     converged: bool
     diverged: bool
@@ -50,40 +38,62 @@ def alternating_gradient(
     tolerance: float = 1e-5,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Estimate qualities and reliabilities from a random start.
+    """Estimate qualities and reliabilities by gradient steps of fixed length from a random start.
+
+        q   <- q + step * d l / d q, centred,   rho <- rho + step * d l / d rho
+
+    where l is the log likelihood divided by the number of answers. Both gradients are taken at the same
+    point. The step printed by Nordio et al., N / 5, makes sense only for the mean log likelihood per answer,
+    as here; even so it oscillates with the logistic link and diverges with the normal one. N / 50 converges
+    in some dozens of steps.
 
     Parameters
     ----------
     pairs : Comparisons
-        The votes. A tie counts as half a vote for each item; anonymous raters are one rater.
+        Votes. A tie counts as half a vote for each item; anonymous raters are treated as one rater.
     link : {"bradley_terry", "thurstone"}
         F, the logistic function or the normal cdf.
     step : float, optional
-        Length of a step; by default a fiftieth of the number of items.
+        Length of a step; by default N / 50, N being the number of items.
     max_iterations : int, default 1000
-        Most steps.
+        Largest number of steps.
     tolerance : float, default 1e-5
         Stop when the qualities move by less than this times their number, relative to their norm.
     random_seed : int or numpy.random.Generator, optional
-        Of the start: qualities from 0 to 1, reliabilities from 1 to 20, uniform.
+        Seed of the start: qualities uniform from 0 to 1, reliabilities uniform from 1 to 20.
 
     Returns
     -------
     Dataset
-        ``quality`` (item), centred; ``reliability`` (rater), of any sign; ``change`` (iteration), the statistic of the stop rule.
-        Attributes ``converged`` and ``diverged`` (0 or 1), ``iterations``, ``link``, ``step``.
+        ``quality`` (item), centred; ``reliability`` (rater), of any sign; ``change`` (iteration), the
+        statistic of the stopping rule. Attributes ``converged`` and ``diverged`` (0 or 1), ``iterations``,
+        ``link``, ``step``.
 
     Raises
     ------
     DataError
-        If no chain of comparisons joins the items.
+        If the graph of comparisons is not connected.
     ValueError
         If an argument is out of range.
 
     Warns
     -----
     EstimateWarning
-        If the steps have not converged, or led to numbers that are not finite; the last finite ones are returned.
+        If the steps have not converged, or led to numbers that are not finite; the last finite ones are
+        returned.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.comparisons(items=20, raters=20, degree=10, random_seed=1)
+    >>> estimate = inference.alternating_gradient(drawn.data, random_seed=1)
+    >>> estimate["quality"].sizes["item"], estimate.attrs["step"], estimate.attrs["converged"]
+    (20, 0.4, 1)
+
+    References
+    ----------
+    Jin, Xu, Gu and Farnoud (2020), Rank aggregation via heterogeneous Thurstone preference models, AAAI 34,
+    doi:10.1609/aaai.v34i04.5860. Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, eq. 20-23.
     """
     expect(pairs, Comparisons)
     if link not in get_args(Link):
@@ -124,7 +134,7 @@ def _ascend(
     begin: tuple[np.ndarray, np.ndarray],
     steps: tuple[float, int, float],
 ) -> _Ascent:
-    """Take the steps; they are of a length, so many at most, to a tolerance."""
+    """Take gradient steps; `steps` holds their length, largest number and tolerance."""
     (quality, reliability), (step, most, tolerance) = begin, steps
     graph, votes = PairGraph(table.first, table.second, table.n_items), by_pair(table)
     length = step / (votes.wins.sum() + votes.losses.sum())
@@ -147,7 +157,7 @@ def _ascend(
 
 
 def _warn(found: _Ascent, step: float) -> None:
-    """Say what became of the steps."""
+    """Warn that the steps diverged or have not converged."""
     n = len(found.changes)
     if found.diverged:
         said = f"steps of {step:g} led to numbers that are not finite in iteration {n}; take a smaller step"

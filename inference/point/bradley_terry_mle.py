@@ -1,17 +1,4 @@
-"""Bradley-Terry by maximum likelihood, all raters alike.
-
-    P(i is preferred to j) = 1 / (1 + exp(q_j - q_i)),   maximise  sum of  a log F(q_i - q_j) + b log F(q_j - q_i)
-
-The maximum exists if and only if every item is better than every other along some chain of votes: the graph of who was preferred
-to whom is strongly connected (Ford 1957). Newton's steps are weighted least squares on the graph of pairs, halved until the
-likelihood rises; standard errors are those of the inverse Fisher information.
-
-References
-----------
-Bradley and Terry (1952), Biometrika 39, doi:10.1093/biomet/39.3-4.324. Ford (1957), Solution of a ranking problem from binary
-comparisons, American Mathematical Monthly 64, doi:10.2307/2308513. Hunter (2004), MM algorithms for generalized Bradley-Terry
-models, Annals of Statistics 32(1), doi:10.1214/aos/1079120141.
-"""
+"""Maximum likelihood of Bradley-Terry, all raters alike."""
 
 from typing import Literal
 
@@ -31,8 +18,9 @@ from .pair_graph import PairGraph
 __all__ = ["bradley_terry_mle"]
 
 MOST_STEPS, MOST_HALVINGS = 200, 60
-SMALL, ROUNDING = 1e-9, 1e-12  # the last step; of a likelihood, relative to itself
-NAMED = 3
+# relative size of the last step; relative rounding of the log likelihood
+SMALL, ROUNDING = 1e-9, 1e-12
+NAMED = 3  # items named in an error
 
 
 def bradley_terry_mle(
@@ -41,30 +29,52 @@ def bradley_terry_mle(
     ties: Literal["half"] = "half",
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Estimate the qualities of items, and how certain they are.
+    """Estimate the qualities of items and their standard errors by maximum likelihood, all raters alike.
+
+        P(i is preferred to j) = F(q_i - q_j) = 1 / (1 + exp(q_j - q_i))
+        maximise  sum of  a log F(q_i - q_j) + b log F(q_j - q_i)
+
+    with a and b votes for i and for j. The maximum exists if and only if every item is better than every
+    other along some chain of votes: the directed graph of preferences is strongly connected (Ford 1957).
+    Newton's steps are weighted least squares on the graph of pairs, halved until the likelihood rises;
+    standard errors are those of the inverse Fisher information.
 
     Parameters
     ----------
     pairs : Comparisons
-        The votes; who cast them does not matter.
+        Votes; the identity of the raters does not matter.
     ties : {"half"}, default "half"
         A tie counts as half a vote for each item.
     random_seed : int or numpy.random.Generator, optional
-        Only for the standard errors of more than 4,000 items, which are estimated from random probes.
+        Only for the standard errors of more than 4,000 items, which are estimated with random probes.
 
     Returns
     -------
     Dataset
-        ``quality`` (item), log odds, centred; ``standard_error`` (item) of the centred quality. Attributes ``log_likelihood``,
-        ``converged`` (1: there is one maximum, and it was reached) and ``iterations``.
+        ``quality`` (item), log odds, centred; ``standard_error`` (item) of the centred quality. Attributes
+        ``log_likelihood``, ``converged`` (1: the unique maximum was reached) and ``iterations``.
 
     Raises
     ------
     DataError
-        If the likelihood has no maximum: no chain of comparisons joins the items, or some were never preferred to, or never
-        beaten by, the rest.
+        If the likelihood has no maximum: the graph of comparisons is not connected, or some items were never
+        preferred to, or never beaten by, the rest.
     ValueError
         If `ties` is not "half".
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> table = {"left": ["a"] * 4, "right": ["b"] * 4, "winner": ["a", "a", "a", "b"]}
+    >>> estimate = inference.bradley_terry_mle(models.Comparisons.from_table(table, rater=None))
+    >>> estimate["quality"].to_numpy().round(3).tolist()  # the difference is log 3
+    [0.549, -0.549]
+
+    References
+    ----------
+    Bradley and Terry (1952), Biometrika 39, doi:10.1093/biomet/39.3-4.324. Ford (1957), Solution of a ranking
+    problem from binary comparisons, American Mathematical Monthly 64, doi:10.2307/2308513. Hunter (2004), MM
+    algorithms for generalized Bradley-Terry models, Annals of Statistics 32(1), doi:10.1214/aos/1079120141.
     """
     expect(pairs, Comparisons)
     if ties != "half":
@@ -94,13 +104,18 @@ def bradley_terry_mle(
 
 
 def _newton(graph: PairGraph, wins: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, int, bool]:
-    """Climb from equal qualities; return them, the number of steps, and whether the last was small."""
+    """Maximise by Newton's method from equal qualities; return qualities (item,), steps, and convergence.
+
+    Shapes: wins, losses (pair,), of the first item.
+    """
     quality, votes = np.zeros(graph.n_items), wins + losses
     d = graph.differences(quality)
     for n in range(1, MOST_STEPS + 1):
+        # d l / d q = B (a F(-d) - b F(d)),   Hessian = -L with weights (a + b) F(d) F(-d)
+        # d l / d q = B (a F(-d) - b F(d)),   Hessian = -L with weights (a + b) F(d) F(-d)
         gradient = graph.sums(wins * expit(-d) - losses * expit(d))
         step = graph.solve(votes * expit(d) * expit(-d), gradient)
-        # Newton's error is squared by each step, so that nothing is left after a small one.
+        # Newton converges quadratically: after a step this small the error is below rounding.
         if np.abs(step).max() <= SMALL * (1 + np.abs(quality).max()):
             return quality + step, n, True
         reached = _log_likelihood(d, wins, losses)

@@ -1,15 +1,4 @@
-"""Empirical Bayes: the normal-inverse-gamma prior under which the scores of all items are most probable.
-
-    log p(y_i) = lgamma(an) - lgamma(a0) + a0 log b0 - an log bn + log(k0 / kn) / 2 - n log(2 pi) / 2
-
-with kn, an and bn as in `models.normal_scores`. Scores are given in steps: items on which all raters agree would make the
-likelihood grow without bound as b0 and k0 fall. Within a step of width h a score is uniform: h^2 / 12 is added to each square.
-
-References
-----------
-Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, section 3 (marginal likelihood). Sheppard (1898), On the
-calculation of the most probable values of frequency constants, doi:10.1112/plms/s1-29.1.353 (the variance of rounding).
-"""
+"""Empirical Bayes: normal-inverse-gamma prior of maximum marginal likelihood."""
 
 import warnings
 from numbers import Real
@@ -26,48 +15,71 @@ from ..kernels.normal_items import NormalItems, ScoreMoments, posterior_items
 __all__ = ["log_marginal", "log_marginal_gradient", "normal_scores_prior"]
 
 NAMES = ("mean", "mean_weight", "shape", "rate")
-MOST = 1e6  # mean weight, shape and rate are sought between this and its inverse, in the unit of the scores' spread
-ROUNDING = 1e-9  # of the range of the scores: differences up to this are none
+MOST = 1e6  # upper bound of mean weight, shape and rate, scores in units of their range; the lower is 1 / MOST
+ROUNDING = 1e-9  # relative to the range of the scores: smaller differences are rounding errors
 
 
 def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> dict[str, float]:
     """Estimate the prior of `models.normal_scores` from all items, by maximum marginal likelihood.
 
+        log p(y_i) = lgamma(an) - lgamma(a0) + a0 log b0 - an log bn + log(k0 / kn) / 2 - n log(2 pi) / 2
+
+    with kn, an and bn as in `models.normal_scores`. Scores are given in steps: items whose scores are all
+    equal would make the likelihood unbounded as b0 and k0 fall. Within a step of width h a score is taken as
+    uniform: h^2 / 12 is added to each square.
+
     Parameters
     ----------
     scores : Scores
-        The annotations.
+        Scores of all items.
     resolution : float, optional
-        Step of the scale on which scores were given, 0 if there is none; by default the smallest difference of two scores that is
-        no rounding: more than 1e-9 of their range.
+        Step of the scale on which scores were given, 0 if there is none. By default the smallest difference
+        between two scores that is larger than rounding, 1e-9 of their range.
 
     Returns
     -------
     dict of str to float
-        ``mean``, ``mean_weight``, ``shape`` and ``rate``, as the arguments of `models.normal_scores`.
+        ``mean`` (m0), ``mean_weight`` (k0), ``shape`` (a0) and ``rate`` (b0), as the arguments of
+        `models.normal_scores`.
 
     Raises
     ------
     ValueError
-        If no item has two scores, all scores are equal, the likelihood has no maximum, or the resolution is not a number from 0
-        to the range of the scores.
+        If no item has two scores, all scores are equal, the likelihood has no maximum, or the resolution is
+        not a number from 0 to the range of the scores.
 
     Warns
     -----
     DataWarning
-        If it is highest where all items have the same location, or all the same variance: then the number is the largest sought.
+        If the likelihood is highest where all items have the same location, or the same variance: then the
+        mean weight, or the shape, is the upper bound of the search.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.scores(model="normal_scores", items=200, random_seed=1)
+    >>> prior = inference.normal_scores_prior(drawn.data)
+    >>> list(prior)
+    ['mean', 'mean_weight', 'shape', 'rate']
+    >>> model = models.normal_scores(drawn.data, **prior)
+
+    References
+    ----------
+    Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, section 3 (marginal likelihood).
+    Sheppard (1898), On the calculation of the most probable values of frequency constants,
+    doi:10.1112/plms/s1-29.1.353 (the variance of rounding).
     """
     expect(scores, Scores)
     if scores.count.sum() == 0 or scores.score.min() == scores.score.max():
         raise ValueError(
-            "all scores are equal, or there are none: they do not tell a prior; give its numbers"
+            "all scores are equal, or there are none: a prior cannot be estimated; give its numbers"
         )
     centre, unit = np.median(scores.score), scores.score.max() - scores.score.min()
     step = _step(scores.score, resolution, unit)
     moments = _moments(scores, centre, unit, step / unit)
     if moments.count.max() < 2:
         raise ValueError(
-            "no item has two scores: they do not tell how far the scores of an item are apart; give mean_weight, shape and rate"
+            "no item has two scores: the variance within items cannot be estimated; give mean_weight, shape and rate"
         )
     start = np.array([0.0, np.log(0.25), np.log(2.0), 2 * np.log(0.2)])
     wide = np.log(MOST)
@@ -87,7 +99,7 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
 
 
 def _step(score: np.ndarray, resolution: float | None, unit: float) -> float:
-    """Return the step of the scale."""
+    """Return the step of the scale, given or estimated; `unit` is the range of the scores."""
     if resolution is None:
         gaps = np.diff(np.unique(score))
         return float(gaps[gaps > ROUNDING * unit].min())
@@ -100,7 +112,7 @@ def _step(score: np.ndarray, resolution: float | None, unit: float) -> float:
 
 
 def _moments(scores: Scores, centre: float, unit: float, step: float) -> ScoreMoments:
-    """Sum the scores of the items that have any up, in their unit."""
+    """Return moments of the scored items, in units of the range; h^2 / 12 is added per score."""
     weight, item = scores.count, scores.annotation_item
     score, n_items = (scores.score - centre) / unit, len(scores.items)
     count = np.bincount(item, weight, n_items)
@@ -111,7 +123,7 @@ def _moments(scores: Scores, centre: float, unit: float, step: float) -> ScoreMo
 
 
 def _judge(theta: np.ndarray, wide: float) -> None:
-    """Raise where there is no maximum; warn where it is at the upper end of what is sought."""
+    """Raise if the likelihood has no maximum; warn if the maximum is at the upper bound of the search."""
     least, most = theta[1:].min(), theta[1:].max()
     if least < 1e-6 - wide:
         name = NAMES[1 + int(theta[1:].argmin())]
@@ -123,27 +135,14 @@ def _judge(theta: np.ndarray, wide: float) -> None:
         name = NAMES[1 + int(theta[1:].argmax())]
         what = "location" if name == "mean_weight" else "variance"
         warnings.warn(
-            f"the scores do not tell that items differ in {what}: {name} is the largest number sought",
+            f"the scores do not show that items differ in {what}: {name} is at the upper bound of the search",
             DataWarning,
             stacklevel=3,
         )
 
 
 def log_marginal(prior: NormalItems, moments: ScoreMoments) -> np.ndarray:
-    """Compute the log marginal likelihood of the scores of each item.
-
-    Parameters
-    ----------
-    prior : NormalItems
-        Prior of each item.
-    moments : ScoreMoments
-        Its scores.
-
-    Returns
-    -------
-    ndarray, shape (item,)
-        log p(scores of the item).
-    """
+    """Return the log marginal likelihood of the scores of each item, shape (item,)."""
     after = posterior_items(prior, moments)
     return (
         gammaln(after.shape)
@@ -156,21 +155,9 @@ def log_marginal(prior: NormalItems, moments: ScoreMoments) -> np.ndarray:
 
 
 def log_marginal_gradient(theta: np.ndarray, moments: ScoreMoments) -> tuple[float, np.ndarray]:
-    """Compute the log marginal likelihood of all items under one prior, with its gradient.
+    """Return the log marginal likelihood of all items under one prior, and its gradient.
 
-    Parameters
-    ----------
-    theta : ndarray, shape (4,)
-        m0, log k0, log a0, log b0.
-    moments : ScoreMoments
-        Scores of the items.
-
-    Returns
-    -------
-    log_p : float
-        Sum over the items.
-    gradient : ndarray, shape (4,)
-        With respect to theta.
+    Shapes: theta (4,) = m0, log k0, log a0, log b0; gradient (4,).
     """
     m0 = theta[0]
     k0, a0, b0 = np.exp(theta[1:])

@@ -10,22 +10,10 @@ __all__ = ["by_candidate"]
 
 
 def by_candidate(values: np.ndarray, rankings: PartialRankings, pairs: RankedPairs) -> xr.DataArray:
-    """Name values of ranked (item, category) pairs.
+    """Return values (pair,) of ranked (item, category) pairs as ``plausibility`` with dim ``candidate``.
 
-    Parameters
-    ----------
-    values : ndarray, shape (pair,)
-        One number for each pair.
-    rankings : PartialRankings
-        Where the ids are.
-    pairs : RankedPairs
-        The pairs of `rankings`.
-
-    Returns
-    -------
-    DataArray
-        ``plausibility`` with dim ``candidate``, and ``item`` and ``category`` along it. Categories
-        are text; integer ones as their decimals, marked by the attribute ``kind``.
+    Coordinates ``item`` and ``category`` lie along it. Categories are text; integer ones as their decimals,
+    marked by the attribute ``kind``.
     """
     integer = np.issubdtype(rankings.categories.dtype, np.integer)
     category = rankings.categories.astype(str)[pairs.category]

@@ -1,10 +1,4 @@
-"""Dawid and Skene's point estimate by EM, with every optimum that restarts find.
-
-References
-----------
-Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS C 28(1),
-doi:10.2307/2346806.
-"""
+"""Point estimate of Dawid and Skene's model by EM, with every distinct optimum that random starts find."""
 
 import warnings
 from pathlib import Path
@@ -24,12 +18,12 @@ from .label_evidence import LabelEvidence, evidence_of
 
 __all__ = ["EstimateWarning", "dawid_skene_em"]
 
-# two runs closer than this are at one optimum; the first is relative
+# largest differences of two runs at the same optimum: relative, and absolute
 SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01
 
 
 class EstimateWarning(UserWarning):
-    """A point estimate that is less certain than it looks."""
+    """Warning: a point estimate is less certain than it looks, as when starts end at several optima."""
 
 
 def dawid_skene_em(
@@ -45,42 +39,56 @@ def dawid_skene_em(
     shards: int | None = None,
     folder: str | Path | None = None,
 ) -> xr.Dataset:
-    """Estimate prevalence, confusion matrices and true categories.
+    """Estimate prevalence, confusion matrices and true categories by EM.
+
+        T_i ~ Categorical(p),   P(rater k says l | T_i = j) = pi^k_jl
+        E-step  P(T_i = j | answers) proportional to  p_j prod of pi^k_jl over the answers to i
+        M-step  p_j and pi^k_jl proportional to  pseudo-counts + expected counts
+
+    | symbol | meaning | variable | dims |
+    |---|---|---|---|
+    | p | prevalence | ``prevalence`` | category |
+    | pi | confusion matrix | ``confusion`` | rater, category, label |
+    | P(T) | plausibility | ``plausibility`` | item, category |
 
     Parameters
     ----------
     labels : Labels
-        The annotations, of raters who are told apart; gold labels are taken as known, and if all items have one the estimate is
-        its closed form.
+        Labels of identified raters. Gold labels are taken as known true categories; if all items have one,
+        the estimate has a closed form.
     start : {"vote"}, default "vote"
-        The first start: the share of each label among an item's answers.
+        First start: the share of each label among an item's answers.
     prior : {"diagonal"} or None, default "diagonal"
-        Prior of the confusion matrices and the prevalence, as in `models.dawid_skene`; the estimate maximises the posterior of
-        the log odds. None maximises the likelihood, which overfits raters with few answers.
+        Prior of the confusion matrices and the prevalence, as in `models.dawid_skene`; the estimate maximises
+        the posterior of the log odds. None maximises the likelihood, which overfits raters with few answers.
     restarts : int, default 20
-        Further starts, drawn near the vote: Dirichlet(20 share + .3).
+        Number of random starts near the vote shares, from Dirichlet(20 share + .3).
     max_iterations : int, default 1000
-        Most iterations of one start.
+        Largest number of iterations per start.
     tolerance : float, default 1e-10
-        Relative gain of the objective at which a start has converged.
+        Relative gain of the objective below which a start has converged.
     random_seed : int, optional
-        Seed of the restarts.
+        Seed of the random starts.
     executor : Executor, dask.distributed.Client or int, optional
-        Who passes over the answers, in shards of items: anything with ``submit``, or a number of processes. The estimate does not
-        depend on who it is, and is that of this process but for the rounding of sums; restarts are drawn by item there.
+        Executor that processes the answers in shards of items: anything with ``submit``, or a number of
+        processes. The estimate does not depend on the executor, and equals that of this process but for the
+        rounding of sums; random starts are drawn item by item there.
     shards : int, optional
-        How many shards; by default one for every million of answers. Given without `executor`, processes share them.
+        Number of shards; by default one per million answers. Given without `executor`, a pool of processes
+        shares them.
     folder : path, optional
-        Where the shards are kept meanwhile; workers on other machines must see it. By default that of temporary files.
+        Folder of the shards while they are in use, which workers on other machines must see; by default the
+        folder of temporary files.
 
     Returns
     -------
     Dataset
-        ``prevalence`` (category), ``confusion`` (rater, category, label), ``plausibility`` (item, category), ``log_likelihood``
-        and ``objective`` (with the log prior) of the best optimum, and ``trace`` (iteration) of the start that found it. The same
-        with the prefix ``optimum_`` at every distinct ``optimum``, the best first; ``optimum_found``, how many starts ended
-        there; ``vote_optimum``, the one where the vote itself leads. Attributes ``log_likelihood``, ``converged`` (0 or 1) and
-        ``iterations``.
+        ``prevalence`` (category), ``confusion`` (rater, category, label), ``plausibility`` (item, category),
+        ``log_likelihood`` and ``objective`` (with the log prior) of the best optimum, and ``trace``
+        (iteration) of the start that found it. The same with the prefix ``optimum_`` for every distinct
+        ``optimum``, the best first; ``optimum_found``, the number of starts that ended there;
+        ``vote_optimum``, the optimum reached from the vote shares. Attributes ``log_likelihood``,
+        ``converged`` (0 or 1) and ``iterations``.
 
     Raises
     ------
@@ -90,8 +98,22 @@ def dawid_skene_em(
     Warns
     -----
     EstimateWarning
-        If the likelihood alone is maximised, a rater never faced a category (its row is NaN), no item has two answers (nothing
-        is identified but the vote), there are several optima, or a start has not converged.
+        If the likelihood alone is maximised, a rater never labelled an item of some category (its row is
+        NaN), no item has two answers (only the vote is identified), there are several optima, or a start has
+        not converged.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.labels(items=60, raters=5, answers=5, random_seed=3)
+    >>> estimate = inference.dawid_skene_em(drawn.data, restarts=3, random_seed=1)
+    >>> estimate["confusion"].dims, estimate.sizes["optimum"], estimate.attrs["converged"]
+    (('rater', 'category', 'label'), 1, 1)
+
+    References
+    ----------
+    Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS
+    C 28(1), doi:10.2307/2346806.
     """
     _check(labels, start, prior, restarts, max_iterations)
     _check_tolerance(tolerance)
@@ -136,7 +158,7 @@ def _check(labels: Labels, start: str, prior: str | None, restarts: int, iterati
 
 
 def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pseudo-counts of the prevalence and, in the layout of the kernels, of the confusion matrices."""
+    """Return the pseudo-counts: prevalence (category,), confusion (rater * label, category)."""
     n = len(labels.categories)
     if prior is None:
         return np.zeros(n), np.zeros((len(labels.raters) * n, n))
@@ -144,7 +166,7 @@ def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.nd
 
 
 def _aligned(run: Ascent, evidence: LabelEvidence) -> Ascent:
-    """Name the categories so that raters are right as often as possible; the likelihood does not know their names."""
+    """Permute the categories so that raters are right as often as possible; the likelihood is invariant."""
     n = len(run.prevalence)
     right = evidence.expected_labels(run).reshape(-1, n, n).sum(axis=0)  # (label, category)
     _, category = linear_sum_assignment(right, maximize=True)
@@ -154,7 +176,7 @@ def _aligned(run: Ascent, evidence: LabelEvidence) -> Ascent:
 def _distinct(
     found: list[Ascent], evidence: LabelEvidence
 ) -> tuple[list[tuple[Ascent, np.ndarray]], np.ndarray]:
-    """Return one run of each optimum with its plausibility, the best first, and at which optimum each run ended."""
+    """Return one run and plausibility per distinct optimum, the best first; and the optimum of each run."""
     order = np.argsort([-run.trace[-1] for run in found], kind="stable")
     optima: list[tuple[Ascent, np.ndarray]] = []
     ended = np.empty(len(found), int)
@@ -174,7 +196,7 @@ def _distinct(
 def _dataset(
     labels: Labels, optima: list[tuple[Ascent, np.ndarray]], prior: str | None
 ) -> xr.Dataset:
-    """Lay the optima out."""
+    """Assemble the result from the optima."""
     n, names = len(labels.categories), labels.categories.astype(str)
     runs = [run for run, _ in optima]
     tables = np.stack([run.table for run in runs]).reshape(len(runs), -1, n, n)
@@ -203,7 +225,7 @@ def _dataset(
 
 
 def _warn(labels: Labels, prior: str | None, result: xr.Dataset, found: list[Ascent]) -> None:
-    """Say what makes the estimate less certain than it looks."""
+    """Warn of overfitting, unidentified raters, several optima or starts that have not converged."""
     said = []
     if not labels.identified:
         said.append(

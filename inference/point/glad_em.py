@@ -1,10 +1,4 @@
-"""GLAD's estimate by EM: abilities of raters and difficulties of items, each at its most probable value.
-
-References
-----------
-Whitehill, Ruvolo, Wu, Bergsma and Movellan (2009), Whose vote should count more: optimal integration of labels from labelers of
-unknown expertise, NIPS 22, section 3.
-"""
+"""Point estimate of GLAD by EM: abilities of raters and difficulties of items."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -39,33 +33,45 @@ def glad_em(
     tolerance: float = 1e-10,
     random_seed: int | None = None,
 ) -> xr.Dataset:
-    """Estimate abilities, difficulties and true categories.
+    """Estimate abilities of raters, difficulties of items and true categories of GLAD, by EM.
+
+        T_i ~ Categorical(p),   P(label of rater k on item i = T_i) = 1 / (1 + exp(-alpha_k beta_i))
+
+    The other labels are equally probable.
+
+    | symbol | meaning | variable | dims |
+    |---|---|---|---|
+    | p | prevalence | ``prevalence`` | category |
+    | alpha | ability | ``ability`` | rater |
+    | 1 / beta | difficulty | ``difficulty`` | item |
 
     Parameters
     ----------
     labels : Labels
-        The annotations, of raters who are told apart; gold labels are taken as known.
+        Labels of identified raters. Gold labels are taken as known true categories.
     prevalence_concentration : float or array_like or "uniform", default 1
-        Prior of the prevalence, of which the estimate maximises the posterior of the log odds; the paper's is "uniform".
+        Prior of the prevalence, whose estimate maximises the posterior of the log odds; the paper's is
+        "uniform".
     ability, easiness : pair of float, default (1, 1)
-        Mean and standard deviation of the normal priors of abilities and of the items' log easiness, as in `models.glad`; of the
-        log easiness each at most 10 in size.
+        Mean and standard deviation of the normal priors of abilities alpha and of the items' log easiness,
+        log beta, as in `models.glad`. Both numbers of the log easiness are at most 10 in absolute value.
     restarts : int, default 20
-        Further starts, drawn near the vote.
+        Number of random starts near the vote shares, besides the vote shares themselves.
     max_iterations : int, default 1000
-        Most iterations of one start.
+        Largest number of iterations per start.
     tolerance : float, default 1e-10
-        Relative gain of the objective at which a start has converged.
+        Relative gain of the objective below which a start has converged.
     random_seed : int, optional
-        Seed of the restarts.
+        Seed of the random starts.
 
     Returns
     -------
     Dataset
-        ``prevalence`` (category), ``ability`` (rater), ``difficulty`` (item), that is 1 / beta, ``plausibility`` (item,
-        category), ``trace`` (iteration) of the log posterior density, and ``start_objective`` (start), where every start ended,
-        the vote first. Attributes ``log_likelihood``, ``objective``, ``converged`` (0 or 1), ``iterations`` and ``start``, which
-        one is returned.
+        ``prevalence`` (category), ``ability`` (rater), ``difficulty`` (item), which is 1 / beta,
+        ``plausibility`` (item, category), ``trace`` (iteration) of the log posterior density, and
+        ``start_objective`` (start), the final objective of every start, that of the vote first. Attributes
+        ``log_likelihood``, ``objective``, ``converged`` (0 or 1), ``iterations`` and ``start``, the number of
+        the best start, whose estimate is returned.
 
     Raises
     ------
@@ -75,12 +81,25 @@ def glad_em(
     Warns
     -----
     EstimateWarning
-        If no item has two answers, starts ended at several optima, or have not converged.
+        If no item has two answers, some starts ended at a lower optimum, or some have not converged.
 
     Notes
     -----
-    Here every item has a difficulty of its own, estimated from as few answers as there are, where `models.glad` sums it out: the
-    plausibilities are surer than the posterior's.
+    The difficulty of every item is estimated from its few answers, where `models.glad` sums it out: the
+    plausibilities are more certain than those of the posterior.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.labels(model="glad", items=60, raters=5, answers=5, random_seed=3)
+    >>> estimate = inference.glad_em(drawn.data, restarts=3, random_seed=1)
+    >>> estimate["ability"].dims, estimate["difficulty"].dims, estimate.attrs["converged"]
+    (('rater',), ('item',), 1)
+
+    References
+    ----------
+    Whitehill, Ruvolo, Wu, Bergsma and Movellan (2009), Whose vote should count more: optimal integration of
+    labels from labelers of unknown expertise, NIPS 22, section 3.
     """
     check_search(labels, "glad_em", restarts, max_iterations, tolerance)
     n = len(labels.categories)
@@ -112,29 +131,29 @@ def glad_em(
 
 
 class _Search(NamedTuple):
-    """What every start goes by; `alpha` is None where the prevalence is fixed."""
+    """Settings of all starts; `alpha` (category,) is None if the prevalence is fixed."""
 
     n_raters: int
     alpha: np.ndarray | None
-    priors: tuple[float, float, float, float]
+    priors: tuple[float, float, float, float]  # mean, sd of ability; mean, sd of log easiness
     max_iterations: int
     tolerance: float
 
 
 class _Run(NamedTuple):
-    """Where a start has arrived."""
+    """Result of one start."""
 
-    prevalence: np.ndarray
-    ability: np.ndarray
-    log_easiness: np.ndarray
-    plausibility: np.ndarray
+    prevalence: np.ndarray  # (category,)
+    ability: np.ndarray  # (rater,)
+    log_easiness: np.ndarray  # (pattern,)
+    plausibility: np.ndarray  # (pattern, category)
     log_likelihood: float
-    trace: np.ndarray
+    trace: np.ndarray  # (iteration,)
     converged: bool
 
 
 def _climb(patterns: AnswerPatterns, start: np.ndarray, search: _Search) -> _Run:
-    """Run one start."""
+    """Run EM from one start, shape (pattern, category)."""
     answers, weight = patterns.answers, patterns.multiplicity
     n, (mean, sd, easy, spread) = start.shape[1], search.priors
     by_rater = answers_by_rater(answers, n, search.n_raters)

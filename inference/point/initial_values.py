@@ -1,4 +1,4 @@
-"""From a point estimate to where a sampler starts."""
+"""Initial values of a sampler from a point estimate."""
 
 import numpy as np
 import xarray as xr
@@ -7,10 +7,10 @@ __all__ = ["initial_values"]
 
 
 def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
-    """Return the estimate in the coordinates of `models.bradley_terry` and `models.thurstone`, for ``pm.sample(initvals=...)``.
+    """Convert a point estimate to initial values for `models.bradley_terry` or `models.thurstone`.
 
-    Distances times reliabilities are what the votes speak of: here the geometric mean of the reliabilities is 1, and the
-    qualities are as many times larger.
+    They are passed as ``pm.sample(initvals=...)``. Votes depend only on distances times reliabilities. The
+    result has a geometric mean reliability of 1, and qualities scaled up by the same factor.
 
     Parameters
     ----------
@@ -20,12 +20,20 @@ def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
     Returns
     -------
     dict of str to ndarray
-        ``quality`` (item,) and ``log_reliability`` (rater,), either with the sum zero.
+        ``quality`` (item,) and ``log_reliability`` (rater,), each with sum zero.
 
     Raises
     ------
     ValueError
         If a reliability is not positive.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.comparisons(items=20, raters=20, degree=10, random_seed=1)
+    >>> start = inference.initial_values(inference.quite(drawn.data))
+    >>> {name: values.shape for name, values in start.items()}
+    {'quality': (20,), 'log_reliability': (20,)}
     """
     quality, reliability = estimate["quality"].to_numpy(), estimate["reliability"].to_numpy()
     if len(wrong := np.flatnonzero(~(reliability > 0))):

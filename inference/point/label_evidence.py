@@ -1,4 +1,4 @@
-"""What EM asks of the labels, wherever they are: in memory, or in shards on which workers pass."""
+"""Expected counts of Dawid-Skene's EM, from labels in memory or from shards that workers process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,23 +23,15 @@ Prior = tuple[np.ndarray, np.ndarray]
 
 
 class LabelEvidence(Protocol):
-    """What EM asks of the labels."""
+    """Interface of EM to the labels, wherever they are stored."""
 
     def ascents(
         self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
     ) -> Iterator[Ascent]:
-        """Yield where EM arrives from the vote, and from starts near it.
+        """Yield the EM result from the vote shares, then from `restarts` random starts near them.
 
-        Parameters
-        ----------
-        restarts : int
-            Starts near the vote.
-        random_seed : int, optional
-            Their seed.
-        prior : tuple of ndarray
-            Pseudo-counts.
-        stop : tuple of int and float
-            Most iterations, and the relative gain that is too small to go on.
+        `prior` holds the pseudo-counts of prevalence and confusion; `stop` the largest number of iterations
+        and the relative gain of the objective below which a start has converged.
         """
         ...
 
@@ -56,20 +48,7 @@ class LabelEvidence(Protocol):
 def evidence_of(
     labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
 ) -> Iterator[LabelEvidence]:
-    """Lend the evidence of labels: in memory, unless there is somebody to share the work with.
-
-    Parameters
-    ----------
-    labels : Labels
-        The annotations.
-    executor, shards, folder
-        As of `label_work`.
-
-    Yields
-    ------
-    LabelEvidence
-        What EM asks of them.
-    """
+    """Context manager: labels in memory, or in shards if an executor or a number of shards is given."""
     if executor is None and shards is None:
         yield InMemory(patterns_of(labels), len(labels.categories))
         return
@@ -78,13 +57,13 @@ def evidence_of(
 
 
 def patterns_of(labels: Labels) -> AnswerPatterns:
-    """Return the distinct patterns of answers of labels."""
+    """Return the distinct answer patterns of the items, with their multiplicities."""
     item, rater, label = one_by_one(labels)
     return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
 
 
 class InMemory:
-    """Labels of this process."""
+    """Labels in the memory of this process."""
 
     def __init__(self, patterns: AnswerPatterns, n_categories: int) -> None:
         self._patterns, self._n = patterns, n_categories
@@ -92,7 +71,7 @@ class InMemory:
     def ascents(
         self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
     ) -> Iterator[Ascent]:
-        """Yield where EM arrives."""
+        """Yield the EM result of every start."""
         rng = np.random.default_rng(random_seed)
         answers = self._patterns.answers
         for number in range(restarts + 1):
@@ -100,14 +79,14 @@ class InMemory:
             yield ascend(self._patterns, near, prior, *stop)
 
     def expected_labels(self, run: Ascent) -> np.ndarray:
-        """Return the expected labels by true category."""
+        """Return the expected labels by true category, shape (rater * label, category)."""
         answers, weight, _ = self._patterns
         counts = np.empty(run.table.shape)
         answer_sweeps(self._n).counts(self._of_patterns(run), weight, answers, counts)
         return counts
 
     def plausibility(self, run: Ascent) -> np.ndarray:
-        """Return p(true category | estimate, answers)."""
+        """Return p(true category | estimate, answers), shape (item, category)."""
         return self._of_patterns(run)[self._patterns.pattern]
 
     def _of_patterns(self, run: Ascent) -> np.ndarray:
@@ -119,7 +98,7 @@ class InMemory:
 
 
 class InShards:
-    """Labels that workers pass over."""
+    """Labels in shards that workers process."""
 
     def __init__(self, work: LabelWork) -> None:
         self._work = work
@@ -127,7 +106,7 @@ class InShards:
     def ascents(
         self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
     ) -> Iterator[Ascent]:
-        """Yield where EM arrives; the starts do not depend on the shards."""
+        """Yield the EM result of every start; the starts do not depend on the division into shards."""
         work = self._work
         seed = int(np.random.SeedSequence(random_seed).generate_state(1)[0])
         for number in range(restarts + 1):
@@ -146,18 +125,18 @@ class InShards:
             yield climb(expect, expected, prior, *stop)
 
     def expected_labels(self, run: Ascent) -> np.ndarray:
-        """Return the expected labels by true category."""
+        """Return the expected labels by true category, shape (rater * label, category)."""
         (_, labels), _ = self._expected(run.prevalence, run.table)
         return labels
 
     def plausibility(self, run: Ascent) -> np.ndarray:
-        """Return p(true category | estimate, answers)."""
+        """Return p(true category | estimate, answers), shape (item, category)."""
         parameters = run.prevalence, np.ascontiguousarray(run.table)
         found = self._work.map(label_tasks.plausibility, parameters)
         return np.concatenate([of_items for of_items, _ in found])
 
     def _expected(self, prevalence, table):
-        """Return the sums over shards of expected counts and log likelihood."""
+        """Return expected counts and log likelihood, summed over the shards."""
         parameters, log_p = (prevalence, np.ascontiguousarray(table)), []
 
         def counts():

@@ -1,19 +1,4 @@
-"""Estimates of MACE, raters who tell the true category or spam: variational Bayes, or EM.
-
-The E-step is one pass over the answers with the matrices theta_k [l = j] + (1 - theta_k) xi_kl: it returns the log likelihood and
-the expected number of each rater's labels by true category. Of the labels l on items of category l a share theta / (theta + (1 -
-theta) xi_l) told the truth, all others were spam. With these counts
-
-    EM     theta = (a + told) / (a + b + answers),   xi_l = (c_l + spam_l) / (sum c + spam)
-    VB     the same with exp(digamma(.)) for every number
-
-EM maximises the posterior of the log odds, whose density has the exponents a, b and c. Variational Bayes maximises a lower bound
-of the log evidence.
-
-References
-----------
-Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013), Learning whom to trust with MACE, NAACL-HLT, section 2, aclanthology N13-1132.
-"""
+"""Point estimate of MACE, by variational Bayes or EM."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -37,9 +22,9 @@ from .vote_starts import (
 
 __all__ = ["mace_em"]
 
-LEAST_LOG = -690.0  # of a weight that doubles hold with all digits
+LEAST_LOG = -690.0  # log weights above this have a normal double as exponential
 LEAST_CONCENTRATION = (
-    1e-6  # of variational Bayes: beside an expected log of -1e6 ten decimals count
+    1e-6  # for variational Bayes: an expected log of -1e6 leaves ten decimals for the rest
 )
 
 
@@ -55,36 +40,61 @@ def mace_em(
     tolerance: float = 1e-10,
     random_seed: int | None = None,
 ) -> xr.Dataset:
-    """Estimate competences, spam and true categories.
+    """Estimate competences, spam and true categories of MACE, by variational Bayes or EM.
+
+    A rater either tells the true category or spams:
+
+        T_i ~ Categorical(p),   P(label l of rater k | T_i = j) = theta_k [l = j] + (1 - theta_k) xi_kl
+
+    The E-step is one pass over the answers. It returns the log likelihood and the expected counts of each
+    rater's labels by true category. Of the labels l on items of category l the share theta / (theta + (1 -
+    theta) xi_l) is credited to competence, the rest and all other labels to spam. With these counts the
+    M-step is
+
+        EM     theta = (a + told) / (a + b + answers),   xi_l = (c_l + spam_l) / (sum c + spam)
+        VB     the same with exp(digamma(.)) in place of every number
+
+    EM maximises the posterior of the log odds, whose density has the exponents a, b and c. Variational Bayes
+    maximises a lower bound of the log evidence.
+
+    | symbol | meaning | variable | dims |
+    |---|---|---|---|
+    | p | prevalence | ``prevalence`` | category |
+    | theta | competence | ``competence`` | rater |
+    | xi | labels of a spamming rater | ``spam`` | rater, label |
+    | a, b | prior counts of theta | ``competence_concentration`` | |
+    | c | prior counts of xi | ``spam_concentration`` | label, or rater, label |
 
     Parameters
     ----------
     labels : Labels
-        The annotations, of raters who are told apart; gold labels are taken as known.
+        Labels of identified raters. Gold labels are taken as known true categories.
     variational : bool, default True
-        Variational Bayes, as the paper recommends; False: EM, the maximum of the posterior of the log odds.
+        Variational Bayes, as the paper recommends. False: EM, the maximum of the posterior of the log odds.
     prevalence_concentration : float or array_like or "uniform", default 1
         Prior of the prevalence, as in `models.mace`; the paper's is "uniform".
     competence_concentration : pair of float, default (2, 1)
-        Prior of the competences. The paper's variational Bayes has (.5, .5).
+        Prior (a, b) of the competences. The paper's variational Bayes has (.5, .5).
     spam_concentration : float or array_like, default 1
-        Prior of the spam, one number, or an array (label) or (rater, label). Variational Bayes takes concentrations from 1e-6.
+        Prior c of the spam: one number, or an array (label,) or (rater, label). Variational Bayes needs at
+        least 1e-6.
     restarts : int, default 20
-        Further starts, drawn near the vote.
+        Number of random starts near the vote shares, besides the vote shares themselves.
     max_iterations : int, default 1000
-        Most iterations of one start.
+        Largest number of iterations per start.
     tolerance : float, default 1e-10
-        Relative gain of the objective at which a start has converged.
+        Relative gain of the objective below which a start has converged.
     random_seed : int, optional
-        Seed of the restarts.
+        Seed of the random starts.
 
     Returns
     -------
     Dataset
-        ``prevalence`` (category), ``competence`` (rater), ``spam`` (rater, label) - posterior means, of variational Bayes -
-        ``confusion`` (rater, category, label), ``plausibility`` (item, category), ``trace`` (iteration) of the objective, and
-        ``start_objective`` (start), where every start ended, the vote first. Attributes ``objective``, ``converged`` (0 or 1),
-        ``iterations`` and ``start``, which one is returned.
+        ``prevalence`` (category), ``competence`` (rater) and ``spam`` (rater, label), which are posterior
+        means under variational Bayes; ``confusion`` (rater, category, label); ``plausibility`` (item,
+        category); ``trace`` (iteration) of the objective; ``start_objective`` (start), the final objective of
+        every start, that of the vote first. Attributes ``objective``, ``converged`` (0 or 1), ``iterations``
+        and ``start``, the number of the best start, whose estimate is returned.
 
     Raises
     ------
@@ -94,7 +104,20 @@ def mace_em(
     Warns
     -----
     EstimateWarning
-        If no item has two answers, starts ended at several optima, or have not converged.
+        If no item has two answers, some starts ended at a lower optimum, or some have not converged.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.labels(model="mace", items=60, raters=5, answers=5, random_seed=3)
+    >>> estimate = inference.mace_em(drawn.data, restarts=3, random_seed=1)
+    >>> estimate["competence"].dims, estimate["confusion"].dims, estimate.attrs["converged"]
+    (('rater',), ('rater', 'category', 'label'), 1)
+
+    References
+    ----------
+    Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013), Learning whom to trust with MACE, NAACL-HLT, section 2,
+    aclanthology N13-1132.
     """
     check_search(labels, "mace_em", restarts, max_iterations, tolerance)
     n, n_raters = len(labels.categories), len(labels.raters)
@@ -116,19 +139,19 @@ def mace_em(
 
 
 class _Counts(NamedTuple):
-    """Concentrations, or counts: of prevalence (category,) or None, of competence (rater, 2), of spam (rater, label)."""
+    """Dirichlet concentrations, or expected counts, of the three sets of parameters."""
 
-    prevalence: np.ndarray | None
-    competence: np.ndarray
-    spam: np.ndarray
+    prevalence: np.ndarray | None  # (category,); None: fixed as uniform
+    competence: np.ndarray  # (rater, 2): told the truth, spammed
+    spam: np.ndarray  # (rater, label)
 
 
 class _Weights(NamedTuple):
-    """Logs of what the E-step multiplies: of categories (category,), truth told (rater,), labels as spam (rater, label)."""
+    """Log weights of the E-step."""
 
-    category: np.ndarray
-    told: np.ndarray
-    missed: np.ndarray
+    category: np.ndarray  # (category,), log p
+    told: np.ndarray  # (rater,), log theta
+    missed: np.ndarray  # (rater, label), log (1 - theta) xi
 
     @property
     def table(self) -> np.ndarray:
@@ -140,16 +163,16 @@ class _Weights(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Where a start has arrived: concentrations of the posterior, the last weights, the objective of every iterate."""
+    """Result of one start."""
 
     posterior: _Counts
-    weights: _Weights
-    trace: np.ndarray
+    weights: _Weights  # of the last E-step
+    trace: np.ndarray  # (iteration,), the objective
     converged: bool
 
 
 def _check_logs(prior: _Counts) -> None:
-    """Raise if the expected log of a share would leave no digits for anything else."""
+    """Raise if a concentration is so small that its expected log leaves no digits for the rest."""
     for name, own in zip(_Counts._fields, prior, strict=True):
         if own is not None and own.min() < LEAST_CONCENTRATION:
             raise ValueError(
@@ -159,7 +182,7 @@ def _check_logs(prior: _Counts) -> None:
 
 
 def _climb(patterns: AnswerPatterns, plausibility: np.ndarray, prior: _Counts, rule: tuple) -> _Run:
-    """Run one start."""
+    """Run EM or variational Bayes from one start; `plausibility` has shape (pattern, category)."""
     variational, max_iterations, tolerance = rule
     answers, weight = patterns.answers, patterns.multiplicity
     (n_raters, n), sweeps = prior.spam.shape, answer_sweeps(prior.spam.shape[1])
@@ -182,9 +205,10 @@ def _climb(patterns: AnswerPatterns, plausibility: np.ndarray, prior: _Counts, r
 def _expect(
     patterns: AnswerPatterns, weights: _Weights, expected: tuple[np.ndarray, np.ndarray]
 ) -> float:
-    """Overwrite the expected numbers of items by category, and of labels, and return the log likelihood.
+    """E-step: overwrite the expected counts of items by category and of labels; return the log likelihood.
 
-    A label that a rater does not give as spam has the weight exp(-1 / c) in variational Bayes: with small c it is below doubles.
+    In variational Bayes a label that a rater never gives as spam has the weight exp(-1 / c), which underflows
+    for small c. Then the slower passes in logs are used.
     """
     answers, weight, table = patterns.answers, patterns.multiplicity, weights.table
     categories, counts = expected
@@ -203,7 +227,10 @@ def _expect(
 def _item_logs(
     answers: Answers, category: np.ndarray, table: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return log p of every item's answers, and p(true category | answers), from logs of the weights."""
+    """Return log p of every item's answers and p(true category | answers), from log weights.
+
+    Shapes: category (category,); table (rater * label, category); result (item,) and (item, category).
+    """
     item, known = _item_of(answers), answers.known
     sums = [np.bincount(item, of[answers.code], len(known)) for of in table.T]
     joint = category + np.stack(sums, axis=1)
@@ -213,16 +240,21 @@ def _item_logs(
 
 
 def _item_of(answers: Answers) -> np.ndarray:
-    """Return the item of each answer."""
+    """Return the item of each answer, shape (answer,)."""
     return np.repeat(np.arange(len(answers.known)), np.diff(answers.start))
 
 
 def _posterior(
     prior: _Counts, weights: _Weights, categories: np.ndarray, counts: np.ndarray
 ) -> _Counts:
-    """Add to the prior the answers that are expected to tell the truth, and to be spam."""
+    """Add the expected counts of true and of spam answers to the prior.
+
+    Shapes: categories (category,); counts (rater * label, category).
+    """
     n = len(categories)
     by_truth = counts.reshape(-1, n, n)
+    # theta / (theta + (1 - theta) xi_l), of the labels that equal the true category
+    # theta / (theta + (1 - theta) xi_l), of the labels that equal the true category
     share = expit(weights.told[:, None] - weights.missed)
     told = np.diagonal(by_truth, axis1=1, axis2=2) * share
     spam = by_truth.sum(axis=2) - told
@@ -232,7 +264,7 @@ def _posterior(
 
 
 def _maximum(prior: _Counts, posterior: _Counts, variational: bool) -> tuple[_Weights, float]:
-    """Return the weights of the next E-step, and what the objective has besides its log likelihood."""
+    """M-step: return the log weights of the next E-step, and the log-prior part of the objective."""
     log_weight = _expected_logs if variational else _logs
     logs, log_prior = [], 0.0
     for own, after in zip(prior, posterior, strict=True):
@@ -251,22 +283,22 @@ def _maximum(prior: _Counts, posterior: _Counts, variational: bool) -> tuple[_We
 
 
 def _logs(concentration: np.ndarray) -> np.ndarray:
-    """Return the logs of the shares."""
+    """Return the logs of normalised concentrations, along the last axis."""
     return np.log(concentration) - np.log(concentration.sum(axis=-1, keepdims=True))
 
 
 def _expected_logs(concentration: np.ndarray) -> np.ndarray:
-    """Return the expected logs of Dirichlet variables."""
+    """Return the expected logs of a Dirichlet variable, along the last axis."""
     return digamma(concentration) - digamma(concentration.sum(axis=-1, keepdims=True))
 
 
 def _log_beta(concentration: np.ndarray) -> np.ndarray:
-    """Return the log normaliser of the Dirichlet law."""
+    """Return the log normalising constant of the Dirichlet law."""
     return gammaln(concentration).sum(axis=-1) - gammaln(concentration.sum(axis=-1))
 
 
 def _dataset(labels: Labels, patterns: AnswerPatterns, best: _Run, ends: np.ndarray) -> xr.Dataset:
-    """Lay the best run out."""
+    """Assemble the result from the best run."""
     n, after = len(labels.categories), best.posterior
     prevalence = np.full(n, -np.log(n)) if after.prevalence is None else _logs(after.prevalence)
     competence, spam = _logs(after.competence), _logs(after.spam)

@@ -1,4 +1,4 @@
-"""The majority vote: the share of each label among an item's answers."""
+"""Majority vote: the share of each label among an item's answers."""
 
 import numpy as np
 import xarray as xr
@@ -10,18 +10,27 @@ __all__ = ["majority_vote"]
 
 
 def majority_vote(labels: Labels) -> xr.Dataset:
-    """Count the votes.
+    """Compute the share of each label among an item's answers, and the most frequent label.
 
     Parameters
     ----------
     labels : Labels
-        The annotations; gold labels do not vote.
+        Labels. Gold labels are not counted as votes.
 
     Returns
     -------
     Dataset
-        ``plausibility`` (item, category), the share of each label, NaN where nobody answered; ``label`` (item), the most frequent
-        one, ties by the order of the categories, "" where nobody answered; ``tied`` (item), whether another is as frequent.
+        ``plausibility`` (item, category), the share of each label, NaN for an item without answers; ``label``
+        (item), the most frequent label, ties by the order of the categories, "" for an item without answers;
+        ``tied`` (item), whether another label is as frequent.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> table = {"item": ["x", "x", "x", "y"], "rater": ["a", "b", "c", "a"], "label": ["p", "p", "q", "q"]}
+    >>> vote = inference.majority_vote(models.Labels.from_table(table))
+    >>> vote["plausibility"].to_numpy().round(2).tolist(), vote["label"].to_numpy().tolist()
+    ([[0.67, 0.33], [0.0, 1.0]], ['p', 'q'])
     """
     expect(labels, Labels)
     counts = labels.counts

@@ -1,9 +1,9 @@
-"""Least squares on the graph of compared pairs.
+"""Weighted least squares on the graph of compared pairs.
 
     minimise  sum over pairs of  w_e (d_e - q_first + q_second)^2        normal equations  L q = B (w * d)
 
-B is the incidence matrix, L = B diag(w) B' the weighted Laplacian. Qualities have no origin: they are centred, and their
-covariance is the pseudo-inverse of L.
+B is the incidence matrix, L = B diag(w) B' the weighted Laplacian. The origin of the qualities is not
+identified: they are centred, and their covariance is the pseudo-inverse of L.
 """
 
 from collections.abc import Callable
@@ -16,129 +16,54 @@ from scipy.sparse.linalg import cg, splu
 
 __all__ = ["PairGraph"]
 
-DENSE = 1500  # items up to which the Laplacian is solved as a full matrix
-EXACT = 4000  # items up to which its pseudo-inverse is computed
+DENSE = 1500  # largest number of items with a dense Laplacian
+EXACT = 4000  # largest number of items with an exact pseudo-inverse
 CG_STEPS, CG_TOLERANCE = 500, 1e-12
 PROBES = 64
 
 
 @dataclass(frozen=True)
 class PairGraph:
-    """A connected graph whose edges are the pairs.
+    """Connected graph with an edge for each compared pair."""
 
-    Attributes
-    ----------
-    first, second : ndarray of int64, shape (pair,)
-        Codes of the items.
-    n_items : int
-        How many there are.
-    """
-
-    first: np.ndarray
-    second: np.ndarray
+    first: np.ndarray  # (pair,) int64, codes of items
+    second: np.ndarray  # (pair,) int64
     n_items: int
 
     def differences(self, quality: np.ndarray) -> np.ndarray:
-        """Return first less second.
-
-        Parameters
-        ----------
-        quality : ndarray, shape (item,)
-            Qualities.
-
-        Returns
-        -------
-        ndarray, shape (pair,)
-            Their differences.
-        """
+        """Return quality of the first item less that of the second: (item,) -> (pair,)."""
         return quality[self.first] - quality[self.second]
 
     def sums(self, flow: np.ndarray) -> np.ndarray:
-        """Add up what flows into the first items and out of the second.
-
-        Parameters
-        ----------
-        flow : ndarray, shape (pair,)
-            One number for each pair.
-
-        Returns
-        -------
-        ndarray, shape (item,)
-            B flow.
-        """
+        """Return B flow: (pair,) -> (item,), added at the first item, subtracted at the second."""
         n = self.n_items
         return np.bincount(self.first, flow, n) - np.bincount(self.second, flow, n)
 
     def fit(self, distance: np.ndarray, precision: np.ndarray) -> np.ndarray:
-        """Return the qualities that explain the distances best.
-
-        Parameters
-        ----------
-        distance, precision : ndarray, shape (pair,)
-            Estimates d and their weights w.
-
-        Returns
-        -------
-        ndarray, shape (item,)
-            Qualities; their mean is zero.
-        """
+        """Return the centred qualities (item,) that fit distances (pair,) with these precisions best."""
         return self.solve(precision, self.sums(precision * distance))
 
     def solve(self, weight: np.ndarray, balance: np.ndarray) -> np.ndarray:
-        """Solve L q = balance.
+        """Solve L q = balance for centred q.
 
-        Parameters
-        ----------
-        weight : ndarray, shape (pair,)
-            Positive weights.
-        balance : ndarray, shape (item,)
-            Sums to zero.
-
-        Returns
-        -------
-        ndarray, shape (item,)
-            The solution whose mean is zero.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the weights are so different that the matrix is singular in double precision.
+        Shapes: weight (pair,), positive; balance (item,), of sum zero. Raises LinAlgError if the weights
+        differ so much that the matrix is singular in double precision.
         """
         return _solver(self.laplacian(weight))(balance)
 
     def laplacian(self, weight: np.ndarray) -> csr_array:
-        """Return L.
-
-        Parameters
-        ----------
-        weight : ndarray, shape (pair,)
-            Weights.
-
-        Returns
-        -------
-        csr_array, shape (item, item)
-            Rows sum to zero.
-        """
+        """Return L, shape (item, item), whose rows sum to zero, for weights (pair,)."""
         n = self.n_items
         edges = coo_array((weight, (self.first, self.second)), (n, n))
         joined = (edges + edges.T).tocsr()
         return csr_array(diags_array(joined.sum(axis=1)) - joined)
 
     def variances(self, weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the variances of the centred qualities, the diagonal of the pseudo-inverse of L.
+        """Return the variances (item,) of the centred qualities: the diagonal of the pseudo-inverse of L.
 
-        Parameters
-        ----------
-        weight : ndarray, shape (pair,)
-            Positive weights.
-        rng : numpy.random.Generator
-            For more than 4,000 items, source of the probes: random signs v, for which v * (pseudo-inverse v) has the diagonal as
-            its mean. What two steps of Jacobi's iteration explain is left out of the mean, for its own is known.
-
-        Returns
-        -------
-        ndarray, shape (item,)
-            Variances; with probes they are off by a few thousandths in a well-connected graph.
+        For more than 4,000 items it is estimated with random probes from `rng`: for random signs v the mean
+        of v * (pseudo-inverse v) is the diagonal. Two steps of Jacobi's iteration serve as a control variate
+        of known mean. The error is then a few thousandths in a well-connected graph.
         """
         n = self.n_items
         laplacian = self.laplacian(weight)
@@ -158,7 +83,7 @@ class PairGraph:
 
 
 def _solver(laplacian: csr_array) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function that solves L q = balance, of which the mean is taken off, for q with the mean zero."""
+    """Return a function that solves L q = balance for centred q; the balance is centred first."""
     degree = laplacian.diagonal()
     n = len(degree)
     if n <= DENSE:
@@ -176,7 +101,7 @@ def _solver(laplacian: csr_array) -> Callable[[np.ndarray], np.ndarray]:
                 return _centred(quality)
             eliminated = splu(
                 laplacian[1:, 1:].tocsc()
-            )  # long chains: few edges, little to fill in
+            )  # CG is slow on long chains, which have few edges and little fill-in
         return _centred(np.r_[0.0, eliminated.solve(balance[1:])])
 
     return solve

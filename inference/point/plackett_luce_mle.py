@@ -1,20 +1,4 @@
-"""Plackett-Luce by maximum likelihood: the worths that make the raters' rankings most probable.
-
-    maximise  sum over annotations a of  r_a log p(ranking a | w),   ties as sets of orders
-
-The trust in the raters is a power of the likelihood: what all share leaves the maximum where it is,
-which is why this is the infinite-reliability limit of the posterior. A worth is positive and finite
-only among categories that beat one another, directly or through others. Otherwise the likelihood
-rises for ever as one group leaves another behind; its limit is reached group by group: the
-plausibility then lies with the unbeaten group, the other groups have none, and each contributes the
-likelihood of the rankings within it.
-
-References
-----------
-Hunter (2004), MM algorithms for generalized Bradley-Terry models, Annals of Statistics 32(1),
-section 5, doi:10.1214/aos/1079120141. Stutz et al. (2025), Evaluating medical AI systems in
-dermatology under uncertain ground truth, Medical Image Analysis, figures 5-6, arXiv:2307.02191.
-"""
+"""Maximum likelihood of Plackett-Luce with ties, item by item."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -41,27 +25,34 @@ def plackett_luce_mle(
 ) -> xr.Dataset:
     """Estimate the plausibility of every ranked category by maximum likelihood.
 
+        maximise  sum over annotations a of  r_a log p(ranking a | w),   a tie being the set of its orders
+
+    The reliability is a power of the likelihood: a common power leaves the maximum where it is, so the
+    estimate is the limit of the posterior at infinite reliability. Finite positive worths exist only among
+    categories that beat one another, directly or through others. Otherwise the likelihood keeps rising as one
+    group leaves another behind. Its limit is computed group by group: all plausibility goes to the unbeaten
+    group, the others have none, and each group contributes the likelihood of the rankings within it.
+
     Parameters
     ----------
     rankings : PartialRankings
-        The annotations.
+        Rankings.
     reliability : float or mapping of rater to float, default 1
-        Power of an annotation's likelihood. One number for all changes nothing; a mapping weighs
-        raters differently.
+        Power r of an annotation's likelihood. One number for all changes nothing; a mapping weights raters
+        differently.
     max_iterations : int, default 10,000
-        Most steps for an item.
+        Largest number of steps per item.
     tolerance : float, default 1e-10
-        An item has converged when no component of the gradient in its log worths exceeds this
-        share of its number of annotations.
+        An item has converged when no component of the gradient in its log worths exceeds this times its
+        number of annotations.
 
     Returns
     -------
     Dataset
-        ``plausibility`` (candidate) of the categories that some rater of the item ranked, with
-        coordinates ``item`` and ``category``; all others have none. By item, whose ids are the
-        coordinate ``items``: ``log_likelihood`` at power one, its limit if no finite worths attain
-        it; ``attained``, whether some do; ``converged``; ``iterations``. Attribute ``converged``:
-        1 if every item has.
+        ``plausibility`` (candidate) of the categories that some rater of the item ranked, with coordinates
+        ``item`` and ``category``; all other categories have none. By item, with ids in the coordinate
+        ``items``: ``log_likelihood`` at power one, or its limit if no finite worths attain it; ``attained``,
+        whether finite worths do; ``converged``; ``iterations``. Attribute ``converged``: 1 if every item has.
 
     Raises
     ------
@@ -70,8 +61,22 @@ def plackett_luce_mle(
 
     Notes
     -----
-    Categories that every rater of the item ties first, and nothing tells apart, share the
+    Categories that every rater of the item ties first, so that no ranking separates them, share the
     plausibility equally: any split has the same likelihood.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> cases = models.PartialRankings.from_blocks([[[["a"], ["b"]], [["a"], ["b"]], [["b"], ["a"]]]])
+    >>> estimate = inference.plackett_luce_mle(cases)
+    >>> estimate["category"].to_numpy().tolist(), estimate["plausibility"].to_numpy().round(3).tolist()
+    (['a', 'b'], [0.667, 0.333])
+
+    References
+    ----------
+    Hunter (2004), MM algorithms for generalized Bradley-Terry models, Annals of Statistics 32(1), section 5,
+    doi:10.1214/aos/1079120141. Stutz et al. (2025), Evaluating medical AI systems in dermatology under
+    uncertain ground truth, Medical Image Analysis, figures 5-6, arXiv:2307.02191.
     """
     expect(rankings, PartialRankings)
     power = _powers(rankings, reliability)
@@ -109,7 +114,7 @@ def plackett_luce_mle(
 
 
 class _Rows(NamedTuple):
-    """Every annotation as a ranking of all candidates of its item, the unranked block last."""
+    """Annotations as rankings of all candidates of their item, the unranked block last."""
 
     start: np.ndarray  # (annotation + 1,)
     annotation: np.ndarray  # (row,)
@@ -118,7 +123,7 @@ class _Rows(NamedTuple):
 
 
 def _rows(rankings: PartialRankings, pairs: RankedPairs) -> _Rows:
-    """Write every annotation as a ranking of all candidates of its item."""
+    """Extend every annotation to a ranking of all candidates of its item."""
     item = rankings.annotation_item
     n_candidates = np.diff(pairs.start)[item]
     start = np.concatenate([[0], np.cumsum(n_candidates)])
@@ -132,13 +137,13 @@ def _rows(rankings: PartialRankings, pairs: RankedPairs) -> _Rows:
 
 
 def _races(rows: _Rows, component: np.ndarray, power: np.ndarray) -> tuple[Races, np.ndarray]:
-    """Restrict the rankings to each strong component; return the candidates of the races too."""
+    """Restrict the rankings to each strong component; return also the candidates of components above one."""
     order = np.lexsort((rows.block, rows.annotation, component[rows.candidate]))
     candidate, annotation, block = rows.candidate[order], rows.annotation[order], rows.block[order]
     new_ranking = _changes(component[candidate]) | _changes(annotation)
     new_block = new_ranking | _changes(block)
 
-    # A ranking of one block says nothing about the worths within it.
+    # A ranking of a single block carries no information about the worths within it.
     ranking = np.cumsum(new_ranking) - 1
     telling = np.bincount(ranking, new_block)[ranking] > 1
     candidate, annotation = candidate[telling], annotation[telling]
@@ -161,19 +166,19 @@ def _races(rows: _Rows, component: np.ndarray, power: np.ndarray) -> tuple[Races
 
 
 def _changes(codes: np.ndarray) -> np.ndarray:
-    """Return whether each code differs from the one before it."""
+    """Mask of codes that differ from the one before."""
     return np.diff(codes, prepend=-1) != 0
 
 
 def _starts(first: np.ndarray) -> np.ndarray:
-    """Return where runs start, given whether each element is the first of one, and the end."""
+    """Return the first index of each run, and the length, given the mask of first elements."""
     return np.append(np.flatnonzero(first), len(first))
 
 
 def _powers(
     rankings: PartialRankings, reliability: float | Mapping[str | int, float]
 ) -> np.ndarray:
-    """Return the power of every annotation."""
+    """Return the likelihood power of every annotation, shape (annotation,)."""
     raters = rankings.raters.tolist()
     if not isinstance(reliability, Mapping):
         reliability = dict.fromkeys(raters, reliability)

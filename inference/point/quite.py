@@ -1,24 +1,4 @@
-"""QUITE: qualities of items and reliabilities of raters from comparisons, by least squares on the graph of pairs.
-
-    P(rater k prefers i to j) = F(rho_k (q_i - q_j)),   q on an interval of length 1,   rho ~ Uniform(1, 20)
-
-| symbol | meaning | variable | dims |
-|---|---|---|---|
-| q | quality, centred | ``quality`` | item |
-| rho | reliability | ``reliability`` | rater |
-| delta | distance of a pair | ``distance`` | pair |
-| sigma | its variance (a variance everywhere, omega = 1 / sigma) | ``distance_variance`` | pair |
-| F, G | link, link averaged over rho | `averaged_link` | |
-
-The iteration, and the three readings of what is printed, are in `quite_steps`. The scale of the qualities is weakly identified by
-the two ranges alone: estimated qualities are drawn together, by a factor of 1.04 with very many votes to 4 or more with few,
-and reliabilities pile up at the end of their range.
-
-References
-----------
-Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy problem,
-arXiv:2310.02016, section 4 and eq. 23-38.
-"""
+"""QUITE: qualities of items and reliabilities of raters, by least squares on the graph of compared pairs."""
 
 import warnings
 from typing import Literal, get_args
@@ -56,53 +36,87 @@ def quite(
     start: xr.Dataset | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Estimate qualities and reliabilities.
+    """Estimate qualities of items and reliabilities of raters from comparisons, by QUITE.
+
+        P(rater k prefers i to j) = F(rho_k (q_i - q_j))
+        q on an interval of length 1,   rho ~ Uniform(1, 20)
+
+    | symbol | meaning | variable | dims |
+    |---|---|---|---|
+    | q | quality, centred | ``quality`` | item |
+    | rho | reliability | ``reliability`` | rater |
+    | delta | distance of a pair | ``distance`` | pair |
+    | sigma | its variance (a variance everywhere, omega = 1 / sigma) | ``distance_variance`` | pair |
+    | F, G | link, link averaged over rho | `averaged_link` | |
+
+    The iteration and the three readings of the printed formulas are in `quite_steps`. The scale of the
+    qualities is weakly identified, by the two ranges alone: estimated qualities are shrunk, by a factor of
+    1.04 with very many votes to 4 or more with few, and reliabilities accumulate at the end of their range.
 
     Parameters
     ----------
     pairs : Comparisons
-        The votes. A tie counts as half a vote for each item; anonymous raters are one rater.
+        Votes. A tie counts as half a vote for each item; anonymous raters are treated as one rater.
     link : {"bradley_terry", "thurstone"}
         F, the logistic function or the normal cdf.
     variance : {"fisher", "laplace", "printed"}
-        Variance of an estimated distance: the inverse of its Fisher information, that of the posterior, or the printed (37)-(38).
+        Variance of an estimated distance: the inverse of its Fisher information, that of the posterior, or
+        (37)-(38) as printed.
     prior : {"predicted", "frozen", "printed"}
-        Prior of a distance: Gaussian about what the last qualities predict, about the estimate of the first iteration, or about
-        the last estimate, as printed (29).
+        Gaussian prior of a distance: about the difference of the last qualities, about the estimate of the
+        first iteration, or about the last estimate, (29) as printed.
     reliability_range : tuple of float, default (1, 20)
-        Ends of the uniform prior of the reliabilities.
+        Bounds of the uniform prior of the reliabilities.
     quality_range : float, default 1
-        Length of the interval that the qualities come from, which is the largest distance.
+        Length of the interval of the qualities, which is the largest distance.
     max_iterations : int, default 50
-        Most iterations.
+        Largest number of iterations.
     tolerance : float, default 1e-5
         Stop when the qualities move by less than this times their number, relative to their norm (23).
     start : Dataset, optional
-        Estimate of a first stage, to go on from with the votes of both stages. A pair that it has keeps its variance for the
-        first step, a new one has a flat prior there; a new rater starts in the middle of the range.
+        Estimate of a first stage, to continue from with the votes of both stages. A pair of the first stage
+        keeps its variance for the first step, a new pair has a flat prior there; a new rater starts in the
+        middle of the range.
     random_seed : int or numpy.random.Generator, optional
-        Only for the variances of more than 4,000 items, which are estimated from random probes.
+        Only for the variances of more than 4,000 items, which are estimated with random probes.
 
     Returns
     -------
     Dataset
-        ``quality`` (item), centred, and ``quality_variance``, its variance by the least squares; ``reliability`` (rater);
-        ``distance`` (pair) and ``distance_variance``, with the items ``first`` and ``second`` along ``pair``; ``quality_trace``
-        (iteration, item) and ``change`` (iteration), the statistic of the stop rule. Attributes ``converged`` (0 or 1),
-        ``iterations``, ``link``, ``variance``, ``prior``.
+        ``quality`` (item), centred, and ``quality_variance`` (item), its variance by the least squares;
+        ``reliability`` (rater); ``distance`` (pair) and ``distance_variance`` (pair), with the items
+        ``first`` and ``second`` along ``pair``; ``quality_trace`` (iteration, item) and ``change``
+        (iteration), the statistic of the stopping rule. Attributes ``converged`` (0 or 1), ``iterations``,
+        ``link``, ``variance``, ``prior``.
 
     Raises
     ------
     DataError
-        If no chain of comparisons joins the items.
+        If the graph of comparisons is not connected.
     ValueError
-        If an argument is out of range, or the reading degenerates, as the printed one always does, or pairs have counts so
-        unlike that the least squares are singular.
+        If an argument is out of range, or the reading degenerates, as the printed one always does, or the
+        counts of the pairs differ so much that the least squares are singular.
 
     Warns
     -----
     EstimateWarning
         If the iteration has not converged.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.comparisons(items=20, raters=20, degree=10, random_seed=1)
+    >>> estimate = inference.quite(drawn.data)
+    >>> dict(estimate.sizes) | {"converged": estimate.attrs["converged"]}
+    {'item': 20, 'rater': 20, 'pair': 100, 'iteration': 32, 'converged': 1}
+    >>> import numpy as np
+    >>> bool(np.corrcoef(estimate["quality"], drawn.truth["quality"])[0, 1] > 0.95)
+    True
+
+    References
+    ----------
+    Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy
+    problem, arXiv:2310.02016, section 4 and eq. 23-38.
     """
     expect(pairs, Comparisons)
     readings = Readings(variance, prior, reliability_range, max_iterations, tolerance)
@@ -119,13 +133,13 @@ def quite(
     except Degenerate as degenerate:
         raise ValueError(
             f"variance={variance!r} with prior={prior!r} degenerates in iteration {degenerate.iteration}: the priors of most "
-            f"distances, made from the answers, weigh over {OUTGROWN:,.0f} times what the answers say; take variance='fisher' "
-            "with prior='predicted', or variance='laplace' with prior='frozen'"
+            f"distances, estimated from the answers, have over {OUTGROWN:,.0f} times the precision of the answers; take "
+            "variance='fisher' with prior='predicted', or variance='laplace' with prior='frozen'"
         ) from None
     except np.linalg.LinAlgError:
         raise ValueError(
-            f"variance={variance!r} with prior={prior!r} ends in least squares that are singular: some pairs weigh beyond all "
-            "measure more than others; check the counts, take a narrower reliability_range, or use inference.sample"
+            f"variance={variance!r} with prior={prior!r} ends in singular least squares: the weights of the pairs differ too "
+            "much for double precision; check the counts, take a narrower reliability_range, or use inference.sample"
         ) from None
     if not found.converged:
         warnings.warn(
@@ -165,7 +179,7 @@ def _check(link: str, readings: Readings, quality_range: float) -> None:
 
 
 def _cold_start(table: PairTable, link: Link, readings: Readings, reach: float) -> Start:
-    """Start from the link averaged over raters, with every rater in the middle of the range."""
+    """Start from the averaged link, with every reliability in the middle of the range."""
     votes = by_pair(table)
     wins, losses = (np.add.reduceat(v, table.start[:-1]) for v in (votes.wins, votes.losses))
     averaged = averaged_link(link, readings.reliability_range, reach)
@@ -177,7 +191,7 @@ def _cold_start(table: PairTable, link: Link, readings: Readings, reach: float) 
 def _warm_start(
     pairs: Comparisons, table: PairTable, start: xr.Dataset, interval: tuple[float, float]
 ) -> Start:
-    """Start from the estimate of a first stage."""
+    """Start from a first stage; new pairs have a flat prior, new raters the middle of the range."""
     if missing := set(pairs.items.tolist()) - set(start["item"].to_numpy().tolist()):
         raise ValueError(
             f"start has no quality of item {min(missing, key=str)!r} ({len(missing)} of {len(pairs.items)} items are missing); "
@@ -203,7 +217,7 @@ def _warm_start(
 def _dataset(
     pairs: Comparisons, table: PairTable, found: Iterate, spread: np.ndarray, said: dict[str, str]
 ) -> xr.Dataset:
-    """Lay the estimate out."""
+    """Assemble the result; `spread` holds the variances of the qualities, `said` further attributes."""
     raters = pairs.raters if len(pairs.raters) else np.array(["anonymous"])
     return xr.Dataset(
         {

@@ -1,6 +1,6 @@
-"""QUITE's iteration: distances of pairs, qualities by weighted least squares, reliabilities of raters.
+"""Iteration of QUITE: distances of pairs, qualities by weighted least squares, reliabilities of raters.
 
-    d_e    = argmax  sum_k log F(+-rho_k d) - (d - m_e)^2 / (2 s_e)      at most `reach` from zero
+    d_e    = argmax  sum_k log F(+-rho_k d) - (d - m_e)^2 / (2 s_e)      within -reach ... reach
     q      = argmin  sum_e (d_e - q_first + q_second)^2 / v_e
     rho_k  = argmax  sum_e log F(+-rho (q_first - q_second))             within the range of reliabilities
 
@@ -8,16 +8,17 @@ I is the Fisher information in the answers about d_e, J the observed information
 
 | variance | v_e | prior | m_e, s_e |
 |---|---|---|---|
-| fisher | 1 / I | predicted | the difference of the last qualities, about the last v_e |
+| fisher | 1 / I | predicted | m_e: difference of the last qualities; s_e: from the last v_e |
 | laplace | 1 / (J + P) | frozen | d_e and v_e of the first iteration, by the averaged link |
 | printed | I / (J + P)^2 | printed | the last d_e and v_e |
 
-The weight 1 / s_e of a predicted prior is the mean of its last value and 1 / v_e. With 1 / v_e itself, which has the same fixed
-points, the iteration ends in a cycle of two: a heavy weight moves a distance to where its own weight is light, and back.
+The weight 1 / s_e of a predicted prior is the mean of its last value and 1 / v_e. With 1 / v_e itself, which
+has the same fixed points, the iteration ends in a cycle of two: a large weight moves a distance to where its
+own weight is small, and back.
 
-The printed prior is made from the very answers that it is then combined with, and the printed variance believes it: P outgrows
-the information doubly exponentially, (1, 4, 25, 676, ...) times, until the answers no longer count and the least squares are
-singular.
+The printed prior is estimated from the same answers that it is then combined with, and the printed variance
+treats it as independent: P outgrows the information doubly exponentially, (1, 4, 25, 676, ...) times, until
+the answers no longer count and the least squares are singular.
 """
 
 from typing import NamedTuple
@@ -31,17 +32,11 @@ from .vote_modes import CompleteVotes, Modes, SparseVotes
 
 __all__ = ["OUTGROWN", "Degenerate", "Iterate", "Readings", "Start", "climb", "first_distances"]
 
-OUTGROWN = 1000.0  # a prior made from the answers that weighs this many times what they say
+OUTGROWN = 1000.0  # largest ratio of prior precision to the information in the answers
 
 
 class Degenerate(Exception):
-    """The priors of the distances have outgrown the answers.
-
-    Parameters
-    ----------
-    iteration : int
-        Where, counted from 1.
-    """
+    """Error: the priors of the distances have outgrown the answers, in this iteration (from 1)."""
 
     def __init__(self, iteration: int) -> None:
         super().__init__(iteration)
@@ -49,70 +44,34 @@ class Degenerate(Exception):
 
 
 class Readings(NamedTuple):
-    """What the iteration reads the paper as, and where it looks.
-
-    Attributes
-    ----------
-    variance, prior : str
-        As the module says.
-    reliability_range : tuple of float
-        Least and largest reliability.
-    max_iterations : int
-        Most iterations.
-    tolerance : float
-        Stop when the qualities move less than this, by the paper's rule.
-    """
+    """Reading of the paper's formulas (see the module), range of reliabilities and stopping rule."""
 
     variance: str
     prior: str
     reliability_range: tuple[float, float]
     max_iterations: int
-    tolerance: float
+    tolerance: float  # for the statistic of eq. 23  # for the statistic of eq. 23
 
 
 class Start(NamedTuple):
-    """Where the iteration starts.
+    """Initial values of the iteration."""
 
-    Attributes
-    ----------
-    reliability, distance : ndarray, shapes (rater,) and (pair,)
-        First guesses.
-    prior : Prior
-        Priors of the distances.
-    known : bool
-        Whether the reliabilities are estimates already. If not, the distances are those of the averaged link, with its precisions
-        as their weights.
-    """
-
-    reliability: np.ndarray
-    distance: np.ndarray
-    prior: Prior
+    reliability: np.ndarray  # (rater,)
+    distance: np.ndarray  # (pair,)
+    prior: Prior  # of the distances
+    # reliabilities are estimates; if False, distances and weights come from the averaged link
     known: bool
 
 
 class Iterate(NamedTuple):
-    """Where the iteration is.
+    """State after the last iteration."""
 
-    Attributes
-    ----------
-    quality, reliability : ndarray, shapes (item,) and (rater,)
-        Estimates.
-    distance, precision : ndarray, shape (pair,)
-        Estimated distances, and their weights in the least squares.
-    qualities : list of ndarray
-        Of all iterations.
-    changes : list of float
-        Of all iterations: how far the qualities moved, |q - q_before| / (N |q_before|), the statistic of the stop rule (23); NaN
-        in the first.
-    converged : bool
-        Whether the last is below the tolerance.
-    """
-
-    quality: np.ndarray
-    reliability: np.ndarray
-    distance: np.ndarray
-    precision: np.ndarray
-    qualities: list[np.ndarray]
+    quality: np.ndarray  # (item,)
+    reliability: np.ndarray  # (rater,)
+    distance: np.ndarray  # (pair,)
+    precision: np.ndarray  # (pair,), weights of the least squares
+    qualities: list[np.ndarray]  # of every iteration
+    # of every iteration: |q - q_before| / (N |q_before|), eq. 23; NaN in the first
     changes: list[float]
     converged: bool
 
@@ -120,22 +79,10 @@ class Iterate(NamedTuple):
 def first_distances(
     link: AveragedLink, wins: np.ndarray, losses: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate distances by the averaged link, before anything is known of the raters.
+    """Estimate distances and their precisions (27) by the averaged link, before any reliability is known.
 
-    A share of 0 or 1 has no distance, and (27) no variance for it: the shares of M votes are kept between 1 / 2M and 1 - 1 / 2M,
-    half a vote from unanimity.
-
-    Parameters
-    ----------
-    link : AveragedLink
-        G.
-    wins, losses : ndarray, shape (pair,)
-        Votes for the first and for the second item.
-
-    Returns
-    -------
-    distance, precision : ndarray, shape (pair,)
-        Estimates and the inverse of their variances (27).
+    A share of 0 or 1 has no finite distance and no variance by (27): the shares of M votes are kept between 1
+    / 2M and 1 - 1 / 2M, half a vote from unanimity. Shapes: all (pair,).
     """
     votes = wins + losses
     share = np.clip(wins / votes, 0.5 / votes, 1 - 0.5 / votes)
@@ -149,32 +96,10 @@ def climb(
     readings: Readings,
     reach: float,
 ) -> Iterate:
-    """Iterate.
+    """Iterate distances, qualities and reliabilities until convergence or the largest number of iterations.
 
-    Parameters
-    ----------
-    modes : SparseVotes or CompleteVotes
-        What the votes say.
-    graph : PairGraph
-        Which items they join.
-    start : Start
-        From where.
-    readings : Readings
-        How to do it.
-    reach : float
-        Largest distance.
-
-    Returns
-    -------
-    Iterate
-        The last.
-
-    Raises
-    ------
-    Degenerate
-        If the priors outgrow the answers.
-    numpy.linalg.LinAlgError
-        If the weights are such that the least squares are singular.
+    Raises `Degenerate` if the priors outgrow the answers, LinAlgError if the weights make the least squares
+    singular.
     """
     reliability, distance, prior, known = start
     precision = prior.precision
@@ -188,6 +113,7 @@ def climb(
             distance, precision = found.value, _precision(found, prior, readings.variance)
         if not np.isfinite(precision).all() or precision.min() <= 0:
             raise np.linalg.LinAlgError("a weight is zero or infinite")
+        # q = argmin  sum_e (d_e - q_first + q_second)^2 / v_e
         quality = graph.fit(distance, precision)
         predicted = graph.differences(quality)
         reliability = modes.reliabilities(predicted, reliability, readings.reliability_range).value
@@ -197,6 +123,7 @@ def climb(
         if converged or len(changes) == readings.max_iterations:
             break
         if readings.prior == "predicted":
+            # damped: with the last weight alone the iteration ends in a cycle of two
             prior = Prior(predicted, 0.5 * (prior.precision + precision))
         elif readings.prior == "printed":
             prior = Prior(distance, precision)
@@ -204,7 +131,7 @@ def climb(
 
 
 def _precision(found: Modes, prior: Prior, variance: str) -> np.ndarray:
-    """Return the weight of every distance."""
+    """Return the weight 1 / v_e of every distance, shape (pair,)."""
     if variance == "fisher":
         return found.expected
     if variance == "laplace":
@@ -213,13 +140,13 @@ def _precision(found: Modes, prior: Prior, variance: str) -> np.ndarray:
 
 
 def _check_weights(found: Modes, prior: Prior, iteration: int) -> None:
-    """Raise if the priors of most pairs count for much more than their answers."""
+    """Raise `Degenerate` if the priors of most pairs have far more weight than their answers."""
     if np.mean(prior.precision > OUTGROWN * found.expected) > 0.5:
         raise Degenerate(iteration)
 
 
 def _change(quality: np.ndarray, before: np.ndarray | None) -> float:
-    """Return the statistic of the stop rule."""
+    """Return the statistic of the stopping rule (23)."""
     if before is None:
         return np.nan
     scale = len(quality) * np.linalg.norm(before)

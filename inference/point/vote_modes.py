@@ -1,4 +1,4 @@
-"""Most probable distances given reliabilities, and reliabilities given distances, of one set of votes.
+"""Posterior modes of distances given reliabilities, and of reliabilities given distances.
 
 A tie counts as half a vote for each item.
 """
@@ -19,55 +19,25 @@ from .averaged_link import Link
 
 __all__ = ["CompleteVotes", "Modes", "SparseVotes", "by_pair", "by_rater", "vote_modes"]
 
-STEP = 1e-8  # the last Newton step, in units of the interval
+STEP = 1e-8  # size of the last Newton step, in units of the interval
 
 
 class Modes(NamedTuple):
-    """Most probable values, and the information in the votes about each.
-
-    Attributes
-    ----------
-    value, observed, expected : ndarray, shape (pair,) or (rater,)
-        The maximum; minus the second derivative of the log likelihood there; its expectation, the Fisher information.
-    """
+    """Posterior modes, and the information in the votes about each; shapes (pair,) or (rater,)."""
 
     value: np.ndarray
-    observed: np.ndarray
-    expected: np.ndarray
+    observed: np.ndarray  # minus the second derivative of the log likelihood at the mode
+    expected: np.ndarray  # Fisher information, the expectation of `observed`
 
 
 def by_pair(table: PairTable) -> GroupedVotes:
-    """Group votes by pair.
-
-    Parameters
-    ----------
-    table : PairTable
-        The votes.
-
-    Returns
-    -------
-    GroupedVotes
-        Ties are halves.
-    """
+    """Group the votes by pair; ties are halves."""
     half = 0.5 * table.ties
     return GroupedVotes(table.start, table.rater, table.wins + half, table.losses + half)
 
 
 def by_rater(votes: GroupedVotes, n_raters: int) -> GroupedVotes:
-    """Group by rater what is grouped by pair.
-
-    Parameters
-    ----------
-    votes : GroupedVotes
-        Votes by pair.
-    n_raters : int
-        Number of raters.
-
-    Returns
-    -------
-    GroupedVotes
-        The same cells.
-    """
+    """Regroup votes by rater that are grouped by pair; the cells are the same."""
     order = np.argsort(votes.other, kind="stable")
     pair = np.repeat(np.arange(len(votes.start) - 1), np.diff(votes.start))
     start = np.searchsorted(votes.other[order], np.arange(n_raters + 1))
@@ -75,40 +45,18 @@ def by_rater(votes: GroupedVotes, n_raters: int) -> GroupedVotes:
 
 
 class SparseVotes(NamedTuple):
-    """Any votes, either link.
+    """Votes in any design, for either link."""
 
-    Attributes
-    ----------
-    thurstone : bool
-        Whether F is the normal cdf.
-    pairs, raters : GroupedVotes
-        The votes by pair and by rater.
-    """
-
-    thurstone: bool
+    thurstone: bool  # F is the normal cdf, not the logistic function
     pairs: GroupedVotes
     raters: GroupedVotes
 
     def distances(
         self, reliability: np.ndarray, prior: Prior, start: np.ndarray, reach: float
     ) -> Modes:
-        """Maximise the posterior of every distance.
+        """Return the posterior modes of the distances in -reach ... reach, under Gaussian priors.
 
-        Parameters
-        ----------
-        reliability : ndarray, shape (rater,)
-            Given.
-        prior : Prior
-            Gaussian priors of the distances.
-        start : ndarray, shape (pair,)
-            First guesses.
-        reach : float
-            Largest distance.
-
-        Returns
-        -------
-        Modes
-            Of the pairs.
+        Shapes: reliability (rater,); start (pair,), first guesses.
         """
         search = Search(start, -reach, reach, STEP * reach)
         return Modes(*product_modes(self.thurstone, self.pairs, reliability, prior, search))
@@ -116,21 +64,10 @@ class SparseVotes(NamedTuple):
     def reliabilities(
         self, distance: np.ndarray, start: np.ndarray, interval: tuple[float, float]
     ) -> Modes:
-        """Maximise the posterior of every reliability, whose prior is uniform.
+        """Return the posterior modes of the reliabilities, under a uniform prior on the interval.
 
-        Parameters
-        ----------
-        distance : ndarray, shape (pair,)
-            Given.
-        start : ndarray, shape (rater,)
-            First guesses; where no answer says anything, they stay.
-        interval : tuple of float
-            Least and largest reliability.
-
-        Returns
-        -------
-        Modes
-            Of the raters.
+        Shapes: distance (pair,); start (rater,), first guesses, which remain where the answers carry no
+        information.
         """
         search = Search(start, *interval, STEP * interval[1])
         return Modes(
@@ -139,34 +76,17 @@ class SparseVotes(NamedTuple):
 
 
 class CompleteVotes(NamedTuple):
-    """Bradley-Terry votes of all raters on all pairs, equally many in every cell.
+    """Bradley-Terry votes of all raters on all pairs, with the same number of votes in every cell."""
 
-    Attributes
-    ----------
-    half_lead : ndarray, shape (pair, rater)
-        Half of the votes for the first item less those for the second.
-    each : float
-        Votes in a cell.
-    """
-
+    # (pair, rater), half of the votes for the first item less those for the second
+    # (pair, rater), half of the votes for the first item less those for the second
     half_lead: np.ndarray
-    each: float
+    each: float  # votes per cell  # votes per cell
 
     def distances(
         self, reliability: np.ndarray, prior: Prior, start: np.ndarray, reach: float
     ) -> Modes:
-        """Maximise the posterior of every distance; as `SparseVotes.distances`.
-
-        Parameters
-        ----------
-        reliability, prior, start, reach
-            As there.
-
-        Returns
-        -------
-        Modes
-            Of the pairs.
-        """
+        """Return the posterior modes of the distances, as `SparseVotes.distances`."""
         linear, shared = (
             pair_statistics(self.half_lead, reliability),
             shared_cosh(reliability, reach),
@@ -178,18 +98,7 @@ class CompleteVotes(NamedTuple):
     def reliabilities(
         self, distance: np.ndarray, start: np.ndarray, interval: tuple[float, float]
     ) -> Modes:
-        """Maximise the posterior of every reliability; as `SparseVotes.reliabilities`.
-
-        Parameters
-        ----------
-        distance, start, interval
-            As there.
-
-        Returns
-        -------
-        Modes
-            Of the raters.
-        """
+        """Return the posterior modes of the reliabilities, as `SparseVotes.reliabilities`."""
         linear, shared = (
             rater_statistics(self.half_lead, distance),
             shared_cosh(distance, interval[1]),
@@ -200,20 +109,7 @@ class CompleteVotes(NamedTuple):
 
 
 def vote_modes(table: PairTable, link: Link) -> SparseVotes | CompleteVotes:
-    """Choose how to maximise: by the sufficient statistic where there is one.
-
-    Parameters
-    ----------
-    table : PairTable
-        The votes.
-    link : {"bradley_terry", "thurstone"}
-        F.
-
-    Returns
-    -------
-    SparseVotes or CompleteVotes
-        Both find the same maxima.
-    """
+    """Return the votes with methods for their modes, by sufficient statistics if the design is complete."""
     votes = by_pair(table)
     n_pairs, total = len(table.first), votes.wins + votes.losses
     complete = len(table.rater) == n_pairs * table.n_raters and (total == total[0]).all()

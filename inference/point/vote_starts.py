@@ -1,4 +1,4 @@
-"""What the estimators of raters that start near the vote share: arguments, starts, coordinates, warnings."""
+"""Shared parts of EM estimators that start near the vote: argument checks, starts, coordinates, warnings."""
 
 import warnings
 from collections.abc import Iterator
@@ -25,28 +25,13 @@ __all__ = [
     "warn_of_estimate",
 ]
 
-SAME_OBJECTIVE = 1e-6  # relative; starts that end closer than this to the best have found it
+SAME_OBJECTIVE = 1e-6  # relative difference up to which a start has found the best optimum
 
 
 def check_search(
     labels: Labels, estimator: str, restarts: int, max_iterations: int, tolerance: float
 ) -> None:
-    """Raise unless the raters are told apart and the search has a length.
-
-    Parameters
-    ----------
-    labels : Labels
-        The annotations.
-    estimator : str
-        Name, for the message.
-    restarts, max_iterations, tolerance
-        As the estimator takes them.
-
-    Raises
-    ------
-    ValueError
-        If the raters are anonymous, or a number is out of range.
-    """
+    """Raise unless raters are identified and arguments in range; `estimator` is for the message."""
     expect(labels, Labels)
     check_answers(labels)
     if labels.anonymous:
@@ -66,14 +51,14 @@ def check_search(
 def prevalence_prior(
     concentration: Any | Literal["uniform"], n_categories: int
 ) -> np.ndarray | None:
-    """Return the Dirichlet concentrations of the prevalence, shape (category,); None where it is fixed as uniform."""
+    """Return the Dirichlet concentrations (category,) of the prevalence; None if it is fixed as uniform."""
     if isinstance(concentration, str) and concentration == "uniform":
         return None
     return positive_array("prevalence_concentration", concentration, (n_categories,))
 
 
 def stream_of(random_seed: int | None) -> np.random.Generator:
-    """Return the random stream of a seed, or raise if it is neither a whole number from 0 nor None."""
+    """Return the random generator of a seed; raise unless it is a whole number from 0, or None."""
     whole = isinstance(random_seed, int | np.integer) and not isinstance(random_seed, bool)
     if random_seed is not None and (not whole or random_seed < 0):
         raise ValueError(f"random_seed={random_seed!r} must be a whole number from 0, or None")
@@ -81,7 +66,7 @@ def stream_of(random_seed: int | None) -> np.random.Generator:
 
 
 def patterns_of(labels: Labels) -> AnswerPatterns:
-    """Return the answers, items with equal ones together."""
+    """Return the distinct answer patterns of the items, with their multiplicities."""
     item, rater, label = one_by_one(labels)
     return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
 
@@ -89,24 +74,7 @@ def patterns_of(labels: Labels) -> AnswerPatterns:
 def vote_starts(
     patterns: AnswerPatterns, n_categories: int, restarts: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Yield p(true category) of every pattern to start from: the vote, then draws near it.
-
-    Parameters
-    ----------
-    patterns : AnswerPatterns
-        The answers.
-    n_categories : int
-        Number of categories.
-    restarts : int
-        How many draws.
-    rng : numpy.random.Generator
-        Random stream of the draws.
-
-    Yields
-    ------
-    ndarray, shape (pattern, category)
-        Sums to one.
-    """
+    """Yield starts of p(true category), (pattern, category): the vote shares, then random draws near them."""
     yield vote_share(patterns.answers, n_categories)
     for _ in range(restarts):
         yield jittered_vote(patterns.answers, n_categories, rng)
@@ -121,21 +89,10 @@ def estimate_coords(labels: Labels) -> dict[str, Any]:
 
 
 def warn_of_estimate(labels: Labels, objectives: np.ndarray, stopped: int) -> None:
-    """Say what makes an estimate less certain than it looks.
+    """Warn if no item has two answers, or starts ended at lower optima or have not converged.
 
-    Parameters
-    ----------
-    labels : Labels
-        The annotations.
-    objectives : ndarray, shape (start,)
-        Where each start ended.
-    stopped : int
-        How many have not converged.
-
-    Warns
-    -----
-    EstimateWarning
-        If no item has two answers, starts ended lower than others, or have not converged.
+    `objectives` (start,) holds the final objective of each start, `stopped` the number that have not
+    converged.
     """
     said = []
     if not labels.identified:

@@ -1,1 +1,1 @@
-"""Work that is divided by item among processes and machines."""
+"""Sampling in shards of items: division, workers, and stores of the results."""

@@ -1,4 +1,4 @@
-"""Digests of data and numbers: whether a store was begun with the same ones."""
+"""Digests of data and priors, to check that a store was begun with the same ones."""
 
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -10,17 +10,10 @@ __all__ = ["digest_of"]
 
 
 def digest_of(values: Mapping[str, Any]) -> str:
-    """Return a digest of arrays and of what prints as it is.
+    """Return a digest of named arrays, mappings and other values, which enter by their repr.
 
-    Parameters
-    ----------
-    values : mapping of str to ndarray, mapping or object
-        Fields of a container, for example; text does not depend on the width of its dtype.
-
-    Returns
-    -------
-    str
-        Equal if and only if the values are, in every process and on every machine.
+    It is equal if and only if the values are, in every process and on every machine. The width of a text
+    dtype does not matter.
     """
     digest = blake2b(digest_size=16)
     for name in sorted(values):

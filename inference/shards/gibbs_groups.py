@@ -1,4 +1,4 @@
-"""The groups of a tree of Dawid and Skene's model that is drawn in shards, and its pieces."""
+"""Tree groups of Dawid and Skene's model drawn in shards, and batches of its draws."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,61 +15,38 @@ from ..labelling import label
 
 __all__ = ["GibbsGroups", "GibbsPiece"]
 
-CHUNK = 2_000_000  # numbers in one stored piece
-BUFFER = 64_000_000  # numbers that wait to be written
-WIDTH = 4  # of a number of the raters: in double precision, and copied for its density
+CHUNK = 2_000_000  # numbers per stored chunk
+BUFFER = 64_000_000  # numbers buffered before they are written
+# memory of a confusion entry, in single-precision numbers: double precision, and a copy for its density
+WIDTH = 4
 SAMPLE = ("chain", "draw")
 OF_RATERS = ("rater", "category", "label")
 
 
 @dataclass
 class GibbsPiece:
-    """Some draws of all chains.
+    """Batch of consecutive draws of all chains."""
 
-    Attributes
-    ----------
-    prevalence : ndarray, shape (chain, draw, category)
-        Prevalence.
-    table : ndarray, shape (chain, draw, rater * label, category)
-        p(label | rater, true category).
-    plausibility : ndarray, shape (chain, draw, item, category)
-        p(true category | draw, answers).
-    log_p : ndarray, shape (chain, draw, item)
-        log p(answers of the item | draw).
-    """
-
-    prevalence: np.ndarray
-    table: np.ndarray
-    plausibility: np.ndarray
-    log_p: np.ndarray
+    prevalence: np.ndarray  # (chain, draw, category)
+    table: np.ndarray  # (chain, draw, rater * label, category), p(label | rater, true category)
+    plausibility: np.ndarray  # (chain, draw, item, category), p(true category | draw, answers)
+    log_p: np.ndarray  # (chain, draw, item), log p(answers of the item | draw)
 
 
 @dataclass(frozen=True)
 class GibbsGroups:
-    """The groups, and what they are of.
-
-    Attributes
-    ----------
-    labels : Labels
-        The annotations.
-    prior : ConfusionPrior
-        Priors.
-    chains, draws, thin : int
-        How long the run is.
-    dtype : str
-        Storage.
-    """
+    """Layout of the posterior tree for given labels, priors and length of the run."""
 
     labels: Labels
     prior: ConfusionPrior
     chains: int
     draws: int
     thin: int
-    dtype: str
+    dtype: str  # of the stored draws
 
     @property
     def buffered(self) -> int:
-        """Draws of each chain that are written at a time."""
+        """Number of draws per chain that are written at a time."""
         of_items = len(self.labels.items) * len(self.labels.categories)
         of_raters = WIDTH * self.prior.confusion.size
         size = self.chains * (of_items + of_raters)
@@ -77,18 +54,18 @@ class GibbsGroups:
 
     @property
     def chunks(self) -> dict[str, int]:
-        """Lengths of a stored piece."""
+        """Chunk lengths of the stored arrays, by dim."""
         items = max(CHUNK // (self.buffered * len(self.labels.categories)), 1)
         return {"chain": 1, "draw": self.buffered, "item": min(items, len(self.labels.items))}
 
     @cached_property
     def heard(self) -> np.ndarray:
-        """Which items have an answer or a known truth: the others have no log likelihood."""
+        """Mask of items with an answer or a gold label; only these have a log likelihood."""
         answered = np.bincount(self.labels.annotation_item, minlength=len(self.labels.items)) > 0
         return answered | (self.labels.gold >= 0)
 
     def room(self, draws: int) -> GibbsPiece:
-        """Return room for some draws of all chains."""
+        """Allocate a batch for some draws of all chains."""
         n, size = len(self.labels.categories), (self.chains, draws)
         n_items, rows = len(self.labels.items), len(self.prior.confusion)
         return GibbsPiece(
@@ -99,14 +76,14 @@ class GibbsGroups:
         )
 
     def at_full_size(self) -> dict[str, xr.Dataset]:
-        """Return all groups, without memory for the draws."""
+        """Return all groups at their final shapes, without allocating memory for the draws."""
         groups = self.of(self.room(1)) | {"sample_stats": xr.Dataset({"thinning": self.thin})}
         tree = label(xr.DataTree.from_dict(groups | self._known()), self.labels)
         labelled = {name: node.to_dataset() for name, node in tree.children.items()}
         return at_full_size(labelled, {"chain": self.chains, "draw": self.draws})
 
     def of(self, piece: GibbsPiece) -> dict[str, xr.Dataset]:
-        """Return the groups of some draws, the log likelihood of all items."""
+        """Convert a batch to posterior, log likelihood (of all items) and log prior."""
         n = len(self.labels.categories)
         alpha, beta = self.prior.prevalence, _by_rater(self.prior.confusion, n)
         confusion = _by_rater(piece.table, n)
@@ -130,13 +107,13 @@ class GibbsGroups:
         }
 
     def stored(self, piece: GibbsPiece) -> dict[str, xr.Dataset]:
-        """Return the groups of some draws as they are stored."""
+        """Convert a batch to the groups as stored: log likelihood only of the items of `heard`."""
         groups = self.of(piece)
         groups["log_likelihood"] = groups["log_likelihood"].isel(item=self.heard)
         return groups
 
     def of_items(self) -> dict[str, xr.Dataset]:
-        """Return what is known of the items before anything is drawn."""
+        """Return the constant data of the items, known before any draw."""
         return {"constant_data": self._known()["constant_data"][["gold"]]}
 
     def _known(self) -> dict[str, xr.Dataset]:
@@ -156,7 +133,7 @@ class GibbsGroups:
 
 
 def _by_rater(table: np.ndarray, n: int) -> np.ndarray:
-    """Return (..., rater * label, category) as (..., rater, category, label)."""
+    """Reshape (..., rater * label, category) to (..., rater, category, label)."""
     return table.reshape(*table.shape[:-2], -1, n, n).swapaxes(-1, -2)
 
 

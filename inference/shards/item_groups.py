@@ -1,4 +1,4 @@
-"""The groups of a tree whose items are drawn in shards: all of it at full size, and where the draws of a shard belong."""
+"""Tree groups of a model whose items are drawn in shards: full shapes, and the region of each shard."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,19 +14,13 @@ from ..labelling import label
 
 __all__ = ["ItemGroups", "groups_of"]
 
-# numbers and draws in one stored piece: some metrics read item by item, some draw by draw
+# numbers and draws per stored chunk: some metrics read item by item, some draw by draw
 CHUNK, CHUNK_DRAWS = 200_000, 250
 BY_ITEM = ("item", "candidate", "annotation")  # dims that grow with the items
 
 
 class ItemGroups:
-    """The groups of all items.
-
-    Attributes
-    ----------
-    full : dict of str to Dataset
-        At their final size, without memory for draws.
-    """
+    """Groups of all items; `full` has their final shapes without memory for draws."""
 
     def __init__(self, full: dict[str, xr.Dataset], starts: Mapping[str, np.ndarray]) -> None:
         self.full: dict[str, xr.Dataset] = full
@@ -34,7 +28,7 @@ class ItemGroups:
 
     @property
     def chunks(self) -> dict[str, int]:
-        """Lengths of a stored piece: some draws of one chain and some items."""
+        """Chunk lengths of the stored arrays, by dim: some draws of one chain and some items."""
         sizes = self.full["posterior"].sizes
         n_items, draws = len(self._starts["item"]) - 1, sizes["draw"]
         largest = 1
@@ -49,7 +43,7 @@ class ItemGroups:
         }
 
     def region(self, group: str, first: int, end: int) -> dict[str, slice]:
-        """Return where the draws of some items belong in a group."""
+        """Return the slices of a group, by dim, that hold items first ... end - 1."""
         starts = self._starts
         if group == "log_likelihood" and "item" in self.full[group].sizes:
             starts = {**starts, "item": self._heard_before}
@@ -57,7 +51,7 @@ class ItemGroups:
 
     @cached_property
     def _heard_before(self) -> np.ndarray:
-        """Return how many items before each have a log likelihood: those of which nothing was observed have none."""
+        """Number of items before each that have a log likelihood, shape (item + 1,)."""
         here, of_all = self.full["log_likelihood"], self.full["constant_data"]
         items = of_all["item"] if "item" in of_all else self.full["posterior"]["item"]
         heard = np.isin(items.to_numpy(), here["item"].to_numpy())
@@ -67,34 +61,22 @@ class ItemGroups:
 def groups_of(
     model: pm.Model, drawn: Mapping[str, xr.Dataset], starts: Mapping[str, np.ndarray]
 ) -> ItemGroups:
-    """Lay out the groups of all items, as `sample` makes them.
+    """Lay out the groups of all items as `sample` makes them, from the groups of the first shard drawn.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        The model of all items.
-    drawn : mapping of str to Dataset
-        The groups that the sampler has made, of some items.
-    starts : mapping of str to ndarray
-        As `ItemLaw` has them.
-
-    Returns
-    -------
-    ItemGroups
-        The groups.
+    `starts` is that of `ItemLaw`.
     """
     sizes = {dim: int(start[-1]) for dim, start in starts.items()}
     one = {name: _one_draw(model, group, sizes) for name, group in drawn.items()}
     tree = xr.DataTree.from_dict(one | constant_groups(model))
     names = CodeNames.of(model)
-    assert names is not None  # models of items say which
+    assert names is not None  # every model of items has their ids
     labelled = {n: node.to_dataset() for n, node in label(tree, names).children.items()}
     samples = {dim: drawn["posterior"].sizes[dim] for dim in ("chain", "draw")}
     return ItemGroups(at_full_size(labelled, samples), starts)
 
 
 def _one_draw(model: pm.Model, group: xr.Dataset, sizes: Mapping[str, int]) -> xr.Dataset:
-    """Return one draw of a group for all items: nothing but its shape counts."""
+    """Return a group of all items with one draw of zeros, for its shape."""
     lengths: dict[str, int] = {str(d): n for d, n in group.sizes.items()} | dict(sizes)
     lengths |= {"chain": 1, "draw": 1}
     variables: dict[str, Any] = {}
@@ -108,6 +90,6 @@ def _one_draw(model: pm.Model, group: xr.Dataset, sizes: Mapping[str, int]) -> x
 
 
 def _names(model: pm.Model, dim: str, length: int) -> np.ndarray:
-    """Return the coordinate of a dim: the model's, or numbers."""
+    """Return the coordinate of a dim: that of the model, or numbers."""
     names = model.coords.get(dim)
     return np.arange(length) if names is None else np.asarray(names)

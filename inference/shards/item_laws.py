@@ -1,4 +1,4 @@
-"""What the posterior of each item depends on, item by item: the same in a shard and in the whole, or the draws are not."""
+"""Prior and reliabilities of each item, which must be the same in a shard as in the whole data set."""
 
 from dataclasses import dataclass
 
@@ -21,51 +21,31 @@ BY_ITEM = {
     "dirichlet": "exact",
     "normal_scores": "exact",
 }
-"""Models whose items are independent, and the method that draws them one by one."""
+"""Models with independent items -> method that draws them item by item."""
 
 
 @dataclass(frozen=True)
 class ItemLaw:
-    """Numbers behind the items, and where those of each item are.
+    """Numbers on which the posterior of each item depends, besides its data."""
 
-    Attributes
-    ----------
-    starts : dict of str to ndarray of int, shape (item + 1,)
-        By the name of a dim: the first candidate, annotation or item of every item.
-    arrays : dict of str to tuple of str and ndarray
-        By name: the dim of the first axis, and the numbers.
-    """
-
+    # dim -> (item + 1,): first candidate, annotation or item of each item
     starts: dict[str, np.ndarray]
-    arrays: dict[str, tuple[str, np.ndarray]]
+    arrays: dict[str, tuple[str, np.ndarray]]  # name -> dim of the first axis, numbers
 
     def digest(self, first: int, end: int) -> str:
-        """Return a digest of the numbers of some items."""
+        """Return a digest of the numbers of items first ... end - 1."""
         own = {}
         for name, (dim, array) in self.arrays.items():
             start = self.starts[dim]
             each = np.broadcast_to(
                 array, (start[-1], *array.shape[1:])
-            )  # one number may be for all
+            )  # a single number may apply to all
             own[name] = each[start[first] : start[end]]
         return digest_of(own)
 
 
 def item_law(model: pm.Model, name: str) -> ItemLaw:
-    """Read the prior of every item, and the trust in what was said of it.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        A model whose items are independent.
-    name : str
-        Its name, one of `BY_ITEM`.
-
-    Returns
-    -------
-    ItemLaw
-        Its numbers by item.
-    """
+    """Read the prior of every item and the reliabilities of its annotations; `name` is a key of `BY_ITEM`."""
     n_items = len(model.coords["item"] or ())
     each = np.arange(n_items + 1)
     starts = {"item": each}
@@ -90,24 +70,7 @@ def item_law(model: pm.Model, name: str) -> ItemLaw:
 
 
 def storage_of(model: pm.Model, name: str, draws: int, dtype: Storage) -> Storage:
-    """Return the storage that all draws together need.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        The model of all items.
-    name : str
-        Its name.
-    draws : int
-        Draws of each item.
-    dtype : str
-        What was asked for.
-
-    Returns
-    -------
-    str
-        The same, or double precision where single precision would not hold the draws of a score.
-    """
+    """Return `dtype`, or double precision if single would lose digits of the draws of scores."""
     if name != "normal_scores":
         return dtype
     law = read_item_scores(model)
@@ -117,13 +80,7 @@ def storage_of(model: pm.Model, name: str, draws: int, dtype: Storage) -> Storag
 
 
 def refusal(route: Route) -> str | None:
-    """Say why a model cannot be drawn item by item, and what can be done; None if it can.
-
-    Parameters
-    ----------
-    route : Route
-        How the model is drawn.
-    """
+    """Return why a model cannot be drawn item by item, with a remedy; None if it can."""
     if BY_ITEM.get(route.name) == route.method:
         return None
     if route.name == "dawid_skene":

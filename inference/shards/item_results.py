@@ -1,4 +1,4 @@
-"""Draws of shards of items as they come, and the store they go to."""
+"""Writer of the draws of item shards into a store."""
 
 import warnings
 from pathlib import Path
@@ -21,12 +21,9 @@ NOTHING_SAID: dict[str, Any] = {"warned": 0, "first": ""}
 
 
 class ItemResults:
-    """What has been drawn.
+    """Context manager that writes shards into a store and continues an interrupted one.
 
-    Attributes
-    ----------
-    done : ndarray of bool, shape (item,)
-        Which items are in the store.
+    `done` (item,) is the mask of items that are in the store.
     """
 
     def __init__(self, whole: WholeItems, path: Path, agreed: Agreed) -> None:
@@ -56,15 +53,7 @@ class ItemResults:
             self._store.__exit__(*raised)
 
     def add(self, first: int, end: int, drawn: ItemDraws) -> None:
-        """Write the draws of a shard.
-
-        Parameters
-        ----------
-        first, end : int
-            Its first item, and the one after its last.
-        drawn : ItemDraws
-            What a worker has sent.
-        """
+        """Write the draws of items first ... end - 1 and mark them as done."""
         store, groups = self._begun(drawn)
         for name, group in drawn.groups.items():
             store.write(groups.region(name, first, end), {name: group})
@@ -75,7 +64,7 @@ class ItemResults:
         store.mark(self._said, {"done": self.done}, 0)
 
     def _begun(self, drawn: ItemDraws) -> tuple[DrawStore, ItemGroups]:
-        """Return store and groups, laid out by the first draws that come."""
+        """Return store and groups, laid out when the first draws arrive."""
         if self._groups is None:
             _check_items(drawn)
             whole = self._whole
@@ -91,26 +80,26 @@ class ItemResults:
         return self._store, self._groups
 
     def finish(self, seconds: float) -> None:
-        """Finish the store, all items being in it."""
+        """Finish the store; all items must be in it."""
         assert self._store is not None
         attrs = {k: v for k, v in store_attrs(self._path).items() if k != WRITTEN}
         self._store.finish(attrs | {"seconds": seconds, "shards_warned": self._said["warned"]})
 
     def warn(self) -> None:
-        """Say which draws cannot be relied upon yet."""
+        """Warn of shards that did not converge."""
         if self._said["warned"]:
             warnings.warn(
-                f"{self._said['warned']} shards missed a gate; the first: {self._said['first']}",
+                f"{self._said['warned']} shards failed a convergence check; the first: {self._said['first']}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
 
 def _check_items(drawn: ItemDraws) -> None:
-    """Raise unless every variable is of items: others would differ from shard to shard."""
+    """Raise unless every variable has a dim of the items: others would differ from shard to shard."""
     for name, variable in drawn.groups["posterior"].data_vars.items():
         if not set(variable.dims) & set(BY_ITEM):
             raise ValueError(
-                f"{name!r} is computed of all items together; leave it out of the model that is scattered, and compute it from "
+                f"{name!r} is a variable of all items together; leave it out of the model that is scattered, and compute it from "
                 "the tree"
             )

@@ -1,4 +1,4 @@
-"""What a worker does with a shard of items: it builds their model and draws from it."""
+"""Task of a worker on a shard of items: build their model and sample it."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -17,64 +17,27 @@ __all__ = ["ItemDraws", "ItemShard", "sample_shard"]
 
 
 class ItemShard(NamedTuple):
-    """Some items.
-
-    Attributes
-    ----------
-    data : Packed
-        Their annotations.
-    name : str
-        Of the model.
-    law : str
-        Digest of what their posterior depends on, as `ItemLaw` has it in the whole.
-    """
+    """Task: some items of a model."""
 
     data: Packed
-    name: str
-    law: str
+    name: str  # of the model
+    law: str  # digest of their prior and reliabilities, by the model of all items (`ItemLaw`)
 
 
 class ItemDraws(NamedTuple):
-    """Draws of some items.
-
-    Attributes
-    ----------
-    groups : dict of str to Dataset
-        The groups that the sampler has made, of these items.
-    attrs : dict
-        Of the tree.
-    warned : str
-        What was said of their convergence, if anything.
-    """
+    """Draws of some items."""
 
     groups: dict[str, xr.Dataset]
     attrs: dict[str, Any]
-    warned: str
+    warned: str  # convergence warning, or ""
 
 
 def sample_shard(
     shard: ItemShard, build: Callable[[Any], pm.Model], options: Mapping[str, Any]
 ) -> ItemDraws:
-    """Draw from the posterior of some items.
+    """Sample the posterior of some items; `options` are those of `sample`.
 
-    Parameters
-    ----------
-    shard : ItemShard
-        The items.
-    build : callable
-        Builds their model.
-    options : mapping
-        Of `sample`.
-
-    Returns
-    -------
-    ItemDraws
-        Their draws.
-
-    Raises
-    ------
-    ValueError
-        If the posterior of these items depends on what other items there are.
+    Raises ValueError if the posterior of these items depends on the other items.
     """
     data = shard.data.unpack()
     model = build(data)
@@ -83,8 +46,8 @@ def sample_shard(
         raise ValueError(f"the builder makes a {name} of these items, and a {shard.name} of all")
     if item_law(model, name).digest(0, len(data.items)) != shard.law:
         raise ValueError(
-            "these items have another prior by themselves than among all items: the builder takes numbers from the data it is "
-            "given. Give it all numbers of the prior, such as functools.partial(models.normal_scores, mean=..., rate=...)"
+            "the prior of these items alone differs from their prior among all items: the builder computes numbers from the data "
+            "it is given. Pass all numbers of the prior, as in functools.partial(models.normal_scores, mean=..., rate=...)"
         )
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ConvergenceWarning)
@@ -93,7 +56,7 @@ def sample_shard(
     for other in said:
         if not issubclass(other.category, ConvergenceWarning):
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-    known = {"constant_data", "observed_data"}  # the driver has them of all items
+    known = {"constant_data", "observed_data"}  # the driver has these for all items
     groups = {n: node.to_dataset() for n, node in tree.children.items() if n not in known}
     return ItemDraws(
         groups, {str(k): v for k, v in tree.attrs.items()}, warned[0] if warned else ""

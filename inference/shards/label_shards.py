@@ -1,4 +1,4 @@
-"""Labels on disk in shards of items, which workers map into their memory: they are sent nowhere, and written once."""
+"""Shards of labels on disk, which workers memory-map: written once, and never sent."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -18,24 +18,14 @@ ANSWERS_OF_A_SHARD = 1_000_000
 
 
 class LabelShard(NamedTuple):
-    """Where the answers to consecutive items are.
+    """Location of the answers to consecutive items."""
 
-    Attributes
-    ----------
-    folder : str
-        Folder that all workers see.
-    number : int
-        Which shard.
-    first : int
-        Its first item.
-    """
-
-    folder: str
+    folder: str  # seen by all workers
     number: int
-    first: int
+    first: int  # first item
 
     def open(self) -> AnswerPatterns:
-        """Map the answers into memory: pages that no one needs are given back."""
+        """Memory-map the answers; the system can reclaim pages that are not in use."""
         return AnswerPatterns(
             Answers(*(self._mapped(name) for name in Answers._fields)),
             self._mapped("multiplicity"),
@@ -53,24 +43,14 @@ class LabelShard(NamedTuple):
         return Path(self.folder) / f"{self.number}-{name}.npy"
 
     def _mapped(self, name: str) -> np.ndarray:
-        # writable pages, of which a worker would have its own copies, for compiled code is of writable arrays; none is written to
+        # copy-on-write: the compiled code takes writable arrays only; nothing is written, so nothing is copied
         return np.asarray(np.load(self._path(name), mmap_mode="c", allow_pickle=False))
 
 
 def shard_edges(labels: Labels, shards: int | None) -> np.ndarray:
-    """Divide items into shards of about as many answers.
+    """Divide items into nonempty shards of about as many answers; return the edges, shape (shard + 1,).
 
-    Parameters
-    ----------
-    labels : Labels
-        The annotations.
-    shards : int, optional
-        How many; by default one for every million of answers.
-
-    Returns
-    -------
-    ndarray of int, shape (shard + 1,)
-        Items of shard s are ``edges[s]:edges[s + 1]``; no shard is empty.
+    The items of shard s are ``edges[s]:edges[s + 1]``. By default there is one shard per million answers.
     """
     n_items = len(labels.items)
     if shards is None:
@@ -84,22 +64,7 @@ def shard_edges(labels: Labels, shards: int | None) -> np.ndarray:
 
 
 def write_label_shards(labels: Labels, edges: np.ndarray, folder: Path) -> list[LabelShard]:
-    """Write labels in shards, each as its distinct patterns of answers.
-
-    Parameters
-    ----------
-    labels : Labels
-        The annotations, of raters who are told apart.
-    edges : ndarray of int, shape (shard + 1,)
-        As of `shard_edges`.
-    folder : Path
-        Where to; all workers must see it.
-
-    Returns
-    -------
-    list of LabelShard
-        Where they are.
-    """
+    """Write labels of identified raters in shards, each as its distinct answer patterns."""
     n, written = len(labels.categories), []
     for number, (first, end) in enumerate(pairwise(edges.tolist())):
         own = items_between(labels, first, end)

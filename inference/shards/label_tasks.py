@@ -1,4 +1,4 @@
-"""What a worker does with a shard of labels: it sends back sums over its items, or what is stored of each."""
+"""Tasks of a worker on a shard of labels: they return sums over its items, or the stored draws of each."""
 
 from typing import NamedTuple
 
@@ -32,53 +32,37 @@ Counts = tuple[np.ndarray, np.ndarray]
 
 
 class Sweep(NamedTuple):
-    """One sweep of one chain, which has random numbers of its own for each item."""
+    """Identity of one sweep of one chain; every item has its own random stream in it."""
 
     seed: int
     chain: int
     number: int
 
     def streams(self, shard: LabelShard, n_items: int) -> np.ndarray:
-        """Return a stream for each item of a shard, whatever shard it is in."""
+        """Return the random stream of each item, which does not depend on the division into shards."""
         words = stream(np.random.SeedSequence(self.seed, spawn_key=(self.chain, self.number)))
         return item_streams(np.arange(shard.first, shard.first + n_items, dtype=np.uint64), words)
 
 
 def vote_counts(shard: LabelShard, shape: tuple[int, int]) -> Counts:
-    """Return the counts where the truth is as the votes are shared.
-
-    Parameters
-    ----------
-    shard : LabelShard
-        The answers.
-    shape : tuple of int
-        Of the table of labels, (rater * label, category).
-    """
+    """Return the expected counts under the vote shares; `shape` is that of the table."""
     patterns = shard.open()
     share = vote_share(patterns.answers, shape[1])
     return _counted(patterns, share * patterns.multiplicity[:, None], shape)
 
 
 def near_vote(shard: LabelShard, shape: tuple[int, int], which: Sweep) -> Counts:
-    """Return the expected counts where the truth is drawn near the vote: a start of EM."""
+    """Return the expected counts of a random start of EM near the vote shares."""
     return _near_vote(shard, shape, which, False)
 
 
 def drawn_start(shard: LabelShard, shape: tuple[int, int], which: Sweep) -> Counts:
-    """Return the counts of true categories drawn near the vote: a start of a chain."""
+    """Return the counts of true categories drawn near the vote shares: the start of a chain."""
     return _near_vote(shard, shape, which, True)
 
 
 def expected_counts(shard: LabelShard, parameters: Parameters) -> tuple[Counts, float]:
-    """Return the expected counts given parameters, and the log likelihood.
-
-    Parameters
-    ----------
-    shard : LabelShard
-        The answers.
-    parameters : tuple of ndarray
-        Prevalence and confusion.
-    """
+    """E-step: return expected counts and log likelihood, given prevalence and confusion."""
     prevalence, table = parameters
     patterns = shard.open()
     counts = np.empty_like(prevalence), np.empty_like(table)
@@ -88,7 +72,7 @@ def expected_counts(shard: LabelShard, parameters: Parameters) -> tuple[Counts, 
 
 
 def plausibility(shard: LabelShard, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
-    """Return p(true category | answers), shape (item, category), and log p of the answers to each item."""
+    """Return p(true category | answers), (item, category), and log p of an item's answers, (item,)."""
     patterns = shard.open()
     by_pattern, log_p = _by_pattern(patterns, parameters)
     return by_pattern[patterns.pattern], log_p[patterns.pattern]
@@ -97,23 +81,10 @@ def plausibility(shard: LabelShard, parameters: Parameters) -> tuple[np.ndarray,
 def sweep(
     shard: LabelShard, parameters: Parameters, which: Sweep, stored: str | None
 ) -> tuple[Counts, tuple[np.ndarray, np.ndarray] | None]:
-    """Draw true categories given parameters, and return what they count.
+    """Draw true categories given parameters; return their counts and, if `stored` is a dtype, what is stored.
 
-    Parameters
-    ----------
-    shard : LabelShard
-        The answers.
-    parameters : tuple of ndarray
-        Prevalence and confusion.
-    which : Sweep
-        Which random numbers.
-    stored : str, optional
-        Type of what is stored of the sweep, p(true category) and log p of each item; nothing is by default.
-
-    Returns
-    -------
-    tuple
-        Counts, and what is stored.
+    Stored are p(true category | answers), shape (item, category), and log p of the answers to each item,
+    (item,).
     """
     patterns = shard.open()
     by_pattern, log_p = _by_pattern(patterns, parameters)
@@ -137,7 +108,7 @@ def _near_vote(shard: LabelShard, shape: tuple[int, int], which: Sweep, draws: b
 
 
 def _counted(patterns: AnswerPatterns, mass: np.ndarray, shape: tuple[int, int]) -> Counts:
-    """Return the counts where so many items of each pattern are of each category."""
+    """Return the counts if `mass` (pattern, category) items of each pattern are of each category."""
     labels = np.empty(shape)
     ones = np.ones(len(mass))
     answer_sweeps(shape[1]).counts(mass, ones, patterns.answers, labels)
@@ -145,7 +116,7 @@ def _counted(patterns: AnswerPatterns, mass: np.ndarray, shape: tuple[int, int])
 
 
 def _by_pattern(patterns: AnswerPatterns, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
-    """Return p(true category | answers) and log p of the answers of every pattern."""
+    """Return p(true category | answers), shape (pattern, category), and log p of the answers, (pattern,)."""
     prevalence, table = parameters
     log_p = np.empty(len(patterns.multiplicity))
     found = np.empty((len(log_p), len(prevalence)))

@@ -1,4 +1,4 @@
-"""Labels in shards and the workers that pass over them: every pass is a sum in the order of the shards."""
+"""Labels in shards and the workers that process them; sums over shards are taken in their order."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,57 +21,34 @@ __all__ = ["LabelWork", "label_work", "total"]
 
 @dataclass(frozen=True)
 class LabelWork:
-    """Shards of labels, and who works on them.
+    """Shards of labels on disk, and their workers."""
 
-    Attributes
-    ----------
-    labels : Labels
-        All of them.
-    shards : list of LabelShard
-        Where they are.
-    edges : ndarray of int, shape (shard + 1,)
-        Items of shard s are ``edges[s]:edges[s + 1]``.
-    workers : Workers
-        Where tasks are done.
-    """
-
-    labels: Labels
+    labels: Labels  # all of them
     shards: list[LabelShard]
-    edges: np.ndarray
+    edges: np.ndarray  # (shard + 1,); the items of shard s are edges[s]:edges[s + 1]
     workers: Workers
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of the table of labels, (rater * label, category)."""
+        """Shape of the confusion table, (rater * label, category)."""
         n = len(self.labels.categories)
         return len(self.labels.raters) * n, n
 
     def map(self, function: Callable, *arguments: Any) -> Iterator[Any]:
-        """Apply a function to every shard, and yield what comes in their order."""
+        """Apply a function to every shard, and yield the results in the order of the shards."""
         return self.workers.ordered(
             function, ((shard, *arguments) for shard in self.shards), self.named
         )
 
     def named(self, number: int) -> str:
-        """Name a shard by its items; tasks go through all shards again and again."""
+        """Name the shard of a task by its items, for errors; task numbers run on over repeated passes."""
         shard = number % len(self.shards)
         first, last = self.labels.items[[self.edges[shard], self.edges[shard + 1] - 1]].tolist()
         return f"the labels of items {first!r} to {last!r}"
 
 
 def total(parts: Iterable[Counts]) -> Counts:
-    """Add counts of shards, one after the other: the sum does not depend on who was first.
-
-    Parameters
-    ----------
-    parts : iterable of tuple of ndarray
-        Counts of each shard.
-
-    Returns
-    -------
-    tuple of ndarray
-        Their sum.
-    """
+    """Sum the counts of shards in their order, so that rounding does not depend on the timing."""
     return reduce(lambda a, b: (a[0] + b[0], a[1] + b[1]), parts)
 
 
@@ -79,23 +56,10 @@ def total(parts: Iterable[Counts]) -> Counts:
 def label_work(
     labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
 ) -> Iterator[LabelWork]:
-    """Write labels in shards, and lend the workers that pass over them.
+    """Context manager: write labels of identified raters in shards, and open the workers that process them.
 
-    Parameters
-    ----------
-    labels : Labels
-        The annotations, of raters who are told apart.
-    executor : Executor, dask.distributed.Client, int or None
-        Who works.
-    shards : int, optional
-        How many; by default one for every million of answers.
-    folder : path, optional
-        Where all workers see the shards, which are removed at the end, and at SIGTERM; by default that of temporary files.
-
-    Yields
-    ------
-    LabelWork
-        Shards and workers.
+    By default there is one shard per million answers. `folder` must be seen by all workers; by default it is
+    that of temporary files. The shards are removed at the end, and at SIGTERM.
     """
     edges = shard_edges(labels, shards)
     with cleaned_up(), TemporaryDirectory(prefix="raterzoo-labels-", dir=folder) as own:

@@ -1,4 +1,4 @@
-"""What runs in shards may be asked for."""
+"""Validation of the numeric arguments of sharded runs."""
 
 import numpy as np
 

@@ -1,8 +1,8 @@
-"""Results that processes hand over as files.
+"""Large results of worker processes, transferred through files instead of pipes.
 
-A process that is killed while it writes to a pipe leaves half a message, for whose other half the driver would wait for ever.
-What goes through the pipe is therefore so short that it is written at once, or not at all. And through a pipe each byte of a
-large result would be copied several times, by the driver too.
+A process that is killed while it writes to a pipe leaves half a message, and the driver would wait forever
+for the rest. Through the pipe goes only a message so short that it is written at once or not at all. A pipe
+would also copy each byte of a large result several times, in the driver too.
 """
 
 import pickle
@@ -18,26 +18,19 @@ import numpy as np
 
 __all__ = ["Parcel", "clear", "handed_over", "packed"]
 
-LEAST = 2**10  # bytes; fewer are sent as they are, and at once: Linux writes 4,096
+# bytes; smaller results go through the pipe: Linux writes up to 4,096 bytes atomically
+LEAST = 2**10
 SUFFIX = ".parcel"
 
 
 class Parcel(NamedTuple):
-    """A result in a file.
-
-    Attributes
-    ----------
-    file : str
-        Path.
-    lengths : tuple of int
-        Bytes of its parts, one behind the other: of its arrays, and last of all else, pickled.
-    """
+    """Result in a file: its arrays one after the other, then the pickle of the rest."""
 
     file: str
-    lengths: tuple[int, ...]
+    lengths: tuple[int, ...]  # bytes of each part
 
     def opened(self) -> Any:
-        """Return the result, and remove the file."""
+        """Read the result and remove the file."""
         try:
             with open(self.file, "rb", buffering=0) as file:
                 *arrays, rest = [_read(file, length) for length in self.lengths]
@@ -51,22 +44,7 @@ class Parcel(NamedTuple):
 
 
 def packed(folder: str, function: Callable, *arguments: Any) -> Any:
-    """Call a function, and put its result into a parcel unless it is small.
-
-    Parameters
-    ----------
-    folder : str
-        Where to write the file.
-    function : callable
-        What to call.
-    *arguments
-        Its arguments.
-
-    Returns
-    -------
-    Parcel or object
-        The result itself if it is small, or if there is no room for the file.
-    """
+    """Call a function; return its result, or a `Parcel` if it is large and the file can be written."""
     result = function(*arguments)
     arrays: list[pickle.PickleBuffer] = []
     rest = pickle.dumps(result, protocol=5, buffer_callback=arrays.append)
@@ -86,18 +64,7 @@ def packed(folder: str, function: Callable, *arguments: Any) -> Any:
 
 
 def handed_over(sent: Future[Any]) -> Future[Any]:
-    """Return a future of the result that a process sends as `packed` makes it.
-
-    Parameters
-    ----------
-    sent : Future
-        Of the call of `packed`.
-
-    Returns
-    -------
-    Future
-        Of the result itself; where it is cancelled, the call is, too.
-    """
+    """Return a future of the result from that of a call of `packed`; cancelling cancels the call."""
     future: Future[Any] = Future()
 
     def pass_on(sent: Future[Any]) -> None:
@@ -115,7 +82,7 @@ def handed_over(sent: Future[Any]) -> Future[Any]:
             if wanted:
                 future.set_result(result)
 
-    call = ref(sent)  # it holds the future
+    call = ref(sent)  # weak: `sent` already refers to the future
 
     def cancel(future: Future[Any]) -> None:
         own = call()
@@ -128,19 +95,13 @@ def handed_over(sent: Future[Any]) -> Future[Any]:
 
 
 def clear(folder: Path) -> None:
-    """Remove what a process has left that died while it wrote.
-
-    Parameters
-    ----------
-    folder : Path
-        Where it wrote.
-    """
+    """Remove files of results that a dead process left."""
     for left in folder.glob("*" + SUFFIX):
         left.unlink(missing_ok=True)
 
 
 def _read(file: FileIO, length: int) -> memoryview:
-    """Return the next bytes, of which a system gives as many at a time as it likes."""
+    """Read exactly `length` bytes; one system call may return fewer."""
     part = left = memoryview(np.empty(length, np.uint8))
     while left.nbytes:
         taken = file.readinto(left)
@@ -151,6 +112,6 @@ def _read(file: FileIO, length: int) -> memoryview:
 
 
 def _write(file: FileIO, part: memoryview) -> None:
-    """Write bytes, of which a system takes as many at a time as it likes."""
+    """Write all bytes; one system call may take fewer."""
     while part.nbytes:
         part = part[file.write(part) :]

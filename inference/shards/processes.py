@@ -1,4 +1,4 @@
-"""Processes that may die: each is a pool of one, so that a death takes nothing with it but the work of that process."""
+"""Executor of processes that may die: each is a pool of one, so a death loses only its own work."""
 
 import os
 import sys
@@ -21,23 +21,18 @@ from .parcels import clear, handed_over, packed
 __all__ = ["Processes"]
 
 NOT_BEGUN = (
-    "a process that was to work could not begin, as the error above says. Processes import the script that starts them: put what "
-    "it does below `if __name__ == '__main__':`, or pass workers that exist, such as a dask.distributed.Client"
+    "a worker process could not start; see the error above. Worker processes import the main script: put its code below "
+    "`if __name__ == '__main__':`, or pass workers that exist, such as a dask.distributed.Client"
 )
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class Processes(Executor):
-    """An executor of processes, of which a dead one is replaced.
+    """Executor of processes, in which a dead one is replaced.
 
-    The work of a process that dies ends in `BrokenProcessPool`; that of the others goes on. A process works on one thread, and
-    has a folder of its own: for its results, which are handed over as files, and for what PyTensor compiles, unless the script
-    that starts the processes has loaded PyTensor where they import it.
-
-    Parameters
-    ----------
-    count : int
-        Number of processes.
+    The work of a process that dies ends in `BrokenProcessPool`; that of the others continues. A process works
+    on one thread, and has its own folder for results, which are transferred as files, and for compiled
+    PyTensor code (unless the script that starts the processes has loaded PyTensor at import).
     """
 
     def __init__(self, count: int) -> None:
@@ -48,30 +43,15 @@ class Processes(Executor):
         self._waiting: list[set[Future]] = [set() for _ in range(count)]
 
     def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Start a call in the process that has least to do.
+        """Start a call of an importable function in the process with the fewest tasks.
 
-        Parameters
-        ----------
-        fn : callable
-            A function that can be imported.
-        *args, **kwargs
-            Its arguments.
-
-        Returns
-        -------
-        Future
-            Of the result.
-
-        Raises
-        ------
-        RuntimeError
-            If the process that was to do it could not begin, as a script starts it that is not guarded.
+        Raises RuntimeError if the process could not start, as when the main script has no ``__main__`` guard.
         """
         place = min(range(self.count), key=lambda k: len(self._waiting[k]))
         task = (packed, str(self._own(place)), partial(fn, **kwargs), *args)
         try:
             sent = self._sent(place, task)
-        except (EOFError, ConnectionError) as problem:  # the process that forks them ended
+        except (EOFError, ConnectionError) as problem:  # the fork server ended
             raise RuntimeError(NOT_BEGUN) from problem
         self._processes[place] = list((self._pool(place)._processes or {}).values())
         self._waiting[place].add(sent)
@@ -83,10 +63,10 @@ class Processes(Executor):
         return self._folder / str(place)
 
     def _sent(self, place: int, task: tuple[Any, ...]) -> Future[Any]:
-        """Send a call to a process, or to another in its place."""
+        """Send a call to a process, or to its replacement."""
         try:
             return self._pool(place).submit(*task)
-        except BrokenProcessPool:  # it died idle, or its death has been told by a future
+        except BrokenProcessPool:  # it died idle, or a future has already reported its death
             own = self._own(place)
             if not own.exists() and any(p.exitcode == 1 for p in self._processes[place]):
                 raise RuntimeError(NOT_BEGUN) from None
@@ -95,7 +75,7 @@ class Processes(Executor):
             return self._pool(place).submit(*task)
 
     def _pool(self, place: int) -> ProcessPoolExecutor:
-        """Return the pool of one process, made when it is first needed."""
+        """Return the pool of one process, created on first use."""
         pool = self._pools[place]
         if pool is None:
             context = get_context("spawn" if sys.platform == "win32" else "forkserver")
@@ -106,19 +86,11 @@ class Processes(Executor):
 
     @property
     def pids(self) -> list[int]:
-        """Ids of the processes that run."""
+        """Ids of the running processes."""
         return [pid for pool in self._pools if pool for pid in pool._processes or ()]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes.
-
-        Parameters
-        ----------
-        wait : bool, default True
-            Whether to wait for what they do.
-        cancel_futures : bool, default False
-            Whether to drop what they have been given: those that are at work are killed.
-        """
+        """End the processes; with `cancel_futures` kill those at work and drop waiting tasks."""
         if cancel_futures:
             self._kill_at_work()
         for pool in self._pools:
@@ -127,7 +99,7 @@ class Processes(Executor):
         rmtree(self._folder, ignore_errors=True)
 
     def _kill_at_work(self) -> None:
-        """Kill the processes that do something: nobody waits for it, and an interrupted driver has little time."""
+        """Kill busy processes: their results are not needed, and an interrupted driver has little time."""
         for pool, waiting in zip(self._pools, self._waiting, strict=True):
             if pool is not None and waiting:
                 for process in list((pool._processes or {}).values()):
@@ -135,15 +107,9 @@ class Processes(Executor):
 
 
 def begin(own: str) -> None:
-    """Prepare a process: one thread, its own folder, and an end when the driver ends.
-
-    Parameters
-    ----------
-    own : str
-        Folder for results, and for what PyTensor compiles.
-    """
+    """Initialise a process: one thread, its own folder, and exit when the driver exits."""
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    threadpool_limits(1)  # of what has been loaded before
+    threadpool_limits(1)  # for libraries that are already loaded
     Path(own).mkdir(exist_ok=True)
     flags = os.environ.get("PYTENSOR_FLAGS", "")
     compiled = f"base_compiledir={own}"
@@ -152,7 +118,7 @@ def begin(own: str) -> None:
 
 
 def _end_with_the_driver() -> None:
-    """Wait for the end of the driver: one that was killed cannot tell its processes to end."""
+    """Wait for the driver to end, then exit; a killed driver cannot stop its processes itself."""
     driver = parent_process()
     if driver is not None:
         driver.join()

@@ -1,4 +1,4 @@
-"""Chains of Dawid and Skene's model whose true categories are drawn by workers, and the rest by the driver."""
+"""Gibbs chains of Dawid and Skene's model: workers draw the true categories, the driver the parameters."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -16,16 +16,11 @@ __all__ = ["SharedChains"]
 
 
 class SharedChains:
-    """Chains whose true categories are drawn by workers.
+    """Gibbs chains whose true categories are drawn by workers.
 
-    Attributes
-    ----------
-    groups : GibbsGroups
-        What is drawn.
-    state : dict of str to ndarray
-        All that goes from one sweep to the next: the stream of each chain, and its counts.
-    number : int
-        Sweeps there have been.
+    Attributes: `state` holds everything that one sweep passes to the next, the random stream (chain, ...) and
+    the counts "items" (chain, category) and "labels" (chain, rater * label, category); `number` counts the
+    sweeps.
     """
 
     def __init__(self, work: LabelWork, groups: GibbsGroups, seed: int) -> None:
@@ -41,26 +36,18 @@ class SharedChains:
         self.number: int = 0
 
     def restore(self, state: Mapping[str, np.ndarray], number: int) -> None:
-        """Go on after so many sweeps, where a run was interrupted."""
+        """Continue from the state after `number` sweeps."""
         self.state, self.number = dict(state), number
 
     def start(self) -> None:
-        """Draw the first true categories, near the vote."""
+        """Draw initial true categories near the vote shares."""
         shape = self._work.shape
         tasks = ((shard, shape, self._sweep(c)) for c, shard in self._units())
         for chain, _, counts in self._done(drawn_start, tasks):
             self._add(chain, counts)
 
     def sweep(self, piece: GibbsPiece | None = None, draw: int = 0) -> None:
-        """Make one sweep of every chain.
-
-        Parameters
-        ----------
-        piece : GibbsPiece, optional
-            Where the draws go, if they are kept.
-        draw : int
-            Their place in it.
-        """
+        """Run one sweep of every chain; store it as draw number `draw` of the batch, if one is given."""
         self.number += 1
         parameters = [self._drawn_parameters(c) for c in range(self.groups.chains)]
         if piece is not None:
@@ -74,7 +61,7 @@ class SharedChains:
                 piece.plausibility[chain, draw, own], piece.log_p[chain, draw, own] = stored
 
     def _done(self, function: Callable, tasks: Iterable[tuple]) -> Iterator[tuple[int, slice, Any]]:
-        """Yield chain, items and result of each task as they come; the counts begin anew."""
+        """Reset the counts, run the tasks, and yield chain, items and result of each as it completes."""
         for name in ("items", "labels"):
             self.state[name][:] = 0
         for number, found in self._work.workers.run(function, tasks, self._work.named):
@@ -82,12 +69,12 @@ class SharedChains:
             yield chain, slice(*self._work.edges[shard : shard + 2].tolist()), found
 
     def _add(self, chain: int, counts: Parameters) -> None:
-        """Add counts, which are whole numbers: their sum does not depend on who is first."""
+        """Add the counts of one shard; they are integers, so that the sum does not depend on the order."""
         for name, own in zip(("items", "labels"), counts, strict=True):
             self.state[name][chain] += own.astype(np.int64)
 
     def _units(self) -> Iterator[tuple[int, LabelShard]]:
-        """Yield every chain of every shard."""
+        """Yield every (chain, shard)."""
         return ((c, shard) for c in range(self.groups.chains) for shard in self._work.shards)
 
     def _sweep(self, chain: int) -> Sweep:

@@ -1,4 +1,4 @@
-"""Consecutive items of a container, as a container of their own and in a form that goes to another process."""
+"""Consecutive items of a container: slicing, and a picklable form."""
 
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, overload
@@ -16,18 +16,10 @@ Annotations = PartialRankings | Labels | Scores
 
 
 class Packed(NamedTuple):
-    """A container as plain arrays: its own read-only mappings cannot be sent.
-
-    Attributes
-    ----------
-    kind : type
-        The container.
-    values : dict
-        Its fields.
-    """
+    """Container as plain arrays: its read-only mappings cannot be pickled."""
 
     kind: type[Container]
-    values: dict[str, Any]
+    values: dict[str, Any]  # its fields
 
     def unpack(self) -> Any:
         """Return the container."""
@@ -35,18 +27,7 @@ class Packed(NamedTuple):
 
 
 def pack(data: Container) -> Packed:
-    """Return a container in a form that can be sent to another process.
-
-    Parameters
-    ----------
-    data : PartialRankings, Labels or Scores
-        The annotations.
-
-    Returns
-    -------
-    Packed
-        Its fields.
-    """
+    """Return a container in a picklable form."""
     names = [field.name for field in fields(data)]  # type: ignore[arg-type]
     values = {name: getattr(data, name) for name in names}
     if "rater_attributes" in values:
@@ -61,19 +42,10 @@ def items_between(data: Labels, first: int, end: int) -> Labels: ...
 @overload
 def items_between(data: Scores, first: int, end: int) -> Scores: ...
 def items_between(data: Annotations, first: int, end: int) -> Annotations:
-    """Return the annotations of consecutive items; raters and categories keep their codes.
+    """Return the annotations of items first ... end - 1, as views of the same arrays.
 
-    Parameters
-    ----------
-    data : PartialRankings, Labels or Scores
-        The annotations.
-    first, end : int
-        The first item, and the one after the last.
-
-    Returns
-    -------
-    PartialRankings, Labels or Scores
-        Views of the same arrays. Unlike ``data.select`` it keeps raters who said nothing of these items.
+    Raters and categories keep their codes; unlike ``data.select`` it keeps raters without annotations of
+    these items.
     """
     own = slice(*np.searchsorted(data.annotation_item, (first, end)).tolist())
     items = data.items[first:end]

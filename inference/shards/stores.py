@@ -1,4 +1,4 @@
-"""Stores that a call goes on with when it is made again: they know what was asked for."""
+"""Stores that an identical call continues: they keep a record of the arguments."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -16,42 +16,22 @@ from ..versions import tell_versions
 
 __all__ = ["ASKED", "Agreed", "Asked", "begun_or_new", "refuse_asked"]
 
-ASKED = "asked"  # attribute of a store: what it was begun with
+ASKED = "asked"  # attribute of a store: JSON of the arguments it was begun with
 SEED = "random_seed"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a call was asked for.
+    """Arguments of a call."""
 
-    Attributes
-    ----------
-    values : dict
-        Whatever changes the draws but the seed, as JSON can hold it.
-    seed : int or None
-        The seed; None leaves it to the store, or to chance.
-    """
-
-    values: dict[str, Any]
-    seed: int | None
+    values: dict[str, Any]  # JSON-serialisable; all that the draws depend on, except the seed
+    seed: int | None  # None: that of the store, or a random one
 
     def agreed(self, path: Path) -> "Agreed":
-        """Return what was asked for with the seed of the store, if there is one, or else with a seed.
+        """Return the arguments with the seed of the store if it exists, or else with a seed.
 
-        Parameters
-        ----------
-        path : Path
-            The store.
-
-        Raises
-        ------
-        ValueError
-            If the store was begun with anything else.
-
-        Warns
-        -----
-        ResumeWarning
-            If it is not finished, and was begun with another version of a package.
+        Raises ValueError if the store was begun with other arguments. Warns with ResumeWarning if it is
+        unfinished and was begun with another version of a package.
         """
         seed = self.seed
         if path.exists():
@@ -61,7 +41,7 @@ class Asked:
         return Agreed(seed, json.dumps(self.values | {SEED: seed}, default=int))
 
     def _as_begun(self, path: Path) -> int:
-        """Return the seed of a store that was begun with the same."""
+        """Return the seed of a store that was begun with the same arguments."""
         attrs = store_attrs(path)
         if ASKED not in attrs:
             raise ValueError(
@@ -81,20 +61,7 @@ class Asked:
 
 
 def refuse_asked(path: Path, attrs: Mapping[str, Any]) -> None:
-    """Raise if the same call goes on with a store, and nothing else.
-
-    Parameters
-    ----------
-    path : Path
-        The store.
-    attrs : mapping
-        Of a store that is not finished.
-
-    Raises
-    ------
-    ValueError
-        If `scatter` or `dawid_skene_gibbs` began it.
-    """
+    """Raise if only an identical call can continue a store, as those of `scatter` and `dawid_skene_gibbs`."""
     if ASKED in attrs:
         raise ValueError(
             f"{path} was begun by inference.scatter, inference.dawid_skene_gibbs or `raterzoo fit --workers`: the same call, "
@@ -103,7 +70,7 @@ def refuse_asked(path: Path, attrs: Mapping[str, Any]) -> None:
 
 
 class Agreed(NamedTuple):
-    """The seed of a run, and all that its draws depend on as JSON."""
+    """Seed of a run, and all arguments that its draws depend on, as JSON."""
 
     seed: int
     text: str
@@ -116,23 +83,10 @@ def begun_or_new(
     groups: Callable[[], Mapping[str, xr.Dataset]],
     chunks: Mapping[str, int],
 ) -> Iterator[DrawStore | None]:
-    """Lend a store to go on with, made if there is none.
+    """Context manager: the locked store, created from `groups()` if missing; None if finished.
 
-    Parameters
-    ----------
-    path : Path
-        The store.
-    attrs : mapping
-        Of a store that is not finished.
-    groups : callable
-        The groups at their final size, as `DrawStore.create` takes them.
-    chunks : mapping of str to int
-        Lengths of stored pieces.
-
-    Yields
-    ------
-    DrawStore or None
-        The store, locked; None if it is finished.
+    `attrs` are those of an unfinished store, `groups()` returns the groups as `DrawStore.create` takes them,
+    `chunks` are the chunk lengths by dim.
     """
     if not path.exists():
         store = DrawStore.create(path, groups(), attrs, chunks)

@@ -1,4 +1,4 @@
-"""All items of a scattered model, and how they are divided into shards."""
+"""All items of a model that is sampled in shards, and their division into shards."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -21,50 +21,24 @@ from .stores import Asked
 __all__ = ["Builder", "WholeItems", "check_sent"]
 
 SHARD_BYTES = 48 * 2**20  # of the draws of one shard
-COPIES = 3  # of what is drawn of a cell: worth, plausibility, densities
+COPIES = 3  # stored numbers per draw and cell: worth, plausibility, densities
 
 Builder = Callable[[Any], pm.Model]
 
 
 @dataclass(frozen=True)
 class WholeItems:
-    """All items.
-
-    Attributes
-    ----------
-    data : PartialRankings, Labels or Scores
-        The annotations.
-    model : pymc.Model
-        Of all of them: it is not drawn from, but knows all constants.
-    route : Route
-        How its items are drawn.
-    law : ItemLaw
-        What their posterior depends on.
-    dtype : str
-        Storage that the draws of all need.
-    """
+    """Data and model of all items, and how to draw them."""
 
     data: Annotations
-    model: pm.Model
+    model: pm.Model  # of all items; not sampled, it provides the constants
     route: Route
     law: ItemLaw
-    dtype: Storage
+    dtype: Storage  # needed for the draws of all items
 
     @classmethod
     def of(cls, build: Builder, data: Annotations, draws: int, dtype: Storage) -> "WholeItems":
-        """Build the model of all items, or raise if they are not independent.
-
-        Parameters
-        ----------
-        build : callable
-            Builds the model.
-        data : PartialRankings, Labels or Scores
-            The annotations.
-        draws : int
-            Draws of each item, over all chains.
-        dtype : str
-            Storage that was asked for.
-        """
+        """Build the model of all items; raise if they are not independent. `draws` counts all chains."""
         if not isinstance(data, Annotations):
             raise ValueError(
                 f"a {type(data).__name__} has no shards of items; scatter PartialRankings, Labels or Scores"
@@ -81,7 +55,7 @@ class WholeItems:
         return cls(data, model, route, law, storage_of(model, route.name, draws, dtype))
 
     def asked(self, options: dict[str, Any], seed: int | None) -> Asked:
-        """Return what the draws depend on, as their store keeps it."""
+        """Return everything that the draws depend on, to be kept in the store."""
         digests = {
             "data": digest_of(pack(self.data).values),
             "prior": self.law.digest(0, len(self.data.items)),
@@ -89,19 +63,10 @@ class WholeItems:
         return Asked({"call": "scatter", "model": self.route.name} | options | digests, seed)
 
     def shards(self, size: int | None, draws: int) -> list[tuple[int, int]]:
-        """Divide the items into shards, each with an annotation.
+        """Divide the items into shards (first, end), each with at least one annotation.
 
-        Parameters
-        ----------
-        size : int, optional
-            Items of a shard; by default so many that their draws are some 50 MB.
-        draws : int
-            Draws of each item, over all chains.
-
-        Returns
-        -------
-        list of tuple of int
-            The first item of each shard, and the one after its last.
+        `size` is the number of items per shard, by default such that the draws of a shard take some 50 MB;
+        `draws` counts all chains.
         """
         n_items = len(self.data.items)
         if size is None:
@@ -114,7 +79,7 @@ class WholeItems:
         said = np.searchsorted(self.data.annotation_item, edges)
         kept = np.append(
             said[:-1] < said[1:], True
-        )  # a shard of which nothing is said joins the next
+        )  # a shard without annotations is merged with the next
         kept[0] = True
         edges = edges[kept | (edges == n_items)]
         if len(edges) > 2 and said[-2] == said[-1]:
@@ -122,12 +87,12 @@ class WholeItems:
         return list(pairwise(edges.tolist()))
 
     def shard(self, first: int, end: int) -> ItemShard:
-        """Return what a worker has to know of some items."""
+        """Return the task of items first ... end - 1."""
         data = pack(items_between(self.data, first, end))
         return ItemShard(data, self.route.name, self.law.digest(first, end))
 
     def namer(self, shards: Sequence[tuple[int, int]]) -> Callable[[int], str]:
-        """Return a function that names shards by their items."""
+        """Return a function that names a shard by its first and last item, for errors."""
 
         def named(number: int) -> str:
             first, end = shards[number]
@@ -138,13 +103,7 @@ class WholeItems:
 
 
 def check_sent(build: Builder) -> None:
-    """Raise unless a builder can be sent to another process.
-
-    Parameters
-    ----------
-    build : callable
-        Builds a model.
-    """
+    """Raise unless a builder can be pickled by reference and imported in another process."""
     inner = build
     while isinstance(inner, partial):
         inner = inner.func

@@ -1,4 +1,4 @@
-"""Tasks on anything with ``.submit``: a bounded number of them at a time, repeated where a worker has died."""
+"""Task runner on any executor: a bounded number of tasks in flight, repeated if a worker dies."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -14,13 +14,13 @@ from .processes import Processes
 
 __all__ = ["AnyExecutor", "Submits", "Workers", "WorkersLost", "is_of_processes", "workers_of"]
 
-AHEAD = 2  # tasks that each worker has been given: one that it does, and the next
-MOST_TRIES = 20  # a worker may be killed for nothing that its task does
-LOST = {"KilledWorker", "FutureCancelledError", "CancelledError"}  # of dask: the worker is gone
+AHEAD = 2  # tasks submitted per worker: the running one and the next
+MOST_TRIES = 20  # a worker may be killed for reasons unrelated to its task
+LOST = {"KilledWorker", "FutureCancelledError", "CancelledError"}  # dask errors of a lost worker
 
 
 class Submits(Protocol):
-    """Anything that takes work: an `Executor`, or a `dask.distributed.Client`."""
+    """Interface of executors: an `Executor` or a `dask.distributed.Client`."""
 
     def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Any:
         """Start a call and return its future."""
@@ -31,32 +31,18 @@ AnyExecutor = Submits | int | None
 
 
 class WorkersLost(RuntimeError):
-    """A task was tried as often as is allowed, and the worker died each time."""
+    """Error: the worker of one task died in every try."""
 
 
 @dataclass
 class Workers:
-    """Where tasks are done.
-
-    Attributes
-    ----------
-    executor : Submits
-        Takes the tasks.
-    count : int
-        Tasks that it does at a time.
-    of_dask : bool
-        Whether it is a `dask.distributed.Client`.
-    most_tries : int
-        How often a task is begun whose worker dies.
-    deaths : int
-        How many times a worker has died so far.
-    """
+    """Executor with the number of its workers."""
 
     executor: Submits
-    count: int
+    count: int  # tasks that run at a time
     of_dask: bool = False
-    most_tries: int = MOST_TRIES
-    deaths: int = field(default=0, init=False)
+    most_tries: int = MOST_TRIES  # per task, if its worker dies
+    deaths: int = field(default=0, init=False)  # of workers, so far
 
     def run(
         self,
@@ -64,27 +50,12 @@ class Workers:
         tasks: Iterable[tuple[Any, ...]],
         named: Callable[[int], str] = lambda number: f"task {number}",
     ) -> Iterator[tuple[int, Any]]:
-        """Do tasks, and yield the number and result of each as they come.
+        """Run tasks and yield (number, result) in the order of completion.
 
-        Parameters
-        ----------
-        function : callable
-            What to do; it must give the same result when it is done again.
-        tasks : iterable of tuple
-            Its arguments. They are taken only when a worker is about to be free, and no more results are kept waiting than there
-            are tasks at a time: the memory does not grow with their number.
-        named : callable
-            Name of a task by its number, for errors.
-
-        Yields
-        ------
-        tuple of int and object
-            Number and result.
-
-        Raises
-        ------
-        WorkersLost
-            If the workers of one task die every time.
+        `function` must return the same result when it is repeated, as happens if its worker dies. `tasks`
+        holds the arguments; they are consumed only when a worker is about to be free, and waiting results
+        are bounded by the tasks in flight, so memory does not grow with the number of tasks. `named` names a
+        task for errors. Raises `WorkersLost` if every try of a task fails.
         """
         done: Queue[tuple[int, Any]] = Queue()
         left = enumerate(tasks)
@@ -114,7 +85,7 @@ class Workers:
                 raise error
             del tries[number], arguments
             result = future.result()
-            del future  # dask keeps results that somebody holds
+            del future  # dask keeps a result as long as its future is referenced
             yield number, result
             del result
             for further, arguments in islice(left, 1):
@@ -126,17 +97,9 @@ class Workers:
         tasks: Iterable[tuple[Any, ...]],
         named: Callable[[int], str] = lambda number: f"task {number}",
     ) -> Iterator[Any]:
-        """Do tasks, and yield their results in the order of the tasks, for sums that do not depend on who is first.
+        """Run tasks and yield results in the order of the tasks, for sums that must not depend on the timing.
 
-        Parameters
-        ----------
-        function, tasks, named
-            As of `run`.
-
-        Yields
-        ------
-        object
-            Results; only those that came too early are kept waiting.
+        Only results that are early are kept in memory. Arguments as of `run`.
         """
         early: dict[int, Any] = {}
         awaited = 0
@@ -158,11 +121,11 @@ class Workers:
         )
 
     def _survives(self) -> bool:
-        """Tell whether the executor goes on after a death: our processes and dask do, a pool of somebody else is broken."""
+        """Return whether the executor survives a death, as our processes and dask do."""
         return self.of_dask or isinstance(self.executor, Processes)
 
     def _lost(self, name: str, tries: int) -> str:
-        """Say what was being done when workers died, and what to do about it."""
+        """Return the error message of a lost task, with the remedy."""
         if not self._survives():
             return (
                 f"{name}: a process of the pool died, and a {type(self.executor).__name__} does not go on after that; "
@@ -176,24 +139,10 @@ class Workers:
 
 @contextmanager
 def workers_of(executor: AnyExecutor, most_tries: int = MOST_TRIES) -> Iterator[Workers]:
-    """Lend the workers that an argument ``executor`` stands for.
+    """Context manager: the workers of an `executor` argument.
 
-    Parameters
-    ----------
-    executor : Executor, dask.distributed.Client, int or None
-        Anything with ``submit``; or a number of processes, by default one for each core, which end with the work.
-    most_tries : int
-        How often a task is begun whose worker dies.
-
-    Yields
-    ------
-    Workers
-        Where tasks are done.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else.
+    An int is a number of processes, None one for each core; these are shut down at the end. Anything with
+    ``submit`` is used as it is. Raises ValueError for anything else.
     """
     if executor is None or (isinstance(executor, int) and not isinstance(executor, bool)):
         count = os.cpu_count() or 1 if executor is None else executor
@@ -207,14 +156,14 @@ def workers_of(executor: AnyExecutor, most_tries: int = MOST_TRIES) -> Iterator[
         return
     if isinstance(executor, bool) or not callable(getattr(executor, "submit", None)):
         raise ValueError(
-            f"executor={executor!r} takes no work: pass a number of processes, a concurrent.futures.Executor or a "
+            f"executor={executor!r} has no method submit: pass a number of processes, a concurrent.futures.Executor or a "
             "dask.distributed.Client"
         )
     yield _given(executor, most_tries)
 
 
 def _given(executor: Submits, most_tries: int) -> Workers:
-    """Describe an executor of the caller."""
+    """Wrap an executor of the caller, with the number of its workers."""
     nthreads = getattr(executor, "nthreads", None)
     if callable(nthreads):
         counts = nthreads()
@@ -226,17 +175,6 @@ def _given(executor: Submits, most_tries: int) -> Workers:
 
 
 def is_of_processes(executor: AnyExecutor) -> bool:
-    """Tell whether functions have to be sent to other processes by pickle.
-
-    Parameters
-    ----------
-    executor : Executor, dask.distributed.Client, int or None
-        As of `workers_of`.
-
-    Returns
-    -------
-    bool
-        Dask sends whatever it can describe; threads take anything.
-    """
+    """Return whether functions are pickled by reference; dask pickles by value, threads not at all."""
     ours = executor is None or isinstance(executor, int | Processes)
     return ours or isinstance(executor, ProcessPoolExecutor)

@@ -1,4 +1,4 @@
-"""Reading a model of comparisons from its graph: what the Laplace-split sampler knows how to draw, or why it is another model."""
+"""Reader of comparison models: data and priors of the Laplace-split sampler, from the PyMC graph."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -22,45 +22,24 @@ from .reading import NotConjugate, lengths, number
 
 __all__ = ["PairStructure", "read_comparisons"]
 
-MOST_COORDINATES = 4_000  # the metric is dense: its factor has as many numbers squared
+MOST_COORDINATES = 4_000  # the metric is dense: memory grows with the square
 
 
 @dataclass(frozen=True, eq=False)
 class PairStructure:
-    """Observed comparisons of a model, its priors, and its free random variables by their role.
+    """Observed comparisons of a model, its priors, and its free random variables by role."""
 
-    Attributes
-    ----------
-    cells : PairCells
-        What the raters answered.
-    prior : PairPrior
-        Priors of the coordinates.
-    variables : dict of str to TensorVariable
-        Role -> free random variable: quality, rater (what is drawn of the raters), quality_scale, rater_scale, left_bias, tie.
-    """
-
-    cells: PairCells
-    prior: PairPrior
+    cells: PairCells  # the answers
+    prior: PairPrior  # priors of the coordinates
+    # by role: quality, rater (behind the reliabilities), quality_scale, rater_scale, left_bias, tie
     variables: dict[str, TensorVariable]
 
 
 def read_comparisons(model: pm.Model) -> PairStructure:
-    """Read a model of comparisons with qualities and reliabilities that sum to zero, or lie in a box.
+    """Read a comparison model with qualities and reliabilities that are zero-sum, or uniform in a box.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        A model whose one observed variable is a `PairedComparisons`, as `models.bradley_terry` and `models.thurstone` build it.
-
-    Returns
-    -------
-    PairStructure
-        What was read.
-
-    Raises
-    ------
-    NotConjugate
-        If the model is any other; the message says where it differs.
+    The one observed variable must be a `PairedComparisons`, as in `models.bradley_terry` and
+    `models.thurstone`. Raises NotConjugate for any other model; the message says where it differs.
     """
     observed = _observed(model)
     parameters = observed.owner.op.dist_params(observed.owner)
@@ -94,7 +73,7 @@ def read_comparisons(model: pm.Model) -> PairStructure:
 
 
 def _observed(model: pm.Model) -> TensorVariable:
-    """Return the observed comparisons."""
+    """Return the observed comparisons, or raise."""
     found = [rv for rv in model.observed_RVs if isinstance(rv.owner.op, PairedComparisonsRV)]
     if len(model.observed_RVs) != 1 or not found:
         names = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
@@ -107,7 +86,7 @@ def _observed(model: pm.Model) -> TensorVariable:
 
 
 def _bare(variable: Variable) -> TensorVariable:
-    """Return what a name, or a new shape, was given to."""
+    """Return the variable behind names and changes of shape."""
     while variable.owner is not None:
         op = variable.owner.op
         if not (isinstance(op, DimShuffle | Alloc) or type(op).__name__ == "ViewOp"):
@@ -117,7 +96,7 @@ def _bare(variable: Variable) -> TensorVariable:
 
 
 def _raters(reliability: Variable, model: pm.Model) -> tuple[int, TensorVariable | None]:
-    """Return the form of the reliabilities, and the free random variable behind them."""
+    """Return the form of the reliabilities, and the free random variable behind them, or raise."""
     bare = _bare(reliability)
     if bare in model.free_RVs and isinstance(bare.owner.op, UniformRV):
         return BOX, bare
@@ -133,7 +112,7 @@ def _raters(reliability: Variable, model: pm.Model) -> tuple[int, TensorVariable
     if np.all(number(reliability, "the reliability") == 1):
         return SHARED, None
     raise NotConjugate(
-        "the reliabilities are none of: one, exp of a ZeroSumNormal, one more than a ZeroSumNormal, uniform"
+        "the reliabilities are none of: 1, exp(ZeroSumNormal), 1 + ZeroSumNormal, Uniform"
     )
 
 
@@ -142,7 +121,7 @@ def _is_zero_sum(variable: Variable) -> bool:
 
 
 def _box(quality: TensorVariable, rater: TensorVariable) -> tuple[float, float]:
-    """Return the range of the reliabilities, or raise unless the qualities are uniform from 0 to 1."""
+    """Return the range of the reliabilities; raise unless the qualities are uniform on (0, 1)."""
     if not isinstance(quality.owner.op, UniformRV):
         raise NotConjugate("uniform reliabilities need qualities that are uniform from 0 to 1")
     bounds = []
@@ -153,14 +132,14 @@ def _box(quality: TensorVariable, rater: TensorVariable) -> tuple[float, float]:
                 raise NotConjugate(f"{rv.name!r} has bounds that differ")
             bounds.append(float(value[0]))
     if bounds[:2] != [0.0, 1.0] or not 0 <= bounds[2]:
-        raise NotConjugate("uniform qualities must be from 0 to 1, and reliabilities from zero")
+        raise NotConjugate("uniform qualities must be on (0, 1), and reliabilities non-negative")
     return bounds[2], bounds[3]
 
 
 def _scale(
     rv: TensorVariable, role: str, variables: dict[str, TensorVariable], model: pm.Model
 ) -> tuple[float, float]:
-    """Return mean and standard deviation of the log scale of a ZeroSumNormal: the latter 0 if it is known."""
+    """Return mean and sd of the log scale of a ZeroSumNormal; the sd is 0 if the scale is known."""
     if not _is_zero_sum(rv):
         raise NotConjugate(f"the prior of {rv.name!r} is {rv.owner.op}, not a ZeroSumNormal")
     if lengths(rv) == (1,):
@@ -185,7 +164,7 @@ def _shared(
     variables: dict[str, TensorVariable],
     model: pm.Model,
 ) -> tuple[float, float]:
-    """Return mean and standard deviation of a parameter that all raters share."""
+    """Return mean and sd of a parameter (or of its log) that all raters share; zeros if it is known."""
     bare = _bare(parameter)
     if bare in model.free_RVs and isinstance(bare.owner.op, law) and lengths(bare) == ():
         variables[role] = bare
@@ -198,7 +177,7 @@ def _shared(
 def _tie(
     tie: Variable, observed: TensorVariable, variables: dict[str, TensorVariable], model: pm.Model
 ) -> tuple[float, float]:
-    """Return mean and standard deviation of the log of the tie parameter."""
+    """Return mean and sd of the log of the tie parameter; zeros without ties."""
     if observed.owner.op.n_outcomes == 2:
         return 0.0, 0.0
     return _shared(tie, LogNormalRV, "tie", np.nan, variables, model)
@@ -218,7 +197,7 @@ def _prior(
     variables: dict[str, TensorVariable],
     laws: dict[str, Any],
 ) -> PairPrior:
-    """Give every coordinate its place."""
+    """Assign a place to every coordinate, and collect the priors."""
     n_items, n_raters = sizes
     place = n_items + (0 if form == SHARED else n_raters)
     at = []

@@ -1,4 +1,4 @@
-"""Coordinates of the sampler and values of the model's variables, in both directions."""
+"""Transforms between the coordinates of the sampler and the values of the model's variables."""
 
 import numpy as np
 
@@ -10,20 +10,11 @@ ROLES = ("quality_scale", "rater_scale", "left_bias", "tie")  # in the order of 
 
 
 def values_of(theta: np.ndarray, prior: PairPrior) -> dict[str, np.ndarray]:
-    """Compute what coordinates stand for.
+    """Transform coordinates to values of the variables, by role.
 
-    Parameters
-    ----------
-    theta : ndarray, shape (..., coordinate)
-        Coordinates.
-    prior : PairPrior
-        Says which they are.
-
-    Returns
-    -------
-    dict of str to ndarray
-        By role: quality (..., item); rater (..., rater), as the model draws it; reliability (..., rater), unless it is shared;
-        and quality_scale, rater_scale, left_bias and tie (...), where the model has them.
+    Shapes: theta (..., coordinate); result: quality (..., item); rater, as drawn in the model, and
+    reliability (..., rater), unless it is shared; quality_scale, rater_scale, left_bias, tie (...), where the
+    model has them.
     """
     n, k = prior.n_items, prior.n_raters
     q, r = theta[..., :n], theta[..., n : n + k]
@@ -50,21 +41,10 @@ def values_of(theta: np.ndarray, prior: PairPrior) -> dict[str, np.ndarray]:
 def coordinates_of(
     values: dict[str, np.ndarray], prior: PairPrior, means: np.ndarray
 ) -> np.ndarray:
-    """Return the coordinates of values of the model's variables.
+    """Transform values of the variables, by role, of one draw, to coordinates; the reliability is not read.
 
-    Parameters
-    ----------
-    values : dict of str to ndarray
-        By role, as `values_of` returns them, of one draw; reliability is not read.
-    prior : PairPrior
-        Says which coordinates there are.
-    means : ndarray, shape (2,)
-        Mean of the coordinates of items and of raters, of which the model knows nothing.
-
-    Returns
-    -------
-    ndarray, shape (coordinate,)
-        Coordinates.
+    Shapes: means (2,), of the coordinates of items and of raters, which the model does not determine; result
+    (coordinate,).
     """
     parts = []
     if prior.form == BOX:

@@ -1,9 +1,6 @@
 """ConfusionGibbs: the Gibbs sweep of a label model as a PyMC step.
 
-    T | prevalence, confusion, answers, then prevalence and confusion | T, answers      `kernels.label_chain.sweep_labels`
-
-The concentrations of the priors may be random (how much the raters of a population differ, say): they are read at every step, and
-another step, such as NUTS, moves them. The step and the compiled loop of `inference.sample` share one kernel.
+The step and the compiled loop of `inference.sample` share the kernel `kernels.label_chain.sweep_labels`.
 """
 
 from typing import Any, cast
@@ -23,29 +20,51 @@ from .transforms import compiled_values
 
 __all__ = ["ConfusionGibbs"]
 
-SMALLEST = np.finfo(np.float64).tiny  # simplexes and odds are moved in logs, where there is no zero
+# bounds of probabilities, of which PyMC's transforms take logs
+SMALLEST = np.finfo(np.float64).tiny
 NEARLY_ONE = np.nextafter(1.0, 0.0)
 
 
 class ConfusionGibbs(GibbsStep):
     """Gibbs step of prevalence and of confusion, ability, or competence and spam.
 
+    With T the true categories, a step draws
+
+        T | prevalence, confusion, answers        then        prevalence, confusion | T, answers
+
+    The concentrations of the priors may be random (the spread of a population of raters, say): they are read
+    at every step, and another step, such as NUTS, draws them.
+
     Parameters
     ----------
-    vars : list of Variable
-        All: ``[model["prevalence"], model["confusion"]]``, or ``ability`` instead of ``confusion``, or ``competence`` and
-        ``spam``.
+    vars : list of Variable, optional
+        All of ``[model["prevalence"], model["confusion"]]``, or ``ability`` instead of ``confusion``, or
+        ``competence`` and ``spam``; by default those that the model has.
     model : pymc.Model, optional
-        The model in context by default.
+        The model; by default the one in context.
     rng : numpy.random.Generator or int, optional
         Source of randomness; PyMC sets one for each chain.
     initial_point, compile_kwargs, blocked
-        As PyMC hands them to every step; only `compile_kwargs` is used.
+        As PyMC passes them to every step; only `compile_kwargs` is used.
 
     Raises
     ------
     NotConjugate
-        If given the true categories these have no Dirichlet or Beta conditionals; the message says why.
+        If these have no Dirichlet or Beta conditionals given the true categories; the message says why.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> from raterzoo import inference, models
+    >>> labels = models.simulators.labels(items=20, raters=3, random_seed=1).data
+    >>> with models.dawid_skene(labels):
+    ...     step = inference.ConfusionGibbs()
+    ...     trace = pm.sample(
+    ...         200, tune=20, chains=2, cores=1, step=step, random_seed=1, progressbar=False,
+    ...         compute_convergence_checks=False, quiet=True,
+    ...     )
+    >>> dict(trace["posterior"]["confusion"].sizes)
+    {'chain': 2, 'draw': 200, 'rater': 3, 'category': 3, 'label': 3}
 
     References
     ----------
@@ -86,7 +105,7 @@ class ConfusionGibbs(GibbsStep):
         self.rng = get_random_generator(rng)
 
     def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:
-        """Make one sweep; return the new point and its statistics."""
+        """Run one sweep; return the new point and its statistics."""
         prevalence, confusion, *concentrations = self._state(point)
         prior = self._structure.prior(*concentrations)
         prevalence, table = np.array(prevalence), as_table(confusion)

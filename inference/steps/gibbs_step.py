@@ -1,4 +1,4 @@
-"""What Gibbs steps have in common: nothing to tune, and a generator of their own in every chain."""
+"""Base class of the PyMC steps: no tuning, and one random generator for each chain."""
 
 import numpy as np
 from pymc.step_methods.compound import BlockedStep, StepMethodState
@@ -9,13 +9,13 @@ __all__ = ["GibbsStep"]
 
 @dataclass_state
 class GibbsState(StepMethodState):
-    """What a chain needs to go on, besides its generator."""
+    """State of a step, apart from its generator."""
 
     tune: bool
 
 
 class GibbsStep(BlockedStep):
-    """Base of the steps; `tune` tells warm-up from draws that are kept."""
+    """Base class of the steps; `tune` is True in warm-up."""
 
     default_tune_steps = 200
     _state_class = GibbsState
@@ -27,5 +27,5 @@ class GibbsStep(BlockedStep):
         self.tune = tune > 0
 
     def stop_tuning(self) -> None:
-        """Take the draws to come for keeps; the sweep has nothing to tune."""
+        """End the warm-up; nothing is tuned."""
         self.tune = False

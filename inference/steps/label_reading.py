@@ -1,4 +1,4 @@
-"""Reading a label model from its graph: Dirichlet or Beta priors behind answers whose true category is summed out."""
+"""Readers of label models: answers and Dirichlet or Beta priors, from the PyMC graph."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,39 +23,24 @@ __all__ = ["LabelStructure", "as_table", "constant_prior", "read_counted_labels"
 
 @dataclass(frozen=True, eq=False)
 class LabelStructure:
-    """Observed answers of a model, and the free random variables behind them.
+    """Observed answers of a model, and the free random variables behind them."""
 
-    Attributes
-    ----------
-    answers : Answers
-        What the raters said.
-    prevalence : TensorVariable
-        A free random variable.
-    skills : tuple of TensorVariable
-        The other free random variables: confusion, or ability, or competence and spam.
-    confusion : Variable
-        The confusion matrices, a function of `skills`.
-    shapes : tuple of tuple of int
-        Of `skills`.
-    kind : int
-        What is drawn of a confusion matrix: `ROWS`, `COIN`, `COINS` or `SPAM`.
-    """
-
-    answers: Answers
-    prevalence: TensorVariable
+    answers: Answers  # the observed answers
+    prevalence: TensorVariable  # free random variable
+    # other free ones: confusion, or ability, or competence and spam
     skills: tuple[TensorVariable, ...]
-    confusion: Variable
-    shapes: tuple[tuple[int, ...], ...]
-    kind: int
+    confusion: Variable  # the confusion matrices, a function of `skills`
+    shapes: tuple[tuple[int, ...], ...]  # of `skills`
+    kind: int  # ROWS, COIN, COINS or SPAM
 
     @property
     def free(self) -> tuple[TensorVariable, ...]:
-        """All free random variables."""
+        """Return all free random variables."""
         return (self.prevalence, *self.skills)
 
     @property
     def concentrations(self) -> list[Variable]:
-        """Parameters of the priors: of prevalence, confusion and spam one, of ability and competence two."""
+        """Return the parameters of the priors: one of each Dirichlet, two of each Beta variable."""
         return [p for rv in self.free for p in rv.owner.op.dist_params(rv.owner)]
 
     def prior(self, prevalence: np.ndarray, *skill: np.ndarray) -> ConfusionPrior:
@@ -74,7 +59,7 @@ class LabelStructure:
         return ConfusionPrior(alpha, table.reshape(-1, n), self.kind)
 
     def skills_of(self, confusion: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the values of `skills` that make up draws of confusion matrices, shape (..., rater, category, label)."""
+        """Return the values of `skills` given draws of confusion matrices (..., rater, category, label)."""
         if self.kind == SPAM:
             return competence_of(confusion)
         if self.kind == ROWS:
@@ -84,23 +69,11 @@ class LabelStructure:
 
 
 def read_labels(model: pm.Model) -> LabelStructure:
-    """Read a model whose true categories have closed conditionals.
+    """Read a label model whose variables have closed-form conditionals given the true categories.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        A model whose one observed variable is a `MarginalLabels` of free Dirichlet prevalence and of confusion matrices that are
-        free Dirichlet rows, or made of free Beta abilities, or of free Beta competences and free Dirichlet spam.
-
-    Returns
-    -------
-    LabelStructure
-        What was read.
-
-    Raises
-    ------
-    NotConjugate
-        If the model is any other; the message says where it differs.
+    The one observed variable must be a `MarginalLabels` of a free Dirichlet prevalence and of confusion
+    matrices that are free Dirichlet rows, or computed from free Beta abilities, or from free Beta competences
+    and free Dirichlet spam. Raises NotConjugate for any other model; the message says where it differs.
     """
     observed = _only_observed(model, MarginalLabelsRV, "MarginalLabels")
     prevalence, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
@@ -123,25 +96,7 @@ def read_labels(model: pm.Model) -> LabelStructure:
 
 
 def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior:
-    """Return the priors of a model whose only free variables are prevalence and skill.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        The model.
-    structure : LabelStructure
-        What `read_labels` read of it.
-
-    Returns
-    -------
-    ConfusionPrior
-        Its priors.
-
-    Raises
-    ------
-    NotConjugate
-        If there are other free variables.
-    """
+    """Return the priors of a model; raise NotConjugate if it has further free variables."""
     if others := [rv.name for rv in model.free_RVs if rv not in structure.free]:
         names = " and ".join(repr(rv.name) for rv in structure.free)
         raise NotConjugate(
@@ -153,26 +108,11 @@ def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior
 def read_counted_labels(
     model: pm.Model,
 ) -> tuple[TensorVariable, np.ndarray, np.ndarray, np.ndarray]:
-    """Read a model of counted labels.
+    """Read a model of counted labels: plausibility, alpha, counts, reliability.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        A model whose one observed variable is `CountedLabels` of a free Dirichlet plausibility.
-
-    Returns
-    -------
-    plausibility : TensorVariable
-        The free random variable.
-    alpha, counts : ndarray, shape (item, category)
-        Its prior, and what was observed; the posterior is Dirichlet(alpha + reliability * counts).
-    reliability : ndarray, shape () or (item,)
-        Power of the likelihood.
-
-    Raises
-    ------
-    NotConjugate
-        If the model is any other; the message says where it differs.
+    The one observed variable must be a `CountedLabels` of a free Dirichlet plausibility; otherwise
+    NotConjugate is raised. The posterior is Dirichlet(alpha + reliability * counts). Shapes: alpha, counts
+    (item, category); reliability () or (item,).
     """
     observed = _only_observed(model, CountedLabelsRV, "CountedLabels")
     plausibility, _, reliability = observed.owner.op.dist_params(observed.owner)
@@ -197,7 +137,7 @@ def _only_observed(model: pm.Model, law: type, name: str) -> TensorVariable:
 def _behind(
     confusion: Variable, model: pm.Model, prevalence: Variable
 ) -> tuple[TensorVariable, ...]:
-    """Return the free variables that the confusion matrices are made of, competence before spam, or raise."""
+    """Return the free variables behind the confusion matrices, competence before spam, or raise."""
     near = set(ancestors([confusion], blockers=model.free_RVs))
     found = [rv for rv in model.free_RVs if rv in near]
     found.sort(key=lambda rv: not isinstance(rv.owner.op, BetaRV))
@@ -233,7 +173,7 @@ def _kind(
     confusion: Variable,
     n: int,
 ) -> int:
-    """Tell what is free: rows, of each rater or shared; abilities, one or one for each category; competence and spam."""
+    """Return the kind of the confusion matrices, found by evaluating them at random values, or raise."""
     rng = np.random.default_rng(0)
     trials = [
         rng.dirichlet(np.ones(shape[-1]), shape[:-1])
@@ -257,7 +197,7 @@ def _matrices(
     trials: list[np.ndarray],
     n: int,
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Return the kinds that such free variables may be, and the confusion matrices that trial values of them would make up."""
+    """Yield each kind that such variables may have, with the confusion matrices at the trial values."""
     trial, dims = trials[0], len(shapes[0])
     if len(skills) == 2 and shapes[1] == (*shapes[0], n):
         missed = ((1 - trial)[:, None] * trials[1])[:, None, :]
@@ -276,13 +216,13 @@ def _is(
     trials: list[np.ndarray],
     expected: np.ndarray,
 ) -> bool:
-    """Tell whether the confusion matrices are what is expected of trial values of the free variables."""
+    """Return whether the confusion matrices equal those expected at the trial values."""
     compiled = function(list(skills), confusion, mode="FAST_COMPILE", on_unused_input="ignore")
     found = np.asarray(compiled(*trials))
     return found.shape == expected.shape and np.allclose(found, expected, rtol=1e-12, atol=0)
 
 
 def as_table(confusion: np.ndarray) -> np.ndarray:
-    """Return (rater, category, label) as (rater * label, category), the layout of the kernels."""
+    """Rearrange (rater, category, label) to (rater * label, category), the layout of the kernels."""
     n = confusion.shape[-1]
     return np.ascontiguousarray(confusion.transpose(0, 2, 1), np.float64).reshape(-1, n)

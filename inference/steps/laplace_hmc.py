@@ -1,6 +1,6 @@
 """LaplaceHMC: the transition of the Laplace-split sampler as a PyMC step.
 
-The normal approximation is made once, when the step is built. The compiled loop of `inference.sample` shares its kernel.
+The step and the compiled loop of `inference.sample` share the kernels of `kernels.laplace_hmc`.
 """
 
 from typing import Any, cast
@@ -23,35 +23,54 @@ from .transforms import compiled_values
 
 __all__ = ["LaplaceHMC"]
 
-SMALLEST = 1e-12  # share of a box that the transform still tells from its walls
+SMALLEST = 1e-12  # margin, as a share of the box, at which its transform is finite
 
 
 class LaplaceHMC(GibbsStep):
-    """Laplace-split HMC step of a model of comparisons: all its free variables in one block.
+    """Laplace-split HMC step of a comparison model: all its free variables in one block.
+
+    The normal approximation of the posterior is computed once, when the step is built; transitions follow its
+    flow exactly.
 
     Parameters
     ----------
     vars : list of Variable, optional
-        All free variables of the model, by default; no other block is taken.
+        All free variables of the model, which is also the default; no other block is accepted.
     model : pymc.Model, optional
-        The model in context by default.
+        The model; by default the one in context.
     steps : int, default 3
-        Pushes in a transition; more are accepted more often, and cost as much more. While a chain comes in from the start that
-        PyMC gives it there are up to 64 times as many.
+        Gradient steps in a transition: more raise acceptance and cost in proportion. In warm-up up to 64
+        times as many are made, while the chain moves in from PyMC's initial point.
     rng : numpy.random.Generator or int, optional
         Source of randomness; PyMC sets one for each chain.
     initial_point, compile_kwargs, blocked
-        As PyMC hands them to every step; only `compile_kwargs` is used.
+        As PyMC passes them to every step; only `compile_kwargs` is used.
 
     Raises
     ------
+    ValueError
+        If `steps` is not a whole number from 1.
     NotConjugate
-        If the model is none that the sampler knows; the message says where it differs.
+        If the sampler does not apply to the model; the message says where it differs.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> from raterzoo import inference, models
+    >>> votes = models.simulators.comparisons(items=8, raters=4, degree=4, random_seed=1).data
+    >>> with models.bradley_terry(votes):
+    ...     step = inference.LaplaceHMC()
+    ...     trace = pm.sample(
+    ...         200, tune=20, chains=2, cores=1, step=step, random_seed=1, progressbar=False,
+    ...         compute_convergence_checks=False, quiet=True,
+    ...     )
+    >>> dict(trace["posterior"]["quality"].sizes)
+    {'chain': 2, 'draw': 200, 'item': 8}
 
     References
     ----------
-    Shahbaba, Lan, Johnson and Neal (2014), Split Hamiltonian Monte Carlo, Statistics and Computing 24, section 2.1,
-    doi:10.1007/s11222-012-9373-1.
+    Shahbaba, Lan, Johnson and Neal (2014), Split Hamiltonian Monte Carlo, Statistics and Computing 24,
+    section 2.1, doi:10.1007/s11222-012-9373-1.
     """
 
     name = "laplace_hmc"
@@ -92,10 +111,10 @@ class LaplaceHMC(GibbsStep):
         self.rng = get_random_generator(rng)
 
     def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:
-        """Make one transition; return the new point and its statistics."""
+        """Run one transition; return the new point and its statistics."""
         prior = self._prior
         values = dict(zip(self._roles, map(np.asarray, self._state(point)), strict=True))
-        # the means of the coordinates are known to no variable: they are drawn from their own law
+        # no variable holds the means of the coordinates: they are drawn from their prior
         sizes = np.sqrt([prior.n_items, prior.n_raters])
         theta = coordinates_of(values, prior, self.rng.standard_normal(2) / sizes)
         draws = np.empty((1, len(theta)))
@@ -117,7 +136,7 @@ class LaplaceHMC(GibbsStep):
 
 
 def _off_the_walls(values: dict[str, np.ndarray], low: float, high: float) -> dict[str, np.ndarray]:
-    """Keep values of a box where their transform is finite."""
+    """Clip values of a box to where their transform is finite."""
     margin = SMALLEST * (high - low)
     quality = np.clip(values["quality"], SMALLEST, 1 - SMALLEST)
     return values | {

@@ -1,4 +1,4 @@
-"""Reading a hierarchical model of scores from its graph: every law of it is tried out, and its constants are read."""
+"""Reader of hierarchical score models: laws checked at random values, constants of the priors read."""
 
 from dataclasses import dataclass
 
@@ -31,40 +31,17 @@ GROUP_BIAS = "group_bias"
 
 @dataclass(frozen=True, eq=False)
 class RaterScoresModel:
-    """Observed scores of a model, and the constants of its priors.
+    """Observed scores of a model, and the constants of its priors."""
 
-    Attributes
-    ----------
-    scores : RaterScores
-        The scores, and the groups of the raters.
-    hyper : ScoreHyper
-        The constants.
-    grouped : bool
-        Whether the raters are of groups, or else of one population.
-    """
-
-    scores: RaterScores
-    hyper: ScoreHyper
-    grouped: bool
+    scores: RaterScores  # with the groups of the raters
+    hyper: ScoreHyper  # constants of the priors
+    grouped: bool  # whether raters are in groups, not one population
 
 
 def read_rater_scores(model: pm.Model) -> RaterScoresModel:
-    """Read a model of scores whose raters have biases and scales of their own.
+    """Read a model with the variables and laws of `models.hierarchical_scores`, whatever its prior constants.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        A model with the variables and laws of `raterzoo.models.hierarchical_scores`; the constants of its priors may be any.
-
-    Returns
-    -------
-    RaterScoresModel
-        What was read.
-
-    Raises
-    ------
-    NotConjugate
-        If the model is any other; the message says where it differs.
+    Raises NotConjugate for any other model; the message says where it differs.
     """
     observed = only_observed(model, NormalRV, "Normal")
     free = _free_variables(model)
@@ -82,7 +59,7 @@ def read_rater_scores(model: pm.Model) -> RaterScoresModel:
 
 
 def _free_variables(model: pm.Model) -> dict[str, TensorVariable]:
-    """Return the free variables by name, or raise if they are others, or of other laws."""
+    """Return the free variables by name, or raise if names or laws differ from `hierarchical_scores`."""
     free = {str(rv.name): rv for rv in model.free_RVs}
     expected = LAWS | ({GROUP_BIAS: ZeroSumNormalRV} if GROUP_BIAS in free else {})
     if odd := sorted(set(free) ^ set(expected)):
@@ -93,7 +70,7 @@ def _free_variables(model: pm.Model) -> dict[str, TensorVariable]:
     for name, law in expected.items():
         if not isinstance(free[name].owner.op, law):
             raise NotConjugate(
-                f"the prior of {name!r} is {free[name].owner.op}, which is another law"
+                f"the prior of {name!r} is {free[name].owner.op}, not {law.__name__}"
             )
     return free
 
@@ -114,7 +91,7 @@ class _Laws:
         return [np.asarray(p) for p in self._compiled(*values.values()) or ()]
 
     def codes(self, name: str, place: int) -> np.ndarray:
-        """Return the entry of a free variable that each entry of a parameter is, if the parameter is a sum of such entries."""
+        """Return, for each entry of a parameter, the index of the entry of the free variable that it adds."""
         values = {own: np.zeros(shape) for own, shape in self.shapes.items()}
         values[name] = np.arange(self.shapes[name][0], dtype=np.float64)
         values["rater_variance"] = np.ones(self.shapes["rater_variance"])
@@ -123,7 +100,7 @@ class _Laws:
         return np.clip(np.nan_to_num(codes), 0, last).astype(np.int64)
 
     def check(self, item: np.ndarray, rater: np.ndarray, group: np.ndarray) -> None:
-        """Raise unless the laws are those of `hierarchical_scores`, for values drawn at random."""
+        """Raise unless the laws are those of `hierarchical_scores`, at random values."""
         rng = np.random.default_rng(0)
         at = {name: rng.uniform(0.5, 2.0, shape) for name, shape in self.shapes.items()}
         usual = at["usual_variance"]
@@ -155,7 +132,7 @@ def _constants(free: dict[str, TensorVariable]) -> ScoreHyper:
 
     for name in ("location_spread", "bias_spread"):
         if of(name, 0) != 0:
-            raise NotConjugate(f"the prior of {name!r} does not begin at zero")
+            raise NotConjugate(f"the HalfNormal prior of {name!r} has a location other than 0")
     return ScoreHyper(
         mean=of("location_mean", 0),
         mean_sd=of("location_mean", 1),

@@ -1,4 +1,4 @@
-"""Reading a model from its graph: Gamma worths behind observed partial rankings, or the reason why it is another model."""
+"""Reader of ranking models: rankings and Gamma priors, from the PyMC graph; helpers of all readers."""
 
 from dataclasses import dataclass
 
@@ -25,53 +25,29 @@ __all__ = [
 ]
 
 
-UNCOMPILED = "FAST_COMPILE"  # of PyTensor: to compile takes longer than to evaluate once
+UNCOMPILED = "FAST_COMPILE"  # PyTensor mode: compiling takes longer than evaluating once
 MOST_COPIES = 10_000  # of an annotation: each tied block has as many arrivals to draw
 
 
 class NotConjugate(ValueError):
-    """The model is not one whose worths have Gamma conditionals."""
+    """The model lacks the closed-form conditionals that a sampler or step needs."""
 
 
 @dataclass(frozen=True, eq=False)
 class RankingLikelihood:
-    """Observed rankings of a model, and the worths they depend on.
+    """Observed rankings of a model, and the worths they depend on."""
 
-    Attributes
-    ----------
-    worth : Variable
-        The free random variable.
-    candidate : ndarray of int, shape (annotation, place)
-        Index into the raveled worths.
-    block : ndarray of int, shape (annotation, place)
-        Observed block numbers.
-    reliability : ndarray of float, shape () or (annotation,)
-        Power of each annotation's likelihood.
-    """
-
-    worth: TensorVariable
-    candidate: np.ndarray
-    block: np.ndarray
-    reliability: np.ndarray
+    worth: TensorVariable  # free random variable
+    candidate: np.ndarray  # int (annotation, place), index into the raveled worths
+    block: np.ndarray  # int (annotation, place), observed block numbers
+    reliability: np.ndarray  # () or (annotation,), power of the likelihood
 
 
 def read_rankings(model: pm.Model) -> RankingLikelihood:
     """Read the likelihood of a Plackett-Luce model.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        A model whose one observed variable is a `PartialRanking` of ``log(worth)[index]``.
-
-    Returns
-    -------
-    RankingLikelihood
-        What was read.
-
-    Raises
-    ------
-    NotConjugate
-        If the model is any other; the message says where it differs.
+    The one observed variable must be a `PartialRanking` of ``log(worth)[index]``. Raises NotConjugate for any
+    other model; the message says where it differs.
     """
     if len(model.observed_RVs) != 1 or not isinstance(
         model.observed_RVs[0].owner.op, PartialRankingRV
@@ -104,7 +80,7 @@ def read_rankings(model: pm.Model) -> RankingLikelihood:
 
 
 def _gathered(log_worth: Variable, model: pm.Model) -> tuple[TensorVariable, np.ndarray]:
-    """Return worth and index of ``log(worth)[index]``."""
+    """Return worth and index of ``log(worth)[index]``, or raise."""
     gather = log_worth.owner
     if gather is None or not isinstance(gather.op, AdvancedSubtensor):
         raise NotConjugate(
@@ -128,23 +104,7 @@ def _gathered(log_worth: Variable, model: pm.Model) -> tuple[TensorVariable, np.
 
 
 def gamma_parameters(worth: TensorVariable) -> tuple[np.ndarray, np.ndarray]:
-    """Return shape and rate of a Gamma prior with constant parameters, raveled.
-
-    Parameters
-    ----------
-    worth : Variable
-        Random variable with a Gamma prior.
-
-    Returns
-    -------
-    shape, rate : ndarray of float, shape (candidate,)
-        Parameters.
-
-    Raises
-    ------
-    NotConjugate
-        If a parameter is random.
-    """
+    """Return shape and rate, (candidate,) each, of a Gamma prior; raise NotConjugate if one is random."""
     alpha, scale = (
         number(p, f"a parameter of the prior of {worth.name!r}")
         for p in worth.owner.op.dist_params(worth.owner)
@@ -162,24 +122,9 @@ def lengths(variable: TensorVariable) -> tuple[int, ...]:
 
 
 def number(variable: Variable, what: str) -> np.ndarray:
-    """Return the value of a variable that holds no randomness.
+    """Return the value of a constant, a `pymc.Data`, or an expression of those; `what` names it in the message.
 
-    Parameters
-    ----------
-    variable : Variable
-        A constant, `pymc.Data`, or an expression of those.
-    what : str
-        Name for the message.
-
-    Returns
-    -------
-    ndarray
-        Its value.
-
-    Raises
-    ------
-    NotConjugate
-        If it depends on a random variable, of which evaluation would return an arbitrary draw.
+    Raises NotConjugate if it depends on a random variable: evaluation would return an arbitrary draw.
     """
     if isinstance(variable, Constant):
         return np.asarray(variable.data)

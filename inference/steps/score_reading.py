@@ -1,4 +1,4 @@
-"""Reading a model of scores from its graph: which of its laws are conjugate, and with what numbers."""
+"""Reader of conjugate score models: scores and normal-inverse-gamma priors, from the PyMC graph."""
 
 from dataclasses import dataclass
 
@@ -19,45 +19,21 @@ __all__ = ["ItemScoresModel", "read_item_scores"]
 
 @dataclass(frozen=True, eq=False)
 class ItemScoresModel:
-    """Observed scores of items, and the free random variables behind them.
+    """Observed scores of items, and the free random variables behind them."""
 
-    Attributes
-    ----------
-    location, variance : TensorVariable
-        The free random variables.
-    prior : NormalItems
-        Their normal-inverse-gamma law.
-    item : ndarray of int, shape (score,)
-        Whose each score is.
-    score : ndarray of float, shape (score,)
-        The scores.
-    """
-
-    location: TensorVariable
-    variance: TensorVariable
-    prior: NormalItems
-    item: np.ndarray
-    score: np.ndarray
+    location: TensorVariable  # free random variable
+    variance: TensorVariable  # free random variable
+    prior: NormalItems  # of location and variance
+    item: np.ndarray  # int (score,)
+    score: np.ndarray  # float (score,)
 
 
 def read_item_scores(model: pm.Model) -> ItemScoresModel:
     """Read a model of normal scores whose posterior is normal-inverse-gamma.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        A model whose one observed variable is an `ItemScores` of a free inverse-gamma variance and a free normal location, the
-        variance of which is in proportion to it.
-
-    Returns
-    -------
-    ItemScoresModel
-        What was read.
-
-    Raises
-    ------
-    NotConjugate
-        If the model is any other; the message says where it differs.
+    The one observed variable must be an `ItemScores` of a free inverse-gamma variance and a free normal
+    location, whose variance is proportional to it. Raises NotConjugate for any other model; the message says
+    where it differs.
     """
     observed = only_observed(model, ItemScoresRV, "ItemScores")
     location, variance, item = observed.owner.op.dist_params(observed.owner)
@@ -88,27 +64,7 @@ def read_item_scores(model: pm.Model) -> ItemScoresModel:
 
 
 def only_observed(model: pm.Model, law: type, name: str) -> TensorVariable:
-    """Return the one observed variable of a model, or raise if it has another law, or there is more to the model.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        The model.
-    law : type
-        Class of the random variable.
-    name : str
-        Its name, for the message.
-
-    Returns
-    -------
-    TensorVariable
-        The observed variable.
-
-    Raises
-    ------
-    NotConjugate
-        If it is not the only one, or there is a potential.
-    """
+    """Return the one observed variable; raise NotConjugate for another law, several, or potentials."""
     if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, law):
         found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
         raise NotConjugate(f"it needs one observed {name}, and the model observes {found}")
@@ -132,5 +88,5 @@ def _weight(sigma: Variable, variance: TensorVariable) -> np.ndarray:
         raise NotConjugate(
             f"the variance of the locations is not in proportion to {variance.name!r}, which conjugacy needs"
         )
-    # at ones: a weight is rounded alike wherever its item stands
+    # at ones: the rounding of a weight does not depend on the position of its item
     return 1.0 / np.asarray(compiled(np.ones(trials.shape[1:]))) ** 2

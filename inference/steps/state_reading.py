@@ -1,4 +1,4 @@
-"""Reading a mixture of item states from its graph: Dirichlet priors behind counts whose states are summed out."""
+"""Reader of mixtures of item states: counts and Dirichlet priors, from the PyMC graph."""
 
 from typing import cast
 
@@ -15,24 +15,10 @@ __all__ = ["read_item_states"]
 
 
 def read_item_states(model: pm.Model) -> tuple[np.ndarray, StatePrior]:
-    """Read a model of item states with closed conditionals.
+    """Read a mixture of item states with closed-form conditionals: counts, int (item, category), and priors.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        A model whose one observed variable is `MixedCounts` of a free Dirichlet weight and free Dirichlet probabilities.
-
-    Returns
-    -------
-    counts : ndarray of int, shape (item, category)
-        What was observed.
-    prior : StatePrior
-        Priors.
-
-    Raises
-    ------
-    NotConjugate
-        If the model is any other; the message says where it differs.
+    The one observed variable must be a `MixedCounts` of a free Dirichlet weight and free Dirichlet
+    probabilities. Raises NotConjugate for any other model; the message says where it differs.
     """
     if len(model.observed_RVs) != 1:
         raise NotConjugate(f"it observes {len(model.observed_RVs)} variables, not one MixedCounts")

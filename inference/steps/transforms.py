@@ -1,4 +1,4 @@
-"""From values of random variables to those that PyMC moves, which are transformed to be without bounds."""
+"""Transforms from values of random variables to PyMC's unconstrained value variables."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,21 +13,10 @@ __all__ = ["compiled_values"]
 def compiled_values(
     model: pm.Model, variables: Sequence[TensorVariable], options: dict[str, Any]
 ) -> Callable[..., list[np.ndarray]]:
-    """Compile the function from values of random variables to those of their value variables.
+    """Compile the function from values of free random variables to those of their value variables.
 
-    Parameters
-    ----------
-    model : pymc.Model
-        Knows the transforms.
-    variables : sequence of TensorVariable
-        Free random variables.
-    options : dict
-        Of `pymc.pytensorf.compile`.
-
-    Returns
-    -------
-    callable
-        Of as many arrays.
+    `options` are those of `pymc.pytensorf.compile`; the function takes and returns one array for each
+    variable.
     """
     drawn = [rv.type() for rv in variables]
     values = []

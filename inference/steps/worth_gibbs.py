@@ -1,9 +1,6 @@
 """WorthGibbs: the Gibbs sweep of Plackett-Luce worths as a PyMC step.
 
-    worth | rankings, prior parameters      `kernels.worth.sweep_items`
-
-The prior's shape and rate may be random (a hierarchical concentration, say): they are read at every step, and another step,
-such as NUTS, moves them. The step and the compiled loop of `inference.sample` share one kernel.
+The step and the compiled loop of `inference.sample` share the kernels of `kernels.worth`.
 """
 
 from collections.abc import Callable
@@ -30,25 +27,43 @@ __all__ = ["WorthGibbs"]
 class WorthGibbs(GibbsStep):
     """Gibbs step of the worths of a Plackett-Luce model.
 
+    Shape and rate of the Gamma prior may be random (a hierarchical concentration, say): they are read at
+    every step, and another step, such as NUTS, draws them.
+
     Parameters
     ----------
-    vars : list of Variable
-        The worths: ``[model["worth"]]``.
+    vars : list of Variable, optional
+        The worths, ``[model["worth"]]``, which is also the default.
     model : pymc.Model, optional
-        The model in context by default.
+        The model; by default the one in context.
     rng : numpy.random.Generator or int, optional
         Source of randomness; PyMC sets one for each chain.
     initial_point, compile_kwargs, blocked
-        As PyMC hands them to every step; only `compile_kwargs` is used.
+        As PyMC passes them to every step; only `compile_kwargs` is used.
 
     Raises
     ------
     NotConjugate
         If the worths have no Gamma conditional; the message says why.
 
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> from raterzoo import inference, models
+    >>> rankings = models.simulators.rankings(items=2, categories=4, raters=3, random_seed=1).data
+    >>> with models.plackett_luce(rankings, candidates="all"):
+    ...     step = inference.WorthGibbs()
+    ...     trace = pm.sample(
+    ...         200, tune=20, chains=2, cores=1, step=step, random_seed=1, progressbar=False,
+    ...         compute_convergence_checks=False, quiet=True,
+    ...     )
+    >>> dict(trace["posterior"]["worth"].sizes)
+    {'chain': 2, 'draw': 200, 'item': 2, 'category': 4}
+
     References
     ----------
-    Caron and Doucet (2012), doi:10.1080/10618600.2012.638220, section 2; Stutz et al. (2025), section 2.4, arXiv:2307.02191.
+    Caron and Doucet (2012), doi:10.1080/10618600.2012.638220, section 2; Stutz et al. (2025), section 2.4,
+    arXiv:2307.02191.
     """
 
     name = "worth_gibbs"
@@ -81,7 +96,7 @@ class WorthGibbs(GibbsStep):
         self.rng = get_random_generator(rng)
 
     def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:
-        """Make one sweep; return the new point and its statistics."""
+        """Run one sweep; return the new point and its statistics."""
         value = point[self._value]
         log_worth = np.array(value if self._in_logs else np.log(value)).ravel()
         shape, rate = (np.broadcast_to(p, value.shape).ravel() for p in self._prior(point))
@@ -93,7 +108,7 @@ class WorthGibbs(GibbsStep):
 
 
 def _is_in_logs(model: pm.Model, worth: Variable) -> bool:
-    """Tell whether the value variable is the log of the worth, or the worth itself."""
+    """Return whether the value variable is the log of the worth; raise for other transforms."""
     transform = model.rvs_to_transforms[worth]
     if transform is None:
         return False

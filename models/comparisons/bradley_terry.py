@@ -1,39 +1,4 @@
-"""Bradley-Terry: who wins a comparison is a logistic function of the difference of qualities, as steep as the rater is reliable.
-
-Generative law, for the answers of rater k to items i (on the left) and j:
-
-    sigma    ~ LogNormal(log 2, 1)                       lambda ~ LogNormal(log .7, .5)
-    q        ~ ZeroSumNormal(sigma)                      log rho ~ ZeroSumNormal(lambda)
-    x        = rho_k (q_i - q_j) + b                     b ~ Normal(0, 1), or 0
-    p(left) : p(right) : p(tie) = e^(x/2) : e^(-x/2) : nu        nu ~ LogNormal(0, 1), or 0
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-q                     quality               item
-rho                   reliability           rater
-sigma                 quality_scale         scalar
-lambda                reliability_scale     scalar
-log rho               log_reliability       rater
-rho - 1 (signed)      reliability_deviation rater
-nu                    tie                   scalar
-b                     left_bias             scalar
-beta (q = X beta + r) coefficient           covariate
-r                     residual              item
-X, centred            item_covariate        item, covariate
-counts of answers     observed_winner       annotation, outcome
-====================  ====================  =================================
-
-One annotation is one rater's answers to one ordered pair. Identified are the products of reliabilities and differences of
-qualities; the scale is set by reliabilities of geometric mean one (arithmetic, if signed), and `inference.in_units` changes it.
-
-References
-----------
-Bradley and Terry (1952), Rank analysis of incomplete block designs: I. The method of paired comparisons, Biometrika 39,
-doi:10.1093/biomet/39.3-4.324. Davidson (1970), On extending the Bradley-Terry model to accommodate ties in paired comparison
-experiments, JASA 65, equation 2.1, doi:10.1080/01621459.1970.10481082. Nordio, Tarable and Leonardi, Ranking a set of objects
-using heterogeneous workers: QUITE an easy problem, section 6 (reliabilities; its prior is ``reliability_range=(1, 20)``).
-"""
+"""Bradley-Terry model of comparisons: logistic law, raters of unequal reliability, Davidson ties."""
 
 from typing import Any, Literal
 
@@ -60,44 +25,93 @@ def bradley_terry(
     reliability_scale: float | None = None,
     reliability_range: tuple[float, float] | None = None,
 ) -> pm.Model:
-    """Build the Bradley-Terry model of raters who differ.
+    """Build the Bradley-Terry model: the log odds of winning are reliability times difference of qualities.
+
+    Generative law, for the answers of rater k to items i (on the left) and j:
+
+        sigma    ~ LogNormal(log 2, 1)                       lambda ~ LogNormal(log .7, .5)
+        q        ~ ZeroSumNormal(sigma)                      log rho ~ ZeroSumNormal(lambda)
+        x        = rho_k (q_i - q_j) + b                     b ~ Normal(0, 1), or 0
+        p(left) : p(right) : p(tie) = e^(x/2) : e^(-x/2) : nu        nu ~ LogNormal(0, 1), or 0
+
+    ====================  ======================  =================================
+    symbol                variable                dims
+    ====================  ======================  =================================
+    q                     quality                 item
+    rho                   reliability             rater
+    sigma                 quality_scale           scalar
+    lambda                reliability_scale       scalar
+    log rho               log_reliability         rater
+    rho - 1 (signed)      reliability_deviation   rater
+    nu                    tie                     scalar
+    b                     left_bias               scalar
+    beta                  coefficient             covariate
+    r                     residual                item
+    X, centred            item_covariate          item, covariate
+    counts of answers     observed_winner         annotation, outcome
+    ====================  ======================  =================================
+
+    One annotation holds one rater's answers to one ordered pair. With covariates q = X beta + r, where r, not
+    q, is ZeroSumNormal. The likelihood identifies the products of reliabilities and differences of qualities;
+    the scale is set by reliabilities of geometric mean one (arithmetic, if signed), and `inference.in_units`
+    changes it.
 
     Parameters
     ----------
     pairs : Comparisons
-        The votes.
+        Votes of raters on pairs of items.
     reliability : {"hierarchical", "per rater", "shared"}, default "hierarchical"
-        Raters from a population whose spread is learned; raters whose spread is known (.7 on the log scale, or
-        `reliability_scale`); or raters who are all alike, who may be anonymous.
+        "hierarchical": raters from a population with unknown spread; "per rater": with known spread (.7 on
+        the log scale, or `reliability_scale`); "shared": all raters alike, who may be anonymous.
     signed : bool, default False
-        Whether a rater may be reliable in the opposite sense. Reliabilities then have arithmetic mean one.
+        Whether reliabilities may be negative (a rater who prefers the worse item). They then have arithmetic
+        mean one.
     ties : {"auto", "davidson", "none"}, default "auto"
-        Whether a tie is an outcome; "auto" if there is one in the votes. Counts are whole: a tie is never half a win.
+        Whether a tie is an outcome; "auto" if the votes contain one. A tie never counts as half a win.
     left_bias : bool, default False
-        Whether the left side may have an advantage, the same for all.
+        Whether to estimate an advantage of the left side, the same for all raters.
     covariates : frame, mapping of str to sequence, or DataArray (item, covariate), optional
-        What is known of the items: a column ``item``, and one of numbers for each covariate. They are centred over the items and
-        not rescaled; a coefficient is Normal(0, 1) per unit.
+        Covariates of the items: a column ``item``, and a numeric column for each covariate. They are centred
+        over the items but not rescaled; a coefficient is Normal(0, 1) per unit.
     quality_scale, reliability_scale : float, optional
-        Fixes the scale, instead of its prior.
+        Fixed value of sigma or lambda, instead of its prior.
     reliability_range : pair of float, optional
-        Uniform priors in place of the above: qualities from 0 to 1, reliabilities in this range.
+        Uniform priors instead of the above: qualities from 0 to 1, reliabilities in this range.
 
     Returns
     -------
     pymc.Model
-        Variables ``quality``, ``reliability`` (unless shared) and what the table above lists; ``observed_winner`` is pointwise by
-        annotation.
+        Variables of the table, as far as the arguments call for them; the log likelihood of
+        ``observed_winner`` is pointwise by annotation.
 
     Raises
     ------
     ValueError
-        If the arguments contradict each other or the data: ties that are not modelled, raters who cannot be told apart.
+        If the arguments contradict each other or the data: ties with ``ties="none"``, or raters who are
+        anonymous or only one, unless reliability is "shared".
 
     Warns
     -----
     DataWarning
-        If no chain of comparisons joins the items: the prior alone places the components relative to each other.
+        If the comparisons do not connect all items: the prior alone places the components relative to each
+        other.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> votes = models.simulators.comparisons(items=6, raters=3, degree=2, random_seed=1).data
+    >>> model = models.bradley_terry(votes)
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['log_reliability', 'quality', 'quality_scale', 'reliability_scale']
+
+    References
+    ----------
+    Bradley and Terry (1952), Rank analysis of incomplete block designs: I. The method of paired comparisons,
+    Biometrika 39, doi:10.1093/biomet/39.3-4.324. Davidson (1970), On extending the Bradley-Terry model to
+    accommodate ties in paired comparison experiments, JASA 65, equation 2.1,
+    doi:10.1080/01621459.1970.10481082. Nordio, Tarable and Leonardi, Ranking a set of objects using
+    heterogeneous workers: QUITE an easy problem, section 6 (reliabilities; its prior is
+    ``reliability_range=(1, 20)``).
     """
     tied = models_ties(compared(pairs), ties, "davidson")
     prior = strength_prior(

@@ -1,4 +1,4 @@
-"""What is known of the items besides the votes, in the order of the items."""
+"""Read the covariates of the items."""
 
 from typing import Any
 
@@ -14,26 +14,12 @@ ITEM = "item"
 
 
 def item_covariates(table: Any, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Read the covariates of the items, and centre them.
+    """Read the covariates of the items from a frame, mapping or DataArray; return names and centred values.
 
-    Parameters
-    ----------
-    table : frame, mapping of str to sequence, or DataArray (item, covariate)
-        A column ``item``, and one of numbers for each covariate; rows of other items are passed over.
-    items : ndarray of str or int64, shape (item,)
-        Ids.
+    One row per item, in any order, in the column ``item``; rows of other items are ignored. Raises DataError
+    if an item is missing or duplicated, a cell is not a finite number, or a covariate is constant.
 
-    Returns
-    -------
-    names : ndarray of str, shape (covariate,)
-        The other columns, in their order.
-    values : ndarray of float, shape (item, covariate)
-        Centred over the items, and in the units of the table.
-
-    Raises
-    ------
-    DataError
-        If an item is missing or stands twice, a cell is not a finite number, or a covariate is the same for all items.
+    Shapes: names (covariate,); values (item, covariate), centred over the items, in the units of the table.
     """
     if hasattr(table, "dims") and hasattr(table, "coords"):
         table = _columns_of_array(table)
@@ -59,7 +45,7 @@ def item_covariates(table: Any, items: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _columns_of_array(array: Any) -> dict[str, Any]:
-    """Return the columns of a DataArray."""
+    """Return the columns of a DataArray (item, covariate)."""
     if set(array.dims) != {ITEM, "covariate"}:
         raise DataError(
             f"covariates= has dims {tuple(array.dims)}",

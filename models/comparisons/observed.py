@@ -1,4 +1,4 @@
-"""What the models of comparisons share: who answered what, the law of the answers, ties and the left side."""
+"""Shared parts of the models of comparisons: coordinates, counts of answers, observed winners."""
 
 import warnings
 from typing import NamedTuple
@@ -21,39 +21,18 @@ OUTCOMES = ("left", "right", "tie")
 
 
 class Answers(NamedTuple):
-    """The votes, one row for each rater and ordered pair.
+    """Votes counted by ordered pair and rater; one annotation each."""
 
-    Attributes
-    ----------
-    left, right, rater : ndarray of int64, shape (annotation,)
-        Codes; anonymous raters are -1.
-    counts : ndarray of int64, shape (annotation, outcome)
-        How often the rater answered left, right, tie.
-    """
-
-    left: np.ndarray
-    right: np.ndarray
-    rater: np.ndarray
-    counts: np.ndarray
+    left: np.ndarray  # int64 (annotation,)
+    right: np.ndarray  # int64 (annotation,)
+    rater: np.ndarray  # int64 (annotation,); -1 if anonymous
+    counts: np.ndarray  # int64 (annotation, outcome): left, right, tie
 
 
 def compared(pairs: Comparisons) -> Comparisons:
-    """Return the comparisons, or raise if they compare nothing.
+    """Return the comparisons, or raise if there are fewer than two items or no vote.
 
-    Parameters
-    ----------
-    pairs : Comparisons
-        The votes.
-
-    Returns
-    -------
-    Comparisons
-        The same.
-
-    Warns
-    -----
-    DataWarning
-        If the prior alone places some items relative to others.
+    Warns (DataWarning) if the comparisons do not connect all items.
     """
     expect(pairs, Comparisons)
     if len(pairs.items) < 2 or not len(pairs):
@@ -73,22 +52,9 @@ def compared(pairs: Comparisons) -> Comparisons:
 
 
 def answers_of(pairs: Comparisons, ties: bool) -> Answers:
-    """Count the outcomes of each rater's answers to each ordered pair.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        The votes.
-    ties : bool
-        Whether a tie is an outcome.
-
-    Returns
-    -------
-    Answers
-        Ascending by left, then right, then rater.
-    """
+    """Count the outcomes by ordered pair and rater; rows ascend by left, then right, then rater."""
     key = np.stack([pairs.left, pairs.right, pairs.annotation_rater]).astype(np.int64)
-    new = np.r_[True, (key[:, 1:] != key[:, :-1]).any(axis=0)]  # the votes are in this order
+    new = np.r_[True, (key[:, 1:] != key[:, :-1]).any(axis=0)]  # the votes are sorted by this key
     annotation = np.cumsum(new) - 1
     counts = np.zeros((new.sum(), 3 if ties else 2), np.int64)
     np.add.at(counts, (annotation, pairs.outcome), pairs.count)
@@ -97,26 +63,10 @@ def answers_of(pairs: Comparisons, ties: bool) -> Answers:
 
 
 def models_ties(pairs: Comparisons, ties: str, name: str) -> bool:
-    """Tell whether a tie is an outcome of the model.
+    """Return whether a tie is an outcome of the model: for "auto", whether the votes contain one.
 
-    Parameters
-    ----------
-    pairs : Comparisons
-        The votes.
-    ties : str
-        "auto", "none", or `name`.
-    name : str
-        What the model calls its ties.
-
-    Returns
-    -------
-    bool
-        Of "auto", whether somebody tied.
-
-    Raises
-    ------
-    ValueError
-        If it is another word, or "none" where somebody tied.
+    ``ties`` is "auto", "none" or `name`, the model's word for its ties; else, or for "none" despite ties in
+    the votes, raises ValueError.
     """
     if ties not in ("auto", name, "none"):
         raise ValueError(f"ties={ties!r} is not one of 'auto', {name!r}, 'none'")
@@ -130,20 +80,7 @@ def models_ties(pairs: Comparisons, ties: str, name: str) -> bool:
 
 
 def coords_of(pairs: Comparisons, ties: bool) -> dict[str, np.ndarray]:
-    """Return the coordinates of a model of comparisons.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        The votes.
-    ties : bool
-        Whether a tie is an outcome.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Ids of items and raters, the outcomes, numbers of annotations; attributes of the raters as ``rater_...``.
-    """
+    """Return the coordinates of a model of comparisons; rater attributes are named ``rater_...``."""
     said = {f"rater_{name}": values for name, values in pairs.rater_attributes.items()}
     return said | {
         "item": pairs.items,
@@ -156,19 +93,7 @@ def coords_of(pairs: Comparisons, ties: bool) -> dict[str, np.ndarray]:
 def observe_winners(
     pairs: Comparisons, strength: Strength, link: Link, *, ties: bool, left_bias: bool
 ) -> None:
-    """Register the tie parameter, the left bias and ``observed_winner``, pointwise by annotation.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        The votes.
-    strength : Strength
-        Quality of the items and reliability of the raters.
-    link : {"bradley_terry", "thurstone"}
-        Logistic or normal.
-    ties, left_bias : bool
-        Whether there is a tie parameter ``tie``, and a ``left_bias``.
-    """
+    """Register ``observed_winner``, pointwise by annotation, and, if asked, ``tie`` and ``left_bias``."""
     answers = answers_of(pairs, ties)
     for name in ("left", "right", "rater"):
         codes = getattr(answers, name).astype(np.int32)

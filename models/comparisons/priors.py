@@ -1,8 +1,8 @@
 """Priors of qualities and reliabilities.
 
-Answers depend on reliability times difference of qualities: a common factor can move from one to the other, and nothing in the
-data says where it is. Here the reliabilities have mean one, geometric or (signed) arithmetic, and the qualities sum to zero: then
-all that is drawn is identified, and samplers mix. `inference.in_units` moves the factor afterwards.
+The likelihood depends on reliability times difference of qualities, so that a common factor is not
+identified. Reliabilities therefore have mean one, geometric or (signed) arithmetic, and qualities sum to
+zero; `inference.in_units` rescales afterwards.
 """
 
 from typing import Any, Literal, NamedTuple, cast
@@ -25,53 +25,28 @@ USUAL_SPREAD = (
 
 
 class Strength(NamedTuple):
-    """What the law reads: quality of every item and reliability of every rater (of all of them, if anonymous)."""
+    """Quality (item,) and reliability (rater,) of the likelihood; one rater if they are anonymous."""
 
     quality: TensorVariable
     reliability: TensorVariable
 
 
 class StrengthPrior(NamedTuple):
-    """Validated arguments of a builder.
-
-    Attributes
-    ----------
-    reliability : {"hierarchical", "per rater", "shared"}
-        What is known of the raters.
-    signed : bool
-        Whether reliabilities may be negative.
-    scales : tuple of float or None
-        Fixed scales of quality and reliability; None has a prior.
-    box : tuple of float or None
-        Range of the reliabilities under the uniform prior, if it is that.
-    covariates : tuple or None
-        Names and centred values (item, covariate).
-    """
+    """Validated arguments of a builder."""
 
     reliability: Reliability
-    signed: bool
-    scales: tuple[float | None, float | None]
-    box: tuple[float, float] | None
-    covariates: tuple[np.ndarray, np.ndarray] | None
+    signed: bool  # whether reliabilities may be negative
+    scales: tuple[float | None, float | None]  # of quality and reliability; None has a prior
+    box: tuple[float, float] | None  # range of uniform reliabilities
+    covariates: tuple[np.ndarray, np.ndarray] | None  # names, centred values (item, covariate)
 
     @property
     def coords(self) -> dict[str, np.ndarray]:
-        """Names of the covariates, where there are any."""
+        """Names of the covariates, if any."""
         return {} if self.covariates is None else {"covariate": self.covariates[0]}
 
     def register(self, pairs: Comparisons) -> Strength:
-        """Register the qualities and reliabilities in the model of the context.
-
-        Parameters
-        ----------
-        pairs : Comparisons
-            The votes.
-
-        Returns
-        -------
-        Strength
-            The variables.
-        """
+        """Register the qualities and reliabilities in the model of the context."""
         if self.box is not None:
             low, high = self.box
             quality = pm.Uniform("quality", 0.0, 1.0, dims="item")
@@ -79,6 +54,7 @@ class StrengthPrior(NamedTuple):
         return Strength(self._quality(), self._reliability(max(len(pairs.raters), 1)))
 
     def _quality(self) -> TensorVariable:
+        """Register qualities that sum to zero, or a regression on the covariates."""
         mean_of_log, spread_of_log = np.log(2.0), 1.0
         scale = self.scales[0] or pm.LogNormal("quality_scale", mean_of_log, spread_of_log)
         if self.covariates is None:
@@ -90,6 +66,7 @@ class StrengthPrior(NamedTuple):
         return _named("quality", quality, "item")
 
     def _reliability(self, n_raters: int) -> TensorVariable:
+        """Register reliabilities of mean one, geometric or, if signed, arithmetic."""
         if self.reliability == "shared":
             return pt.ones(n_raters)
         scale = self.scales[1]
@@ -104,6 +81,7 @@ class StrengthPrior(NamedTuple):
 
 
 def _named(name: str, value: Any, dim: str) -> TensorVariable:
+    """Register a deterministic variable with one dim."""
     return cast(TensorVariable, pm.Deterministic(name, value, dims=dim))
 
 
@@ -117,25 +95,7 @@ def strength_prior(
     reliability_scale: float | None,
     reliability_range: tuple[float, float] | None,
 ) -> StrengthPrior:
-    """Check the arguments of a builder that concern qualities and reliabilities.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        The votes.
-    reliability, signed, covariates, quality_scale, reliability_scale, reliability_range
-        As `bradley_terry` takes them.
-
-    Returns
-    -------
-    StrengthPrior
-        The same, known to fit together and to the data.
-
-    Raises
-    ------
-    ValueError
-        If they do not.
-    """
+    """Validate the arguments of a builder that concern qualities and reliabilities; raises ValueError."""
     if reliability not in KINDS:
         raise ValueError(f"reliability={reliability!r} is not one of {KINDS}")
     about_raters = {"signed=True": signed, "reliability_scale=": reliability_scale is not None}
@@ -154,7 +114,7 @@ def strength_prior(
     elif len(pairs.raters) < 2:
         found = "anonymous" if pairs.anonymous else "all of one rater"
         raise ValueError(
-            f"reliability={reliability!r} sets raters against each other, but these votes are {found}; use reliability='shared'"
+            f"reliability={reliability!r} estimates differences of raters, but these votes are {found}; use reliability='shared'"
         )
     return StrengthPrior(
         reliability,
@@ -168,7 +128,7 @@ def strength_prior(
 def _refuse_beside(what: str, given: dict[str, bool]) -> None:
     """Raise if an argument is given that contradicts another one."""
     if clash := [name for name, there in given.items() if there]:
-        raise ValueError(f"{what}, which leaves no room for {clash[0]}; leave one of them out")
+        raise ValueError(f"{what}, and cannot be combined with {clash[0]}; leave one of them out")
 
 
 def _scale(name: str, value: Any) -> float | None:
@@ -187,7 +147,7 @@ def _scale(name: str, value: Any) -> float | None:
 
 
 def _box(value: Any) -> tuple[float, float]:
-    """Return two rising numbers from zero."""
+    """Return two increasing numbers from zero."""
     try:
         low, high = map(float, value)
     except (TypeError, ValueError):

@@ -1,40 +1,4 @@
-"""Thurstone: who wins a comparison is a normal function of the difference of qualities, as steep as the rater is reliable.
-
-Generative law, for the answers of rater k to items i (on the left) and j:
-
-    sigma    ~ LogNormal(log 2, 1)                       lambda ~ LogNormal(log .7, .5)
-    q        ~ ZeroSumNormal(sigma)                      log rho ~ ZeroSumNormal(lambda)
-    x        = rho_k (q_i - q_j) + b                     b ~ Normal(0, 1), or 0
-    p(left)  = Phi(x - t),  p(right) = Phi(-x - t)       t ~ LogNormal(0, 1), or 0; the rest are ties
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-q                     quality               item
-rho                   reliability           rater
-sigma                 quality_scale         scalar
-lambda                reliability_scale     scalar
-log rho               log_reliability       rater
-rho - 1 (signed)      reliability_deviation rater
-t                     tie                   scalar
-b                     left_bias             scalar
-beta (q = X beta + r) coefficient           covariate
-r                     residual              item
-X, centred            item_covariate        item, covariate
-counts of answers     observed_winner       annotation, outcome
-====================  ====================  =================================
-
-One annotation is one rater's answers to one ordered pair. This is case V of the law of comparative judgment, whose discriminal
-difference has standard deviation 1 / rho_k. Identified are the products of reliabilities and differences of qualities; the scale
-is set by reliabilities of geometric mean one (arithmetic, if signed), and `inference.in_units` changes it.
-
-References
-----------
-Thurstone (1927), A law of comparative judgment, Psychological Review 34, doi:10.1037/h0070288. Glenn and David (1960), Ties in
-paired-comparison experiments using a modified Thurstone-Mosteller model, Biometrics 16, doi:10.2307/2527957 (the threshold).
-Nordio, Tarable and Leonardi, Ranking a set of objects using heterogeneous workers: QUITE an easy problem, section 6
-(reliabilities; its prior is ``reliability_range=(1, 20)``).
-"""
+"""Thurstone model of comparisons: normal law, raters of unequal reliability, threshold ties."""
 
 from typing import Any, Literal
 
@@ -61,44 +25,93 @@ def thurstone(
     reliability_scale: float | None = None,
     reliability_range: tuple[float, float] | None = None,
 ) -> pm.Model:
-    """Build the Thurstone model of raters who differ.
+    """Build the Thurstone model: the probit of winning is reliability times difference of qualities.
+
+    Generative law, for the answers of rater k to items i (on the left) and j:
+
+        sigma    ~ LogNormal(log 2, 1)                       lambda ~ LogNormal(log .7, .5)
+        q        ~ ZeroSumNormal(sigma)                      log rho ~ ZeroSumNormal(lambda)
+        x        = rho_k (q_i - q_j) + b                     b ~ Normal(0, 1), or 0
+        p(left)  = Phi(x - t),  p(right) = Phi(-x - t)       t ~ LogNormal(0, 1), or 0; the rest are ties
+
+    ====================  ======================  =================================
+    symbol                variable                dims
+    ====================  ======================  =================================
+    q                     quality                 item
+    rho                   reliability             rater
+    sigma                 quality_scale           scalar
+    lambda                reliability_scale       scalar
+    log rho               log_reliability         rater
+    rho - 1 (signed)      reliability_deviation   rater
+    t                     tie                     scalar
+    b                     left_bias               scalar
+    beta                  coefficient             covariate
+    r                     residual                item
+    X, centred            item_covariate          item, covariate
+    counts of answers     observed_winner         annotation, outcome
+    ====================  ======================  =================================
+
+    One annotation holds one rater's answers to one ordered pair. This is case V of the law of comparative
+    judgment, with a discriminal difference of standard deviation 1 / rho_k. With covariates q = X beta + r,
+    where r, not q, is ZeroSumNormal. The likelihood identifies the products of reliabilities and differences
+    of qualities; the scale is set by reliabilities of geometric mean one (arithmetic, if signed), and
+    `inference.in_units` changes it.
 
     Parameters
     ----------
     pairs : Comparisons
-        The votes.
+        Votes of raters on pairs of items.
     reliability : {"hierarchical", "per rater", "shared"}, default "hierarchical"
-        Raters from a population whose spread is learned; raters whose spread is known (.7 on the log scale, or
-        `reliability_scale`); or raters who are all alike, who may be anonymous.
+        "hierarchical": raters from a population with unknown spread; "per rater": with known spread (.7 on
+        the log scale, or `reliability_scale`); "shared": all raters alike, who may be anonymous.
     signed : bool, default False
-        Whether a rater may be reliable in the opposite sense. Reliabilities then have arithmetic mean one.
+        Whether reliabilities may be negative (a rater who prefers the worse item). They then have arithmetic
+        mean one.
     ties : {"auto", "threshold", "none"}, default "auto"
-        Whether a tie is an outcome; "auto" if there is one in the votes. Counts are whole: a tie is never half a win.
+        Whether a tie is an outcome; "auto" if the votes contain one. A tie never counts as half a win.
     left_bias : bool, default False
-        Whether the left side may have an advantage, the same for all.
+        Whether to estimate an advantage of the left side, the same for all raters.
     covariates : frame, mapping of str to sequence, or DataArray (item, covariate), optional
-        What is known of the items: a column ``item``, and one of numbers for each covariate. They are centred over the items and
-        not rescaled; a coefficient is Normal(0, 1) per unit.
+        Covariates of the items: a column ``item``, and a numeric column for each covariate. They are centred
+        over the items but not rescaled; a coefficient is Normal(0, 1) per unit.
     quality_scale, reliability_scale : float, optional
-        Fixes the scale, instead of its prior.
+        Fixed value of sigma or lambda, instead of its prior.
     reliability_range : pair of float, optional
-        Uniform priors in place of the above: qualities from 0 to 1, reliabilities in this range.
+        Uniform priors instead of the above: qualities from 0 to 1, reliabilities in this range.
 
     Returns
     -------
     pymc.Model
-        Variables ``quality``, ``reliability`` (unless shared) and what the table above lists; ``observed_winner`` is pointwise by
-        annotation.
+        Variables of the table, as far as the arguments call for them; the log likelihood of
+        ``observed_winner`` is pointwise by annotation.
 
     Raises
     ------
     ValueError
-        If the arguments contradict each other or the data: ties that are not modelled, raters who cannot be told apart.
+        If the arguments contradict each other or the data: ties with ``ties="none"``, or raters who are
+        anonymous or only one, unless reliability is "shared".
 
     Warns
     -----
     DataWarning
-        If no chain of comparisons joins the items: the prior alone places the components relative to each other.
+        If the comparisons do not connect all items: the prior alone places the components relative to each
+        other.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> votes = models.simulators.comparisons(items=6, raters=3, degree=2, random_seed=1).data
+    >>> model = models.thurstone(votes, ties="threshold")
+    >>> [str(outcome) for outcome in model.coords["outcome"]]
+    ['left', 'right', 'tie']
+
+    References
+    ----------
+    Thurstone (1927), A law of comparative judgment, Psychological Review 34, doi:10.1037/h0070288. Glenn and
+    David (1960), Ties in paired-comparison experiments using a modified Thurstone-Mosteller model, Biometrics
+    16, doi:10.2307/2527957 (the threshold). Nordio, Tarable and Leonardi, Ranking a set of objects using
+    heterogeneous workers: QUITE an easy problem, section 6 (reliabilities; its prior is
+    ``reliability_range=(1, 20)``).
     """
     tied = models_ties(compared(pairs), ties, "threshold")
     prior = strength_prior(

@@ -1,4 +1,4 @@
-"""Annotation data: frozen, validated containers, and the readers of files. The only doors."""
+"""Annotation data: frozen, validated containers, and readers of files."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""From coded rows to the layout of labels: merged, sorted by item, then rater, then label."""
+"""Layout of labels: coded rows are merged and sorted by item, then rater, then label."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,58 +15,28 @@ from .tables import Column
 __all__ = ["UNKNOWN", "CodedAnswers", "answer_layout", "read_attributes", "read_gold"]
 
 UNKNOWN = -1
-"""The gold label of an item whose true category is not known; the rater of anonymous counts."""
+"""Code of an unknown gold label, and of the rater of anonymous counts."""
 
 
 @dataclass(frozen=True, eq=False)
 class CodedAnswers:
-    """Answers, one for each row of a table.
+    """Coded answers, one for each row of a table."""
 
-    Attributes
-    ----------
-    item, rater, label : ndarray of int32, shape (row,)
-        Codes; `UNKNOWN` for an anonymous rater.
-    count : ndarray of int64, shape (row,)
-        How often the answer was given, from 0.
-    """
-
-    item: np.ndarray
-    rater: np.ndarray
-    label: np.ndarray
-    count: np.ndarray
+    item: np.ndarray  # (row,) int32
+    rater: np.ndarray  # (row,) int32, `UNKNOWN` if anonymous
+    label: np.ndarray  # (row,) int32
+    count: np.ndarray  # (row,) int64, from 0
 
     def where(self, kept: np.ndarray) -> Self:
-        """Return some of the answers.
-
-        Parameters
-        ----------
-        kept : ndarray of bool or int
-            Which.
-
-        Returns
-        -------
-        CodedAnswers
-            The chosen answers.
-        """
+        """Subset of the answers; `kept` is a mask or an array of row numbers."""
         return type(self)(self.item[kept], self.rater[kept], self.label[kept], self.count[kept])
 
 
 def answer_layout(answers: CodedAnswers, n_raters: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Merge equal answers and sort them.
+    """Merge equal answers, drop counts of zero, and sort; return the raters and the arrays of `Labels`.
 
-    Parameters
-    ----------
-    answers : CodedAnswers
-        Rows in any order.
-    n_raters : int
-        Number of rater codes; 0 if the raters are anonymous.
-
-    Returns
-    -------
-    raters : ndarray of int64, shape (rater,)
-        Codes of the raters who answered, in order of first appearance item by item.
-    layout : dict
-        Arrays of `Labels`; counts of zero are gone.
+    `n_raters` is the number of rater codes, 0 if the raters are anonymous. Raters, shape (rater,), are old
+    codes of those present, in order of first appearance item by item.
     """
     answers = answers.where(answers.count > 0)
     raters, number = _number_raters(answers, n_raters)
@@ -91,7 +61,11 @@ def answer_layout(answers: CodedAnswers, n_raters: int) -> tuple[np.ndarray, dic
 
 
 def _number_raters(answers: CodedAnswers, n_raters: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the raters numbered by first appearance item by item, an order that the sorted table has too."""
+    """Renumber raters by first appearance item by item, an order that sorting the table keeps.
+
+    Returns the old codes of the raters present, shape (rater,), and the new code of each old one, -1 if
+    absent.
+    """
     first_item = np.full(n_raters, np.iinfo(np.int64).max)
     if n_raters:
         np.minimum.at(first_item, answers.rater, answers.item)
@@ -103,28 +77,10 @@ def _number_raters(answers: CodedAnswers, n_raters: int) -> tuple[np.ndarray, np
 
 
 def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: np.ndarray) -> Any:
-    """Read the known true category of items; a missing or empty cell says nothing.
+    """Read the gold labels of the items; a missing or empty cell means unknown.
 
-    Parameters
-    ----------
-    column : Column
-        Labels, one for each row of the table.
-    items : ndarray
-        Ids of the items.
-    item : ndarray of int32, shape (row,)
-        Item of each row.
-    categories : ndarray
-        The closed set.
-
-    Returns
-    -------
-    ndarray of int32, shape (item,)
-        Code of the true category, -1 where it is not known.
-
-    Raises
-    ------
-    DataError
-        If a label is not one of the categories, or two rows of an item disagree.
+    Shapes: column and item (row,); returns category codes (item,), -1 where unknown. Refuses labels outside
+    the categories, and rows of one item that disagree.
     """
     gold = np.full(len(items), UNKNOWN, np.int32)
     rows = np.array([r for r, v in enumerate(column.values) if not is_empty(v)], int)
@@ -147,7 +103,7 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
 
 
 def _whole(value: Any) -> Any:
-    """Return an integer that a missing cell elsewhere has turned into a float."""
+    """Undo the float that a missing cell elsewhere makes of an integer."""
     return int(value) if isinstance(value, float | np.floating) and value.is_integer() else value
 
 
@@ -166,26 +122,9 @@ def _refused_gold(column: Column, row: int, problem: str, allowed: str) -> DataE
 def read_attributes(
     columns: Mapping[str, Column], raters: np.ndarray, rater: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Read what is known of the raters, such as their kind.
+    """Read rater attributes, such as their kind; returns an array (rater,) of text or integers for each name.
 
-    Parameters
-    ----------
-    columns : mapping of str to Column
-        A column for each attribute.
-    raters : ndarray
-        Ids of the raters.
-    rater : ndarray of int32, shape (row,)
-        Rater of each row.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (rater,)
-        Text or integers.
-
-    Raises
-    ------
-    DataError
-        If a cell is missing, or two rows of a rater disagree.
+    Shapes: columns and rater (row,). Refuses missing cells, and rows of one rater that disagree.
     """
     found = {}
     for name, column in columns.items():
@@ -201,7 +140,7 @@ def read_attributes(
                 column=column.name,
                 value=column.values[row],
                 allowed="one value for each rater",
-                remedy="correct the cell, or make two raters of them",
+                remedy="correct the cell, or give the two raters different ids",
             )
         found[name] = values[own]
     return found

@@ -1,4 +1,4 @@
-"""From coded rows to the compressed layout annotation -> blocks -> entries."""
+"""Compressed layout of rankings: annotations point to blocks, blocks to entries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,59 +14,27 @@ __all__ = ["Entries", "block_layout", "refuse_repeats"]
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Ranked categories, one entry each.
+    """Ranked categories, one entry for each row of the table."""
 
-    Attributes
-    ----------
-    item, rater, category : ndarray of int32, shape (entry,)
-        Codes.
-    rank : ndarray of int64, shape (entry,)
-        Ranks from 1.
-    """
-
-    item: np.ndarray
-    rater: np.ndarray
-    category: np.ndarray
-    rank: np.ndarray
+    item: np.ndarray  # (entry,) int32
+    rater: np.ndarray  # (entry,) int32
+    category: np.ndarray  # (entry,) int32
+    rank: np.ndarray  # (entry,) int64, from 1
 
     @property
     def annotation(self) -> np.ndarray:
-        """One number for each pair of item and rater, ascending by item, then by rater."""
+        """Number of the (item, rater) pair of each entry, shape (entry,); ascending by item, then rater."""
         return self.item.astype(np.int64) * (int(self.rater.max()) + 1) + self.rater
 
     def where(self, kept: np.ndarray) -> Self:
-        """Return some of the entries.
-
-        Parameters
-        ----------
-        kept : ndarray of bool or int
-            Which.
-
-        Returns
-        -------
-        Entries
-            The chosen entries.
-        """
+        """Subset of the entries; `kept` is a mask or an array of row numbers."""
         return type(self)(self.item[kept], self.rater[kept], self.category[kept], self.rank[kept])
 
 
 def refuse_repeats(entries: Entries, columns: Mapping[str, Column]) -> None:
-    """Raise if a rater ranks one category of an item twice.
-
-    Parameters
-    ----------
-    entries : Entries
-        Coded rows.
-    columns : mapping of str to Column
-        The columns they came from, for the message.
-
-    Raises
-    ------
-    DataError
-        At the first row that repeats an earlier one.
-    """
+    """Raise at the first row that repeats a category of an annotation; `columns` are for the message."""
     annotation = entries.annotation
-    # The sort is stable: equal entries stay in the order of their rows.
+    # stable sort: equal entries keep the order of their rows
     order = np.lexsort((entries.category, annotation))
     same = annotation[order[1:]] == annotation[order[:-1]]
     same &= entries.category[order[1:]] == entries.category[order[:-1]]
@@ -90,18 +58,9 @@ def refuse_repeats(entries: Entries, columns: Mapping[str, Column]) -> None:
 def block_layout(entries: Entries, raters: np.ndarray) -> dict[str, Any]:
     """Group entries into blocks, and blocks into annotations.
 
-    Parameters
-    ----------
-    entries : Entries
-        Entries, no category twice in an annotation.
-    raters : ndarray of str or int64, shape (rater,)
-        Ids behind the rater codes.
-
-    Returns
-    -------
-    dict
-        Arguments of `PartialRankings`: the raters that occur, in order of first appearance item by
-        item, the compressed rows, and how many annotations had gaps in their ranks.
+    Returns the arguments of `PartialRankings` except items and categories. No category may occur twice in an
+    annotation. `raters` are the ids behind the rater codes; those who occur come back in order of first
+    appearance item by item. `gaps` counts the annotations whose ranks skip a number.
     """
     raters, entries = _number_raters(entries, raters)
     annotation = entries.annotation
@@ -109,6 +68,7 @@ def block_layout(entries: Entries, raters: np.ndarray) -> dict[str, Any]:
     entries, annotation = entries.where(order), annotation[order]
     opens_annotation = np.r_[True, annotation[1:] != annotation[:-1]]
     opens_block = opens_annotation | np.r_[True, entries.rank[1:] != entries.rank[:-1]]
+    # entries are sorted by annotation, rank, category: starts are where annotation or rank changes
     first = np.flatnonzero(opens_annotation)
     block_start = np.r_[np.flatnonzero(opens_block), len(order)]
     annotation_start = np.searchsorted(block_start, np.r_[first, len(order)])
@@ -125,7 +85,10 @@ def block_layout(entries: Entries, raters: np.ndarray) -> dict[str, Any]:
 
 
 def _number_raters(entries: Entries, raters: np.ndarray) -> tuple[np.ndarray, Entries]:
-    """Renumber raters by first appearance item by item, an order that the sorted table has too."""
+    """Renumber raters by first appearance item by item, an order that sorting the table keeps.
+
+    Returns the ids of the raters present, shape (rater,), and the entries with new rater codes.
+    """
     by_item = np.argsort(entries.item, kind="stable")
     present, first = np.unique(entries.rater[by_item], return_index=True)
     present = present[np.argsort(first)]

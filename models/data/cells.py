@@ -1,4 +1,4 @@
-"""What cells hold: their types, their distinct values, and the error about one of them."""
+"""Cells of a column: types, distinct values, missing cells, and the error about one cell."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -24,25 +24,15 @@ __all__ = [
 ]
 
 FLOATS = (float, np.floating)
-NO_MISSING = "fill the cell in or leave the row out: what was not said has no row"
-# Array libraries have markers of their own, known here by the names of their types.
+NO_MISSING = "fill the cell in or leave the row out: a missing answer has no row"
+# missing-value markers of array libraries, by the names of their types
 _MISSING = ("NoneType", "NAType", "NaTType")
 
 
 def code_values(values: list[Any]) -> tuple[np.ndarray, list[Any]]:
-    """Give the distinct values numbers as they come: the dict asks the counter at each new one.
+    """Factorise values in order of first appearance: code (row,) int32, and the list of distinct values.
 
-    Parameters
-    ----------
-    values : list
-        Cells.
-
-    Returns
-    -------
-    code : ndarray of int32, shape (row,)
-        Number of each cell.
-    distinct : list
-        The values, in order of first appearance.
+    One pass: the dict asks the counter for a number at each new key.
     """
     number = defaultdict(count().__next__)
     code = np.fromiter(map(number.__getitem__, values), np.int32, len(values))
@@ -50,71 +40,25 @@ def code_values(values: list[Any]) -> tuple[np.ndarray, list[Any]]:
 
 
 def is_integer(kind: type) -> bool:
-    """Tell whether values of a type are whole numbers.
+    """Integer test for a type of cells.
 
-    Parameters
-    ----------
-    kind : type
-        Type of a cell.
-
-    Returns
-    -------
-    bool
-        Not for bool, which derives from int, nor for NumPy's timedelta64, which does from its integers.
+    Excludes bool, which derives from int, and NumPy's timedelta64, which derives from its integers.
     """
     return issubclass(kind, int | np.integer) and not issubclass(kind, bool | np.timedelta64)
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell holds None, NaN, NA or NaT.
-
-    Parameters
-    ----------
-    value : object
-        Cell.
-
-    Returns
-    -------
-    bool
-        Whether nothing is there. Empty text is another matter.
-    """
+    """Missing-value test: None, NaN, NA or NaT; empty text is not missing."""
     return type(value).__name__ in _MISSING or (isinstance(value, FLOATS) and value != value)
 
 
 def is_empty(value: Any) -> bool:
-    """Tell whether a cell is missing, or holds empty text.
-
-    Parameters
-    ----------
-    value : object
-        Cell.
-
-    Returns
-    -------
-    bool
-        Whether nothing is said there, where nothing may be said.
-    """
+    """Test for a missing cell or empty text, where a cell is optional."""
     return is_missing(value) or (isinstance(value, str) and value == "")
 
 
 def kinds_of(column: Column) -> set[type]:
-    """Return the types of the cells.
-
-    Parameters
-    ----------
-    column : Column
-        Cells.
-
-    Returns
-    -------
-    set of type
-        Those that occur.
-
-    Raises
-    ------
-    DataError
-        At the first missing cell.
-    """
+    """Types of the cells of a column; raises at the first missing cell."""
     kinds = {*map(type, column.values)}
     marked = any(kind.__name__ in _MISSING for kind in kinds)
     floats = any(issubclass(kind, FLOATS) for kind in kinds)
@@ -125,42 +69,14 @@ def kinds_of(column: Column) -> set[type]:
 
 
 def first_place(column: Column, bad: Callable[[Any], bool]) -> int:
-    """Return the place of the first cell that is bad.
-
-    Parameters
-    ----------
-    column : Column
-        Cells, one of them bad.
-    bad : callable
-        Cell -> bool.
-
-    Returns
-    -------
-    int
-        Place, from 0.
-    """
+    """Index, from 0, of the first bad cell; one cell must be bad."""
     return next(place for place, value in enumerate(column.values) if bad(value))
 
 
 def refused_value(
     column: Column, value: Any, problem: str, *, allowed: str = "", remedy: str
 ) -> DataError:
-    """Return the error about a distinct value, at the first row that holds it.
-
-    Parameters
-    ----------
-    column : Column
-        Cells.
-    value : object
-        What is wrong.
-    problem, allowed, remedy : str
-        As `DataError` takes them; the problem goes on after the value.
-
-    Returns
-    -------
-    DataError
-        To be raised.
-    """
+    """Error about a distinct value, located at the first row that holds it; the problem follows the value."""
     place = column.values.index(value)
     return refused_cell(column, place, problem, allowed=allowed, remedy=remedy)
 
@@ -168,22 +84,7 @@ def refused_value(
 def refused_cell(
     column: Column, place: int, problem: str, *, allowed: str = "", remedy: str
 ) -> DataError:
-    """Return the error about one cell.
-
-    Parameters
-    ----------
-    column : Column
-        Cells.
-    place : int
-        Place of the cell, from 0.
-    problem, allowed, remedy : str
-        As `DataError` takes them; the problem goes on after the value.
-
-    Returns
-    -------
-    DataError
-        To be raised.
-    """
+    """Error about the cell at a place counted from 0; the problem follows the value."""
     value = column.values[place]
     return DataError(
         f"{shown(value)} {problem}",

@@ -1,6 +1,6 @@
-"""From cells to codes: ids and labels are text or whole numbers.
+"""Ids and labels as codes: text or integers.
 
-A column is coded in one pass over its cells; what a cell holds is checked on the distinct values.
+A column is factorised in one pass over its cells; the checks run on the distinct values.
 """
 
 import re
@@ -29,33 +29,17 @@ MAX_INDEX_BYTES = 2**30
 
 _ID = "one text or one whole number in each cell"
 
-# NUL ends fixed-width text early, and half a surrogate pair cannot be written to any file.
+# NUL truncates fixed-width text, and half a surrogate pair cannot be encoded
 _UNSAFE = re.compile(r"[\0\ud800-\udfff]")
 _LEGIBLE = re.compile(r"\s*[^\s\0\ud800-\udfff][^\0\ud800-\udfff]*")
 
 
 def code_ids(column: Column, reserved: Collection[str] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """Code a column of ids or labels.
+    """Factorise a column of ids or labels, all text (kept exactly) or all integers.
 
-    Parameters
-    ----------
-    column : Column
-        Cells, all text or all whole numbers. Text is kept exactly.
-    reserved : collection of str
-        Labels that mean something else.
-
-    Returns
-    -------
-    index : ndarray of str or int64, shape (distinct,)
-        Distinct values in order of first appearance.
-    code : ndarray of int32, shape (row,)
-        Place of each cell in `index`.
-
-    Raises
-    ------
-    DataError
-        If a cell is missing, empty, too long, reserved, neither text nor integer, or not of the
-        kind of the first cell.
+    Returns the distinct values in order of first appearance, (distinct,), and the code of each row, (row,)
+    int32. Refuses cells that are missing, empty, too long, reserved, neither text nor integer, or not of the
+    kind of the first cell.
     """
     index_of = _text_index if _is_text(column) else _integer_index
     code, distinct = code_values(column.values)
@@ -68,23 +52,12 @@ def code_ids(column: Column, reserved: Collection[str] = ()) -> tuple[np.ndarray
 
 
 def text_or_integer(index: np.ndarray) -> str:
-    """Name the kind of an index, as messages do.
-
-    Parameters
-    ----------
-    index : ndarray of str or int64
-        Ids.
-
-    Returns
-    -------
-    str
-        ``"text"`` or ``"integers"``.
-    """
+    """Kind of an index in messages: "text" or "integers"."""
     return "text" if index.dtype.kind == "U" else "integers"
 
 
 def _is_text(column: Column) -> bool:
-    """Tell text from integers; raise at the first cell that is neither, or not as the first."""
+    """Type test of a column: text or integers; raises at the first cell of another or a second kind."""
     kinds = kinds_of(column)
     if all(issubclass(kind, str) for kind in kinds):
         return True
@@ -103,6 +76,7 @@ def _is_text(column: Column) -> bool:
 
 
 def _not_an_id(column: Column, place: int) -> DataError:
+    """Error about a cell that is neither text nor an integer."""
     value = column.values[place]
     problem = f"is of type {type(value).__name__}, neither text nor an integer"
     remedy = "write it as text"
@@ -112,7 +86,7 @@ def _not_an_id(column: Column, place: int) -> DataError:
 
 
 def _text_index(column: Column, distinct: list[str]) -> np.ndarray:
-    """Check the texts, and only then copy them into fixed width."""
+    """Validate distinct texts before they are copied into an array of fixed width."""
     longest = max(distinct, key=len)
     if len(longest) > MAX_CHARACTERS:
         raise refused_value(
@@ -129,7 +103,7 @@ def _text_index(column: Column, distinct: list[str]) -> np.ndarray:
         raise refused_value(
             column,
             longest,
-            f"is one of {len(distinct):,} texts, {size / 2**30:,.1f} GiB at its width",
+            f"is one of {len(distinct):,} texts, which take {size / 2**30:,.1f} GiB at its width",
             allowed=f"{MAX_INDEX_BYTES / 2**30:.0f} GiB in all",
             remedy="use short ids",
         )
@@ -137,6 +111,7 @@ def _text_index(column: Column, distinct: list[str]) -> np.ndarray:
 
 
 def _illegible(column: Column, text: str) -> DataError:
+    """Error about text that is empty, or not valid Unicode."""
     if _UNSAFE.search(text):
         return refused_value(
             column,
@@ -148,6 +123,7 @@ def _illegible(column: Column, text: str) -> DataError:
 
 
 def _integer_index(column: Column, distinct: list[int]) -> np.ndarray:
+    """Validate distinct integers, and copy them into an int64 array."""
     limit = np.iinfo(np.int64)
     for value in (min(distinct), max(distinct)):
         if not limit.min <= value <= limit.max:

@@ -1,4 +1,4 @@
-"""Comparisons as other libraries write them: choix's pairs of winner and loser, evalica's named outcomes."""
+"""Comparisons in other formats: choix's (winner, loser) pairs and evalica's named outcomes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,26 +20,10 @@ _NAMES = "evalica's Winner.X, Winner.Y and Winner.Draw, or 'X', 'Y' and 'Draw'"
 def paired_votes(
     pairs: Any, items: Sequence[Any] | np.ndarray | None
 ) -> tuple[np.ndarray, CodedVotes]:
-    """Read pairs of winner and loser.
+    """Read (winner, loser) pairs; returns the items and anonymous votes.
 
-    Parameters
-    ----------
-    pairs : sequence of (winner, loser), or array of shape (vote, 2)
-        Ids.
-    items : sequence or None
-        The closed set, or None for the sorted ids that occur.
-
-    Returns
-    -------
-    items : ndarray of str or int64
-        The closed set.
-    votes : CodedVotes
-        Of nobody; the earlier of two items stands on the left, for the pairs do not say which side it was.
-
-    Raises
-    ------
-    DataError
-        If an entry does not have two ids, an id is refused, or an item meets itself.
+    `items` None means the sorted ids that occur. The earlier item is put on the left, since pairs carry no
+    side. Refuses entries that are not two ids, and an item paired with itself.
     """
     declared = item_set(items)
     found, winner, loser = code_items(*_winners_and_losers(pairs), declared)
@@ -57,22 +41,9 @@ def paired_votes(
 
 
 def named_outcomes(winners: Sequence[Any] | np.ndarray) -> list[str]:
-    """Read the outcomes that evalica names: X, Y and Draw, as members of its enumeration or as text.
+    """Translate evalica's outcomes X, Y and Draw to the words of `OUTCOMES`.
 
-    Parameters
-    ----------
-    winners : sequence
-        One for each vote.
-
-    Returns
-    -------
-    list of str
-        Words of `OUTCOMES`.
-
-    Raises
-    ------
-    DataError
-        If one is none of these.
+    Outcomes are members of evalica's enumeration, or text.
     """
     if not is_listed(winners):
         raise DataError(
@@ -103,7 +74,7 @@ def named_outcomes(winners: Sequence[Any] | np.ndarray) -> list[str]:
 
 
 def _winners_and_losers(pairs: Any) -> tuple[Column, Column]:
-    """Take the two apart, and refuse an entry that is not two."""
+    """Split pairs into two columns; raises at an entry that is not a pair."""
     if isinstance(pairs, np.ndarray) and pairs.ndim == 2:
         pairs = pairs.tolist()
     if not is_listed(pairs) or not len(pairs):
@@ -123,6 +94,6 @@ def _refused_pair(problem: str, value: Any, where: str) -> DataError:
         column="pairs",
         value=value,
         allowed="a list of (winner, loser), or an array with two columns",
-        remedy="write a choice among several as a pair with each loser, and ties by from_table",
+        remedy="write a choice among several items as one pair for each loser, and read ties with from_table",
         where=where,
     )

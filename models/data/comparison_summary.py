@@ -1,4 +1,4 @@
-"""What the comparisons are like, in words and numbers: the text behind `Comparisons.report`."""
+"""Text of `Comparisons.report`."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -14,47 +14,36 @@ __all__ = ["AnyComparisons", "comparisons_report"]
 
 
 class AnyComparisons(Compared, Protocol):
-    """What is described or written: the arrays of `Comparisons`."""
+    """Structural type of `Comparisons`, for functions that `Comparisons` itself imports."""
 
     @property
     def raters(self) -> np.ndarray:
-        """Ids of the raters, none if they are anonymous."""
+        """Ids of the raters, shape (rater,); empty if they are anonymous."""
         ...
 
     @property
     def annotation_rater(self) -> np.ndarray:
-        """Rater of each vote."""
+        """Code of the rater, shape (annotation,)."""
         ...
 
     @property
     def outcome(self) -> np.ndarray:
-        """What came of it."""
+        """Outcome code, shape (annotation,)."""
         ...
 
     @property
     def count(self) -> np.ndarray:
-        """How often."""
+        """Multiplicity of the vote, shape (annotation,)."""
         ...
 
     @property
     def rater_attributes(self) -> Mapping[str, np.ndarray]:
-        """What is known of the raters."""
+        """Rater attributes, each of shape (rater,)."""
         ...
 
 
 def comparisons_report(pairs: AnyComparisons) -> str:
-    """Count what is there, and name what deserves a second look.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        The data.
-
-    Returns
-    -------
-    str
-        Lines of ``what  how many``.
-    """
+    """Report counts of votes, pairs, items and raters, and warnings about the data, one line each."""
     n_items, n_raters, n_votes = len(pairs.items), len(pairs.raters), int(pairs.count.sum())
     given = np.bincount(pairs.outcome, pairs.count, len(OUTCOMES)).astype(int)
     lines = {
@@ -74,7 +63,7 @@ def comparisons_report(pairs: AnyComparisons) -> str:
     component = connected_components(n_items, pairs.left, pairs.right)
     if component.any():
         lines["NOT CONNECTED"] = (
-            f"{component.max() + 1:,} components, compared by nothing but a prior: "
+            f"{component.max() + 1:,} components, compared only through the prior: "
             + components_in_words(pairs.items, component)
         )
     lines |= second_looks({"items": pairs.items, "raters": pairs.raters})
@@ -83,7 +72,7 @@ def comparisons_report(pairs: AnyComparisons) -> str:
 
 
 def _votes_of_items(pairs: AnyComparisons) -> np.ndarray:
-    """Count the wins, losses and ties of each item; shape (outcome, item)."""
+    """Wins, losses and ties of each item, shape (outcome, item)."""
     n_items = len(pairs.items)
     on_left, on_right = (
         np.bincount(pairs.outcome * n_items + side, pairs.count, len(OUTCOMES) * n_items)
@@ -94,7 +83,7 @@ def _votes_of_items(pairs: AnyComparisons) -> np.ndarray:
 
 
 def _lines_on_items(pairs: AnyComparisons) -> dict[str, str]:
-    """Say which items nothing but a prior keeps at a finite quality."""
+    """Report lines on items that only a prior keeps at a finite quality."""
     won, lost, tied = _votes_of_items(pairs)
     votes = won + lost + tied
     lines = {
@@ -106,7 +95,7 @@ def _lines_on_items(pairs: AnyComparisons) -> dict[str, str]:
 
 
 def _lines_on_pairs(pairs: AnyComparisons) -> dict[str, str]:
-    """Say how many pairs were compared, and on how many all votes agree."""
+    """Report lines on the number of pairs compared, and of pairs with unanimous votes."""
     n_items = len(pairs.items)
     possible = n_items * (n_items - 1) // 2
     first, second = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
@@ -130,7 +119,7 @@ def _lines_on_pairs(pairs: AnyComparisons) -> dict[str, str]:
 
 
 def _some(items: np.ndarray, which: np.ndarray) -> str:
-    """Return how many items, and the names of the first."""
+    """Count the items in a mask, and name the first five."""
     n = int(which.sum())
     named = ", ".join(map(shown, items[np.flatnonzero(which)[:5]].tolist()))
     return f"{n:,}" + (f": {named}" if n else "") + (", ..." if n > 5 else "")

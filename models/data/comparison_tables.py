@@ -1,4 +1,4 @@
-"""Comparisons in tables: the items on the left and on the right, who won, and the way back."""
+"""Conversion of comparisons from tables and back."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,30 +23,15 @@ _Coded = tuple[Column, np.ndarray, np.ndarray]
 
 
 def vote_columns(frame: Any, roles: Mapping[str, str]) -> Columns:
-    """Take the columns of a table of votes, those of crowd-kit where our defaults are missing.
+    """Columns of a table of votes by role (argument name); crowd-kit's names replace missing default ones.
 
-    Parameters
-    ----------
-    frame : frame or mapping
-        The table.
-    roles : mapping of str to str
-        Argument of the door -> name of the column.
-
-    Returns
-    -------
-    Columns
-        The column of each role.
-
-    Raises
-    ------
-    DataError
-        If this is no table, a column is missing or named twice, or there is no row.
+    Raises if a column is missing or named twice, there is no row, or attributes are asked for without raters.
     """
     if "rater" not in roles and (
         of_rater := [r for r in roles if r.startswith("rater_attributes")]
     ):
         raise DataError(
-            f"{shown(roles[of_rater[0]])} is said of raters who are not told apart",
+            f"{shown(roles[of_rater[0]])} describes raters who are not told apart",
             column=roles[of_rater[0]],
             remedy="name the column of the raters, or leave the attribute out",
             where="argument rater_attributes",
@@ -67,22 +52,9 @@ def vote_columns(frame: Any, roles: Mapping[str, str]) -> Columns:
 
 
 def item_set(declared: Sequence[Any] | np.ndarray | None) -> np.ndarray | None:
-    """Check the declared closed set of items.
+    """Validate the declared closed set of items, in its order; None leaves the set to the votes.
 
-    Parameters
-    ----------
-    declared : sequence or None
-        Ids of the items in their order; None leaves the set to the votes.
-
-    Returns
-    -------
-    ndarray of str or int64, or None
-        The ids.
-
-    Raises
-    ------
-    DataError
-        If an id is refused or repeated, is a word for an outcome, or there is one item only.
+    Refuses ids that are repeated or words for an outcome, and a set of one item.
     """
     if declared is None:
         return None
@@ -111,26 +83,10 @@ def item_set(declared: Sequence[Any] | np.ndarray | None) -> np.ndarray | None:
 def code_items(
     left: Column, right: Column, items: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Code the two columns of items together.
+    """Factorise both columns of items together; returns items (item,), and codes left and right (row,).
 
-    Parameters
-    ----------
-    left, right : Column
-        Ids of the items of each row.
-    items : ndarray or None
-        The closed set, or None.
-
-    Returns
-    -------
-    items : ndarray of str or int64, shape (item,)
-        The closed set; by default the items in order of first appearance, row by row, left before right.
-    left, right : ndarray of int32, shape (row,)
-        Codes.
-
-    Raises
-    ------
-    DataError
-        If a cell is no id, is a word for an outcome or is not one of the items, or an item meets itself.
+    Without a closed set the items come in order of first appearance, row by row, left before right. Refuses
+    words for an outcome, ids outside the closed set, and an item compared with itself.
     """
     coded = [(column, *code_ids(column)) for column in (left, right)]
     for column, index, _ in coded:
@@ -158,17 +114,9 @@ def code_items(
 
 
 def long_columns(pairs: AnyComparisons) -> dict[str, np.ndarray]:
-    """Write comparisons as a long table.
+    """Columns of the long table of `Comparisons.to_table`.
 
-    Parameters
-    ----------
-    pairs : Comparisons
-        The data.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Columns, as `Comparisons.to_table` says.
+    A row of count 0 stands for an item without a vote.
     """
     voted = np.zeros(len(pairs.items), bool)
     voted[pairs.left] = voted[pairs.right] = True
@@ -191,7 +139,7 @@ def long_columns(pairs: AnyComparisons) -> dict[str, np.ndarray]:
 
 
 def _by_appearance(one: _Coded, other: _Coded) -> np.ndarray:
-    """Merge the items of both columns in the order in which a reader meets them."""
+    """Union of the items of both columns in order of first appearance, row by row, left before right."""
     (_, index, code), (column, other_index, other_code) = one, other
     is_new = match_ids(other_index, index, "items", row=1, column=column.name) < 0
     met = np.r_[2 * _first_rows(code), 2 * _first_rows(other_code)[is_new] + 1]
@@ -199,13 +147,14 @@ def _by_appearance(one: _Coded, other: _Coded) -> np.ndarray:
 
 
 def _first_rows(code: np.ndarray) -> np.ndarray:
-    """Return the first row of each code."""
+    """First row of each code."""
     first = np.empty(code.max() + 1, np.int64)
     first[code[::-1]] = np.arange(len(code))[::-1]
     return first
 
 
 def _places(items: np.ndarray, column: Column, index: np.ndarray, code: np.ndarray) -> np.ndarray:
+    """Codes of a column within the closed set of items; raises at a cell outside it."""
     place = match_ids(index, items, "items", row=1, column=column.name)[code]
     if (place < 0).any():
         row = int((place < 0).argmax())
@@ -220,5 +169,5 @@ def _places(items: np.ndarray, column: Column, index: np.ndarray, code: np.ndarr
 
 
 def _words_among(index: np.ndarray) -> list[str]:
-    """Return the words for outcomes that are ids of items: their votes could be read in two ways."""
+    """Words for outcomes that are also ids of items, which makes votes ambiguous."""
     return [word for word in OUTCOMES if index.dtype.kind == "U" and (index == word).any()]

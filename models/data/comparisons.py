@@ -1,14 +1,4 @@
-"""Comparisons: which of two items each rater preferred, or neither.
-
-    P(rater k prefers i to j) = F(rho_k (q_i - q_j))
-
-Votes say how the qualities q of the items differ, and how well each rater tells them apart (rho_k). Most raters compare few
-pairs, most pairs are never compared, and an item may do better on the left than on the right.
-
-References
-----------
-Bradley and Terry (1952), Rank analysis of incomplete block designs, Biometrika 39, doi:10.1093/biomet/39.3-4.324.
-"""
+"""Comparisons: votes of raters on which of two items is better, or a tie."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,21 +22,30 @@ from .whole_numbers import read_counts
 
 __all__ = ["Comparisons"]
 
-NOT_TOLD = np.array([], np.str_)  # the ids of raters who are not told apart
+NOT_TOLD = np.array([], np.str_)  # ids of anonymous raters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparisons(Container):
     """Validated votes of raters on pairs of items.
 
-    Made by `from_table`, `from_pairs` or `from_sequences`. ``len`` is the number of votes. Two are equal if they hold the same
-    votes on the same items in the same order, with the same attributes of raters. All arrays are read-only.
+    The models of comparisons hold that rater k prefers item i to item j with probability
+
+        P(rater k prefers i to j) = F(rho_k (q_i - q_j))
+
+    so votes inform the differences of the qualities q, and the discrimination rho_k of each rater. Most
+    raters compare few pairs, most pairs are never compared, and an item may do better on the left than on the
+    right.
+
+    Made by `from_table`, `from_pairs` or `from_sequences`. ``len`` is the number of votes. Two are equal if
+    they hold the same votes on the same items in the same order, with the same rater attributes. All arrays
+    are read-only.
 
     Attributes
     ----------
     items, raters : ndarray of str or int64
-        Ids. Items as declared, or in order of first appearance; raters sorted, none if they are anonymous. Declared items
-        without a vote stay; raters without one go.
+        Ids. Items as declared, or in order of first appearance; raters sorted, none if they are anonymous.
+        Declared items without a vote stay; raters without a vote are dropped.
     left, right : ndarray of int32, shape (annotation,)
         Codes of the two items; ascending by left, then right, then rater, then outcome.
     annotation_rater : ndarray of int32, shape (annotation,)
@@ -54,9 +53,23 @@ class Comparisons(Container):
     outcome : ndarray of int32, shape (annotation,)
         0 = left won, 1 = right won, 2 = tie.
     count : ndarray of int64, shape (annotation,)
-        How often the rater gave this vote, from 1.
+        Number of times that the rater gave this vote, from 1.
     rater_attributes : mapping of str to ndarray, shape (rater,)
-        What is known of the raters, such as their kind.
+        Attributes of the raters, such as their kind.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> pairs = models.Comparisons.from_pairs([("a", "b"), ("b", "c"), ("d", "e")])
+    >>> pairs
+    Comparisons(5 items, anonymous raters, 3 votes)
+    >>> pairs.connected, len(pairs.components)
+    (False, 2)
+
+    References
+    ----------
+    Bradley and Terry (1952), Rank analysis of incomplete block designs, Biometrika 39,
+    doi:10.1093/biomet/39.3-4.324.
     """
 
     items: np.ndarray
@@ -81,32 +94,41 @@ class Comparisons(Container):
         rater_attributes: Sequence[str] = (),
         items: Sequence[Any] | np.ndarray | None = None,
     ) -> Self:
-        """Read a long table: one row for each vote.
+        """Read a long table with one row for each vote.
 
         Parameters
         ----------
         frame : frame or mapping of str to sequence
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         rater, left, right, winner : str
-            Names of the columns; by default also crowd-kit's "worker" and "label". Ids are text, kept exactly, or integers. The
-            winner is "left", "right", "tie" or the id of one of the row's two items; no item may be called by one of the words.
-            ``rater=None`` reads votes whose raters are not told apart.
+            Names of the columns; by default also crowd-kit's "worker" and "label". Ids are text, kept
+            exactly, or integers. The winner is "left", "right", "tie" or the id of one of the row's two
+            items; no item may have one of these words as its id. ``rater=None`` reads votes of anonymous
+            raters.
         count : str, optional
-            Column with the number of times the vote was given, from 0; by default each row is one.
+            Column with the number of times the vote was given, from 0; by default 1 in each row.
         rater_attributes : sequence of str
-            Columns that say something of the rater, such as kind = person | model.
+            Columns with attributes of the rater, such as kind = person | model.
         items : sequence, optional
-            The closed set, in its order; by default the items of the table in order of first appearance.
+            Closed set of items, in its order; by default the items of the table in order of first appearance.
 
         Returns
         -------
         Comparisons
-            All of the table.
+            All votes of the table.
 
         Raises
         ------
         DataError
-            At the first thing that is wrong; it names row (from 1), column, value and remedy.
+            At the first error in the table; it names row (from 1), column, value and remedy.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"left": ["a", "a"], "right": ["b", "b"], "winner": ["left", "b"]}
+        >>> pairs = models.Comparisons.from_table(table, rater=None)
+        >>> pairs.outcome.tolist()
+        [0, 1]
         """
         roles = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
         roles = {role: name for role, name in roles.items() if name is not None}
@@ -115,24 +137,30 @@ class Comparisons(Container):
 
     @classmethod
     def from_pairs(cls, pairs: Any, *, items: Sequence[Any] | np.ndarray | None = None) -> Self:
-        """Read pairs of winner and loser, choix's format. Nobody is said to have voted, nor who stood where.
+        """Read (winner, loser) pairs, choix's format, which states neither raters nor sides.
 
         Parameters
         ----------
         pairs : sequence of (winner, loser), or array of shape (vote, 2)
             Ids, text or integers.
         items : sequence, optional
-            The closed set, such as ``range(n_items)``; by default the sorted ids that occur.
+            Closed set of items, such as ``range(n_items)``; by default the sorted ids that occur.
 
         Returns
         -------
         Comparisons
-            Without raters. The earlier of two items stands on the left, whoever stood there: fit no left bias to them.
+            Without raters. The earlier item of a pair is put on the left: fit no left bias to such data.
 
         Raises
         ------
         DataError
-            If an entry has not two ids, an id is refused, or an item meets itself.
+            If an entry is not a pair of ids, an id is refused, or an item is paired with itself.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> models.Comparisons.from_pairs([(0, 1), (2, 0)], items=range(4))
+        Comparisons(4 items, anonymous raters, 2 votes)
         """
         found, votes = paired_votes(pairs, items)
         return cls._of_votes(found, NOT_TOLD, votes)
@@ -156,9 +184,9 @@ class Comparisons(Container):
         winners : sequence
             Members of evalica's Winner, or their names: X = left, Y = right, Draw.
         raters : sequence, optional
-            Ids of the raters; by default they are not told apart.
+            Ids of the raters; by default they are anonymous.
         items : sequence, optional
-            The closed set; by default the items that occur, in order of first appearance.
+            Closed set of items; by default the items that occur, in order of first appearance.
 
         Returns
         -------
@@ -168,7 +196,13 @@ class Comparisons(Container):
         Raises
         ------
         DataError
-            At the first thing that is wrong; rows are places, from 1.
+            At the first error in the sequences; rows are their places, from 1.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> models.Comparisons.from_sequences(["a", "b"], ["b", "c"], ["X", "Draw"]).has_ties
+        True
         """
         table = {"left": left, "right": right, "winner": named_outcomes(winners)}
         if raters is not None:
@@ -177,6 +211,7 @@ class Comparisons(Container):
 
     @classmethod
     def _of_columns(cls, columns: Mapping[str, Column], items: Any) -> Self:
+        """Build from validated columns by role."""
         found, left, right = code_items(columns["left"], columns["right"], item_set(items))
         outcome = code_outcomes(columns["winner"], found, left, right)
         raters, rater = NOT_TOLD, np.full(len(left), NOBODY, np.int32)
@@ -198,6 +233,7 @@ class Comparisons(Container):
         votes: CodedVotes,
         attributes: Mapping[str, np.ndarray] | None = None,
     ) -> Self:
+        """Build from coded votes; `raters` empty if anonymous."""
         voted, layout = vote_layout(votes, raters)
         return cls(
             items=items,
@@ -213,28 +249,35 @@ class Comparisons(Container):
 
     @property
     def connected(self) -> bool:
-        """Whether chains of comparisons join all items; one without a vote is joined to none."""
+        """Whether paths of compared pairs join all items; an item without a vote is isolated."""
         return not self._component.any()
 
     @property
     def components(self) -> tuple[np.ndarray, ...]:
-        """Ids of the items of each component of the graph of compared pairs, largest first."""
+        """Ids of the items of each connected component of the graph of compared pairs, largest first."""
         component = self._component
         ends = np.cumsum(np.bincount(component))[:-1]
         return tuple(np.split(self.items[np.argsort(component, kind="stable")], ends))
 
     def largest_component(self) -> Self:
-        """Keep the items of the largest component, in their order; of equals, the one whose first item comes first.
+        """Keep the items of the largest connected component, in their order.
 
         Returns
         -------
         Comparisons
-            Votes on these items, which chains of comparisons join.
+            Votes on these items. Of components of equal size it is the one whose first item comes first.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> pairs = models.Comparisons.from_pairs([("a", "b"), ("b", "c"), ("d", "e")])
+        >>> pairs.largest_component().items.tolist()
+        ['a', 'b', 'c']
         """
         return self.select(items=self.items[self._component == 0])
 
     def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
-        """Keep some items, in the order given, and the votes between them. Raters without a vote go.
+        """Keep some items, in the order given, and the votes between them; raters without a vote are dropped.
 
         Parameters
         ----------
@@ -249,7 +292,14 @@ class Comparisons(Container):
         Raises
         ------
         DataError
-            If an item is unknown, repeated or of the wrong kind, or no vote is between two of them.
+            If an item is unknown, repeated or of the wrong kind, or there is no vote between two of them.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> pairs = models.Comparisons.from_pairs([("a", "b"), ("b", "c"), ("d", "e")])
+        >>> pairs.select(items=["c", "b"])
+        Comparisons(2 items, anonymous raters, 1 votes)
         """
         code, place = chosen_items(items, self.items)
         return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
@@ -257,30 +307,56 @@ class Comparisons(Container):
     def to_table(
         self, *, anonymize: Whose | None = None, random_seed: int | None = None
     ) -> dict[str, np.ndarray]:
-        """Write the long table that `from_table` reads.
+        """Convert to the long table that `from_table` reads.
 
         Parameters
         ----------
-        anonymize, random_seed
-            Whose names are left out, if anybody's: as `anonymized` takes them.
+        anonymize : {"raters", "all"}, optional
+            Ids to replace by numbers, as in `anonymized`; by default none.
+        random_seed : int, optional
+            Seed of the random order of these numbers.
 
         Returns
         -------
         dict of str to ndarray
-            Columns rater (unless anonymous), left, right, winner in words, count, and the attributes of the raters; a row of
-            count 0 for an item without a vote. With ``items=self.items, count="count"`` `from_table` returns an equal container.
+            Columns rater (unless anonymous), left, right, winner as a word, count, and the rater attributes,
+            with a row of count 0 for an item without a vote. With ``items=self.items, count="count"``
+            `from_table` returns an equal container.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> pairs = models.Comparisons.from_pairs([("a", "b"), ("a", "b")])
+        >>> {name: cells.tolist() for name, cells in pairs.to_table().items()}
+        {'left': ['a'], 'right': ['b'], 'winner': ['left'], 'count': [2]}
         """
         return long_columns(self._named(anonymize, random_seed))
 
     def report(self) -> str:
-        """Return a few lines on the data, and on what in them deserves a second look."""
+        """Summarise the data as text: counts, and warnings such as components without a vote between them.
+
+        Returns
+        -------
+        str
+            A few lines.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> print(models.Comparisons.from_pairs([("a", "b"), ("b", "a")]).report())  # doctest: +ELLIPSIS
+        comparisons
+          items                   2
+        ...
+        """
         return comparisons_report(self)
 
     @property
     def _component(self) -> np.ndarray:
+        """Connected component of each item, shape (item,)."""
         return connected_components(len(self.items), self.left, self.right)
 
     def _recoded(self, items: Recoded, raters: Recoded) -> Self:
+        """Votes with other ids, without those on an item whose new code is -1."""
         left, right = items.new[self.left], items.new[self.right]
         rater = raters.new[self.annotation_rater]
         votes = CodedVotes(left, right, rater, self.outcome, self.count)

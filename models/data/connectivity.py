@@ -1,6 +1,7 @@
-"""Connectivity: which items are tied to each other by chains of comparisons.
+"""Connectivity of the graph of compared pairs.
 
-Votes say how two items compare only along a path of compared pairs. Between two components nothing but a prior does.
+Votes inform a contrast of two items only along a path of compared pairs; between components only a prior
+does.
 """
 
 from typing import Protocol
@@ -20,42 +21,32 @@ NAMED_COMPONENTS, NAMED_ITEMS = 4, 3
 
 
 class Compared(Protocol):
-    """What is looked at: the items of `Comparisons` and the pairs among them."""
+    """Structural type: items and the pairs among them."""
 
     @property
     def items(self) -> np.ndarray:
-        """Ids of the items."""
+        """Ids of the items, shape (item,)."""
         ...
 
     @property
     def left(self) -> np.ndarray:
-        """One item of each vote."""
+        """Code of one item of each vote, shape (annotation,)."""
         ...
 
     @property
     def right(self) -> np.ndarray:
-        """The other item of each vote."""
+        """Code of the other item of each vote, shape (annotation,)."""
         ...
 
 
 def connected_components(n_items: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Find the components of a graph on items.
+    """Find the connected components of a graph on items by union-find in array passes.
 
-    Every item points at a root. While an edge joins two roots, the later root is hooked on the earliest that it is joined
-    to, and pointers are doubled until they reach the roots: two rounds at least halve the roots that are still to be joined,
-    so that a chain of a million items takes a few dozen passes over it.
+    Each round hooks the later of two joined roots on the earliest root it is joined to, then doubles the
+    pointers until they reach the roots. Two rounds at least halve the roots still to be joined: a chain of a
+    million items takes a few dozen passes.
 
-    Parameters
-    ----------
-    n_items : int
-        Number of items.
-    left, right : ndarray of int, shape (edge,)
-        Codes of the joined items.
-
-    Returns
-    -------
-    ndarray of int64, shape (item,)
-        Component of each item: 0 is the largest, of equals the one whose first item comes first.
+    Shapes: left, right (edge,); returns (item,) int64, component 0 the largest, ties broken by first item.
     """
     root = np.arange(n_items)
     while len(left):
@@ -63,7 +54,9 @@ def connected_components(n_items: int, left: np.ndarray, right: np.ndarray) -> n
         joins = one != other
         left, right = left[joins], right[joins]
         one, other = one[joins], other[joins]
+        # hook the later root of an edge on the earlier one
         np.minimum.at(root, np.maximum(one, other), np.minimum(one, other))
+        # pointer doubling: root(root(i)) until all point at roots
         while not np.array_equal(further := root[root], root):
             root = further
     _, component = np.unique(root, return_inverse=True)
@@ -72,20 +65,7 @@ def connected_components(n_items: int, left: np.ndarray, right: np.ndarray) -> n
 
 
 def require_connected(pairs: Compared, what: str) -> None:
-    """Raise unless chains of comparisons join all items.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        The votes.
-    what : str
-        What cannot do without, in the message, such as "quite".
-
-    Raises
-    ------
-    DataError
-        If there is more than one component; it names their sizes and first members.
-    """
+    """Raise unless all items are in one component; `what` names the method that needs it, such as "quite"."""
     component = connected_components(len(pairs.items), pairs.left, pairs.right)
     n_components = int(component.max()) + 1
     if n_components > 1:
@@ -102,19 +82,9 @@ def require_connected(pairs: Compared, what: str) -> None:
 
 
 def components_in_words(items: np.ndarray, component: np.ndarray) -> str:
-    """Name the largest components by their size and first members.
+    """Sizes and first members of the largest components, on one line of bounded length.
 
-    Parameters
-    ----------
-    items : ndarray of str or int64, shape (item,)
-        Ids.
-    component : ndarray of int64, shape (item,)
-        As `connected_components` numbers them.
-
-    Returns
-    -------
-    str
-        One line, short however many there are.
+    Shapes: items (item,); component (item,), numbered as by `connected_components`.
     """
     sizes = np.bincount(component)
     named = []

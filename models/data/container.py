@@ -1,4 +1,4 @@
-"""What all containers have in common: read-only arrays, equality by content, and leaving names out."""
+"""Base class of the containers: read-only arrays, equality by content, anonymisation."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -31,54 +31,50 @@ class Container:
 
     @property
     def anonymous(self) -> bool:
-        """Whether the raters are not told apart."""
+        """Whether the container holds no rater ids."""
         return len(self.raters) == 0
 
     def anonymized(self, whose: Whose = "raters", *, random_seed: int | None = None) -> Self:
-        """Put numbers, in a random order, in the place of the names of raters.
+        """Replace the ids of raters, and of items on request, by numbers in a random order.
 
         Parameters
         ----------
         whose : {"raters", "all"}
-            "all": in the place of the ids of items as well.
+            "all" replaces the ids of items as well.
         random_seed : int, optional
-            Of the order. Who knows it, and the data with their names, can tell who is who: by default nobody can draw it again.
+            Seed of the random order. Anyone who knows it, and the original data, can recover the ids; by
+            default nobody can.
 
         Returns
         -------
         same container
-            The same annotations, by "rater 1", "rater 2"...; what is known of raters stays.
+            The same annotations by "rater 1", "rater 2"...; rater attributes stay.
 
         Raises
         ------
         DataError
             If `whose` is another word.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"item": ["a", "a"], "rater": ["Ann", "Bob"], "label": ["cat", "dog"]}
+        >>> models.Labels.from_table(table).anonymized("all").items.tolist()
+        ['item 1']
         """
         return self._recoded(*recoded(self.items, self.raters, whose, random_seed))
 
     def _named(self, anonymize: Whose | None, random_seed: int | None) -> Self:
+        """Anonymised copy, or the container itself if `anonymize` is None."""
         return self if anonymize is None else self.anonymized(anonymize, random_seed=random_seed)
 
     def _recoded(self, items: Recoded, raters: Recoded) -> Self:
-        """Return the annotations with other ids, in the order of these, without those that are gone."""
+        """Annotations with other ids, in the order of these, without those whose new code is -1."""
         raise NotImplementedError
 
 
 def expect(data: object, kind: type[Container]) -> None:
-    """Raise unless data have passed the door of a container.
-
-    Parameters
-    ----------
-    data : object
-        What was given.
-    kind : type
-        The container it has to be.
-
-    Raises
-    ------
-    DataError
-        If it is anything else.
-    """
+    """Raise `DataError` unless data are of a class of container."""
     if not isinstance(data, kind):
         name = kind.__name__
         raise DataError(
@@ -89,6 +85,7 @@ def expect(data: object, kind: type[Container]) -> None:
 
 
 def _read_only(value: Any) -> Any:
+    """Read-only view of an array, or of the arrays of a mapping; other values unchanged."""
     if isinstance(value, np.ndarray):
         value = value.view()
         value.flags.writeable = False

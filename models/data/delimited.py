@@ -1,4 +1,4 @@
-"""CSV and TSV: every cell is text, and every row has as many cells as the header."""
+"""CSV and TSV reader: cells are text, and all rows have the width of the header."""
 
 import csv
 from collections import Counter
@@ -12,25 +12,10 @@ __all__ = ["read_delimited"]
 
 
 def read_delimited(path: Path, delimiter: str) -> dict[str, list[str]]:
-    """Read a table with a header.
+    """Read a delimited UTF-8 file with a header, cells quoted or not, into columns of text.
 
-    Parameters
-    ----------
-    path : Path
-        A UTF-8 file; cells may be quoted.
-    delimiter : str
-        What separates the cells.
-
-    Returns
-    -------
-    dict of str to list of str
-        The columns.
-
-    Raises
-    ------
-    DataError
-        If the header repeats a name, there is no row, a row is blank or has another number of
-        cells, a quote is never closed, or a cell is too long; it names the row.
+    Refuses a header with a repeated name, no row, a blank row, a row of another width, an unclosed quote, and
+    a cell that is too long; the error names the row.
     """
     reader = csv.reader(text_lines(path), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
@@ -42,7 +27,7 @@ def read_delimited(path: Path, delimiter: str) -> dict[str, list[str]]:
             rows.append(cells)
     except csv.Error as error:
         raise DataError(
-            f"the cells cannot be told apart ({error})",
+            f"the row cannot be split into cells ({error})",
             row=len(rows) + 1,
             remedy=f"close every quote, and keep cells below {MAX_CHARACTERS:,} characters",
             where=f"{path.name}, row {len(rows) + 1:,} (after line {line:,})",
@@ -60,6 +45,7 @@ def read_delimited(path: Path, delimiter: str) -> dict[str, list[str]]:
 
 
 def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
+    """Validate the header: unique names, and at least two."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise DataError(
@@ -84,6 +70,7 @@ def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
 
 
 def _refuse_ragged(rows: list[list[str]], width: int, path: Path) -> None:
+    """Raise at the first row that is blank or has not the width of the header."""
     for row, cells in enumerate(rows, start=1):
         if len(cells) != width:
             raise DataError(
@@ -96,6 +83,7 @@ def _refuse_ragged(rows: list[list[str]], width: int, path: Path) -> None:
 
 
 def _refuse_long(columns: dict[str, list[str]], path: Path) -> None:
+    """Raise at the longest cell of a column if it exceeds `MAX_CHARACTERS`."""
     for name, cells in columns.items():
         longest = max(map(len, cells))
         if longest > MAX_CHARACTERS:

@@ -1,4 +1,4 @@
-"""The one error of every door: where it is, what was found, what is allowed, what to do."""
+"""Errors and warnings of containers and readers: place, value found, values allowed, remedy."""
 
 from functools import partial
 from pathlib import Path
@@ -8,12 +8,19 @@ from ..._legible import legible, shown
 
 __all__ = ["BUILDERS", "DataError", "DataWarning", "shown"]
 
-# frames that a warning skips, to name the line of whoever calls a builder
+# frames that a warning skips, so that it names the caller of a builder
 BUILDERS = (str(Path(__file__).parents[1]),)
 
 
 class DataWarning(UserWarning):
-    """Data that can be read, but cannot answer what is asked of them."""
+    """Valid data that cannot answer the question asked of them.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> issubclass(models.DataWarning, UserWarning)
+    True
+    """
 
 
 class DataError(ValueError):
@@ -22,9 +29,9 @@ class DataError(ValueError):
     Parameters
     ----------
     problem : str
-        What is wrong, the value found included.
+        What is wrong, including the value found.
     row : int, optional
-        Row of the table, counted from 1 as a person counts data rows; a header has no number.
+        Row of the table, counted from 1 without the header.
     column : str, optional
         Name of the column, or of the argument.
     value : object, optional
@@ -34,12 +41,21 @@ class DataError(ValueError):
     remedy : str
         What to do about it.
     where : str, optional
-        Where it is, if row and column do not say it best.
+        Place in words, in place of row and column.
 
     Attributes
     ----------
     problem, row, column, value, allowed, remedy, where
         As given; ``str(error)`` is all of it on one line.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> try:
+    ...     models.Labels.from_table({"item": [1], "rater": [""], "label": ["cat"]})
+    ... except models.DataError as error:
+    ...     error.row, error.column
+    (1, 'rater')
     """
 
     def __init__(
@@ -69,11 +85,11 @@ class DataError(ValueError):
         return legible(f"{message}; remedy: {self.remedy}")
 
     def __reduce__(self) -> tuple[partial[Self], tuple[str]]:
-        # The reduction of exceptions forgets keywords; workers send errors home as pickles.
+        # the default reduction of exceptions drops keywords, but workers return errors pickled
         return partial(type(self), **self._details()), (self.problem,)
 
     def moved(self, where: str) -> Self:
-        """Return the same error found elsewhere.
+        """Copy the error with another place.
 
         Parameters
         ----------
@@ -84,6 +100,13 @@ class DataError(ValueError):
         -------
         DataError
             A copy that names the other place.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> error = models.DataError("the file is empty", remedy="check its source")
+        >>> print(error.moved("labels.csv"))
+        labels.csv: the file is empty; remedy: check its source
         """
         details: dict[str, Any] = {**self._details(), "where": where}
         return type(self)(self.problem, **details)
@@ -94,6 +117,7 @@ class DataError(ValueError):
 
 
 def _place(row: int | None, column: str | None) -> str:
+    """Phrase with row and column."""
     parts = [] if row is None else [f"row {row:,}"]
     if column is not None:
         parts.append(f"column {shown(column)}")

@@ -1,4 +1,4 @@
-"""The default belief about a rater, shared by models, estimators and simulators: right more often than wrong."""
+"""Default Dirichlet prior of the rows of a confusion matrix, shared by models, estimators and simulators."""
 
 import numpy as np
 
@@ -8,19 +8,10 @@ TOTAL, DIAGONAL = 8.0, 4.8
 
 
 def favoured_rows(n_categories: int) -> np.ndarray:
-    """Return Dirichlet concentrations of the rows of a confusion matrix, as if eight labels had been seen, six in ten right.
+    """Dirichlet concentrations of the rows of a confusion matrix, shape (category, label).
 
-    They name the categories: with a flat prior every permutation of them is as probable.
-
-    Parameters
-    ----------
-    n_categories : int
-        Number of categories, from two.
-
-    Returns
-    -------
-    ndarray of float, shape (category, label)
-        4.8 on the diagonal, and 8 in each row.
+    They equal eight pseudo-labels a row, six in ten of them right: 4.8 on the diagonal, rows sum to 8. A flat
+    prior would leave the categories exchangeable, and every permutation of them equally probable.
     """
     n = n_categories
     return np.where(np.eye(n, dtype=bool), DIAGONAL, (TOTAL - DIAGONAL) / (n - 1))

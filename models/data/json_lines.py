@@ -1,4 +1,4 @@
-"""JSON lines: one object in each line, with the keys of the first."""
+"""JSON lines reader: one object a line, all with the keys of the first."""
 
 import json
 import re
@@ -15,23 +15,11 @@ HALF_PAIR = re.compile(r"[\ud800-\udfff]")  # of surrogates: JSON can spell it, 
 
 
 def read_json_lines(path: Path) -> dict[str, list[Any]]:
-    """Read one object from each line.
+    """Read one JSON object from each line of a UTF-8 file into columns.
 
-    Parameters
-    ----------
-    path : Path
-        A UTF-8 file.
-
-    Returns
-    -------
-    dict of str to list
-        The columns. Whole numbers become their decimal text, as in a CSV file; null is None.
-
-    Raises
-    ------
-    DataError
-        If a line is no object, is truncated, repeats a key, has other keys than the first or holds
-        a list, an object or a huge text; it names the line.
+    Integers become their decimal text, as in a CSV file; null becomes None. Refuses a line that is truncated
+    or no object, repeats a key, has other keys than the first, or holds a list, an object or too long a text;
+    the error names the line.
     """
     columns: dict[str, list[Any]] = {}
     lines = [*text_lines(path)]
@@ -63,6 +51,7 @@ def read_json_lines(path: Path) -> dict[str, list[Any]]:
 
 
 def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) -> None:
+    """Validate one record, and append its cells to the columns."""
     if not isinstance(record, dict):
         raise DataError(
             f"{shown(record)} is no JSON object",
@@ -112,12 +101,14 @@ def _refuse_names(record: dict[str, Any], place: str) -> None:
 
 
 def _is_cell(cell: Any) -> bool:
+    """Test of a cell: a number, a bool, None, or valid text of bounded length."""
     if isinstance(cell, str):
         return len(cell) <= MAX_CHARACTERS and not HALF_PAIR.search(cell)
     return not isinstance(cell, dict | list)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Parse an object; refuses repeated keys."""
     record = dict(pairs)
     if len(record) < len(pairs):
         raise DataError("a key is written twice in one object", remedy="drop one of them")
@@ -125,6 +116,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _number(constant: str) -> float:
+    """Refuse NaN and Infinity, which are not JSON."""
     raise DataError(
         f"{constant} is no number in JSON", value=constant, remedy="write null, or a number"
     )

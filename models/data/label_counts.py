@@ -1,4 +1,4 @@
-"""Labels as counts: how often each was given to each item, without raters."""
+"""Labels as counts by item and category, without raters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,23 +18,7 @@ MAX_CELLS = 1_000_000_000  # of counts by item and category
 
 
 def dense_counts(labels: AnyLabels) -> np.ndarray:
-    """Count how often each label was given to each item.
-
-    Parameters
-    ----------
-    labels : Labels
-        The data.
-
-    Returns
-    -------
-    ndarray of int64, shape (item, category)
-        Counts.
-
-    Raises
-    ------
-    DataError
-        If there are too many cells.
-    """
+    """Sum the counts of labels over raters, shape (item, category); raises if there are too many cells."""
     shape = len(labels.items), len(labels.categories)
     if shape[0] * shape[1] > MAX_CELLS:
         raise DataError(
@@ -52,28 +36,10 @@ def dense_counts(labels: AnyLabels) -> np.ndarray:
 def counted_columns(
     counts: Any, item: str, categories: Sequence[Any] | np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Read a table of counts.
+    """Read counts from a DataArray, frame or mapping; returns items, categories, and counts (item, category).
 
-    Parameters
-    ----------
-    counts : DataArray, frame or mapping
-        Counts by item and category.
-    item : str
-        Column, or dim, of the items.
-    categories : sequence or None
-        The categories, in their order.
-
-    Returns
-    -------
-    items, categories : ndarray of str or int64
-        Ids.
-    table : ndarray of int64, shape (item, category)
-        Counts.
-
-    Raises
-    ------
-    DataError
-        If a count is no whole number from 0, an item stands twice, or there are fewer than two categories.
+    `item` names the column or dim of the items; `categories` chooses and orders the others. Refuses counts
+    that are not integers from 0, repeated items, and fewer than two categories.
     """
     if hasattr(counts, "dims"):
         frame, labels = _array_columns(counts, item)
@@ -85,10 +51,10 @@ def counted_columns(
     if (place < 0).any():
         unknown = names[(place < 0).argmax()].item()
         raise DataError(
-            f"{shown(unknown)} is counted nowhere",
+            f"{shown(unknown)} has no counts",
             value=unknown,
             allowed=nearest(unknown, there),
-            remedy="name columns of the table",
+            remedy="choose among the columns, or labels, that have counts",
             where="argument categories",
         )
     if len(names) < 2:
@@ -113,7 +79,7 @@ def counted_columns(
 
 
 def _array_columns(counts: Any, item: str) -> tuple[dict[str, Any], list[Any]]:
-    """Write a DataArray as columns; its labels may be integers."""
+    """Columns of a DataArray of counts, and the labels of its categories, which may be integers."""
     if set(counts.dims) != {item, "category"} or not {item, "category"} <= set(counts.coords):
         raise DataError(
             f"the array has dims {tuple(counts.dims)} with coords {tuple(counts.coords)}",

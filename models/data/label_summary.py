@@ -1,4 +1,4 @@
-"""What the labels are like, in words and numbers: the text behind `Labels.report`."""
+"""Text of `Labels.report`."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -12,77 +12,66 @@ __all__ = ["AnyLabels", "labels_report"]
 
 
 class AnyLabels(Protocol):
-    """What is described or written: the arrays of `Labels`."""
+    """Structural type of `Labels`, for functions that `Labels` itself imports."""
 
     @property
     def items(self) -> np.ndarray:
-        """Ids of the items."""
+        """Ids of the items, shape (item,)."""
         ...
 
     @property
     def raters(self) -> np.ndarray:
-        """Ids of the raters, none if they are anonymous."""
+        """Ids of the raters, shape (rater,); empty if they are anonymous."""
         ...
 
     @property
     def categories(self) -> np.ndarray:
-        """The closed set."""
+        """Ids of the categories, shape (category,)."""
         ...
 
     @property
     def annotation_item(self) -> np.ndarray:
-        """Item of each annotation."""
+        """Code of the item, shape (annotation,)."""
         ...
 
     @property
     def annotation_rater(self) -> np.ndarray:
-        """Rater of each annotation."""
+        """Code of the rater, shape (annotation,)."""
         ...
 
     @property
     def label_code(self) -> np.ndarray:
-        """Label of each annotation."""
+        """Code of the label, shape (annotation,)."""
         ...
 
     @property
     def count(self) -> np.ndarray:
-        """How often it was given."""
+        """Multiplicity of the answer, shape (annotation,)."""
         ...
 
     @property
     def counts(self) -> np.ndarray:
-        """Counts by item and category."""
+        """Counts of labels, shape (item, category)."""
         ...
 
     @property
     def gold(self) -> np.ndarray:
-        """True category of each item, or -1."""
+        """Code of the true category or -1, shape (item,)."""
         ...
 
     @property
     def identified(self) -> bool:
-        """Whether raters can be told from truth."""
+        """Identifiability of errors apart from rare categories."""
         ...
 
     @property
     def rater_attributes(self) -> Mapping[str, np.ndarray]:
-        """What is known of the raters."""
+        """Rater attributes, each of shape (rater,)."""
         ...
 
 
 def labels_report(labels: AnyLabels) -> str:
-    """Count what is there, and name what deserves a second look.
-
-    Parameters
-    ----------
-    labels : Labels
-        The data.
-
-    Returns
-    -------
-    str
-        Lines of ``what  how many``.
-    """
+    """Report counts of answers, items, raters and categories, and warnings about the data, one line each."""
     n_items, n_raters, n_categories = map(len, (labels.items, labels.raters, labels.categories))
     per_item = np.bincount(labels.annotation_item, labels.count, n_items).astype(int)
     given = np.bincount(labels.label_code, labels.count, n_categories).astype(int)
@@ -104,7 +93,7 @@ def labels_report(labels: AnyLabels) -> str:
         lines["repeated answers"] = f"{_repeats(labels):,}"
     if not labels.identified:
         lines["NOT IDENTIFIED"] = (
-            "no item has two answers: who errs, and how often, is the prior's word"
+            "no item has two answers: only the prior says who errs, and how often"
         )
     lines |= second_looks(
         {"items": labels.items, "raters": labels.raters, "categories": labels.categories}
@@ -114,6 +103,6 @@ def labels_report(labels: AnyLabels) -> str:
 
 
 def _repeats(labels: AnyLabels) -> int:
-    """Return how many answers a rater gave to an item beyond the first."""
+    """Count the answers that repeat an (item, rater) pair."""
     pair = labels.annotation_item.astype(np.int64) * len(labels.raters) + labels.annotation_rater
     return int(labels.count.sum() - len(np.unique(pair)))

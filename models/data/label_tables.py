@@ -1,4 +1,4 @@
-"""Labels in long tables, and in wide ones: a column for each rater."""
+"""Conversion of labels from long and wide tables and back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,20 +20,7 @@ CROWD_KIT = {"item": "task", "rater": "worker"}
 
 
 def long_names(frame: Any, roles: dict[str, str]) -> dict[str, str]:
-    """Return the names of the columns, those of crowd-kit where our defaults are missing.
-
-    Parameters
-    ----------
-    frame : frame or mapping
-        The table.
-    roles : dict of str to str
-        Argument of the door -> name of the column.
-
-    Returns
-    -------
-    dict of str to str
-        The same roles.
-    """
+    """Column names by role (argument name); crowd-kit's names serve where the default names are missing."""
     there = set(column_names(frame))
     found = dict(roles)
     for role, theirs in CROWD_KIT.items():
@@ -45,32 +32,11 @@ def long_names(frame: Any, roles: dict[str, str]) -> dict[str, str]:
 def wide_columns(
     frame: Any, raters: Sequence[str], item: str | None, count: str | None
 ) -> tuple[np.ndarray, dict[str, Column], np.ndarray, np.ndarray]:
-    """Write a wide table as a long one, each row once however many items it stands for.
+    """Melt a wide table to one row for each answer.
 
-    Parameters
-    ----------
-    frame : frame or mapping
-        One row for each item, or for each pattern.
-    raters : sequence of str
-        Columns of the raters.
-    item, count : str or None
-        Columns of the items' ids and of the number of items behind a row.
-
-    Returns
-    -------
-    items : ndarray of str or int64
-        Ids of the items.
-    columns : dict of str to Column
-        Rater and label of every answer.
-    row : ndarray of int64, shape (answer,)
-        Row of the wide table.
-    repeats : ndarray of int64, shape (row,)
-        How many items each row stands for.
-
-    Raises
-    ------
-    DataError
-        If a column is missing, an item stands twice, or a count is wrong.
+    Returns items; columns rater and label (answer,); row of each answer (answer,); and repeats (row,), the
+    number of items that each row stands for. Raises if a column is missing, an item is repeated, or a count
+    is wrong.
     """
     names = distinct_ids("raters", raters).tolist()
     extra = {k: v for k, v in {"item": item, "count": count}.items() if v is not None}
@@ -106,19 +72,7 @@ def wide_columns(
 def items_of_rows(row: np.ndarray, repeats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Repeat the answers of each row for every item that the row stands for.
 
-    Parameters
-    ----------
-    row : ndarray of int64, shape (answer,)
-        Row of each answer.
-    repeats : ndarray of int64, shape (row,)
-        How many items each row stands for.
-
-    Returns
-    -------
-    item : ndarray of int32, shape (repeated answer,)
-        Code of the item.
-    answer : ndarray of int64, shape (repeated answer,)
-        Which answer it is.
+    Shapes: row (answer,); repeats (row,); returns item codes and answer numbers, both (repeated answer,).
     """
     first, times = np.cumsum(repeats) - repeats, repeats[row]
     answer = np.repeat(np.arange(len(row)), times)
@@ -127,17 +81,9 @@ def items_of_rows(row: np.ndarray, repeats: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def long_columns(labels: AnyLabels) -> dict[str, np.ndarray]:
-    """Write labels as a long table, or anonymous ones as a table of counts.
+    """Columns of the long table of `Labels.to_table`; anonymous labels become a table of counts.
 
-    Parameters
-    ----------
-    labels : Labels
-        The data.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Columns, as `Labels.to_table` says.
+    A row of count 0 stands for an item without an answer.
     """
     if not len(labels.raters):
         counts = {str(k): labels.counts[:, c] for c, k in enumerate(labels.categories.tolist())}
@@ -161,7 +107,7 @@ def long_columns(labels: AnyLabels) -> dict[str, np.ndarray]:
 
 
 def _whole_cells(column: Column) -> Column:
-    """Undo that a missing cell turns a column of integers into floats."""
+    """Undo the floats that a missing cell makes of a column of integers."""
     floats = [v for v in column.values if isinstance(v, FLOATS) and v == v]
     if floats and len(floats) < len(column.values) and all(v.is_integer() for v in floats):
         values = [int(v) if isinstance(v, FLOATS) and v == v else v for v in column.values]
@@ -170,26 +116,10 @@ def _whole_cells(column: Column) -> Column:
 
 
 def item_ids(column: Column | None, repeats: np.ndarray, are_patterns: bool) -> np.ndarray:
-    """Return the ids of the items: of the rows, or of the items that each row stands for.
+    """Ids of the items; None as column numbers the rows from 0.
 
-    Parameters
-    ----------
-    column : Column or None
-        Ids of the rows; None numbers them from 0.
-    repeats : ndarray of int64, shape (row,)
-        How many items each row stands for.
-    are_patterns : bool
-        Whether these get ids of their own, ``"row.1"``, ``"row.2"``...
-
-    Returns
-    -------
-    ndarray of str or int64
-        Ids.
-
-    Raises
-    ------
-    DataError
-        If an id stands twice.
+    Shapes: column and repeats (row,), the number of items that a row stands for. With `are_patterns` the
+    items of a row get the ids "row.1", "row.2"... Raises if an id is repeated.
     """
     ids = np.arange(len(repeats))
     if column is not None:

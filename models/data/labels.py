@@ -1,8 +1,4 @@
-"""Labels: which category each rater gave each item, once, several times or never.
-
-Most raters never see most items, and a rater may answer an item several times; the closed set of categories is shared by the
-labels that raters give and the truth behind them (Dawid and Skene 1979, doi:10.2307/2346806).
-"""
+"""Labels: one category for each answer, with repeats and gaps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,23 +25,42 @@ __all__ = ["Labels"]
 class Labels(Container):
     """Validated labels of items by raters over a closed set of categories.
 
-    Made by `from_table`, `from_wide` or `from_counts`. ``len`` is the number of answers. Two are equal if they hold the same
-    answers to the same items in the same order over the same categories, with the same gold labels and attributes of raters. All
-    arrays are read-only.
+    A rater may answer an item once, several times or never. Labels and truth share the closed set of
+    categories.
+
+    Made by `from_table`, `from_wide` or `from_counts`. ``len`` is the number of answers. Two are equal if
+    they hold the same answers to the same items in the same order over the same categories, with the same
+    gold labels and rater attributes. All arrays are read-only.
 
     Attributes
     ----------
     items, raters, categories : ndarray of str or int64
-        Ids. Items in order of first appearance; raters too, reading item by item, none if they are anonymous; categories as
-        declared, or sorted. Categories that nobody gave and items that nobody answered stay; raters who answered nothing go.
+        Ids. Items in order of first appearance; raters too, reading item by item, none if they are anonymous;
+        categories as declared, or sorted. Categories never given and items never answered stay; raters
+        without an answer are dropped.
     annotation_item, annotation_rater, label_code : ndarray of int32, shape (annotation,)
         Codes; ascending by item, then rater, then label. The rater of anonymous counts is -1.
     count : ndarray of int64, shape (annotation,)
-        How often the rater gave the item this label, from 1.
+        Number of times that the rater gave the item this label, from 1.
     gold : ndarray of int32, shape (item,)
         Code of the true category where it is known, else -1.
     rater_attributes : mapping of str to ndarray, shape (rater,)
-        What is known of the raters, such as their kind.
+        Attributes of the raters, such as their kind.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> table = {"item": [1, 1, 2], "rater": ["Ann", "Bob", "Ann"], "label": ["cat", "dog", "cat"]}
+    >>> labels = models.Labels.from_table(table)
+    >>> labels
+    Labels(2 items, 2 raters, 3 answers, 2 categories)
+    >>> labels.counts.tolist()
+    [[1, 1], [1, 0]]
+
+    References
+    ----------
+    Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm,
+    Applied Statistics 28, doi:10.2307/2346806.
     """
 
     items: np.ndarray
@@ -71,34 +86,42 @@ class Labels(Container):
         rater_attributes: Sequence[str] = (),
         categories: Sequence[Any] | np.ndarray | None = None,
     ) -> Self:
-        """Read a long table: one row for each answer.
+        """Read a long table with one row for each answer.
 
         Parameters
         ----------
         frame : frame or mapping of str to sequence
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         item, rater, label : str
-            Names of the columns; by default also crowd-kit's "task" and "worker". Ids and labels are text, kept exactly, or
-            integers. Several answers of a rater are several rows.
+            Names of the columns; by default also crowd-kit's "task" and "worker". Ids and labels are text,
+            kept exactly, or integers. Several answers of a rater to an item are several rows.
         count : str, optional
-            Column with the number of times the answer was given, from 0; by default each row is one.
+            Column with the number of times the answer was given, from 0; by default 1 in each row.
         gold : str, optional
-            Column with the true category of the item; empty where it is not known.
+            Column with the true category of the item; empty where it is unknown.
         rater_attributes : sequence of str
-            Columns that say something of the rater, such as kind = person | model.
+            Columns with attributes of the rater, such as kind = person | model.
         categories : sequence, optional
-            The closed set, in the order that breaks ties. None takes the categories of a pandas categorical or a polars Enum, or
-            else the sorted labels that occur.
+            Closed set of categories, in the order that breaks ties. None takes the categories of a pandas
+            categorical or a polars Enum, or else the sorted labels that occur.
 
         Returns
         -------
         Labels
-            All of the table.
+            All answers of the table.
 
         Raises
         ------
         DataError
-            At the first thing that is wrong; it names row (from 1), column, value and remedy.
+            At the first error in the table; it names row (from 1), column, value and remedy.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"item": [1, 1, 2], "rater": ["Ann", "Bob", "Ann"], "label": ["cat", "dog", "cat"]}
+        >>> labels = models.Labels.from_table({**table, "truth": ["cat", "", "dog"]}, gold="truth")
+        >>> labels.categories[labels.gold].tolist()
+        ['cat', 'dog']
         """
         roles = {"item": item, "rater": rater, "label": label}
         roles |= {k: v for k, v in {"count": count, "gold": gold}.items() if v is not None}
@@ -116,30 +139,38 @@ class Labels(Container):
         count: str | None = None,
         categories: Sequence[Any] | np.ndarray | None = None,
     ) -> Self:
-        """Read a wide table: one row for each item, or for each pattern of answers, one column for each rater.
+        """Read a wide table: a column for each rater, a row for each item or pattern of answers.
 
         Parameters
         ----------
         frame : frame or mapping of str to sequence
-            The table; an empty cell is an answer that was not given.
+            The table; an empty cell is a missing answer.
         raters : sequence of str
             Columns of the raters.
         item : str, optional
             Column with the ids of the items; by default they are numbered from 0.
         count : str, optional
-            Column that says how many items of this pattern the row stands for: items of their own, ``"row.1"``, ``"row.2"``...
+            Column with the number of items that have this pattern; they become separate items ``"row.1"``,
+            ``"row.2"``...
         categories : sequence, optional
-            The closed set; by default the sorted labels that occur.
+            Closed set of categories; by default the sorted labels that occur.
 
         Returns
         -------
         Labels
-            All of the table.
+            All answers of the table.
 
         Raises
         ------
         DataError
-            At the first thing that is wrong; it names row, column, value and remedy.
+            At the first error in the table; it names row, column, value and remedy.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"Ann": ["cat", "dog"], "Bob": ["cat", ""], "n": [3, 2]}
+        >>> models.Labels.from_wide(table, raters=["Ann", "Bob"], count="n")
+        Labels(5 items, 2 raters, 8 answers, 2 categories)
         """
         items, columns, row, repeats = wide_columns(frame, raters, item, count)
         try:
@@ -162,26 +193,33 @@ class Labels(Container):
         item: str = "item",
         categories: Sequence[Any] | np.ndarray | None = None,
     ) -> Self:
-        """Read how often each label was given to each item, by raters who are not told apart.
+        """Read the number of times each label was given to each item by anonymous raters.
 
         Parameters
         ----------
         counts : DataArray, frame or mapping
-            A DataArray with dims item and category, or a table: one row for each item, one column for each category.
+            A DataArray with dims item and category, or a table with one row for each item and one column for
+            each category.
         item : str
             Column, or dim, of the items.
         categories : sequence, optional
-            Columns, or labels, of the categories and their order; by default all others than `item`.
+            Columns, or labels, of the categories in their order; by default all except `item`.
 
         Returns
         -------
         Labels
-            Without raters: models of raters refuse it.
+            Without raters: models of individual raters refuse it.
 
         Raises
         ------
         DataError
-            At the first thing that is wrong; it names row, column, value and remedy.
+            At the first error in the counts; it names row, column, value and remedy.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> models.Labels.from_counts({"item": ["a", "b"], "cat": [3, 0], "dog": [1, 2]})
+        Labels(2 items, anonymous raters, 6 answers, 2 categories)
         """
         items, labels, table = counted_columns(counts, item, categories)
         at, label = np.nonzero(table)
@@ -190,6 +228,7 @@ class Labels(Container):
 
     @classmethod
     def _of_columns(cls, columns: Mapping[str, Column], categories: Any) -> Self:
+        """Build from validated columns by role."""
         items, item = code_ids(columns["item"])
         raters, rater = code_ids(columns["rater"])
         labels, label = code_categories(columns["label"], categories)
@@ -212,6 +251,7 @@ class Labels(Container):
         gold: np.ndarray | None = None,
         attributes: Mapping[str, np.ndarray] | None = None,
     ) -> Self:
+        """Build from coded answers; `raters` empty if anonymous."""
         present, layout = answer_layout(answers, len(raters))
         return cls(
             items=items,
@@ -223,7 +263,7 @@ class Labels(Container):
         )
 
     def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
-        """Keep some items, in the order given. Categories stay, raters without an answer go.
+        """Keep some items, in the order given; all categories stay, raters without an answer are dropped.
 
         Parameters
         ----------
@@ -239,11 +279,19 @@ class Labels(Container):
         ------
         DataError
             If an item is unknown, repeated, or of the wrong kind.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> labels = models.Labels.from_counts({"item": ["a", "b"], "cat": [3, 0], "dog": [1, 2]})
+        >>> labels.select(items=["b"]).counts.tolist()
+        [[0, 2]]
         """
         code, place = chosen_items(items, self.items)
         return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
 
     def _recoded(self, items: Recoded, raters: Recoded) -> Self:
+        """Answers with other ids, without items whose new code is -1."""
         item, rater = items.new[self.annotation_item], raters.new[self.annotation_rater]
         answers = CodedAnswers(item, rater, self.label_code, self.count).where(item >= 0)
         attributes = {name: own[raters.old] for name, own in self.rater_attributes.items()}
@@ -259,34 +307,63 @@ class Labels(Container):
     def to_table(
         self, *, anonymize: Whose | None = None, random_seed: int | None = None
     ) -> dict[str, np.ndarray]:
-        """Write the long table that `from_table` reads, or the counts that `from_counts` reads.
+        """Convert to the long table that `from_table` reads, or to the counts that `from_counts` reads.
 
         Parameters
         ----------
-        anonymize, random_seed
-            Whose names are left out, if anybody's: as `anonymized` takes them.
+        anonymize : {"raters", "all"}, optional
+            Ids to replace by numbers, as in `anonymized`; by default none.
+        random_seed : int, optional
+            Seed of the random order of these numbers.
 
         Returns
         -------
         dict of str to ndarray
-            Columns item, rater, label and count; a row of count 0 for an item without answers; gold, empty where it is not known,
-            if any is; the attributes of the raters. Anonymous labels: item, and a column of counts for each category.
+            Columns item, rater, label and count, with a row of count 0 for an item without answers; gold if
+            it is known of any item, empty where unknown; and the rater attributes. Anonymous labels: item,
+            and a column of counts for each category.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"item": [1, 1], "rater": ["Ann", "Ann"], "label": ["cat", "cat"]}
+        >>> labels = models.Labels.from_table(table, categories=["cat", "dog"])
+        >>> {name: cells.tolist() for name, cells in labels.to_table().items()}
+        {'item': [1], 'rater': ['Ann'], 'label': ['cat'], 'count': [2]}
         """
         return long_columns(self._named(anonymize, random_seed))
 
     @property
     def identified(self) -> bool:
-        """Whether some item has two answers, or one and a known truth: else nothing tells errors from rare categories."""
+        """Whether some item has two answers, or one answer and a gold label.
+
+        Otherwise the data cannot distinguish errors from rare categories.
+        """
         per_item = np.bincount(self.annotation_item, self.count, len(self.items))
         return bool((per_item + (self.gold >= 0) > 1).any())
 
     @property
     def counts(self) -> np.ndarray:
-        """How often each label was given to each item, whoever gave it; shape (item, category)."""
+        """Number of times each label was given to each item by any rater, shape (item, category)."""
         return dense_counts(self)
 
     def report(self) -> str:
-        """Return a few lines on the data, and on what in them deserves a second look."""
+        """Summarise the data as text: counts, and warnings such as a lack of identification.
+
+        Returns
+        -------
+        str
+            A few lines.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> labels = models.Labels.from_counts({"item": ["a", "b"], "cat": [3, 0], "dog": [1, 2]})
+        >>> print(labels.report())  # doctest: +ELLIPSIS
+        labels
+          items                    2, 0 with a known truth
+        ...
+        """
         return labels_report(self)
 
     def __len__(self) -> int:

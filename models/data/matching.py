@@ -1,4 +1,4 @@
-"""Matching ids against ids: closed sets, chosen items. Text never matches integers."""
+"""Matching of ids with closed sets and with chosen items; text never matches integers."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -21,34 +21,17 @@ __all__ = [
 ]
 
 MAX_IDS = 1_000_000
-RESERVED = ("OTHER",)  # the pooled never-ranked rest, in models and trees
+RESERVED = ("OTHER",)  # pool of the never-ranked categories, in models and trees
 
 
 def code_categories(
     column: Column, declared: Sequence[Any] | np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Code a column of categories within its closed set.
+    """Factorise a column within its closed set; returns categories (category,) and codes (row,).
 
-    Parameters
-    ----------
-    column : Column
-        Cells.
-    declared : sequence or None
-        The closed set, in the order that breaks ties; None takes what the column's type declares,
-        or else the sorted categories that occur.
-
-    Returns
-    -------
-    categories : ndarray of str or int64, shape (category,)
-        The closed set, in its order.
-    code : ndarray of int32, shape (row,)
-        Place of each cell in it.
-
-    Raises
-    ------
-    DataError
-        If a cell or a declared category is refused, a cell lies outside of the set, or the set has
-        one member.
+    `declared` is the closed set in the order that breaks ties; None takes the categories that the column's
+    dtype declares, or else the sorted categories that occur. Refuses cells outside the set, and a set of one
+    category.
     """
     used, code = code_ids(column, RESERVED)
     if declared is None:
@@ -73,27 +56,10 @@ def code_categories(
 def distinct_ids(
     argument: str, ids: Sequence[Any] | np.ndarray, reserved: Sequence[str] = ()
 ) -> np.ndarray:
-    """Check an argument that lists ids, each of them once.
+    """Validate an argument that lists distinct ids; returns them as an array, shape (id,).
 
-    Parameters
-    ----------
-    argument : str
-        Its name in messages.
-    ids : sequence
-        Text or integers.
-    reserved : sequence of str
-        Labels that mean something else.
-
-    Returns
-    -------
-    ndarray of str or int64, shape (id,)
-        The ids.
-
-    Raises
-    ------
-    DataError
-        If it is no sequence, is empty or too long, or an id is refused or repeated; places count
-        from 1.
+    Refuses an unordered collection, no ids or too many, and ids that are repeated or reserved; places count
+    from 1.
     """
     if not is_listed(ids):
         raise DataError(
@@ -110,7 +76,7 @@ def distinct_ids(
             column=argument,
             value=len(ids),
             allowed=f"1 to {MAX_IDS:,} ids",
-            remedy="list the ids that are meant",
+            remedy="list the ids to be used",
             where=f"argument {argument}",
         )
     column = Column(argument, listed(ids))
@@ -131,33 +97,15 @@ def match_ids(
     row: int | None = None,
     column: str | None = None,
 ) -> np.ndarray:
-    """Find each wanted id in an index.
+    """Find the place of each wanted id, shape (wanted,), in an index of distinct ids, -1 where it is absent.
 
-    Parameters
-    ----------
-    wanted : ndarray of str or int64, shape (wanted,)
-        Ids to find.
-    index : ndarray of str or int64, shape (id,)
-        Ids that are there, each once.
-    name : str
-        What they are, in messages.
-    row, column : int and str, optional
-        Where the first wanted id stands; without a row it is an argument of that name.
-
-    Returns
-    -------
-    ndarray of int32, shape (wanted,)
-        Place of each in `index`; -1 if it is not there.
-
-    Raises
-    ------
-    DataError
-        If one side is text and the other integers: the message shows one of each.
+    `name` names the index in messages; `row` and `column` locate the first wanted id, and without a row it is
+    an argument. Raises if one side is text and the other integers.
     """
     if wanted.dtype.kind != index.dtype.kind:
         one, other = wanted[0].item(), index[0].item()
         raise DataError(
-            f"{shown(one)} is one of {text_or_integer(wanted)}, but the {name} are "
+            f"values such as {shown(one)} are {text_or_integer(wanted)}, but the {name} are "
             f"{text_or_integer(index)} such as {shown(other)}",
             value=one,
             allowed="one kind on both sides",
@@ -173,26 +121,9 @@ def match_ids(
 def chosen_items(
     items: Sequence[Any] | np.ndarray, index: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the items to keep.
+    """Resolve chosen items: old codes of those kept, (kept,), and new codes of all, (item,), -1 if dropped.
 
-    Parameters
-    ----------
-    items : sequence
-        Ids of items, each once.
-    index : ndarray of str or int64
-        Ids of all items.
-
-    Returns
-    -------
-    code : ndarray of int32, shape (kept,)
-        Old code of each kept item.
-    place : ndarray of int32, shape (item,)
-        New code of each item, -1 where it goes.
-
-    Raises
-    ------
-    DataError
-        If an item is unknown, repeated, or text where the ids are integers.
+    Refuses items that are unknown, repeated, or text where the ids are integers.
     """
     wanted = distinct_ids("items", items)
     code = match_ids(wanted, index, "items")
@@ -212,20 +143,7 @@ def chosen_items(
 
 
 def nearest(label: Any, index: np.ndarray) -> str:
-    """Return a phrase that names the nearest of the ids that are there.
-
-    Parameters
-    ----------
-    label : str or int
-        What was not found.
-    index : ndarray of str or int64
-        Ids that are there.
-
-    Returns
-    -------
-    str
-        The nearest text, or the first ids.
-    """
+    """Phrase with the id most similar to a label that was not found, or with the first three ids."""
     if isinstance(label, str) and (near := get_close_matches(label, index.tolist(), n=1)):
         return f"the nearest is {shown(near[0])}"
     some = ", ".join(map(shown, index[:3].tolist()))

@@ -1,4 +1,4 @@
-"""From nested blocks, [item][rater][block][category], to the columns of a long table."""
+"""Nested blocks, [item][rater][block][category], as columns of a long table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,26 +16,11 @@ def nested_columns(
     items: Sequence[Any] | np.ndarray | None,
     raters: Sequence[Any] | np.ndarray | None,
 ) -> dict[str, Column]:
-    """Write nested blocks as one row for each ranked category.
+    """Flatten nested blocks to columns item, rater, category and rank, one row for each ranked category.
 
-    Parameters
-    ----------
-    nested : sequence or mapping
-        ``[item][rater][block][category]`` or ``{item: {rater: [block][category]}}``; None where a
-        rater did not annotate.
-    items, raters : sequence or None
-        Ids behind the places of lists; None numbers them from 0.
-
-    Returns
-    -------
-    dict of str to Column
-        Columns item, rater, category and rank.
-
-    Raises
-    ------
-    DataError
-        If a level is no list, or an item, an annotation or a block is empty; it names item and
-        rater.
+    Levels are lists or mappings; None stands for an annotation that a rater did not give. `items` and
+    `raters` are ids behind list places, None numbers them from 0. Raises at a level that is no list, and at
+    an empty item, annotation or block.
     """
     columns: dict[str, list[Any]] = {"item": [], "rater": [], "category": [], "rank": []}
     for item, annotations in _labelled(nested, items, "items", "the nested rankings"):
@@ -52,6 +37,7 @@ def nested_columns(
 
 
 def _append(columns: dict[str, list[Any]], item: Any, rater: Any, blocks: Any) -> None:
+    """Append the rows of one annotation to the columns."""
     place = f"item {shown(item)}, rater {shown(rater)}"
     ranked = _list(blocks, "list of blocks", place)
     if not ranked:
@@ -72,7 +58,7 @@ def _append(columns: dict[str, list[Any]], item: Any, rater: Any, blocks: Any) -
 def _labelled(
     level: Any, labels: Sequence[Any] | np.ndarray | None, argument: str, place: str
 ) -> Iterator[tuple[Any, Any]]:
-    """Pair the members of a list with their labels, or take the keys of a mapping."""
+    """Pair list members with their ids, or iterate over the items of a mapping."""
     if isinstance(level, Mapping):
         if labels is not None:
             raise DataError(
@@ -99,6 +85,7 @@ def _labelled(
 
 
 def _list(level: Any, what: str, place: str) -> list[Any]:
+    """Members of a list, tuple or array; raises at anything else."""
     if isinstance(level, list | tuple | np.ndarray):
         return [*level] if isinstance(level, tuple | list) else listed(level)
     raise DataError(

@@ -1,6 +1,6 @@
-"""Pair table: the votes pair by pair and rater by rater, laid out for compiled code.
+"""Pair table: votes by pair and rater, laid out for compiled code.
 
-Which of the two items stood on the left is forgotten here: models with a left bias read `Comparisons` itself.
+The side of the items is dropped: models with a left bias read `Comparisons` itself.
 """
 
 from typing import NamedTuple
@@ -14,46 +14,24 @@ __all__ = ["PairTable", "pair_table"]
 
 
 class PairTable(NamedTuple):
-    """How often each rater preferred the first item of each pair, the second, or neither.
+    """Wins, losses and ties by pair and rater.
 
-    Attributes
-    ----------
-    first, second : ndarray of int64, shape (pair,)
-        Codes of the items, first < second; pairs ascending by first, then second.
-    start : ndarray of int64, shape (pair + 1,)
-        Cells of pair ``e`` are ``start[e]:start[e + 1]``; a cell is one rater's votes on one pair.
-    rater : ndarray of int32, shape (cell,)
-        Codes, ascending within a pair; anonymous raters are one rater, 0.
-    wins, losses, ties : ndarray of float64, shape (cell,)
-        Votes for the first item, for the second, for neither.
-    n_items, n_raters : int
-        How many there are, with votes or not; anonymous raters are one.
+    A cell is one rater's votes on one pair; cells of pair ``e`` are ``start[e]:start[e + 1]``.
     """
 
-    first: np.ndarray
-    second: np.ndarray
-    start: np.ndarray
-    rater: np.ndarray
-    wins: np.ndarray
-    losses: np.ndarray
-    ties: np.ndarray
-    n_items: int
-    n_raters: int
+    first: np.ndarray  # (pair,), code of one item; pairs ascend by first, then second
+    second: np.ndarray  # (pair,), code of the other, first < second
+    start: np.ndarray  # (pair + 1,)
+    rater: np.ndarray  # (cell,) int32, ascending within a pair; anonymous raters are rater 0
+    wins: np.ndarray  # (cell,) float64, votes for first
+    losses: np.ndarray  # (cell,), votes for second
+    ties: np.ndarray  # (cell,)
+    n_items: int  # with or without votes
+    n_raters: int  # 1 if anonymous
 
 
 def pair_table(pairs: Comparisons) -> PairTable:
-    """Lay comparisons out pair by pair.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        The votes.
-
-    Returns
-    -------
-    PairTable
-        All of them, both orders of a pair merged.
-    """
+    """Group comparisons by pair and rater; both orders of a pair are merged."""
     swapped = pairs.left > pairs.right
     first = np.where(swapped, pairs.right, pairs.left).astype(np.int64)
     pair = first * len(pairs.items) + np.where(swapped, pairs.left, pairs.right)

@@ -1,4 +1,4 @@
-"""Numbers of a prior as arguments: positive, of a shape, in pairs."""
+"""Validation of prior parameters given as arguments: positive arrays, pairs, finite numbers."""
 
 import math
 import sys
@@ -12,27 +12,7 @@ MOST_LOG = 10.0  # size of the mean and sd of a logarithm
 
 
 def positive_array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return positive finite numbers of a shape.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : float or array_like
-        Broadcast to the shape.
-    shape : tuple of int
-        The shape.
-
-    Returns
-    -------
-    ndarray of float
-        A fresh array.
-
-    Raises
-    ------
-    ValueError
-        If it does not broadcast, or a number is not positive and finite.
-    """
+    """Broadcast positive finite numbers to a shape, in a new array; `name` is for the message."""
     try:
         array = np.array(np.broadcast_to(_floats(value), shape))
     except (TypeError, ValueError, OverflowError):
@@ -45,53 +25,20 @@ def positive_array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def positive_pair(name: str, value: Any) -> tuple[float, float]:
-    """Return the two concentrations of a Beta prior.
+    """Validate the two concentrations of a Beta prior: positive and finite.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : pair of float
-        As many answers as the prior is worth, of the one kind and of the other.
-
-    Returns
-    -------
-    tuple of float
-        Positive and finite, in double precision: PyTensor takes a short Python float for single precision.
-
-    Raises
-    ------
-    ValueError
-        If it is no pair, or a number is not positive and finite.
+    Returned in double precision: PyTensor would take a short Python float for single precision.
     """
     if (pair := _pair(value)) is None:
         raise ValueError(
-            f"{name}={value!r} must be a pair of numbers: how many answers for it, and how many against it, the prior is worth"
+            f"{name}={value!r} must be a pair of numbers: the pseudo-counts of answers for and against"
         )
     first, second = positive_array(name, pair, (2,))
     return first, second
 
 
 def normal_prior(name: str, value: Any) -> tuple[float, float]:
-    """Return mean and standard deviation of a normal prior.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : pair of float
-        Mean and standard deviation.
-
-    Returns
-    -------
-    tuple of float
-        A finite number, and one that is positive, too.
-
-    Raises
-    ------
-    ValueError
-        If they are anything else.
-    """
+    """Validate mean and standard deviation of a normal prior: both finite, the second positive."""
     pair = _pair(value)
     if pair is None or not np.isfinite(pair).all() or pair[1] <= 0:
         raise ValueError(f"{name}={value!r} must be a pair: a finite mean and a positive sd")
@@ -99,25 +46,7 @@ def normal_prior(name: str, value: Any) -> tuple[float, float]:
 
 
 def log_normal_prior(name: str, value: Any) -> tuple[float, float]:
-    """Return mean and standard deviation of the normal prior of a logarithm.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : pair of float
-        Mean and standard deviation, each at most 10 in size.
-
-    Returns
-    -------
-    tuple of float
-        The pair.
-
-    Raises
-    ------
-    ValueError
-        If they are anything else.
-    """
+    """Validate mean and standard deviation of the normal prior of a logarithm, each at most 10 in size."""
     mean, sd = normal_prior(name, value)
     if max(abs(mean), sd) > MOST_LOG:
         raise ValueError(
@@ -128,25 +57,7 @@ def log_normal_prior(name: str, value: Any) -> tuple[float, float]:
 
 
 def finite_number(name: str, value: Any) -> float:
-    """Return a finite number.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : float
-        The number.
-
-    Returns
-    -------
-    float
-        The same.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else; True and False are no numbers.
-    """
+    """Validate a finite number; True and False are refused."""
     number = isinstance(value, int | float | np.integer | np.floating)
     if not number or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
         raise ValueError(f"{name}={value!r} must be a finite number")
@@ -154,7 +65,7 @@ def finite_number(name: str, value: Any) -> float:
 
 
 def _floats(value: Any) -> np.ndarray:
-    """Return an array of numbers; text and truth values are none."""
+    """Float array of numbers; raises TypeError for text and bool."""
     array = np.asarray(value)
     if array.dtype.kind not in "iufO":
         raise TypeError
@@ -162,7 +73,7 @@ def _floats(value: Any) -> np.ndarray:
 
 
 def _pair(value: Any) -> np.ndarray | None:
-    """Return two numbers, or None for anything else."""
+    """Array of two numbers, or None for anything else."""
     try:
         pair = _floats(value)
     except (TypeError, ValueError, OverflowError):

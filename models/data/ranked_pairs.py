@@ -1,4 +1,4 @@
-"""Ranked pairs: every (item, category) that some rater ranked, laid end to end."""
+"""Distinct ranked (item, category) pairs, concatenated over items."""
 
 from typing import NamedTuple
 
@@ -10,41 +10,21 @@ __all__ = ["RankedPairs", "ranked_pairs"]
 
 
 class RankedPairs(NamedTuple):
-    """The distinct ranked categories of each item, and which of them every entry names.
+    """Distinct ranked categories of each item, and the pair of every entry.
 
-    Attributes
-    ----------
-    start : ndarray of int64, shape (item + 1,)
-        Pairs of item ``i`` are ``start[i]:start[i + 1]``, by category code.
-    item, category : ndarray of int32, shape (pair,)
-        Codes.
-    entry : ndarray of int64, shape (entry,)
-        Pair of every ranked entry.
-    entry_annotation, entry_block : ndarray of int64, shape (entry,)
-        Annotation of every entry, and the number of its block there: 0 = best.
+    Pairs of item ``i`` are ``start[i]:start[i + 1]``, ordered by category code.
     """
 
-    start: np.ndarray
-    item: np.ndarray
-    category: np.ndarray
-    entry: np.ndarray
-    entry_annotation: np.ndarray
-    entry_block: np.ndarray
+    start: np.ndarray  # (item + 1,) int64
+    item: np.ndarray  # (pair,) int32
+    category: np.ndarray  # (pair,) int32
+    entry: np.ndarray  # (entry,) int64, pair of each entry
+    entry_annotation: np.ndarray  # (entry,) int64
+    entry_block: np.ndarray  # (entry,) int64, number of the block in its annotation, 0 = best
 
 
 def ranked_pairs(rankings: PartialRankings) -> RankedPairs:
-    """List the (item, category) pairs that some rater ranked.
-
-    Parameters
-    ----------
-    rankings : PartialRankings
-        The annotations.
-
-    Returns
-    -------
-    RankedPairs
-        Items in their order, categories in theirs.
-    """
+    """List the (item, category) pairs ranked by some rater, ordered by item, then category code."""
     n_blocks = np.diff(rankings.annotation_start)
     block_annotation = np.repeat(np.arange(len(n_blocks)), n_blocks)
     block_number = np.arange(len(block_annotation)) - rankings.annotation_start[block_annotation]

@@ -1,9 +1,4 @@
-"""Partial rankings: what raters named of each item, best first, ties in blocks, the rest unranked.
-
-One annotation is one rater's partial ranking of one item: blocks b_1 > b_2 > ... of tied
-categories, non-empty and disjoint; all categories of the closed set that it does not name share a
-last, unranked block (Stutz et al. 2025, arXiv:2307.02191, section 2.3).
-"""
+"""Partial rankings with ties."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,15 +24,19 @@ __all__ = ["PartialRankings"]
 class PartialRankings(Container):
     """Validated partial rankings, with ties, of items by raters over a closed set of categories.
 
-    Made by `from_table` or `from_blocks`. ``len`` is the number of annotations. Two are equal if
-    they hold the same annotations of the same items in the same order over the same categories.
-    All arrays are read-only.
+    One annotation is one rater's partial ranking of one item: blocks b_1 > b_2 > ... of tied categories,
+    non-empty and disjoint. The categories of the closed set that it does not name share a last, unranked
+    block.
+
+    Made by `from_table` or `from_blocks`. ``len`` is the number of annotations. Two are equal if they hold
+    the same annotations of the same items in the same order over the same categories. All arrays are
+    read-only.
 
     Attributes
     ----------
     items, raters, categories : ndarray of str or int64
-        Ids. Items in order of first appearance; raters too, reading item by item; categories as
-        declared, or sorted.
+        Ids. Items in order of first appearance; raters too, reading item by item; categories as declared, or
+        sorted.
     annotation_item, annotation_rater : ndarray of int32, shape (annotation,)
         Codes; ascending by item, then by rater.
     annotation_start : ndarray of int64, shape (annotation + 1,)
@@ -47,7 +46,22 @@ class PartialRankings(Container):
     category_code : ndarray of int32, shape (entry,)
         Ranked categories, ascending within a block.
     gaps : int
-        Annotations whose ranks skipped a number and were renumbered when they were read.
+        Number of annotations whose ranks skipped a number and were renumbered on reading.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> nested = {"case": {"Ann": [["acne"], ["eczema", "tinea"]], "Bob": [["eczema"]]}}
+    >>> rankings = models.PartialRankings.from_blocks(nested)
+    >>> rankings
+    PartialRankings(1 items, 2 raters, 2 annotations, 3 categories)
+    >>> rankings.categories[rankings.category_code].tolist()
+    ['acne', 'eczema', 'tinea', 'eczema']
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
+    Medical Image Analysis, section 2.3, arXiv:2307.02191.
     """
 
     items: np.ndarray
@@ -71,29 +85,41 @@ class PartialRankings(Container):
         rank: str = "rank",
         categories: Sequence[Any] | np.ndarray | None = None,
     ) -> Self:
-        """Read a long table: one row for each category that a rater ranked for an item.
+        """Read a long table with one row for each category that a rater ranked for an item.
 
         Parameters
         ----------
         frame : frame or mapping of str to sequence
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         item, rater, category, rank : str
-            Names of the columns. Ids and labels are text, kept exactly, or integers. Rank 1 is
-            best, equal ranks are a tie, a category without a row is unranked. Ranks may skip
-            numbers: only their order counts.
+            Names of the columns. Ids and labels are text, kept exactly, or integers. Rank 1 is best, equal
+            ranks are a tie, a category without a row is unranked. Ranks may skip numbers: only their order
+            counts.
         categories : sequence, optional
-            The closed set, in the order that breaks ties. None takes the categories of a pandas
+            Closed set of categories, in the order that breaks ties. None takes the categories of a pandas
             categorical or a polars Enum, or else the sorted categories that occur.
 
         Returns
         -------
         PartialRankings
-            All of the table.
+            All annotations of the table.
 
         Raises
         ------
         DataError
-            At the first thing that is wrong; it names row (from 1), column, value and remedy.
+            At the first error in the table; it names row (from 1), column, value and remedy.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {
+        ...     "item": ["case", "case", "case"],
+        ...     "rater": ["Ann", "Ann", "Bob"],
+        ...     "category": ["acne", "tinea", "acne"],
+        ...     "rank": [1, 2, 1],
+        ... }
+        >>> models.PartialRankings.from_table(table, categories=["acne", "eczema", "tinea"])
+        PartialRankings(1 items, 2 raters, 2 annotations, 3 categories)
         """
         roles = {"item": item, "rater": rater, "category": category, "rank": rank}
         columns = named_columns(frame, roles)
@@ -108,28 +134,35 @@ class PartialRankings(Container):
         raters: Sequence[Any] | np.ndarray | None = None,
         categories: Sequence[Any] | np.ndarray | None = None,
     ) -> Self:
-        """Read nested blocks.
+        """Read nested lists or mappings of blocks.
 
         Parameters
         ----------
         nested : sequence or mapping
-            ``[item][rater][block][category]`` or ``{item: {rater: [block][category]}}``, best block
-            first; None in place of the annotation that a rater of the list did not give.
+            ``[item][rater][block][category]`` or ``{item: {rater: [block][category]}}``, best block first;
+            None in place of an annotation that a rater of the list did not give.
         items, raters : sequence, optional
-            Ids behind the places of lists; by default 0, 1, 2, ...
+            Ids of the list places; by default 0, 1, 2, ...
         categories : sequence, optional
-            The closed set, in the order that breaks ties; by default the sorted categories that
+            Closed set of categories, in the order that breaks ties; by default the sorted categories that
             occur.
 
         Returns
         -------
         PartialRankings
-            All of it.
+            All annotations.
 
         Raises
         ------
         DataError
-            At the first thing that is wrong; it names item, rater and remedy.
+            At the first error in the data; it names item, rater and remedy.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> nested = [[[["acne"], ["eczema", "tinea"]], [["eczema"]]], [[["tinea"]], None]]
+        >>> models.PartialRankings.from_blocks(nested, raters=["Ann", "Bob"])
+        PartialRankings(2 items, 2 raters, 3 annotations, 3 categories)
         """
         items = None if items is None else distinct_ids("items", items)
         raters = None if raters is None else distinct_ids("raters", raters)
@@ -144,6 +177,7 @@ class PartialRankings(Container):
 
     @classmethod
     def _of_columns(cls, columns: Mapping[str, Column], categories: Any) -> Self:
+        """Build from validated columns item, rater, category and rank."""
         items, item = code_ids(columns["item"])
         raters, rater = code_ids(columns["rater"])
         labels, category = code_categories(columns["category"], categories)
@@ -152,7 +186,7 @@ class PartialRankings(Container):
         return cls(items=items, categories=labels, **block_layout(entries, raters))
 
     def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
-        """Keep some items, in the order given. Categories stay, raters without an annotation go.
+        """Keep some items, in the order given; all categories stay, raters without an annotation are dropped.
 
         Parameters
         ----------
@@ -168,11 +202,19 @@ class PartialRankings(Container):
         ------
         DataError
             If an item is unknown, repeated, or text where the ids are integers.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> cases = models.published_ddx_cases()
+        >>> cases.select(items=cases.items[:2])
+        PartialRankings(2 items, 6 raters, 9 annotations, 35 categories)
         """
         code, place = chosen_items(items, self.items)
         return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
 
     def _recoded(self, items: Recoded, raters: Recoded) -> Self:
+        """Annotations with other ids, without items whose new code is -1."""
         own = self._entries()
         entries = Entries(items.new[own.item], raters.new[own.rater], own.category, own.rank)
         layout = block_layout(entries.where(entries.item >= 0), raters.ids)
@@ -181,19 +223,28 @@ class PartialRankings(Container):
     def to_table(
         self, *, anonymize: Whose | None = None, random_seed: int | None = None
     ) -> dict[str, np.ndarray]:
-        """Write the long table that `from_table` reads.
+        """Convert to the long table that `from_table` reads.
 
         Parameters
         ----------
-        anonymize, random_seed
-            Whose names are left out, if anybody's: as `anonymized` takes them.
+        anonymize : {"raters", "all"}, optional
+            Ids to replace by numbers, as in `anonymized`; by default none.
+        random_seed : int, optional
+            Seed of the random order of these numbers.
 
         Returns
         -------
         dict of str to ndarray, shape (entry,)
-            Columns item, rater, category and rank (from 1, without gaps), which any frame library
-            takes as it is. With ``categories=self.categories`` `from_table` returns an equal
-            container.
+            Columns item, rater, category and rank (from 1, without gaps), which any frame library accepts.
+            With ``categories=self.categories`` `from_table` returns an equal container.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> rankings = models.PartialRankings.from_blocks({"case": {"Ann": [["acne"], ["tinea"]]}})
+        >>> table = rankings.to_table()
+        >>> table["category"].tolist(), table["rank"].tolist()
+        (['acne', 'tinea'], [1, 2])
         """
         named = self._named(anonymize, random_seed)
         entries = named._entries()
@@ -205,17 +256,25 @@ class PartialRankings(Container):
         }
 
     def report(self) -> str:
-        """Describe the data, and what in them deserves a second look.
+        """Summarise the data as text: counts, and warnings such as look-alike ids.
 
         Returns
         -------
         str
-            A few lines of text.
+            A few lines.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> print(models.published_ddx_cases().report())  # doctest: +ELLIPSIS
+        partial rankings
+          items                      7
+        ...
         """
         return rankings_report(self)
 
     def _entries(self) -> Entries:
-        """Return codes and rank of every entry."""
+        """Codes and rank of every entry, in table order."""
         blocks = np.diff(self.annotation_start)
         rank = np.arange(1, len(self.block_start)) - np.repeat(self.annotation_start[:-1], blocks)
         size = np.diff(self.block_start)

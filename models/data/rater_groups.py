@@ -1,4 +1,4 @@
-"""Groups of raters, such as people and language models: the attribute that says who belongs where."""
+"""Groups of raters by an attribute, such as people and language models."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,19 +13,10 @@ __all__ = ["check_attributes", "rater_groups"]
 
 
 def check_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str]) -> None:
-    """Raise if an attribute has the name of a variable of the model: attributes stand beside them, as ``rater_...``.
+    """Raise if an attribute has the name of a variable of the model.
 
-    Parameters
-    ----------
-    attributes : mapping of str to ndarray
-        What is known of the raters, as containers have it.
-    taken : sequence of str
-        Names of variables without their ``rater_``.
-
-    Raises
-    ------
-    DataError
-        At the first.
+    Attributes are stored beside the variables as ``rater_...``; `taken` are names of variables without that
+    prefix.
     """
     for name in taken:
         if name in attributes:
@@ -41,28 +32,10 @@ def check_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str])
 def rater_groups(
     raters: np.ndarray, attributes: Mapping[str, np.ndarray], group: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the groups, and the group of every rater.
+    """Factorise a rater attribute; returns group names (group,) and codes (rater,).
 
-    Parameters
-    ----------
-    raters : ndarray of str or int64, shape (rater,)
-        Ids.
-    attributes : mapping of str to ndarray, shape (rater,)
-        What is known of them, as containers have it.
-    group : str
-        Name of the attribute.
-
-    Returns
-    -------
-    names : ndarray of str or int64, shape (group,)
-        In order of first appearance.
-    code : ndarray of int32, shape (rater,)
-        Place of each rater's group among them.
-
-    Raises
-    ------
-    DataError
-        If there is no such attribute, or a rater has no value of it.
+    Groups come in order of first appearance. Raises if there is no such attribute, or a rater has no value of
+    it.
     """
     if not isinstance(group, str) or group not in attributes:
         known = np.array(list(attributes), np.str_)

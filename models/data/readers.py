@@ -1,7 +1,7 @@
-"""Files of tables: CSV, TSV, JSON lines and Parquet, told apart by their suffix.
+"""File readers: CSV, TSV, JSON lines and Parquet, by suffix.
 
-Ids are read as text always: whole numbers become their decimal text in every format, so that a
-case is the same case in a CSV of annotations and in a Parquet file of predictions.
+Ids are always read as text: integers become their decimal text in every format, so that an id is the same in
+a CSV of annotations and in a Parquet file of predictions.
 """
 
 from collections.abc import Mapping
@@ -26,24 +26,11 @@ _SUFFIXES = ".csv, .tsv, .jsonl, .ndjson and .parquet"
 
 
 def read_table(path: str | PathLike[str], *, rename: Mapping[str, str] | None = None) -> Any:
-    """Read a file into a frame that every door takes.
+    """Read a table file into a frame that all containers accept; integers become text.
 
-    Parameters
-    ----------
-    path : str or path
-        A ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson`` file in UTF-8, or ``.parquet``.
-    rename : mapping of str to str, optional
-        Column in the file -> its new name.
-
-    Returns
-    -------
-    pandas.DataFrame or pyarrow.Table
-        The table (pyarrow for Parquet), whole numbers as text.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read; it names file, row or line, and remedy.
+    Formats: ``.csv``, ``.tsv``, ``.jsonl`` and ``.ndjson`` in UTF-8 (to pandas), and ``.parquet`` (to
+    pyarrow). `rename` maps columns of the file to new names. Raises `DataError` with file, row or line, and
+    remedy.
     """
     path = Path(path)
     _refuse_unreadable(path)
@@ -64,23 +51,7 @@ def read_table(path: str | PathLike[str], *, rename: Mapping[str, str] | None = 
 
 
 def read_columns(path: Path) -> dict[str, list[Any]]:
-    """Read a text file into plain columns, without any frame library.
-
-    Parameters
-    ----------
-    path : Path
-        A ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson`` file.
-
-    Returns
-    -------
-    dict of str to list
-        Column name -> cells.
-
-    Raises
-    ------
-    DataError
-        If it is no such file, or a line of it cannot be read.
-    """
+    """Read a CSV, TSV or JSON lines file into a dict of columns, without a frame library."""
     match path.suffix.lower():
         case ".csv":
             return read_delimited(path, ",")
@@ -90,7 +61,7 @@ def read_columns(path: Path) -> dict[str, list[Any]]:
             return read_json_lines(path)
         case suffix:
             raise DataError(
-                f"the suffix {suffix!r} names no format that is read here",
+                f"the suffix {suffix!r} is not a supported format",
                 value=suffix,
                 allowed=_SUFFIXES,
                 remedy="write one JSON object on each line of a .jsonl file"
@@ -101,6 +72,7 @@ def read_columns(path: Path) -> dict[str, list[Any]]:
 
 
 def _refuse_unreadable(path: Path) -> None:
+    """Raise if the path is not a file, or the file is too large."""
     if not path.is_file():
         found = "is not a file" if path.exists() else "does not exist"
         raise DataError(
@@ -118,13 +90,13 @@ def _refuse_unreadable(path: Path) -> None:
 
 
 def _read_parquet(path: Path) -> nw.DataFrame[Any]:
-    """Read Parquet, text as dictionaries: a small file can hold more repeated text than memory."""
+    """Read Parquet with text as dictionaries, since a small file can hold much repeated text."""
     try:
         parquet = import_module("pyarrow.parquet")  # an extra: nothing else here needs it
         arrow = import_module("pyarrow")
     except ImportError:
         raise DataError(
-            "reading Parquet takes pyarrow", remedy="install pyarrow, or write CSV", where=path.name
+            "reading Parquet needs pyarrow", remedy="install pyarrow, or write CSV", where=path.name
         ) from None
     try:
         with parquet.ParquetFile(path) as file:
@@ -144,13 +116,13 @@ def _read_parquet(path: Path) -> nw.DataFrame[Any]:
     except (OSError, ValueError, NotImplementedError, arrow.ArrowException) as error:
         raise DataError(
             f"this is no Parquet file that can be read ({' '.join(str(error).split())[:200]})",
-            remedy="write it again, or give it the suffix of what it is",
+            remedy="write it again, or correct its suffix",
             where=path.name,
         ) from None
 
 
 def _validate(table: Any) -> None:
-    """Raise what Arrow raises if indexes leave their dictionaries, or text is no UTF-8."""
+    """Run Arrow's validation: it raises if indices exceed their dictionaries, or text is not UTF-8."""
     table.validate(full=True)
     for column in table.columns:
         for chunk in column.chunks:
@@ -159,6 +131,7 @@ def _validate(table: Any) -> None:
 
 
 def _refuse_bomb(footer: Any, path: Path) -> None:
+    """Raise if the footer announces more cells or bytes than allowed, before anything is decompressed."""
     cells = footer.num_rows * footer.num_columns
     size = sum(footer.row_group(g).total_byte_size for g in range(footer.num_row_groups))
     if cells > MAX_CELLS or size > MAX_BYTES:
@@ -172,6 +145,7 @@ def _refuse_bomb(footer: Any, path: Path) -> None:
 
 
 def _refuse_long(frame: nw.DataFrame[Any], names: list[str], path: Path) -> None:
+    """Raise if a text cell exceeds `MAX_CHARACTERS`."""
     for name in (name for name in names if name in frame.columns):
         longest = frame[name].drop_nulls().unique().cast(nw.String).str.len_chars().max() or 0
         if longest > MAX_CHARACTERS:
@@ -186,6 +160,7 @@ def _refuse_long(frame: nw.DataFrame[Any], names: list[str], path: Path) -> None
 
 
 def _renamed(frame: nw.DataFrame[Any], rename: Mapping[str, str], path: Path) -> nw.DataFrame[Any]:
+    """Rename columns; raises if one is missing or two would share a name."""
     there = ", ".join(map(shown, frame.columns))
     if missing := [name for name in rename if name not in frame.columns]:
         raise DataError(

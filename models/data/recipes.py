@@ -1,4 +1,4 @@
-"""How a model was built: its builder and what it was given, so that another process can build it again."""
+"""Record of the builder and the arguments of a model, so that another process can rebuild it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,25 +14,14 @@ RECIPES: WeakKeyDictionary[Any, "Recipe"] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class Recipe:
-    """A builder of `raterzoo.models`, and its arguments, defaults among them."""
+    """Name of a builder of `raterzoo.models`, and its arguments with defaults filled in."""
 
     builder: str
     arguments: Mapping[str, Any]
 
 
 def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
-    """Record how every model of a builder was built, for as long as the model lives.
-
-    Parameters
-    ----------
-    builder : callable
-        Returns a model.
-
-    Returns
-    -------
-    callable
-        The same.
-    """
+    """Decorate a builder to record a `Recipe` for each model, for as long as the model lives."""
     parameters = signature(builder)
 
     @wraps(builder)
@@ -47,5 +36,5 @@ def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
 
 
 def recipe_of(model: object) -> Recipe | None:
-    """Return how a model was built, if a builder recorded it; it may have been changed since."""
+    """Recipe of a model, or None if none was recorded; the model may have been changed since."""
     return RECIPES.get(model)

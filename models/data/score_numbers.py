@@ -1,4 +1,4 @@
-"""Scores: real numbers, or their decimal text, within bounds where these are declared."""
+"""Validation of scores: real numbers or their decimal text, within declared bounds."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from .tables import Column, is_listed, listed
 __all__ = ["MAX_SCORE", "Bounds", "read_bounds", "read_scores"]
 
 MAX_SCORE = 1e100
-"""Largest size of a score: sums of squares stay finite."""
+"""Largest absolute score: sums of squares stay finite."""
 
 Bounds = tuple[float, float]
 """Lowest and highest score that could be given."""
@@ -35,24 +35,10 @@ _SAY_THE_SCORE = "write the score as a number, or leave the row out where none w
 
 
 def read_scores(column: Column, bounds: Bounds | None) -> np.ndarray:
-    """Read a column of scores, as numbers or as their decimal text.
+    """Read a column of scores, numbers or decimal text, as float64, shape (row,).
 
-    Parameters
-    ----------
-    column : Column
-        Cells.
-    bounds : tuple of float, optional
-        Lowest and highest legal score.
-
-    Returns
-    -------
-    ndarray of float64, shape (row,)
-        Scores; numbers keep their exact value, but minus zero is zero.
-
-    Raises
-    ------
-    DataError
-        If a cell is missing, no number, infinite, out of bounds, or has no exact value in 64 bits.
+    Numbers keep their exact value, but minus zero becomes zero. Refuses cells that are missing, not a number,
+    infinite, out of bounds, or without an exact value in 64 bits.
     """
     kinds = kinds_of(column)
     if odd := {kind for kind in kinds if not _may_be_number(kind)}:
@@ -71,23 +57,7 @@ def read_scores(column: Column, bounds: Bounds | None) -> np.ndarray:
 
 
 def read_bounds(bounds: Sequence[Any] | np.ndarray | None) -> Bounds | None:
-    """Read the declared bounds of scores.
-
-    Parameters
-    ----------
-    bounds : sequence of two numbers, or None
-        Lowest and highest legal score.
-
-    Returns
-    -------
-    tuple of float, or None
-        The bounds, if there are any.
-
-    Raises
-    ------
-    DataError
-        If they are not two finite numbers, the lower first.
-    """
+    """Validate bounds: two finite numbers, the lower first, or None."""
     if bounds is None:
         return None
     if not is_listed(bounds) or len(bounds) != 2:
@@ -105,11 +75,12 @@ def read_bounds(bounds: Sequence[Any] | np.ndarray | None) -> Bounds | None:
 
 
 def _may_be_number(kind: type) -> bool:
+    """Type test: text, Decimal, float or integer."""
     return issubclass(kind, (str, Decimal, *FLOATS)) or is_integer(kind)
 
 
 def _coded_numbers(column: Column, bounds: Bounds | None) -> np.ndarray:
-    """Return the cells of a column of several types as floats, each distinct value read once."""
+    """Cells of a column of several types as floats; each distinct value is converted once."""
     for place, value in enumerate(column.values):
         # a signalling NaN can be neither compared nor hashed
         if isinstance(value, Decimal) and value.is_nan():
@@ -119,7 +90,7 @@ def _coded_numbers(column: Column, bounds: Bounds | None) -> np.ndarray:
 
 
 def _number(column: Column, value: Any, bounds: Bounds | None) -> float:
-    """Return one distinct value as a float, infinite if it is beyond all of them."""
+    """Convert one distinct value to a float, infinite if it exceeds the range of floats."""
     if isinstance(value, str):
         if _DECIMAL.fullmatch(value):
             return float(value)
@@ -136,7 +107,7 @@ def _number(column: Column, value: Any, bounds: Bounds | None) -> float:
 
 
 def _no_number(column: Column, text: str, bounds: Bounds | None) -> DataError:
-    """Return the error about a text that is no decimal number."""
+    """Error about text that is not a decimal number."""
     problem, remedy = "is not a number", _SAY_THE_SCORE
     if not text.strip():
         problem = "is empty"
@@ -146,13 +117,14 @@ def _no_number(column: Column, text: str, bounds: Bounds | None) -> DataError:
 
 
 def _allowed(bounds: Bounds | None) -> str:
+    """Phrase with the allowed range."""
     if bounds is None:
         return f"finite numbers, at most {MAX_SCORE:g} in size"
     return f"numbers from {bounds[0]:.12g} to {bounds[1]:.12g}"
 
 
 def _outside(column: Column, place: int, score: float, bounds: Bounds | None) -> DataError:
-    """Return the error about a score that is infinite, too large, or out of bounds."""
+    """Error about a score that is infinite, too large, or out of bounds."""
     if not isfinite(score):
         problem, remedy = "is not finite", _SAY_THE_SCORE
     elif bounds is None:

@@ -1,4 +1,4 @@
-"""What the scores are like, in words and numbers: the text behind `Scores.report`."""
+"""Text of `Scores.report`."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -13,62 +13,51 @@ MANY_LEVELS = 20
 
 
 class AnyScores(Protocol):
-    """What is described or written: the arrays of `Scores`."""
+    """Structural type of `Scores`, for functions that `Scores` itself imports."""
 
     @property
     def items(self) -> np.ndarray:
-        """Ids of the items."""
+        """Ids of the items, shape (item,)."""
         ...
 
     @property
     def raters(self) -> np.ndarray:
-        """Ids of the raters, none if they are anonymous."""
+        """Ids of the raters, shape (rater,); empty if they are anonymous."""
         ...
 
     @property
     def annotation_item(self) -> np.ndarray:
-        """Item of each annotation."""
+        """Code of the item, shape (annotation,)."""
         ...
 
     @property
     def annotation_rater(self) -> np.ndarray:
-        """Rater of each annotation."""
+        """Code of the rater, shape (annotation,)."""
         ...
 
     @property
     def score(self) -> np.ndarray:
-        """Score of each annotation."""
+        """Score, shape (annotation,)."""
         ...
 
     @property
     def count(self) -> np.ndarray:
-        """How often it was given."""
+        """Multiplicity of the score, shape (annotation,)."""
         ...
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """Lowest and highest legal score."""
+        """Lowest and highest legal score, or None."""
         ...
 
     @property
     def rater_attributes(self) -> Mapping[str, np.ndarray]:
-        """What is known of the raters."""
+        """Rater attributes, each of shape (rater,)."""
         ...
 
 
 def scores_report(scores: AnyScores) -> str:
-    """Count what is there, and name what deserves a second look.
-
-    Parameters
-    ----------
-    scores : Scores
-        The data.
-
-    Returns
-    -------
-    str
-        Lines of ``what  how many``.
-    """
+    """Report counts of scores, items and raters, and warnings about the data, one line each."""
     n_items, n_raters = len(scores.items), len(scores.raters)
     per_item = np.bincount(scores.annotation_item, scores.count, n_items).astype(int)
     low, high = (_by_item(scores, np.minimum, np.inf), _by_item(scores, np.maximum, -np.inf))
@@ -86,7 +75,7 @@ def scores_report(scores: AnyScores) -> str:
         lines |= _lines_on_raters(scores)
     if not several.any():
         lines["NOT IDENTIFIED"] = (
-            "no item has two scores: how far scores of an item spread is the prior's word"
+            "no item has two scores: only the prior says how far scores of an item spread"
         )
     lines |= second_looks({"items": scores.items, "raters": scores.raters})
     width = max(map(len, lines))
@@ -94,14 +83,14 @@ def scores_report(scores: AnyScores) -> str:
 
 
 def _by_item(scores: AnyScores, reduce: np.ufunc, start: float) -> np.ndarray:
-    """Return the lowest or the highest score of each item."""
+    """Reduction of the scores of each item by minimum or maximum, shape (item,)."""
     found = np.full(len(scores.items), start)
     reduce.at(found, scores.annotation_item, scores.score)
     return found
 
 
 def _lines_on_values(scores: AnyScores) -> dict[str, str]:
-    """Say which scores there are, and how often."""
+    """Report lines on the distribution of the scores."""
     declared = "not declared"
     if scores.bounds:
         at = [int(scores.count[scores.score == end].sum()) for end in scores.bounds]
@@ -124,12 +113,12 @@ def _lines_on_values(scores: AnyScores) -> dict[str, str]:
         counted = zip(level.tolist(), given.tolist(), strict=True)
         lines["scores by value"] = ", ".join(f"{value:g}: {n:,}" for value, n in counted)
     if len(level) == 1 and scores.count.sum() > 1:
-        lines["CONSTANT"] = f"every score is {level[0]:g}: they tell no item from another"
+        lines["CONSTANT"] = f"every score is {level[0]:g}: items cannot be distinguished"
     return lines
 
 
 def _lines_on_raters(scores: AnyScores) -> dict[str, str]:
-    """Say how much each rater scored, and who said the same of everything."""
+    """Report lines on scores by rater, raters of one value, and repeated scores."""
     n_raters = len(scores.raters)
     per_rater = np.bincount(scores.annotation_rater, scores.count, n_raters).astype(int)
     low, high = np.full(n_raters, np.inf), np.full(n_raters, -np.inf)

@@ -1,4 +1,4 @@
-"""Scores in tables: from rows to the layout of the container, counts by level, and back to rows."""
+"""Conversion of scores from long tables and tables of counts, and back."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -20,55 +20,23 @@ __all__ = ["GivenScores", "counted_scores", "long_scores", "score_columns", "sco
 
 @dataclass(frozen=True, eq=False)
 class GivenScores:
-    """Scores, one for each row of a table.
+    """Coded scores, one for each row of a table."""
 
-    Attributes
-    ----------
-    item, rater : ndarray of int32, shape (row,)
-        Codes; `UNKNOWN` for an anonymous rater.
-    score : ndarray of float64, shape (row,)
-        Values.
-    count : ndarray of int64, shape (row,)
-        How often the score was given, from 0.
-    """
-
-    item: np.ndarray
-    rater: np.ndarray
-    score: np.ndarray
-    count: np.ndarray
+    item: np.ndarray  # (row,) int32
+    rater: np.ndarray  # (row,) int32, `UNKNOWN` if anonymous
+    score: np.ndarray  # (row,) float64
+    count: np.ndarray  # (row,) int64, from 0
 
     def where(self, kept: np.ndarray) -> Self:
-        """Return some of the scores.
-
-        Parameters
-        ----------
-        kept : ndarray of bool or int
-            Which.
-
-        Returns
-        -------
-        GivenScores
-            The chosen scores.
-        """
+        """Subset of the scores; `kept` is a mask or an array of row numbers."""
         return type(self)(self.item[kept], self.rater[kept], self.score[kept], self.count[kept])
 
 
 def score_layout(given: GivenScores, n_raters: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Merge equal scores and sort them.
+    """Merge equal scores, drop counts of zero, and sort; return the raters and the arrays of `Scores`.
 
-    Parameters
-    ----------
-    given : GivenScores
-        Rows in any order.
-    n_raters : int
-        Number of rater codes; 0 if the raters are anonymous.
-
-    Returns
-    -------
-    raters : ndarray of int64, shape (rater,)
-        Codes of the raters who gave a score, in order of first appearance item by item.
-    layout : dict
-        Arrays of `Scores`; counts of zero are gone.
+    `n_raters` is the number of rater codes, 0 if the raters are anonymous. Raters, shape (rater,), are old
+    codes of those present, in order of first appearance item by item.
     """
     given = given.where(given.count > 0)
     first_item = np.full(n_raters, np.iinfo(np.int64).max)
@@ -76,7 +44,7 @@ def score_layout(given: GivenScores, n_raters: int) -> tuple[np.ndarray, dict[st
         np.minimum.at(first_item, given.rater, given.item)
     gave = np.count_nonzero(first_item < np.iinfo(np.int64).max)
     present = np.argsort(first_item, kind="stable")[:gave]
-    number = np.full(n_raters + 1, UNKNOWN)  # code -1 takes the last: nobody stays nobody
+    number = np.full(n_raters + 1, UNKNOWN)  # index -1 = last place: stays anonymous
     number[present] = np.arange(gave)
     pair = given.item.astype(np.int64) * (gave + 1) + number[given.rater] + 1
     order = np.lexsort((given.score, pair))
@@ -93,31 +61,14 @@ def score_layout(given: GivenScores, n_raters: int) -> tuple[np.ndarray, dict[st
 
 
 def score_columns(frame: Any, rater: str | None, roles: dict[str, str]) -> Columns:
-    """Take the columns of a long table.
+    """Columns of a long table by role (argument name); `rater` None means anonymous raters.
 
-    Parameters
-    ----------
-    frame : frame or mapping
-        The table.
-    rater : str or None
-        Column of the raters, if they are told apart.
-    roles : dict of str to str
-        Argument of the door -> name of the column, of all others.
-
-    Returns
-    -------
-    Columns
-        The column of each role.
-
-    Raises
-    ------
-    DataError
-        If a column is missing, or attributes are said of raters who are not told apart.
+    Raises if a column is missing, or attributes are asked for without raters.
     """
     said = [name for role, name in roles.items() if role.startswith("rater_attributes")]
     if rater is None and said:
         raise DataError(
-            f"column {shown(said[0])} is to say something of raters who are not told apart",
+            f"column {shown(said[0])} describes raters who are not told apart",
             column=said[0],
             value=said,
             allowed="no rater_attributes with rater=None",
@@ -131,28 +82,10 @@ def score_columns(frame: Any, rater: str | None, roles: dict[str, str]) -> Colum
 
 
 def counted_scores(counts: Any, item: str, bounds: Bounds | None) -> tuple[np.ndarray, GivenScores]:
-    """Read a table of counts of scores.
+    """Read counts by item and level from a DataArray, frame or mapping; returns items and anonymous scores.
 
-    Parameters
-    ----------
-    counts : DataArray, frame or mapping
-        Counts by item and level; the levels are numbers, or their decimal text.
-    item : str
-        Column, or dim, of the items.
-    bounds : tuple of float, optional
-        Lowest and highest legal score.
-
-    Returns
-    -------
-    items : ndarray of str or int64
-        Ids of the items.
-    given : GivenScores
-        Scores of nobody in particular.
-
-    Raises
-    ------
-    DataError
-        If a level is no number, stands twice or is out of bounds, a count is no whole number from 0, or an item stands twice.
+    Levels are numbers or their decimal text. Refuses levels that are no number, repeated or out of bounds,
+    counts that are not integers from 0, and repeated items.
     """
     frame, names = _level_columns(counts, item)
     level = _levels(names, bounds)
@@ -167,17 +100,9 @@ def counted_scores(counts: Any, item: str, bounds: Bounds | None) -> tuple[np.nd
 
 
 def long_scores(scores: AnyScores) -> dict[str, np.ndarray]:
-    """Write scores as a long table.
+    """Columns of the long table of `Scores.to_table`.
 
-    Parameters
-    ----------
-    scores : Scores
-        The data.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Columns, as `Scores.to_table` says.
+    A row of count 0 stands for an item without a score.
     """
     silent = np.setdiff1d(np.arange(len(scores.items)), scores.annotation_item)
     nobody = np.zeros(len(silent), np.int64)
@@ -198,7 +123,7 @@ def long_scores(scores: AnyScores) -> dict[str, np.ndarray]:
 
 
 def _level_columns(counts: Any, item: str) -> tuple[Any, list[Any]]:
-    """Return the table and the names of its columns of counts; an array becomes a table."""
+    """Table of counts and the names of its levels; a DataArray becomes a table."""
     if not hasattr(counts, "dims"):
         return counts, [name for name in column_names(counts) if name != item]
     others = [dim for dim in counts.dims if dim != item]
@@ -219,7 +144,7 @@ def _level_columns(counts: Any, item: str) -> tuple[Any, list[Any]]:
 
 
 def _levels(names: list[Hashable], bounds: Bounds | None) -> np.ndarray:
-    """Return the scores that the columns of counts stand for."""
+    """Scores that the columns of counts stand for, shape (level,)."""
     if not names:
         raise DataError(
             "there is no column of counts",
@@ -238,6 +163,7 @@ def _levels(names: list[Hashable], bounds: Bounds | None) -> np.ndarray:
 
 
 def _no_level(name: Any, problem: str) -> DataError:
+    """Error about a column of counts whose name is not a level."""
     return DataError(
         f"{shown(name)} {problem}",
         value=name,
@@ -248,6 +174,7 @@ def _no_level(name: Any, problem: str) -> DataError:
 
 
 def _repeated_item(column: Column, code: np.ndarray) -> DataError:
+    """Error about the first row that repeats an item."""
     _, first = np.unique(code, return_index=True)
     row = int(np.setdiff1d(np.arange(len(code)), first)[0])
     return DataError(

@@ -1,4 +1,4 @@
-"""Every answer by itself: what a model that knows who gave each of them reads."""
+"""Answers one by one, for models that condition on the rater of each answer."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ MAX_ANSWERS = 200_000_000
 
 
 def check_answers(labels: AnyLabels) -> None:
-    """Raise a `DataError` unless there are answers, and no more than a model that knows each of them can hold."""
+    """Raise `DataError` if there is no answer, or more than a model of single answers can hold."""
     total = int(labels.count.sum())
     if not total:
         raise DataError(
@@ -28,23 +28,7 @@ def check_answers(labels: AnyLabels) -> None:
 
 
 def one_by_one(labels: AnyLabels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the codes of item, rater and label of every single answer.
-
-    Parameters
-    ----------
-    labels : Labels
-        The data.
-
-    Returns
-    -------
-    item, rater, label : ndarray of int32, shape (answer,)
-        Codes.
-
-    Raises
-    ------
-    DataError
-        If there are none, or more than fit into memory.
-    """
+    """Codes of item, rater and label of every single answer, each of shape (answer,) int32."""
     check_answers(labels)
     codes = (labels.annotation_item, labels.annotation_rater, labels.label_code)
     item, rater, label = (np.repeat(code, labels.count) for code in codes)

@@ -1,4 +1,4 @@
-"""What the rankings are like, in words and numbers: the text behind `PartialRankings.report`."""
+"""Text of `PartialRankings.report`, and parts shared by the reports of all containers."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ __all__ = ["look_alikes", "range_of", "rankings_report", "second_looks"]
 
 
 class _Rankings(Protocol):
-    """What is described: the arrays of `PartialRankings`."""
+    """Structural type of `PartialRankings`, which imports this module."""
 
     @property
     def items(self) -> np.ndarray: ...
@@ -34,18 +34,7 @@ class _Rankings(Protocol):
 
 
 def rankings_report(rankings: _Rankings) -> str:
-    """Count what is there, and name what deserves a second look.
-
-    Parameters
-    ----------
-    rankings : PartialRankings
-        The data.
-
-    Returns
-    -------
-    str
-        Lines of ``what  how many``.
-    """
+    """Report counts of annotations, items, raters and categories, and warnings, one line each."""
     per_item = np.bincount(rankings.annotation_item)
     block = np.diff(rankings.block_start)
     named = np.diff(rankings.block_start[rankings.annotation_start])
@@ -73,18 +62,7 @@ def rankings_report(rankings: _Rankings) -> str:
 
 
 def range_of(counts: np.ndarray) -> str:
-    """Return the smallest and the largest of some counts, and their median, in words.
-
-    Parameters
-    ----------
-    counts : ndarray of int
-        At least one.
-
-    Returns
-    -------
-    str
-        One number if all are equal.
-    """
+    """Minimum, maximum and median of counts in words; one number if all are equal."""
     low, high = counts.min(), counts.max()
     return f"{low:,}" if low == high else f"{low:,} to {high:,} (median {np.median(counts):g})"
 
@@ -106,17 +84,9 @@ MEANS_NOTHING = {
 
 
 def second_looks(indexes: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Return what in the ids deserves a second look: look-alikes, and names that often mean a missing cell.
+    """Report lines on ids to check: look-alikes, and words that often mean a missing cell.
 
-    Parameters
-    ----------
-    indexes : mapping of str to ndarray of str or int64
-        What the ids are ids of, such as "items" -> the ids.
-
-    Returns
-    -------
-    dict of str to str
-        What -> which.
+    `indexes` maps the kind of the ids, such as "items", to the ids; returns heading -> ids concerned.
     """
     lines = {}
     for what, index in indexes.items():
@@ -130,18 +100,7 @@ def second_looks(indexes: Mapping[str, np.ndarray]) -> dict[str, str]:
 
 
 def look_alikes(index: np.ndarray) -> list[list[str]]:
-    """Return ids that differ only in case, spaces or the Unicode form of a character.
-
-    Parameters
-    ----------
-    index : ndarray of str or int64
-        Ids.
-
-    Returns
-    -------
-    list of list of str
-        Groups of two or more.
-    """
+    """Group ids that differ only in case, spaces or Unicode form; groups have two members or more."""
     if index.dtype.kind != "U":
         return []
     groups = defaultdict(list)

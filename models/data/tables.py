@@ -1,4 +1,4 @@
-"""From any table to plain columns: a frame of any library, or a mapping of columns."""
+"""Tables as plain columns: a frame of any library, or a mapping of columns."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -17,34 +17,22 @@ MAX_ROWS = 2**31 - 1  # codes are int32
 
 @dataclass(frozen=True)
 class Column:
-    """One column as plain Python values.
+    """Column as plain Python values.
 
-    Attributes
-    ----------
-    name : str
-        What errors call it.
-    values : list
-        Cells, in the order of the rows.
-    declared : list or None
-        Categories that the column's type declares: a pandas categorical or a polars Enum. A polars
-        Categorical and an Arrow dictionary declare nothing: they are encodings.
+    `declared` holds the categories that the dtype declares: a pandas categorical or a polars Enum. A polars
+    Categorical and an Arrow dictionary declare none: they are encodings.
     """
 
-    name: str
-    values: list[Any]
+    name: str  # in messages
+    values: list[Any]  # cells, in row order
     declared: list[Any] | None = None
 
 
 @dataclass(frozen=True)
 class Columns(Mapping[str, Column]):
-    """The columns that play some roles, taken from the table at every look: one at a time need be in memory.
+    """Columns by role, taken from the table at each access, so that only one at a time need be in memory.
 
-    Attributes
-    ----------
-    names : mapping of str to str
-        Role -> name of the column.
-    take : callable
-        Name -> the column.
+    `names` maps roles to names of columns; `take` returns the column of a name.
     """
 
     names: Mapping[str, str]
@@ -61,24 +49,10 @@ class Columns(Mapping[str, Column]):
 
 
 def named_columns(table: Any, roles: Mapping[str, str]) -> Columns:
-    """Take the columns that play the given roles.
+    """Columns of a table by role (argument name), all of one positive length.
 
-    Parameters
-    ----------
-    table : frame or mapping of str to sequence
-        pandas, polars, pyarrow, whatever narwhals reads; or name -> cells.
-    roles : mapping of str to str
-        Argument of the door -> name of the column.
-
-    Returns
-    -------
-    Columns
-        The column of each role, all of one positive length.
-
-    Raises
-    ------
-    DataError
-        If this is no table, a column is missing or stands twice, or there is no row.
+    The table is a pandas, polars or pyarrow frame, anything else that narwhals reads, or a mapping name ->
+    cells. Raises if it is no table, a column is missing or named twice, or there is no row.
     """
     names, n_rows, column = _open(table)
     for role, name in roles.items():
@@ -102,39 +76,12 @@ def named_columns(table: Any, roles: Mapping[str, str]) -> Columns:
 
 
 def column_names(table: Any) -> list[str]:
-    """Return the names of a table's columns.
-
-    Parameters
-    ----------
-    table : frame or mapping of str to sequence
-        pandas, polars, pyarrow, whatever narwhals reads; or name -> cells.
-
-    Returns
-    -------
-    list of str
-        In their order.
-
-    Raises
-    ------
-    DataError
-        If this is no table, or a column stands twice.
-    """
+    """Names of the columns of a table, in their order; raises if it is no table or a name is repeated."""
     return list(_open(table)[0])
 
 
 def is_listed(values: object) -> TypeGuard[Sequence[Any] | np.ndarray]:
-    """Tell whether values are listed in an order and counted: no text, set, mapping or generator.
-
-    Parameters
-    ----------
-    values : object
-        What may be a list, an array, an index or a series.
-
-    Returns
-    -------
-    bool
-        Whether `listed` can take them.
-    """
+    """Type test for an ordered collection of known length: not text, a set, a mapping or a generator."""
     if isinstance(values, np.ndarray):
         return values.ndim == 1
     unordered = (str, bytes, Mapping, set, frozenset)
@@ -146,17 +93,9 @@ def is_listed(values: object) -> TypeGuard[Sequence[Any] | np.ndarray]:
 
 
 def listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
-    """Return values as a list of plain Python objects.
+    """List of plain Python objects.
 
-    Parameters
-    ----------
-    values : sequence or 1-D array
-        Anything that `is_listed`.
-
-    Returns
-    -------
-    list
-        The same values. NumPy would turn times into bare numbers: they stay times.
+    Dates and times stay objects; NumPy's tolist would turn them into integers.
     """
     if isinstance(values, np.ndarray) and values.dtype.kind not in "mM":
         return values.tolist()
@@ -167,6 +106,7 @@ _Opened = tuple[Sequence[str], int, Callable[[str], Column]]
 
 
 def _open(table: Any) -> _Opened:
+    """Names, number of rows, and accessor of the columns of a table."""
     return _open_mapping(table) if isinstance(table, Mapping) else _open_frame(table)
 
 
@@ -206,7 +146,7 @@ def _open_frame(table: Any) -> _Opened:
             f"a {type(table).__name__} is not a table",
             value=table,
             allowed="a pandas, polars or pyarrow table, or a mapping of column names to cells",
-            remedy="call .collect() first" if lazy else "make a frame of it",
+            remedy="call .collect() first" if lazy else "convert it to a data frame",
         ) from None
     except nw.exceptions.DuplicateError as error:
         raise DataError(
@@ -221,7 +161,7 @@ def _frame_column(name: str, series: nw.Series[Any]) -> Column:
 
 
 def _declared(series: nw.Series[Any]) -> list[Any] | None:
-    """Return the categories a pandas categorical or a polars Enum declares."""
+    """Categories that a pandas categorical or a polars Enum declares."""
     if series.implementation.is_pandas_like():
         categories = getattr(series.to_native().dtype, "categories", None)
         return None if categories is None else categories.tolist()

@@ -1,4 +1,4 @@
-"""Lines of a text file, decoded one by one, so that what cannot be read is named by its line."""
+"""Lines of a text file, decoded one by one, so that an error names its line."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,20 +23,7 @@ _SIGNATURES = {
 def text_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a UTF-8 file with their line ends, without a byte order mark.
 
-    Parameters
-    ----------
-    path : Path
-        A file that exists.
-
-    Yields
-    ------
-    str
-        One line.
-
-    Raises
-    ------
-    DataError
-        If the file is empty or binary, or a line is no UTF-8 or has over a million bytes.
+    Raises if the file is empty or binary, or a line is not UTF-8 or has over a million bytes.
     """
     with path.open("rb") as file:
         number = 0
@@ -48,6 +35,7 @@ def text_lines(path: Path) -> Iterator[str]:
 
 
 def _decode(line: bytes, place: str, *, first: bool) -> str:
+    """Decode one line; on the first, recognise binary formats and strip the byte order mark."""
     if len(line) > MAX_LINE:
         raise DataError(
             "the line is too long",
@@ -62,7 +50,7 @@ def _decode(line: bytes, place: str, *, first: bool) -> str:
         raise DataError(
             f"this is no text: it is {known[0] if known else 'binary'}",
             allowed="CSV, TSV or JSON lines in UTF-8",
-            remedy="export it as text, or give the file the name of what it is",
+            remedy="export it as text, or correct the suffix of the file",
             where=place,
         )
     try:

@@ -1,4 +1,4 @@
-"""Who won: a word, or the id of one of the two items."""
+"""Outcome of a vote: a word, or the id of the winner."""
 
 from typing import Any
 
@@ -22,26 +22,12 @@ _WORDS = ", ".join(map(shown, OUTCOMES))
 def code_outcomes(
     column: Column, items: np.ndarray, left: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
-    """Read who won: ``"left"``, ``"right"``, ``"tie"``, or the id of one of the row's two items.
+    """Code outcomes as places in `OUTCOMES`, shape (row,).
 
-    Parameters
-    ----------
-    column : Column
-        Cells; words may stand among integer ids.
-    items : ndarray of str or int64
-        Ids of the items; none is one of the words.
-    left, right : ndarray of int32, shape (row,)
-        Items of each row.
+    Cells are "left", "right", "tie", or the id of one of the row's two items; words may occur among integer
+    ids. Refuses missing cells, and cells that name neither an outcome nor one of the two items.
 
-    Returns
-    -------
-    ndarray of int32, shape (row,)
-        Places in `OUTCOMES`.
-
-    Raises
-    ------
-    DataError
-        If a cell is missing, or names neither an outcome nor one of the two items.
+    Shapes: left, right (row,); items (item,), none of them one of the words.
     """
     kinds_of(column)  # refuses missing cells
     said = np.fromiter((_word_code(cell) for cell in column.values), np.int32, len(left))
@@ -67,11 +53,12 @@ def code_outcomes(
 
 
 def _word_code(cell: Any) -> int:
+    """Code of a word for an outcome, else `NOT_READ`."""
     return _CODE.get(cell, NOT_READ) if isinstance(cell, str) else NOT_READ
 
 
 def _ids_for_words(column: Column, items: np.ndarray, said: np.ndarray) -> Column:
-    """Put an id in the place of each word, so that the rest is a column of integers with the same rows."""
+    """Replace each word by an arbitrary id, so that a column of integers with the same rows remains."""
     stand_in = items[0].item()
     cells = [v if s < 0 else stand_in for v, s in zip(column.values, said.tolist(), strict=True)]
     numbers = Column(column.name, cells)

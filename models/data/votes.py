@@ -1,4 +1,4 @@
-"""From coded rows to the layout of comparisons: merged, sorted by left, right, rater, outcome."""
+"""Layout of comparisons: coded rows are merged and sorted by left, right, rater, outcome."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -10,49 +10,26 @@ from .errors import DataError
 __all__ = ["LEFT", "NOBODY", "OUTCOMES", "RIGHT", "TIE", "CodedVotes", "vote_layout"]
 
 OUTCOMES = ("left", "right", "tie")
-"""What can come of a comparison; the codes are the places."""
+"""Outcomes of a comparison; their codes are their places."""
 
 LEFT, RIGHT, TIE = range(len(OUTCOMES))
 
 NOBODY = -1
-"""The rater of votes whose raters are not told apart."""
+"""Code of the rater of anonymous votes."""
 
 
 @dataclass(frozen=True, eq=False)
 class CodedVotes:
-    """Votes, one for each row of a table.
+    """Coded votes, one for each row of a table."""
 
-    Attributes
-    ----------
-    left, right : ndarray of int32, shape (row,)
-        Codes of the two items, never equal.
-    rater : ndarray of int32, shape (row,)
-        Code, or `NOBODY`.
-    outcome : ndarray of int32, shape (row,)
-        `LEFT`, `RIGHT` or `TIE`.
-    count : ndarray of int64, shape (row,)
-        How often the vote was given, from 0.
-    """
-
-    left: np.ndarray
-    right: np.ndarray
-    rater: np.ndarray
-    outcome: np.ndarray
-    count: np.ndarray
+    left: np.ndarray  # (row,) int32
+    right: np.ndarray  # (row,) int32, never equal to left
+    rater: np.ndarray  # (row,) int32, or `NOBODY`
+    outcome: np.ndarray  # (row,) int32: `LEFT`, `RIGHT` or `TIE`
+    count: np.ndarray  # (row,) int64, from 0
 
     def where(self, kept: np.ndarray) -> Self:
-        """Return some of the votes.
-
-        Parameters
-        ----------
-        kept : ndarray of bool or int
-            Which.
-
-        Returns
-        -------
-        CodedVotes
-            The chosen votes.
-        """
+        """Subset of the votes; `kept` is a mask or an array of row numbers."""
         return type(self)(
             self.left[kept],
             self.right[kept],
@@ -63,26 +40,10 @@ class CodedVotes:
 
 
 def vote_layout(votes: CodedVotes, raters: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Merge equal votes and sort them.
+    """Merge equal votes, drop counts of zero, and sort; return the raters and the arrays of `Comparisons`.
 
-    Parameters
-    ----------
-    votes : CodedVotes
-        Rows in any order.
-    raters : ndarray of str or int64
-        Ids of the raters, in the order of their codes; none if they are anonymous.
-
-    Returns
-    -------
-    raters : ndarray of int64, shape (rater,)
-        Codes of the raters who voted, in the order of their ids.
-    layout : dict
-        Arrays of `Comparisons`; counts of zero are gone.
-
-    Raises
-    ------
-    DataError
-        If no vote is left.
+    `raters` are ids in the order of their codes, none if anonymous. Returned raters, shape (rater,), are old
+    codes of those present, in the order of their ids. Raises if no vote is left.
     """
     votes = votes.where(votes.count > 0)
     if not len(votes.count):
@@ -95,7 +56,7 @@ def vote_layout(votes: CodedVotes, raters: np.ndarray) -> tuple[np.ndarray, dict
     voted = (
         by_id[np.bincount(votes.rater, minlength=len(raters))[by_id] > 0] if len(raters) else by_id
     )
-    place = np.full(len(raters) + 1, NOBODY)  # code -1 takes the last: nobody stays nobody
+    place = np.full(len(raters) + 1, NOBODY)  # index -1 = last place: stays anonymous
     place[voted] = np.arange(len(voted))
     rater = place[votes.rater]
     pair = votes.left.astype(np.int64) * (votes.right.max() + np.int64(1)) + votes.right

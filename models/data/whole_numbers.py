@@ -1,4 +1,4 @@
-"""Ranks and counts: whole numbers, or their decimal text, within bounds."""
+"""Validation of ranks and counts: integers or their decimal text, within bounds."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _WHOLE = re.compile(r"\s*([+-]?[0-9]{1,100})(\.0*)?\s*")
 
 @dataclass(frozen=True)
 class _Meaning:
-    """What the numbers of a column stand for, in the words of its errors."""
+    """Bounds of a column of integers, and the phrases of its errors."""
 
     least: int
     most: int
@@ -57,60 +57,17 @@ _COUNT = _Meaning(
 
 
 def read_ranks(column: Column) -> np.ndarray:
-    """Read a column of ranks, as numbers or as their decimal text.
-
-    Parameters
-    ----------
-    column : Column
-        Cells.
-
-    Returns
-    -------
-    ndarray of int64, shape (row,)
-        Ranks from 1.
-
-    Raises
-    ------
-    DataError
-        If a cell is missing, no whole number, infinite, below 1 or absurdly large.
-    """
+    """Read a column of ranks from 1, integers or decimal text, as int64, shape (row,)."""
     return _read(column, _RANK)
 
 
 def read_counts(column: Column) -> np.ndarray:
-    """Read a column of counts, as numbers or as their decimal text.
-
-    Parameters
-    ----------
-    column : Column
-        Cells.
-
-    Returns
-    -------
-    ndarray of int64, shape (row,)
-        Counts from 0.
-
-    Raises
-    ------
-    DataError
-        If a cell is missing, no whole number, infinite, negative or absurdly large.
-    """
+    """Read a column of counts from 0, integers or decimal text, as int64, shape (row,)."""
     return _read(column, _COUNT)
 
 
 def split_counts(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Write sums of counts that one cell may not hold as several rows.
-
-    Parameters
-    ----------
-    table : mapping of str to ndarray
-        Columns, one of them count.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Columns that `read_counts` reads.
-    """
+    """Split rows whose count exceeds `MAX_COUNT` into several rows that `read_counts` accepts."""
     count = table["count"]
     rows = np.maximum(-(-count // MAX_COUNT), 1)
     row = np.repeat(np.arange(len(count)), rows)
@@ -120,6 +77,7 @@ def split_counts(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _read(column: Column, meaning: _Meaning) -> np.ndarray:
+    """Read a column of integers; each distinct value is converted once."""
     if odd := {kind for kind in kinds_of(column) if not _may_be_number(kind)}:
         raise refused_cell(
             column,
@@ -133,11 +91,12 @@ def _read(column: Column, meaning: _Meaning) -> np.ndarray:
 
 
 def _may_be_number(kind: type) -> bool:
+    """Type test: text, float or integer."""
     return issubclass(kind, (str, *FLOATS)) or is_integer(kind)
 
 
 def _number(column: Column, value: Any, meaning: _Meaning) -> int:
-    """Return one distinct value as an integer."""
+    """Convert one distinct value to an integer within bounds."""
     number = None
     if isinstance(value, str):
         number = int(whole[1]) if (whole := _WHOLE.fullmatch(value)) else None

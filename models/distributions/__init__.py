@@ -1,4 +1,4 @@
-"""Laws that PyMC lacks."""
+"""Probability distributions that PyMC lacks."""
 
 from typing import TYPE_CHECKING
 

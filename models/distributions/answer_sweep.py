@@ -1,18 +1,16 @@
-"""One pass over all answers: the marginal likelihood of every item, who its true category is, and what raters did.
+"""One pass over all answers: marginal likelihood, true-category probabilities and expected label counts.
 
     p(answers of i, category j) = prevalence_j  prod_a confusion[rater_a, j, label_a]
     p(answers of i)             = sum_j p(answers of i, j)
 
-A category may be a block of states, nodes of what else differs between its items: then j runs over states.
-
-The same pass serves EM (expected counts), Gibbs sampling (p of the true category), and the Op (log p, and its gradient: the
-expected counts again). Products are taken of probabilities, not of logs, and rescaled before they underflow: three times
-faster and as exact. An item of which a category leaves the range of doubles is done again in logs.
+The pass serves EM, Gibbs sampling and the gradient of log p. It multiplies probabilities and rescales them
+before they underflow: three times faster than sums of logs, and as exact. Items beyond the range of doubles
+are repeated in logs. A category may be a block of states (the nodes of a quadrature); then j is a state.
 
 References
 ----------
-Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS C 28(1),
-equations 2.1 to 2.5, doi:10.2307/2346806.
+Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS C
+28(1), equations 2.1 to 2.5, doi:10.2307/2346806.
 """
 
 import math
@@ -29,62 +27,47 @@ from .registers import carray, stack_space
 __all__ = ["ANY", "UNKNOWN", "AnswerSweeps", "Answers", "answer_codes", "answer_sweeps"]
 
 UNKNOWN = -1  # the true category of an item without gold label
-ANY = 0  # number of categories not known at compile time
+ANY = 0  # number of categories is unknown at compile time
 SMALL, LARGE, RESCALE, LOG_RESCALE = 1e-100, 1e100, 2.0**500, 500 * math.log(2)
-LOST = 1e-290  # a product below has lost digits, and would miss them if the others became as small
-CHECKED_EVERY = 8  # answers, after which a product is rescaled if it has become small
+LOST = 1e-290  # products below this have lost digits, which matter if the other products become as small
+CHECKED_EVERY = 8  # answers between two checks for underflow
 
 
 class Answers(NamedTuple):
-    """What raters answered, item by item, in a form that compiled code can read.
+    """Answers grouped by item, as compiled code reads them."""
 
-    Attributes
-    ----------
-    start : ndarray of int64, shape (item + 1,)
-        Answers of item i are ``start[i]:start[i + 1]``.
-    code : ndarray of int32, shape (answer,)
-        ``rater * n_labels + label``: the row of the table of probabilities.
-    known : ndarray of int64, shape (item,)
-        True category of gold items, -1 elsewhere.
-    """
-
-    start: np.ndarray
-    code: np.ndarray
-    known: np.ndarray
+    start: np.ndarray  # int64 (item + 1,): answers of item i are start[i]:start[i + 1]
+    code: np.ndarray  # int32 (answer,): row rater * n_labels + label of the table of probabilities
+    known: np.ndarray  # int64 (item,): true category of gold items, -1 elsewhere
 
 
 def answer_codes(rater: np.ndarray, label: np.ndarray, n_labels: int) -> np.ndarray:
-    """Return the row of each answer in the table of probabilities.
+    """Return the row of each answer in the table of label probabilities: rater * n_labels + label.
 
-    Parameters
-    ----------
-    rater, label : ndarray of int, shape (answer,)
-        Codes.
-    n_labels : int
-        Number of labels.
-
-    Returns
-    -------
-    ndarray of int32, shape (answer,)
-        Row ``rater * n_labels + label``.
+    Shapes: rater, label and result (answer,).
     """
     return (rater.astype(np.int64) * n_labels + label).astype(np.int32)
 
 
 class AnswerSweeps(NamedTuple):
-    """The compiled passes for one number of categories.
+    """Compiled passes for one number of categories.
+
+    Arguments: ``prevalence`` (category,); ``table`` (rater * label, category), the probability of a rater's
+    label given the true category; ``answers``, an `Answers`; ``weight`` (item,).
 
     Attributes
     ----------
     log_p : callable
-        ``log_p(prevalence, table, answers, log_p, plausibility)`` overwrites the last two: log p of every item's answers, shape
-        (item,), -inf where no category can explain them; and p(true category | answers), shape (item, category), NaN there.
+        ``log_p(prevalence, table, answers, log_p, plausibility)`` overwrites the last two: log likelihood
+        (item,), -inf where no category can explain the answers; p(true category | answers) (item, category),
+        NaN there.
     counts : callable
-        ``counts(plausibility, weight, answers, counts)`` overwrites the last with the expected number of each rater's labels by
-        true category, shape (rater * label, category), every item counted with its weight.
+        ``counts(plausibility, weight, answers, counts)`` overwrites ``counts`` (rater * label, category) with
+        the weighted expected number of each rater's labels by true category.
     both : callable
-        ``both(prevalence, table, answers, weight, (categories, counts)) -> float`` does both in one pass: returns the weighted
-        sum of log p, and overwrites the expected number of items by category, shape (category,), and of labels.
+        ``both(prevalence, table, answers, weight, (categories, counts)) -> float`` returns the weighted sum
+        of log p and overwrites the expected numbers of items (category,) and of labels (rater * label,
+        category).
     """
 
     log_p: Callable
@@ -94,20 +77,9 @@ class AnswerSweeps(NamedTuple):
 
 @cache
 def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
-    """Compile the passes for a number of categories: twice as fast when it is a constant.
+    """Compile the passes for a constant number of categories or states (twice as fast), or for any number.
 
-    Parameters
-    ----------
-    n_categories : int, optional
-        Number of categories, or of states; by default any, read from the arrays.
-    nodes : int, default 1
-        States of each category, side by side.
-
-    Returns
-    -------
-    AnswerSweeps
-        Functions of ``prevalence``, shape (category,), ``table``, shape (rater * label, category): the probability of a rater's
-        label given the true category, and `Answers`.
+    Each category is a block of `nodes` adjacent states.
     """
     fixed = n_categories > 0
 
@@ -141,7 +113,7 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
             for a in range(start[i], start[i + 1]):
                 row = code[a]
                 for j in range(n):
-                    counts[row, j] += share[j]
+                    counts[row, j] += share[j]  # numerator of equation 2.3
 
     @kept(nogil=True, error_model="numpy")
     def both(prevalence, table, answers, weight, expected):
@@ -154,7 +126,7 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
             p = carray(stack_space(n_categories), n_categories)
         else:
             p = np.empty(n)
-        total, product = 0.0, 1.0  # a logarithm for many items, where each counts once
+        total, product = 0.0, 1.0  # items of weight one share a logarithm
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
             mass, shift = _item_mass(prevalence, table, code, span, known[i], p, n, nodes)
@@ -168,13 +140,13 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
                 total += weight[i] * math.log(mass)
             for j in range(n):
                 p[j] *= weight[i]
-                categories[j] += p[j]
+                categories[j] += p[j]  # numerator of equation 2.4
             for a in range(start[i], start[i + 1]):
                 row = code[a]
                 for j in range(n):
-                    counts[row, j] += p[j]
+                    counts[row, j] += p[j]  # numerator of equation 2.3
         total += math.log(product)
-        if total != total:
+        if total != total:  # NaN: an item left the range of doubles
             total = _both_in_logs(prevalence, table, answers, weight, expected, nodes)
         return total
 
@@ -183,27 +155,12 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
 
 @nb.njit(error_model="numpy", inline="always")
 def item_log_p(prevalence, table, code, span, known, p, n, nodes=1):
-    """Leave p(true category | answers) of one item in p, and return log p of its answers.
+    """Return log p of one item's answers and overwrite p with p(true category | answers).
 
-    Parameters
-    ----------
-    prevalence, table, code : ndarray
-        As `answer_sweeps` takes them.
-    span : tuple of int
-        First answer of the item, and of the next one.
-    known : int
-        True category, or -1.
-    p : ndarray, shape (category,)
-        Overwritten.
-    n : int
-        Number of categories, or of states.
-    nodes : int, default 1
-        States of each category.
+    Both are NaN where products of probabilities leave the range of doubles; see `item_log_p_in_logs`.
 
-    Returns
-    -------
-    float
-        log p; NaN, and p NaN, where products of probabilities leave the range of doubles: see `item_log_p_in_logs`.
+    Shapes: p (n,); `span` holds the first answer of the item and of the next; `known` is -1 without a gold
+    label.
     """
     mass, shift = _item_mass(prevalence, table, code, span, known, p, n, nodes)
     return math.log(mass) + shift
@@ -211,8 +168,9 @@ def item_log_p(prevalence, table, code, span, known, p, n, nodes=1):
 
 @nb.njit(error_model="numpy", inline="always")
 def _item_mass(prevalence, table, code, span, known, p, n, nodes):
-    """Do that, and return p of the answers as a factor and the log of another one."""
+    """Return p(answers) of one item as a factor and the log of a second; overwrite p as `item_log_p` does."""
     shift, total, lost = 0.0, 0.0, False
+    # p_j = prevalence_j prod_a confusion[rater_a, j, label_a]
     for j in range(n):
         p[j] = prevalence[j] if known < 0 or known == j // nodes else 0.0
     first = span[0]
@@ -238,13 +196,13 @@ def _item_mass(prevalence, table, code, span, known, p, n, nodes):
         total = np.nan
     share = 1.0 / total
     for j in range(n):
-        p[j] *= share
+        p[j] *= share  # equation 2.5: p(j | answers)
     return total, shift
 
 
 @nb.njit(error_model="numpy")
 def item_log_p_in_logs(prevalence, table, code, span, known, p, nodes=1):
-    """Do the same in logs; where no category can explain the answers p is NaN and log p is -inf."""
+    """Compute `item_log_p` in logs; p is NaN and log p is -inf where no category explains the answers."""
     n = len(p)
     largest = -np.inf
     for j in range(n):
@@ -265,7 +223,7 @@ def item_log_p_in_logs(prevalence, table, code, span, known, p, nodes=1):
 
 @nb.njit(error_model="numpy")
 def _repeat_in_logs(prevalence, table, answers, log_p, plausibility, nodes):
-    """Compute the items anew whose products have left the range of doubles."""
+    """Recompute in logs the items whose products left the range of doubles (log p is NaN)."""
     start, code, known = answers
     for i in range(len(log_p)):
         if log_p[i] != log_p[i]:
@@ -276,7 +234,7 @@ def _repeat_in_logs(prevalence, table, answers, log_p, plausibility, nodes):
 
 @nb.njit(error_model="numpy")
 def _both_in_logs(prevalence, table, answers, weight, expected, nodes):
-    """Do the whole pass in logs."""
+    """Compute the pass `both` in logs."""
     start, code, known = answers
     categories, counts = expected
     categories[:] = 0.0

@@ -1,6 +1,6 @@
-"""Compiled functions that are kept between runs until any of the source they may contain changes.
+"""Disk cache of numba functions, invalidated when any source file they may contain changes.
 
-numba compares a kept function with its own file alone, and would go on with an old version of what that file imports.
+numba itself checks only the function's own file, and would keep an old version of imported functions.
 """
 
 import re
@@ -19,17 +19,9 @@ IMPORT = re.compile(r"^from (\.*)([\w.]+) import", re.MULTILINE)
 
 @cache
 def source_stamp(path: str) -> int:
-    """Return a number that changes with the source that a compiled function may contain.
+    """Return a 60-bit digest of a source file and of all package files it imports, directly or indirectly.
 
-    Parameters
-    ----------
-    path : str
-        File of the function; what it imports from files beside or above it belongs to it as well, and what those import.
-
-    Returns
-    -------
-    int
-        The first 60 bits of a digest; PyTensor takes it into the keys of what it keeps.
+    PyTensor takes it into its cache keys.
     """
     found, new = set(), {Path(path)}
     while new:
@@ -43,7 +35,7 @@ def source_stamp(path: str) -> int:
 
 @cache
 def _imported(source: Path) -> frozenset[Path]:
-    """Return the files of this package, or of the folder of a script, that a file imports."""
+    """Return the files of this package, or of a script's folder, that a source file imports."""
     found = set()
     for dots, name in IMPORT.findall(source.read_text(encoding="utf-8")):
         there = source.parents[max(len(dots) - 1, 0)].joinpath(*name.split("."))
@@ -52,18 +44,7 @@ def _imported(source: Path) -> frozenset[Path]:
 
 
 def kept(**options: Any) -> Callable[[Callable], Any]:
-    """Compile a function when it is first called, and keep it on disk.
-
-    Parameters
-    ----------
-    **options
-        Of `numba.njit`.
-
-    Returns
-    -------
-    callable
-        Decorator.
-    """
+    """Return a decorator: `numba.njit` with these options, compiled at the first call and cached on disk."""
 
     def decorate(function: Callable) -> Any:
         compiled = nb.njit(cache=True, **options)(function)

@@ -1,20 +1,4 @@
-"""CountedLabels: how often each label was given to an item, with a power of the likelihood.
-
-    n ~ prod_k p_k ^ n_k           (the answers in a sequence: no multinomial coefficient)
-
-====================  ==========================================================  ====================
-symbol                argument                                                    dims
-====================  ==========================================================  ====================
-p                     plausibility                                                category
-n                     value: counts of the labels                                 category
-sum n                 total                                                       scalar
-gamma                 reliability: power of the likelihood                        scalar
-====================  ==========================================================  ====================
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, appendix A, arXiv:2307.02191.
-"""
+"""CountedLabels: distribution of an item's label counts, with a power of the likelihood."""
 
 from typing import Any, cast
 
@@ -33,7 +17,7 @@ __all__ = ["CountedLabels", "CountedLabelsRV"]
 
 
 class CountedLabelsRV(RandomVariable):
-    """Random variable of the counts of an item's labels."""
+    """Random variable of the label counts of an item."""
 
     name = "counted_labels"
     signature = "(k),(),()->(k)"
@@ -42,13 +26,13 @@ class CountedLabelsRV(RandomVariable):
 
     @classmethod
     def rng_fn(cls, rng, plausibility, total, reliability, size=None):
-        """Draw all answers at power one."""
+        """Draw replicates at power one."""
         return rng.multinomial(total, plausibility, size=size)
 
 
 @cast(Any, _logprob).register(CountedLabelsRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
-    """Return the log probability of each item's answers."""
+    """Return the log probability of the answers, pointwise by item."""
     *_, plausibility, _, reliability = inputs
     (counts,) = values
     terms = pt.switch(pt.eq(counts, 0), 0.0, counts * pt.log(plausibility))
@@ -60,6 +44,7 @@ def _numba_counted_labels(op, node):
     @numba_njit
     def random_fn(rng, plausibility, total, reliability):
         counts = np.zeros(len(plausibility), np.int64)
+        # multinomial by binomials: n_k ~ Binomial(answers left, p_k / probability left)
         left, mass = total.item(), 1.0
         for k in range(len(plausibility) - 1):
             if left > 0 and mass > 0.0:
@@ -73,22 +58,31 @@ def _numba_counted_labels(op, node):
 
 
 class CountedLabels(pm.Discrete):
-    r"""Counts of the labels given to items.
+    """Label counts of items, with a power of the likelihood.
 
-    Parameters
+        n ~ (prod_k p_k ^ n_k) ^ gamma           (sequence of answers: no multinomial coefficient)
+
+    ====================  ==========================================================  ====================
+    symbol                argument                                                    dims
+    ====================  ==========================================================  ====================
+    p                     plausibility: probability of each label                     category
+    n                     value: counts of the labels                                 category
+    sum n                 total: number of answers                                    scalar
+    gamma                 reliability: power of the likelihood, positive              scalar
+    ====================  ==========================================================  ====================
+
+    Leading dims broadcast. Replicates are drawn at power one.
+
+    References
     ----------
-    plausibility : tensor_like of float, shape (..., category)
-        Probability of each label.
-    total : tensor_like of int, shape (...)
-        Number of answers.
-    reliability : tensor_like of float, default 1
-        Positive power of the likelihood; replicates are drawn at power one.
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, appendix
+    A, arXiv:2307.02191.
     """
 
     rv_op = CountedLabelsRV()
 
     @classmethod
     def dist(cls, plausibility, total, reliability=1.0, **kwargs) -> TensorVariable:
-        """Return the law as a tensor variable, without a model."""
+        """Return the distribution as a tensor variable outside a model."""
         parameters = [pt.as_tensor_variable(x) for x in (plausibility, total, reliability)]
         return super().dist(parameters, **kwargs)

@@ -1,6 +1,6 @@
-"""Items with the same answers, which have the same probability: the law need be computed once for all of them.
+"""Deduplicate items with the same answers, so that the likelihood is computed once per distinct item.
 
-Where raters share their probabilities there are few kinds of items: 21 of five answers with three labels.
+Where raters share probabilities there are few: 21 distinct items of five answers with three labels.
 """
 
 import numpy as np
@@ -11,19 +11,11 @@ __all__ = ["distinct_items"]
 
 
 def distinct_items(answers: Answers) -> tuple[Answers, np.ndarray]:
-    """Keep one item of each kind.
+    """Return the answers of distinct items, in order of first appearance, and the distinct item of each item.
 
-    Parameters
-    ----------
-    answers : Answers
-        The answers of all items; their order within an item says nothing.
+    The order of answers within an item is ignored.
 
-    Returns
-    -------
-    answers : Answers
-        Those of items that differ, in order of first appearance.
-    kind : ndarray of int64, shape (item,)
-        Which of them each item is like.
+    Shapes: second result int64 (item,), an index into the distinct items.
     """
     start, code, known = answers
     item = np.repeat(np.arange(len(known)), np.diff(start))

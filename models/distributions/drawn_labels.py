@@ -1,4 +1,4 @@
-"""Replicates of labels: true categories, and answers given them."""
+"""Draw replicates of labels: true categories, and answers given them."""
 
 import numba as nb
 import numpy as np
@@ -17,22 +17,11 @@ def draw_labels(
     label: np.ndarray,
     nodes: int = 1,
 ) -> None:
-    """Draw the true category of every item, and every answer given it.
+    """Draw the true category of every item and overwrite `label` with its answers.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    prevalence : ndarray, shape (category,)
-        Probability of each category.
-    confusion : ndarray, shape (rater, category, label)
-        Probability of each label.
-    of_item : tuple of ndarray of int, shapes (item + 1,), (answer,) and (item,)
-        First answer of every item, rater of every answer, and true category of gold items (-1 elsewhere).
-    label : ndarray of int, shape (answer,)
-        Overwritten with label codes.
-    nodes : int, default 1
-        States of each category: with several, `prevalence` and `confusion` are of states.
+    Shapes: prevalence (category,); confusion (rater, category, label); `of_item` holds start (item + 1,),
+    rater (answer,) and known category (item,), -1 without a gold label; label (answer,). With `nodes` > 1
+    prevalence and confusion are over states, `nodes` adjacent ones for each category.
     """
     start, rater, known = of_item
     for i in range(len(known)):
@@ -41,6 +30,7 @@ def draw_labels(
         elif nodes == 1:
             truth = known[i]
         else:
+            # gold item: a state of the known category
             block = prevalence[known[i] * nodes : (known[i] + 1) * nodes]
             truth = known[i] * nodes + _draw(rng, block / block.sum())
         for a in range(start[i], start[i + 1]):
@@ -49,7 +39,7 @@ def draw_labels(
 
 @nb.njit(error_model="numpy")
 def _draw(rng, p):
-    """Draw from a categorical law."""
+    """Draw from a categorical distribution."""
     left = rng.random()
     for k in range(len(p) - 1):
         left -= p[k]

@@ -1,18 +1,4 @@
-"""ItemScores: the scores of items, each normal about the location of its item.
-
-    y_a ~ Normal(mu_item(a), sigma2_item(a))
-
-====================  ==========================================================  ====================
-symbol                argument                                                    dims
-====================  ==========================================================  ====================
-mu                    location                                                    item
-sigma2                variance                                                    item
-y                     value: one score after the other                            annotation
-====================  ==========================================================  ====================
-
-The log probability is pointwise by item. It needs of the scores of an item their number, mean and sum of squares about the mean
-only, which are constants of a compiled graph: its cost does not grow with the number of scores.
-"""
+"""ItemScores: normal distribution of scores about the location of their item."""
 
 from typing import Any, cast
 
@@ -50,7 +36,7 @@ class ItemScoresRV(RandomVariable):
 
 @cast(Any, _logprob).register(ItemScoresRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
-    """Return the log probability of each item's scores."""
+    """Return the log probability of the scores, pointwise by item, from sufficient statistics."""
     *_, location, variance, item = inputs
     (score,) = values
 
@@ -59,6 +45,7 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
 
     count = by_item(pt.ones(item.shape, np.float64))
     mean = by_item(score) / pt.maximum(count, 1.0)
+    # sum_a (y_a - mu)^2 = sum_a (y_a - mean)^2 + n (mean - mu)^2
     squares = by_item((score - mean[item]) ** 2)
     distance = squares + count * (mean - location) ** 2
     log_p = -0.5 * (count * pt.log(2 * np.pi * variance) + distance / variance)
@@ -78,20 +65,27 @@ def _numba_item_scores(op, node):
 
 
 class ItemScores(pm.Continuous):
-    r"""Scores of items, each normal about the location of its item.
+    """Scores of items, each normal about the location of its item.
 
-    Parameters
-    ----------
-    location, variance : tensor_like of float, shape (item,)
-        Mean and variance of the scores of each item.
-    item : array of int, shape (annotation,)
-        Whose each score is.
+        y_a ~ Normal(mu_item(a), sigma2_item(a))
+
+    ====================  ==========================================================  ====================
+    symbol                argument                                                    dims
+    ====================  ==========================================================  ====================
+    mu                    location                                                    item
+    sigma2                variance                                                    item
+    item(a)               item: item code of each score                               annotation
+    y                     value: the scores                                           annotation
+    ====================  ==========================================================  ====================
+
+    The log probability is pointwise by item. Number, mean and sum of squares of an item's scores are
+    constants of the compiled graph, so that its cost does not grow with the number of scores.
     """
 
     rv_op = ItemScoresRV()
 
     @classmethod
     def dist(cls, location, variance, item, **kwargs) -> TensorVariable:
-        """Return the law as a tensor variable, without a model."""
+        """Return the distribution as a tensor variable outside a model."""
         parameters = [pt.as_tensor_variable(x) for x in (location, variance, item)]
         return super().dist(parameters, **kwargs)

@@ -1,4 +1,4 @@
-"""The law of labels in JAX, which differentiates it itself; the answers must be constants."""
+"""JAX dispatch of the likelihood of labels; the answers must be constants."""
 
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ __all__ = ["jax_expected_answers", "jax_label_log_p"]
 
 
 def jax_label_log_p(op, node, **kwargs):
-    """Return the JAX function of `LabelLogP`."""
+    """Return the JAX implementation of `LabelLogP`."""
     start, code, known = map(_constant, node.inputs[2:])
     nodes = op.nodes
     item, n_items = np.repeat(np.arange(len(known)), np.diff(start)), len(known)
@@ -29,7 +29,7 @@ def jax_label_log_p(op, node, **kwargs):
 
 
 def jax_expected_answers(op, node, **kwargs):
-    """Return the JAX function of `ExpectedAnswers`."""
+    """Return the JAX implementation of `ExpectedAnswers`."""
     start, code = map(_constant, node.inputs[2:4])
     item = np.repeat(np.arange(len(start) - 1), np.diff(start))
 
@@ -40,6 +40,7 @@ def jax_expected_answers(op, node, **kwargs):
 
 
 def _constant(variable) -> np.ndarray:
+    """Return the value of a graph constant."""
     if not isinstance(variable, Constant):
         raise NotImplementedError("in JAX the answers must be constants, not pm.Data")
     return np.asarray(variable.data)

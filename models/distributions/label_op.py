@@ -1,7 +1,7 @@
-"""The Op behind the law of labels: log probability of every item's answers, and of its true category given them.
+"""PyTensor Op of the likelihood of labels: log p of each item's answers, and of its true category given them.
 
-Its derivative with respect to a log probability is the expected number of answers that used it: a second Op, which counts, is the
-gradient of the first.
+Its derivative with respect to a log probability is the expected number of answers that use it; a second Op
+computes these counts.
 """
 
 from typing import cast
@@ -20,11 +20,11 @@ from .compiling import source_stamp
 __all__ = ["ExpectedAnswers", "LabelLogP", "label_logp"]
 
 
-MOST_UNROLLED = 32  # categories; the compilation of longer loops would not pay
+MOST_UNROLLED = 32  # categories; for more, compilation costs more than it saves
 
 
 def _cache_key(op: Op, n_categories: int, nodes: int = 1) -> str:
-    """Return the key under which PyTensor keeps a compiled Op: it differs for every source, number of categories and of nodes."""
+    """Return PyTensor's cache key of a compiled Op: Op, source digest, numbers of categories and nodes."""
     return f"raterzoo {type(op).__name__} {source_stamp(__file__)} for {n_categories} categories by {nodes}"
 
 
@@ -34,9 +34,9 @@ def _unrolled(n_categories: int | None) -> int:
 
 
 class LabelLogP(Op):
-    """log p of each item's answers, shape (item,), and p(true category | answers), shape (item, category).
+    """Op: log p of each item's answers (item,) and p(true category | answers) (item, category).
 
-    With several `nodes` a category is a block of so many states, and ``category`` above is ``state``.
+    With several `nodes` a category is a block of that many states, and the second output is (item, state).
     """
 
     __props__ = ("nodes",)
@@ -46,7 +46,7 @@ class LabelLogP(Op):
         self.nodes = nodes
 
     def make_node(self, *inputs: Variable) -> Apply:
-        """Take log prevalence, log table (rater * label, category), start, code and known."""
+        """Apply to log prevalence (category,), log table (rater * label, category), start, code and known."""
         log_prevalence, log_table, *answers = map(pt.as_tensor_variable, inputs)
         if log_prevalence.type.ndim != 1 or log_table.type.ndim != 2:
             raise TypeError("log_prevalence must be a vector, and log_table a matrix")
@@ -58,7 +58,7 @@ class LabelLogP(Op):
         return Apply(self, [*floats, *answers], outputs)
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
-        """Compute without compiling the graph."""
+        """Compute outside compiled graphs."""
         log_prevalence, log_table, *answers = map(np.ascontiguousarray, inputs)
         log_p = np.empty(len(answers[2]))
         plausibility = np.empty((len(log_p), len(log_prevalence)))
@@ -68,15 +68,15 @@ class LabelLogP(Op):
         output_storage[0][0], output_storage[1][0] = log_p, plausibility
 
     def infer_shape(self, node: Apply, shapes: list) -> list:
-        """Return the shapes of log p and of the plausibilities."""
+        """Return the shapes of log p and of the plausibility."""
         return [shapes[4], (shapes[4][0], shapes[0][0])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Tell that only the log probabilities are differentiable."""
+        """Declare that only the log probabilities are differentiable."""
         return [[True, True], [True, True], [False] * 2, [False] * 2, [False] * 2]
 
     def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
-        """Count the answers, each item with its cotangent as weight."""
+        """Return the gradient: expected counts, with the cotangent as weight of each item."""
         weight, of_plausibility = cotangents
         if not isinstance(of_plausibility.type, DisconnectedType):
             raise NotImplementedError("the plausibility of labels has no derivative here")
@@ -86,17 +86,17 @@ class LabelLogP(Op):
 
 
 class ExpectedAnswers(Op):
-    """Expected number of each rater's labels by true category, each item with its weight."""
+    """Op: weighted expected number of each rater's labels by true category (rater * label, category)."""
 
     __props__ = ()
 
     def make_node(self, *inputs: Variable) -> Apply:
-        """Take plausibility, weight, start, code and a table of the result's shape."""
+        """Apply to plausibility, weight, start, code and a table of the result's shape."""
         inputs = tuple(map(pt.as_tensor_variable, inputs))
         return Apply(self, inputs, [pt.tensor(dtype="float64", shape=inputs[4].type.shape)])
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
-        """Compute without compiling the graph."""
+        """Compute outside compiled graphs."""
         plausibility, weight, start, code, table = map(np.ascontiguousarray, inputs)
         counts = np.empty(table.shape)
         nobody = np.empty(0, np.int64)
@@ -147,29 +147,13 @@ def label_logp(
     answers: Answers | tuple,
     nodes: int = 1,
 ) -> tuple[TensorVariable, TensorVariable]:
-    """Return the log probability of each item's answers, and p(true category | answers).
+    """Return log p of each item's answers, and p(true category | answers).
 
-    Parameters
-    ----------
-    prevalence : TensorVariable, shape (category,)
-        Probability of each category.
-    confusion : TensorVariable, shape (rater, category, label)
-        Probability that a rater gives a label to an item of a category.
-    answers : Answers
-        The answers, item by item; arrays or integer variables.
-    nodes : int, default 1
-        States of each category: with several, state stands for category in all shapes here, but `known` is of categories.
+    Shapes: prevalence (category,); confusion (rater, category, label); answers as in `Answers`, arrays or
+    integer variables; results (item,) and (item, category). With `nodes` > 1 categories become states,
+    `nodes` adjacent ones for each category, except in ``known``.
 
-    Returns
-    -------
-    log_p : TensorVariable, shape (item,)
-        Pointwise log likelihood.
-    plausibility : TensorVariable, shape (item, category)
-        Sums to one.
-
-    References
-    ----------
-    Dawid and Skene (1979), section 2 (unknown true category; equation 2.5 for its probability), doi:10.2307/2346806.
+    Reference: Dawid and Skene (1979), section 2 and equation 2.5, doi:10.2307/2346806.
     """
     log_table = cast(TensorVariable, pt.log(confusion)).transpose(0, 2, 1)
     log_table = log_table.reshape((-1, log_table.shape[2]))

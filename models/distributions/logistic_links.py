@@ -1,4 +1,4 @@
-"""One comparison under logistic laws: Bradley-Terry, and Davidson's with ties. `pair_links` says what the functions return."""
+"""Logistic likelihoods of one comparison: Bradley-Terry, Davidson. Signatures: see `pair_links`."""
 
 import numba as nb
 
@@ -24,14 +24,15 @@ def _logistic_parts(x):
 
 @nb.njit(**EXACT)
 def logistic_counts(x, a, b, c, tie):
-    """Bradley-Terry, any counts."""
+    """Bradley-Terry: log likelihood of counts and its slopes."""
     p, q, t = _logistic_parts(x)
+    # log F(x) = min(x, 0) - log(1 + e^-|x|); slope a F(-x) - b F(x)
     return a * min(x, 0.0) - b * max(x, 0.0) - (a + b) * log_1p(t), a * q - b * p, 0.0
 
 
 @nb.njit(**EXACT)
 def log_1p(t):
-    """Return log(1 + t) for 0 <= t <= 1, as 2 artanh(t / (2 + t)): exact for the smallest t."""
+    """Return log(1 + t) for 0 <= t <= 1 as 2 artanh(t / (2 + t)); exact for the smallest t."""
     s = t / (2.0 + t)
     z = s * s
     p = 1.0 / 31.0
@@ -55,14 +56,17 @@ def log_1p(t):
 
 @nb.njit(**EXACT)
 def logistic_information(x, tie):
-    """Bradley-Terry: F(x) F(-x)."""
+    """Bradley-Terry: Fisher information F(x) F(-x)."""
     p, q, _ = _logistic_parts(x)
     return p * q, 0.0, 0.0
 
 
 @nb.njit(**EXACT)
 def logistic_score(x, a, b):
-    """Return d/dx of a log F(x) + b log F(-x), minus its second derivative, and the Fisher information: here the same."""
+    """Bradley-Terry: derivative, minus second derivative and Fisher information of a log F(x) + b log F(-x).
+
+    The last two are equal.
+    """
     p, q, _ = _logistic_parts(x)
     information = (a + b) * p * q
     return a * q - b * p, information, information
@@ -79,8 +83,9 @@ def _davidson_parts(x, tie):
 
 @nb.njit(**EXACT)
 def davidson_counts(x, a, b, c, tie):
-    """Davidson, any counts."""
+    """Davidson: log likelihood of counts and its slopes."""
     p, q, share, d = _davidson_parts(x, tie)
+    # Davidson (1970), equation 2.1, numerators and D multiplied by e^(-|x| / 2)
     n, half = a + b + c, 0.5 * tie * share
     linear = a * min(x, 0.0) - b * max(x, 0.0) + c * (log(tie) - 0.5 * abs(x))
     slope = a * (q + half) - b * (p + half) - 0.5 * c * (p - q)
@@ -89,6 +94,9 @@ def davidson_counts(x, a, b, c, tie):
 
 @nb.njit(**EXACT)
 def davidson_information(x, tie):
-    """Davidson: with P the three probabilities, P1 P2 + P3 (1 - P3) / 4, -(P1 - P2) P3 / 2 nu and P3 (1 - P3) / nu^2."""
+    """Davidson: Fisher information in x and nu.
+
+    With P the three probabilities: P1 P2 + P3 (1 - P3) / 4, -(P1 - P2) P3 / 2 nu, and P3 (1 - P3) / nu^2.
+    """
     p, q, share, _ = _davidson_parts(x, tie)
     return p * q + 0.25 * tie * share * (p + q), -0.5 * (p - q) * share, share * (p + q) / tie

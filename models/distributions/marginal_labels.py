@@ -1,27 +1,4 @@
-"""MarginalLabels: the answers of raters to items whose true category is summed out.
-
-    T_i ~ Categorical(p)                              known for gold items
-    y_a ~ Categorical(pi[rater_a, T_item(a), :])
-
-====================  ==========================================================  ====================
-symbol                argument                                                    dims
-====================  ==========================================================  ====================
-p                     prevalence                                                  category
-pi                    confusion: p(label | rater, true category)                  rater, category, label
-y                     value: label code of every answer, item by item             annotation
-T                     summed out, but where `known` says it                       item
-====================  ==========================================================  ====================
-
-A category may be a block of states, the nodes of a quadrature over what else differs between its items: then p and pi are of
-states, `known` is of categories, and the state is summed out, of gold items within their block.
-
-The log probability is pointwise by item: answers to one item are dependent once its category is summed out.
-
-References
-----------
-Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS C 28(1), section 2
-(unknown true category; equation 2.5 for its probability), doi:10.2307/2346806.
-"""
+"""MarginalLabels: distribution of answers to items whose true category is summed out."""
 
 from importlib.util import find_spec
 from typing import Any, cast
@@ -78,9 +55,12 @@ class MarginalLabelsRV(RandomVariable):
 
 @cast(Any, _logprob).register(MarginalLabelsRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
-    """Return the log probability of each item's answers; compiled code reads no row but those of the table."""
+    """Return the log probability of the answers, pointwise by item.
+
+    Label codes are checked first, so that compiled code never reads outside the table.
+    """
     *_, prevalence, confusion, start, rater, known = inputs
-    label, who = (x.data if isinstance(x, Constant) else x for x in (values[0], rater))  # JAX asks
+    label, who = (x.data if isinstance(x, Constant) else x for x in (values[0], rater))  # for JAX
     n_labels = confusion.type.shape[2] or confusion.shape[2]
     possible = (label >= 0) & (label < n_labels)
     code = who * n_labels + (np.where if isinstance(possible, np.ndarray) else pt.switch)(
@@ -91,7 +71,7 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
 
 
 def _pointwise(prevalence, confusion, answers, nodes: int) -> TensorVariable:
-    """Return the log probability of each item's answers, of items that are alike in one go where states are many."""
+    """Return log p of each item's answers; with several nodes, computed once per distinct item."""
     constant = [x.data if isinstance(x, Constant) else x for x in answers]
     if nodes == 1 or not all(isinstance(x, np.ndarray) for x in constant):
         return label_logp(prevalence, confusion, answers, nodes)[0]
@@ -113,29 +93,38 @@ def _numba_marginal_labels(op, node):
 
 
 class MarginalLabels(pm.Discrete):
-    r"""Answers of raters to items whose true category is summed out.
+    """Answers of raters to items whose true category is summed out.
 
-    Parameters
+        T_i ~ Categorical(p)                              known for gold items
+        y_a ~ Categorical(pi[rater_a, T_item(a), :])
+
+    ====================  ==========================================================  ====================
+    symbol                argument                                                    dims
+    ====================  ==========================================================  ====================
+    p                     prevalence                                                  category
+    pi                    confusion: p(label | rater, true category)                  rater, category, label
+    y                     value: label code of every answer, item by item             annotation
+    start                 start: answers of item i are ``start[i]:start[i + 1]``      item + 1
+    rater                 rater: rater code of every answer                           annotation
+    T                     summed out; known: category of gold items, -1 elsewhere     item
+    ====================  ==========================================================  ====================
+
+    With ``nodes`` > 1 a category is a block of that many states, the nodes of a quadrature over item effects:
+    p and pi are over states, ``known`` is a category, and the state is summed out (of gold items within their
+    block). The log probability is pointwise by item: the answers to one item are dependent once its category
+    is summed out.
+
+    References
     ----------
-    prevalence : tensor_like of float, shape (category,)
-        Probability of each category.
-    confusion : tensor_like of float, shape (rater, category, label)
-        Probability of each label, given rater and true category.
-    start : array of int, shape (item + 1,)
-        Answers of item i are ``start[i]:start[i + 1]``.
-    rater : array of int, shape (annotation,)
-        Who gave each answer.
-    known : array of int, shape (item,)
-        True category of gold items, -1 elsewhere.
-    nodes : int, default 1
-        States of each category: with several, `prevalence` and `confusion` are of states.
+    Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS
+    C 28(1), section 2 (unknown true category; equation 2.5 for its probability), doi:10.2307/2346806.
     """
 
     rv_type = MarginalLabelsRV
 
     @classmethod
     def dist(cls, prevalence, confusion, start, rater, known, **kwargs) -> TensorVariable:
-        """Return the law as a tensor variable, without a model."""
+        """Return the distribution as a tensor variable outside a model."""
         given = (prevalence, confusion, start, rater, known)
         parameters = [pt.as_tensor_variable(x) for x in given]
         _check_answers(parameters, kwargs.get("nodes", 1))
@@ -143,14 +132,14 @@ class MarginalLabels(pm.Discrete):
 
     @classmethod
     def rv_op(cls, *parameters, nodes=1, size=None, rng=None) -> TensorVariable:
-        """Return the random variable of a number of states of each category."""
+        """Return the random variable for `nodes` states of each category."""
         rng = shared_rng(seed=None) if rng is None else rng
         op = MarginalLabelsRV(nodes)
         return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
 
 
 def _check_answers(parameters: list[TensorVariable], nodes: int) -> None:
-    """Raise if answers that are constants are of raters or categories that are not there, or not item by item."""
+    """Raise if constant answers have rater or category codes out of range, or are not grouped by item."""
     prevalence, confusion, *answers = parameters
     values = [variable.data for variable in answers if isinstance(variable, Constant)]
     if len(values) < len(answers):
@@ -171,5 +160,5 @@ def _check_answers(parameters: list[TensorVariable], nodes: int) -> None:
     rises = len(start) == len(known) + 1 and start[0] == 0 and (np.diff(start) >= 0).all()
     if not rises or start[-1] != len(rater):
         raise ValueError(
-            f"start must rise from 0 to {len(rater)}, the number of answers, over the {len(known)} items and one entry more"
+            f"start must rise from 0 to {len(rater)}, the number of answers, over one entry more than the {len(known)} items"
         )

@@ -1,31 +1,4 @@
-"""MixedCounts: label counts of items that are in one of a few states, which is summed out.
-
-    z_i ~ Categorical(w)
-    q_i ~ Dirichlet(s_z theta_z),   s = 1 / rho - 1         (q_i = theta_z where rho is zero)
-    n_i ~ prod_c q_ic ^ n_ic                                (the answers in a sequence: no multinomial coefficient)
-
-====================  ==========================================================  ====================
-symbol                argument                                                    dims
-====================  ==========================================================  ====================
-w                     weight: share of the states                                 state
-theta                 probability of each label                                   state, category
-rho                   spread within a state, from 0 to below 1                    state
-sum n                 total: number of answers                                    item
-n                     value: counts of the labels                                 item, category
-z, q                  summed out                                                  item
-====================  ==========================================================  ====================
-
-With t = rho / (1 - rho) the answers of an item in state j have probability
-
-    prod_c prod_(u < n_c) (theta_jc + u t_j)  /  prod_(u < N) (1 + u t_j)
-
-which holds at rho = 0, too. The log probability is pointwise by item, and computed once for each distinct row of counts.
-
-References
-----------
-Skellam (1948), A probability distribution derived from the binomial distribution by regarding the probability of success as
-variable between the sets of trials, JRSS B 10(2), for one state and two labels, doi:10.1111/j.2517-6161.1948.tb00014.x.
-"""
+"""MixedCounts: distribution of label counts of items in one of a few states, with the state summed out."""
 
 from typing import Any, cast
 
@@ -46,7 +19,7 @@ __all__ = ["MixedCounts", "MixedCountsRV"]
 
 
 class MixedCountsRV(RandomVariable):
-    """Random variable of the counts of all items."""
+    """Random variable of the label counts of all items."""
 
     name = "mixed_counts"
     signature = "(j),(j,c),(j),(i)->(i,c)"
@@ -81,7 +54,7 @@ class MixedCountsRV(RandomVariable):
 
 @cast(Any, _logprob).register(MixedCountsRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
-    """Return the log probability of each item's answers."""
+    """Return log p of the answers, pointwise by item, computed once per distinct row of counts."""
     *_, weight, probability, spread, _ = inputs
     (counts,) = values
     pattern = None
@@ -104,6 +77,7 @@ def _log_joint(
     total = counts.sum(axis=1)
     most = total.max()
     rises = pt.arange(most)
+    # log of prod_(u < n) (theta_jc + u t_j) and of prod_(u < N) (1 + u t_j), for every n and N
     named = _running_sum(pt.log(probability[:, :, None] + rises * step[:, None, None]))
     given = _running_sum(pt.log1p(rises * step[:, None]))
     category = cast(Any, pt.arange(cast(Any, probability).shape[1]))
@@ -114,7 +88,7 @@ def _log_joint(
 
 
 def _running_sum(terms: Any) -> Any:
-    """Return sums of the first 0, 1, 2, ... terms of the last axis."""
+    """Return sums of the first 0, 1, 2, ... terms along the last axis."""
     nothing = pt.zeros_like(terms[..., :1])
     return pt.concatenate([nothing, pt.cumsum(terms, axis=-1)], axis=-1)
 
@@ -148,24 +122,41 @@ def _numba_mixed_counts(op, node):
 
 
 class MixedCounts(pm.Discrete):
-    r"""Label counts of items that are in one of a few states.
+    """Label counts of items in one of a few states.
 
-    Parameters
+        z_i ~ Categorical(w)
+        q_i ~ Dirichlet(s_z theta_z),   s = 1 / rho - 1         (q_i = theta_z where rho is zero)
+        n_i ~ prod_c q_ic ^ n_ic               (sequence of answers: no multinomial coefficient)
+
+    ====================  ==========================================================  ====================
+    symbol                argument                                                    dims
+    ====================  ==========================================================  ====================
+    w                     weight: share of the states                                 state
+    theta                 probability of each label                                   state, category
+    rho                   spread: correlation between two answers to an item,         state
+                          given its state; from 0 to below 1
+    sum n                 total: number of answers                                    item
+    n                     value: counts of the labels                                 item, category
+    z, q                  summed out                                                  item
+    ====================  ==========================================================  ====================
+
+    With t = rho / (1 - rho) the answers of an item in state j have probability
+
+        prod_c prod_(u < n_c) (theta_jc + u t_j)  /  prod_(u < N) (1 + u t_j)
+
+    also at rho = 0. The log probability is pointwise by item.
+
+    References
     ----------
-    weight : tensor_like of float, shape (state,)
-        Share of the items in each state.
-    probability : tensor_like of float, shape (state, category)
-        Probability of each label in each state.
-    spread : tensor_like of float, shape (state,)
-        How unlike the items of a state are: the correlation between two answers to one of them, from 0 to below 1.
-    total : array of int, shape (item,)
-        Number of answers to each item.
+    Skellam (1948), A probability distribution derived from the binomial distribution by regarding the
+    probability of success as variable between the sets of trials, JRSS B 10(2), for one state and two labels,
+    doi:10.1111/j.2517-6161.1948.tb00014.x.
     """
 
     rv_op = MixedCountsRV()
 
     @classmethod
     def dist(cls, weight, probability, spread, total, **kwargs) -> TensorVariable:
-        """Return the law as a tensor variable, without a model."""
+        """Return the distribution as a tensor variable outside a model."""
         parameters = [pt.as_tensor_variable(x) for x in (weight, probability, spread, total)]
         return super().dist(parameters, **kwargs)

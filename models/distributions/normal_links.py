@@ -1,4 +1,4 @@
-"""One comparison under normal laws: Thurstone, and with a threshold for ties. `pair_links` says what the functions return."""
+"""Normal likelihoods of one comparison: Thurstone, threshold ties. Signatures: see `pair_links`."""
 
 import numba as nb
 
@@ -27,7 +27,7 @@ def _normal_parts(x):
 
 @nb.njit(**EXACT)
 def normal_counts(x, a, b, c, tie):
-    """Thurstone, any counts."""
+    """Thurstone: log likelihood of counts and its slopes."""
     tail, body, steep, flat = _normal_parts(x)
     likely = a if x > 0.0 else b
     unlikely = b if x > 0.0 else a
@@ -38,14 +38,14 @@ def normal_counts(x, a, b, c, tie):
 
 @nb.njit(**EXACT)
 def normal_information(x, tie):
-    """Thurstone: phi^2 / (Phi (1 - Phi)), the product of the two slopes."""
+    """Thurstone: Fisher information phi^2 / (Phi (1 - Phi)), the product of the two slopes."""
     _, _, steep, flat = _normal_parts(x)
     return steep * flat, 0.0, 0.0
 
 
 @nb.njit(**EXACT)
 def normal_score(x, a, b):
-    """Return d/dx of a log Phi(x) + b log Phi(-x), minus its second derivative, and the Fisher information."""
+    """Thurstone: derivative, minus second derivative and information of a log Phi(x) + b log Phi(-x)."""
     _, _, steep, flat = _normal_parts(x)
     u = abs(x)
     likely = a if x > 0.0 else b
@@ -57,11 +57,11 @@ def normal_score(x, a, b):
 
 @nb.njit(**EXACT)
 def _threshold_parts(x, t):
-    """Return what the outcomes have in common at u = |x|: the sign of far = u - t, the probability mass and its slopes.
+    """Return the quantities that the three outcomes share at u = |x|, with scale factors taken out.
 
-    With far > 0 a tie is unlikely: its probability comes without the factor e^(-far^2 / 2), else the
-    favourite's does. `near` is the favourite's probability (or that, over the factor), `middle` the tie's, `tail` the other's
-    over e^(-(u + t)^2 / 2).
+    ``far`` = u - t. If it is positive a tie is unlikely and ``middle``, its probability, lacks the factor
+    e^(-far^2 / 2); else ``near``, the favourite's probability, lacks it. ``tail`` is the probability of the
+    other side over e^(-(u + t)^2 / 2).
     """
     u = abs(x)
     far = u - t
@@ -76,6 +76,7 @@ def _threshold_parts(x, t):
     gap = small if y < 0.02 else 1.0 - ratio
     near = 1.0 - inner * bell if far > 0.0 else inner
     wide = inner - tail * ratio if far > 0.0 else 1.0 - bell * (inner + tail * ratio)
+    # narrow ties: Phi(u + t) - Phi(u - t) as a series in t, where the difference would cancel
     t2, u2 = t * t, u * u
     series = 1.0 + t2 * ((u2 - 1.0) / 6.0 + t2 * (u2 * (u2 - 6.0) + 3.0) / 120.0)
     narrow = 2.0 * t * DENSITY_AT_0 * series * exp(0.5 * t2 - u * t if far > 0.0 else -0.5 * u2)
@@ -85,7 +86,7 @@ def _threshold_parts(x, t):
 
 @nb.njit(**EXACT)
 def _threshold_slopes(x, t, a, b, c):
-    """Return the slopes in x and t, and the counts of favourite and other side."""
+    """Return the slopes in x and t, and the counts of the favourite and of the other side."""
     far, bell, near, middle, tail, ratio, gap = _threshold_parts(x, t)
     likely = a if x > 0.0 else b
     unlikely = b if x > 0.0 else a
@@ -98,7 +99,7 @@ def _threshold_slopes(x, t, a, b, c):
 
 @nb.njit(**EXACT)
 def threshold_counts(x, a, b, c, tie):
-    """Threshold ties, any counts."""
+    """Threshold ties: log likelihood of counts and its slopes."""
     far, _, near, middle, tail, _, _ = _threshold_parts(x, tie)
     slope, tie_slope, likely, unlikely = _threshold_slopes(x, tie, a, b, c)
     high = abs(x) + tie
@@ -109,7 +110,10 @@ def threshold_counts(x, a, b, c, tie):
 
 @nb.njit(**EXACT)
 def threshold_information(x, tie):
-    """Threshold ties: the sum over outcomes of products of the derivatives of p, over p."""
+    """Threshold ties: Fisher information in x and t.
+
+    Sum over outcomes of products of the derivatives of p, divided by p.
+    """
     far, bell, near, middle, tail, ratio, gap = _threshold_parts(x, tie)
     favourite = bell * (bell if far > 0.0 else 1.0) / near
     tied = bell * (1.0 if far > 0.0 else bell) / middle

@@ -1,7 +1,8 @@
-"""The law of comparisons in JAX, which differentiates it itself; the codes must be constants.
+"""JAX dispatch of the likelihood of comparisons; the codes must be constants.
 
-A tie of thresholds is the normal probability of an interval of width 2 t. Three forms keep its digits: a sum of two error
-functions where zero is inside; a difference of two tails where they differ; an integral by six points where they are alike.
+A threshold tie is the normal probability of an interval of width 2 t, computed in three forms that keep its
+digits: a sum of two error functions if the interval contains zero; else a difference of two tails, or a
+six-point integral where the tails nearly cancel.
 """
 
 from typing import Any, cast
@@ -18,11 +19,12 @@ from .pair_op import PairGradient, PairLogP
 __all__ = ["jax_pair_gradient", "jax_pair_log_p"]
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
-SERIES = 12  # terms of the far tail; the three that JAX takes by default leave an error of 4e-9 at 20 sigma
-NARROW = 0.5  # 2 |x| t, below which two tails are too much alike to be subtracted
+SERIES = 12  # terms of the far tail; JAX's default of three has an error of 4e-9 at 20 sigma
+NARROW = 0.5  # bound on 2 |x| t below which a difference of tails cancels
 
 
 def _log_cdf(x):
+    """Return log Phi(x), exact in the far tail."""
     return log_ndtr(x, SERIES)
 
 
@@ -48,7 +50,7 @@ def _log_tie(x, t):
 
 
 def _log_p(op, x, tie, counts):
-    """Return the log likelihood of counts by their columns; what was not answered adds nothing."""
+    """Return the log likelihood of the counts; outcomes with count zero add nothing."""
     if op.link == "thurstone":
         shift = tie if op.n_outcomes == 3 else 0.0
         terms = [_log_cdf(x - shift), _log_cdf(-x - shift)]
@@ -66,7 +68,7 @@ def _log_p(op, x, tie, counts):
 
 
 def jax_pair_log_p(op, node, **kwargs):
-    """Return the JAX function of `PairLogP`."""
+    """Return the JAX implementation of `PairLogP`."""
     left, right, rater = map(_constant, node.inputs[4:7])
 
     def pair_log_p(quality, reliability, left_bias, tie, _left, _right, _rater, counts):
@@ -78,7 +80,7 @@ def jax_pair_log_p(op, node, **kwargs):
 
 
 def jax_pair_gradient(op, node, **kwargs):
-    """Return the JAX function of `PairGradient`."""
+    """Return the JAX implementation of `PairGradient`."""
     left, right, rater = map(_constant, node.inputs[4:7])
 
     def pair_gradient(quality, reliability, left_bias, tie, *answers):
@@ -95,6 +97,7 @@ def jax_pair_gradient(op, node, **kwargs):
 
 
 def _constant(variable) -> np.ndarray:
+    """Return the value of a graph constant."""
     if not isinstance(variable, Constant):
         raise NotImplementedError("in JAX the codes must be constants, not pm.Data")
     return np.asarray(variable.data)

@@ -1,22 +1,22 @@
-"""The laws of one comparison: what a rater with reliability rho says of a pair at distance x = rho (q_i - q_j) + bias.
+"""Likelihoods of one comparison by a rater of reliability rho, at distance x = rho (q_i - q_j) + bias.
 
-============================  =======================================================================  ===============
-law                           p(first), p(second), p(tie)                                              reference
-============================  =======================================================================  ===============
+============================  =======================================================================  ======
+law                           p(first), p(second), p(tie)                                              source
+============================  =======================================================================  ======
 logistic (Bradley-Terry)      F(x), F(-x)                   with F(x) = 1 / (1 + e^-x)                 [1]_
 Davidson ties                 e^(x/2) / D, e^(-x/2) / D, nu / D   with D the sum of the numerators     [2]_
 normal (Thurstone, case V)    Phi(x), Phi(-x)                                                          [3]_
 threshold ties                Phi(x - t), Phi(-x - t), the rest                                        [4]_
-============================  =======================================================================  ===============
+============================  =======================================================================  ======
 
-A cell holds the answers of one rater on one pair: a for the first, b for the second, c ties. Every law has two functions, both
-without branches, so that a loop over cells is computed several at a time:
+The answers of one rater on one pair are counts: a for the first, b for the second, c ties. Each law has two
+functions without branches, so that loops vectorise:
 
-``counts(x, a, b, c, tie) -> (log_p, slope, tie_slope)``: the log likelihood without the multinomial coefficient;
-``information(x, tie) -> (xx, x_tie, tie_tie)``: the Fisher information in one answer.
+``counts(x, a, b, c, tie) -> (log_p, slope, tie_slope)``: log likelihood without the multinomial coefficient,
+and its derivatives with respect to x and to the tie parameter (nu or t);
+``information(x, tie) -> (xx, x_tie, tie_tie)``: Fisher information in one answer.
 
-Slopes are derivatives of the log likelihood with respect to x and to the tie parameter (nu or t). All are exact in the far
-tails: the normal laws by erfcx, the logistic ones by powers of e^-|x|.
+All are exact in the far tails: the normal laws by erfcx, the logistic ones by powers of e^-|x|.
 
 References
 ----------
@@ -43,25 +43,7 @@ BRADLEY_TERRY, THURSTONE, DAVIDSON, THRESHOLD = range(4)
 
 
 def law_code(link: str, ties: bool) -> int:
-    """Return the law of a link, with or without ties.
-
-    Parameters
-    ----------
-    link : {"bradley_terry", "thurstone"}
-        Logistic or normal.
-    ties : bool
-        Whether a tie is an outcome.
-
-    Returns
-    -------
-    int
-        One of the four constants of this module.
-
-    Raises
-    ------
-    ValueError
-        If there is no such link.
-    """
+    """Return the constant of this module for a link (logistic or normal), with or without ties."""
     if link not in ("bradley_terry", "thurstone"):
         raise ValueError(f"link={link!r} is not one of 'bradley_terry', 'thurstone'")
     return {

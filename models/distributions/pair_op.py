@@ -1,6 +1,6 @@
-"""The Op behind the law of comparisons: log probability of every annotation with its slopes, in one pass.
+"""PyTensor Op of the likelihood of comparisons: log p of every annotation and its slopes, in one pass.
 
-Its gradient is a second Op, which adds the slopes up by item and rater.
+A second Op sums the slopes by item and rater: the gradient.
 """
 
 from typing import cast
@@ -20,7 +20,7 @@ __all__ = ["PairGradient", "PairLogP", "pair_logp"]
 
 
 class _PairOp(Op):
-    """An Op of one link and number of outcomes."""
+    """Base Op with a link and a number of outcomes."""
 
     __props__ = ("link", "n_outcomes")
 
@@ -30,18 +30,24 @@ class _PairOp(Op):
         super().__init__()
 
     def cache_key(self) -> str:
-        """Return the key under which PyTensor keeps the compiled Op."""
+        """Return PyTensor's cache key of the compiled Op."""
         law = f"{self.link} with {self.n_outcomes} outcomes"
         return f"raterzoo {type(self).__name__} {source_stamp(__file__)} for {law}"
 
 
 class PairLogP(_PairOp):
-    """log p of each annotation without the multinomial coefficient, and its slopes in x and tie, each of shape (annotation,)."""
+    """Op: log p of each annotation without the multinomial coefficient, and its slopes in x and tie.
+
+    Shapes: three outputs, each (annotation,).
+    """
 
     default_output = 0
 
     def make_node(self, *inputs: Variable) -> Apply:
-        """Take quality, reliability, left_bias, tie, left, right, rater and counts (annotation, outcome)."""
+        """Apply to quality, reliability, left_bias, tie, left, right, rater and counts.
+
+        Shapes: as in `Strengths` and `Codes`; counts (annotation, outcome).
+        """
         variables = list(map(pt.as_tensor_variable, inputs))
         strengths = [x.astype("float64") for x in variables[:4]]
         if any(x.type.ndim != 1 for x in variables[:7]) or variables[7].type.ndim != 2:
@@ -55,7 +61,7 @@ class PairLogP(_PairOp):
         return Apply(self, [*strengths, *variables[4:]], outputs)
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
-        """Compute without compiling the graph."""
+        """Compute outside compiled graphs."""
         arrays = list(map(np.ascontiguousarray, inputs))
         found = tuple(np.empty(len(arrays[4])) for _ in range(3))
         sweeps = pair_sweeps(self.link, self.n_outcomes)
@@ -68,11 +74,11 @@ class PairLogP(_PairOp):
         return [shapes[4]] * 3
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Tell that only the parameters are differentiable."""
+        """Declare that only the parameters are differentiable."""
         return [[True] * 3] * 4 + [[False] * 3] * 4
 
     def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
-        """Add up the slopes, each annotation with its cotangent as weight."""
+        """Return the gradient: sums of the slopes, with the cotangent as weight of each annotation."""
         weight, *others = cotangents
         if any(not isinstance(other.type, DisconnectedType) for other in others):
             raise NotImplementedError("the slopes of the log probability have no derivative here")
@@ -82,16 +88,16 @@ class PairLogP(_PairOp):
 
 
 class PairGradient(_PairOp):
-    """Sums of the slopes by quality, reliability, left bias and tie, each annotation with its weight."""
+    """Op: weighted sums of the slopes by quality, reliability, left bias and tie."""
 
     def make_node(self, *inputs: Variable) -> Apply:
-        """Take quality, reliability, left_bias, tie, left, right, rater, slope, tie_slope and weight."""
+        """Apply to quality, reliability, left_bias, tie, left, right, rater, slope, tie_slope and weight."""
         variables = list(map(pt.as_tensor_variable, inputs))
         outputs = [pt.tensor(dtype="float64", shape=x.type.shape) for x in variables[:4]]
         return Apply(self, variables, outputs)
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
-        """Compute without compiling the graph."""
+        """Compute outside compiled graphs."""
         arrays = list(map(np.ascontiguousarray, inputs))
         sums = Strengths(*(np.empty(len(x)) for x in arrays[:4]))
         sweeps = pair_sweeps(self.link, self.n_outcomes)
@@ -143,21 +149,8 @@ def pair_logp(
 ) -> TensorVariable:
     """Return the log probability of each annotation, without the multinomial coefficient.
 
-    Parameters
-    ----------
-    strengths : Strengths
-        Tensor variables: qualities of items, and reliability, left bias and tie parameter of raters.
-    codes : Codes
-        Items and rater of every annotation; arrays or integer variables.
-    counts : TensorVariable of int, shape (annotation, outcome)
-        How often the rater answered left, right and, where there are ties, neither.
-    law : tuple of {"bradley_terry", "thurstone"} and {2, 3}
-        Link, and number of outcomes.
-
-    Returns
-    -------
-    TensorVariable, shape (annotation,)
-        Pointwise log likelihood.
+    Shapes: strengths and codes as in `Strengths` and `Codes`; counts (annotation, outcome), of answers left,
+    right and, with ties, tie; law = (link, number of outcomes); result (annotation,).
     """
     node = PairLogP(*law).make_node(*map(pt.as_tensor_variable, (*strengths, *codes, counts)))
     return cast(TensorVariable, node.outputs[0])

@@ -1,9 +1,9 @@
-"""One pass over all comparisons: the likelihood of every annotation, and what it says of the distance and of ties.
+"""One pass over all comparisons: log likelihood of every annotation and its slopes.
 
     x_a = rho_k (q_left - q_right) + b_k             rater k of annotation a
 
-The laws of one comparison are those of `pair_links`; here they meet the codes of items and raters. The gradient is two passes:
-the first leaves the slopes of every annotation in x and in the tie parameter, the second adds them up by item and rater.
+The laws of one comparison are in `pair_links`. The gradient takes two passes: `log_p` leaves the slopes of
+every annotation in x and in the tie parameter, `pull` sums them by item and rater.
 """
 
 import math
@@ -26,51 +26,37 @@ LINKS = ("bradley_terry", "thurstone")
 
 
 class Strengths(NamedTuple):
-    """The parameters of the law, as compiled code reads them.
+    """Parameters of the likelihood, as compiled code reads them."""
 
-    Attributes
-    ----------
-    quality : ndarray, shape (item,)
-        Qualities.
-    reliability, left_bias, tie : ndarray, shape (rater,)
-        Slope, advantage of the left side and tie parameter of every rater; without ties the last has no meaning.
-    """
-
-    quality: np.ndarray
-    reliability: np.ndarray
-    left_bias: np.ndarray
-    tie: np.ndarray
+    quality: np.ndarray  # (item,)
+    reliability: np.ndarray  # (rater,): factor of the difference of qualities
+    left_bias: np.ndarray  # (rater,): advantage of the left side
+    tie: np.ndarray  # (rater,): tie parameter, unused without ties
 
 
 class Codes(NamedTuple):
-    """Who compared what with what: codes of each annotation.
+    """Items and rater of each annotation, as codes."""
 
-    Attributes
-    ----------
-    left, right : ndarray of int, shape (annotation,)
-        Items.
-    rater : ndarray of int, shape (annotation,)
-        Raters.
-    """
-
-    left: np.ndarray
-    right: np.ndarray
-    rater: np.ndarray
+    left: np.ndarray  # int (annotation,): item
+    right: np.ndarray  # int (annotation,): item
+    rater: np.ndarray  # int (annotation,)
 
 
 class PairSweeps(NamedTuple):
-    """The compiled passes of one law.
+    """Compiled passes of one law.
 
     Attributes
     ----------
     log_p : callable
-        ``log_p(strengths, codes, counts, found)`` overwrites the three arrays (annotation,) of ``found``: the log likelihood of
-        the counts (annotation, outcome) without the multinomial coefficient, and its slopes in x and in the tie parameter.
+        ``log_p(strengths, codes, counts, found)`` overwrites the three arrays (annotation,) of ``found``: log
+        likelihood of the counts (annotation, outcome) without the multinomial coefficient, slope in x, slope
+        in tie.
     pull : callable
-        ``pull(strengths, codes, slopes, sums)`` overwrites the four arrays of ``sums``, a `Strengths`, with the gradient, where
-        ``slopes`` are the two of ``found``, each annotation weighed.
+        ``pull(strengths, codes, slopes, sums)`` overwrites the four arrays of ``sums``, a `Strengths`, with
+        the gradient; ``slopes`` are slope in x, slope in tie and weight, each (annotation,).
     draw : callable
-        ``draw(rng, strengths, codes, total, counts)`` overwrites the counts (annotation, outcome) with ``total`` answers of each.
+        ``draw(rng, strengths, codes, total, counts)`` overwrites the counts (annotation, outcome) with
+        replicates of ``total`` answers each.
     """
 
     log_p: Callable
@@ -80,7 +66,7 @@ class PairSweeps(NamedTuple):
 
 @nb.njit(error_model="numpy", inline="always")
 def _counted(law, x, a, b, c, tie):
-    """Return the log likelihood of a answers "left", b answers "right" and c ties, and its slopes in x and tie."""
+    """Return the log likelihood of a answers left, b right and c ties, and its slopes in x and tie."""
     if law == BRADLEY_TERRY:
         return logistic_counts(x, a, b, c, tie)
     if law == THURSTONE:
@@ -92,20 +78,7 @@ def _counted(law, x, a, b, c, tie):
 
 @cache
 def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
-    """Compile the passes of a law.
-
-    Parameters
-    ----------
-    link : {"bradley_terry", "thurstone"}
-        Logistic or normal.
-    n_outcomes : {2, 3}
-        Whether there are ties.
-
-    Returns
-    -------
-    PairSweeps
-        The passes.
-    """
+    """Compile the passes of a link with two outcomes, or three with ties."""
     ties = n_outcomes == 3
     law = law_code(link, ties)
 
@@ -132,6 +105,7 @@ def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
         of_quality, of_reliability, of_bias, of_tie = sums
         for a in range(len(left)):
             i, j, k = left[a], right[a], rater[a]
+            # dx/dq_i = rho_k, dx/dq_j = -rho_k, dx/drho_k = q_i - q_j, dx/db_k = 1
             s = weight[a] * slope[a]
             of_quality[i] += s * reliability[k]
             of_quality[j] -= s * reliability[k]
@@ -146,6 +120,7 @@ def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
         for a in range(len(left)):
             k = rater[a]
             x = reliability[k] * (quality[left[a]] - quality[right[a]]) + left_bias[k]
+            # multinomial by binomials
             remaining, mass = total[a], 1.0
             for o in range(n_outcomes - 1):
                 one, other = (1.0, 0.0) if o == 0 else (0.0, 1.0)

@@ -1,37 +1,4 @@
-"""PairedComparisons: the answers of raters who were shown two items, one left and one right.
-
-    x_a ~ rho_k (q_left - q_right) + b_k                    rater k of annotation a
-    n_a ~ Multinomial(total_a, p(x_a))                      p(left), p(right) and, where there are ties, p(tie)
-
-==============  =========================================================  ===========================
-link            without ties                                               with ties
-==============  =========================================================  ===========================
-bradley_terry   p(left) = F(x),   F(x) = 1 / (1 + e^-x) [1]_               e^(x/2) : e^(-x/2) : nu [2]_
-thurstone       p(left) = Phi(x) [3]_                                      p(left) = Phi(x - t), p(right) = Phi(-x - t) [4]_
-==============  =========================================================  ===========================
-
-====================  ==========================================================  ====================
-symbol                argument                                                    dims
-====================  ==========================================================  ====================
-q                     quality                                                     item
-rho                   reliability                                                 rater
-b                     left_bias                                                   rater
-nu, t                 tie                                                         rater
-n                     value: counts of the answers                                annotation, outcome
-====================  ==========================================================  ====================
-
-One annotation is one rater's answers to one ordered pair; the log probability is pointwise by annotation, with the multinomial
-coefficient.
-
-References
-----------
-.. [1] Bradley and Terry (1952), Rank analysis of incomplete block designs, Biometrika 39, doi:10.1093/biomet/39.3-4.324.
-.. [2] Davidson (1970), On extending the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 65,
-   doi:10.1080/01621459.1970.10481082.
-.. [3] Thurstone (1927), A law of comparative judgment, Psychological Review 34, doi:10.1037/h0070288.
-.. [4] Glenn and David (1960), Ties in paired-comparison experiments using a modified Thurstone-Mosteller model, Biometrics 16,
-   doi:10.2307/2527957.
-"""
+"""PairedComparisons: distribution of the answers of raters shown two items, one left and one right."""
 
 from importlib.util import find_spec
 from typing import Any, cast
@@ -91,7 +58,10 @@ class PairedComparisonsRV(RandomVariable):
 
 @cast(Any, _logprob).register(PairedComparisonsRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
-    """Return the log probability of each annotation; what depends on the counts alone is folded into constants."""
+    """Return the log probability of each annotation, with the multinomial coefficient.
+
+    Terms that depend on the counts alone fold into constants.
+    """
     *_, quality, reliability, left_bias, tie, left, right, rater, total = inputs
     counts = values[0]
     possible = (counts >= 0).all(axis=1) & pt.eq(counts.sum(axis=1), total)
@@ -121,24 +91,44 @@ def _numba_paired_comparisons(op, node):
 
 
 class PairedComparisons(pm.Discrete):
-    r"""Counts of raters' answers to pairs of items.
+    """Counts of raters' answers to pairs of items.
 
-    Parameters
+        x_a ~ rho_k (q_left - q_right) + b_k                    rater k of annotation a
+        n_a ~ Multinomial(total_a, p(x_a))                      p(left), p(right) and, with ties, p(tie)
+
+    ==============  =========================================  ===========================================
+    link            without ties                               with ties
+    ==============  =========================================  ===========================================
+    bradley_terry   p(left) = F(x),  F(x) = 1 / (1 + e^-x)     e^(x/2) : e^(-x/2) : nu  [2]_
+                    [1]_
+    thurstone       p(left) = Phi(x)  [3]_                     p(left) = Phi(x - t), p(right) = Phi(-x - t)
+                                                               [4]_
+    ==============  =========================================  ===========================================
+
+    ====================  ==========================================================  ====================
+    symbol                argument                                                    dims
+    ====================  ==========================================================  ====================
+    q                     quality                                                     item
+    rho                   reliability; negative if the rater prefers the worse item   rater
+    left, right, k        codes: item on the left, item on the right, rater           annotation
+    b                     left_bias: advantage of the left side                       rater, or scalar
+    nu, t                 tie, positive; two outcomes if None                         rater, or scalar
+    total                 total: number of answers                                    annotation
+    n                     value: counts of the answers                                annotation, outcome
+    ====================  ==========================================================  ====================
+
+    One annotation holds one rater's answers to one ordered pair. The log probability is pointwise by
+    annotation, with the multinomial coefficient.
+
+    References
     ----------
-    quality : tensor_like of float, shape (item,)
-        Quality of each item.
-    reliability : tensor_like of float, shape (rater,)
-        How steeply a rater's answers follow the difference of qualities; below zero they oppose it.
-    codes : tuple of array of int, shape (annotation,)
-        Item on the left, item on the right, and rater of each annotation.
-    total : array of int, shape (annotation,)
-        Number of answers of each annotation.
-    left_bias : tensor_like of float, shape () or (rater,), default 0
-        Advantage of the left side, added to reliability times difference.
-    tie : tensor_like of float, shape () or (rater,), optional
-        How readily a rater ties, positive: nu or the threshold. By default there are no ties, and two outcomes.
-    link : {"bradley_terry", "thurstone"}, default "bradley_terry"
-        Logistic or normal.
+    .. [1] Bradley and Terry (1952), Rank analysis of incomplete block designs, Biometrika 39,
+       doi:10.1093/biomet/39.3-4.324.
+    .. [2] Davidson (1970), On extending the Bradley-Terry model to accommodate ties in paired comparison
+       experiments, JASA 65, doi:10.1080/01621459.1970.10481082.
+    .. [3] Thurstone (1927), A law of comparative judgment, Psychological Review 34, doi:10.1037/h0070288.
+    .. [4] Glenn and David (1960), Ties in paired-comparison experiments using a modified Thurstone-Mosteller
+       model, Biometrics 16, doi:10.2307/2527957.
     """
 
     rv_type = PairedComparisonsRV
@@ -156,7 +146,7 @@ class PairedComparisons(pm.Discrete):
         link="bradley_terry",
         **kwargs,
     ) -> TensorVariable:
-        """Return the law as a tensor variable, without a model."""
+        """Return the distribution as a tensor variable outside a model."""
         if link not in LINKS:
             raise ValueError(f"link={link!r} is not one of {LINKS}")
         quality, reliability = map(pt.as_tensor_variable, (quality, reliability))
@@ -170,14 +160,14 @@ class PairedComparisons(pm.Discrete):
 
     @classmethod
     def rv_op(cls, *parameters, link, n_outcomes, size=None, rng=None) -> TensorVariable:
-        """Return the random variable of a link and number of outcomes."""
+        """Return the random variable for a link and a number of outcomes."""
         op = PairedComparisonsRV(link, n_outcomes)
         rng = shared_rng(seed=None) if rng is None else rng
         return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
 
 
 def _check_answers(answers: list[TensorVariable], lengths: tuple[int | None, int | None]) -> None:
-    """Raise if codes that are constants are of items or raters that are not there, before compiled code reads them."""
+    """Raise if constant codes are out of range or of unequal length, before compiled code reads them."""
     n_items, n_raters = lengths
     ends = {"left": n_items, "right": n_items, "rater": n_raters, "total": None}
     n_totals = answers[-1].type.shape[0]

@@ -1,25 +1,4 @@
-"""PartialRanking: the Plackett-Luce law of a ranking with ties, of which only the first blocks are known.
-
-    b ~ PartialRanking(log worth, sizes) ** reliability
-    p(b) = prod_l p(block l before everything after it),  p(k first) = w_k / sum(w)  for a block of one
-
-====================  ====================================================  ==========
-symbol                argument                                              dims
-====================  ====================================================  ==========
-log w                 log_worth                                             place
-|b_1|, ..., |b_L|     sizes: size of every block, the unranked one last     block
-r (paper: gamma)      reliability: power of the likelihood                  scalar
-b                     value: block number of each candidate, -1 = padding   place
-====================  ====================================================  ==========
-
-A replicate is an order of all candidates cut at the given block sizes: it conditions on them.
-
-References
-----------
-Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS 21(1),
-doi:10.1080/10618600.2012.638220, section 2. Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain
-ground truth, section 2.4 and appendix B, arXiv:2307.02191.
-"""
+"""PartialRanking: Plackett-Luce distribution of rankings with ties whose last block is unranked."""
 
 from importlib.util import find_spec
 from typing import Any, cast
@@ -76,7 +55,7 @@ class RankedCandidatesRV(PartialRankingRV):
 
     @classmethod
     def rng_fn(cls, rng, log_worth, sizes, reliability, size=None):
-        """Refuse: the candidates were read off the very rankings a replicate would replace."""
+        """Raise: the candidates depend on the observed rankings, which replicates would replace."""
         raise ValueError(NO_REPLICATES)
 
 
@@ -104,28 +83,41 @@ def _numba_ranked_candidates(op, node):
 
 
 class PartialRanking(pm.Discrete):
-    r"""Plackett-Luce law of a ranking with ties whose last block is unranked.
+    """Plackett-Luce distribution of a ranking with ties whose last block is unranked.
 
-    Parameters
+        b ~ PartialRanking(log worth, sizes) ** reliability
+        p(b) = prod_l p(block l before everything after it),  p(k first) = w_k / sum(w)  for a block of one
+
+    ====================  ====================================================  ==========
+    symbol                argument                                              dims
+    ====================  ====================================================  ==========
+    log w                 log_worth; any value in places after the candidates   place
+    |b_1|, ..., |b_L|     sizes: size of every block, the unranked one last,    block
+                          then zeros
+    r (paper: gamma)      reliability: power of the likelihood, positive        scalar
+    b                     value: block number of each candidate, -1 = padding   place
+    ====================  ====================================================  ==========
+
+    Leading dims broadcast. A replicate is an order of all candidates, cut at the given block sizes: it
+    conditions on them, and is drawn at power one.
+
+    References
     ----------
-    log_worth : tensor_like of float, shape (..., place)
-        Log worths; any value beyond the candidates.
-    sizes : tensor_like of int, shape (..., block)
-        Size of every block, the unranked one last, zeros after it.
-    reliability : tensor_like of float, shape (...), default 1
-        Positive power of the likelihood; replicates are drawn at power one.
+    Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS 21(1),
+    doi:10.1080/10618600.2012.638220, section 2. Stutz et al. (2025), Evaluating medical AI systems in
+    dermatology under uncertain ground truth, section 2.4 and appendix B, arXiv:2307.02191.
     """
 
     rv_op = PartialRankingRV()
 
     @classmethod
     def dist(cls, log_worth, sizes, reliability=1.0, **kwargs) -> TensorVariable:
-        """Return the law as a tensor variable, without a model."""
+        """Return the distribution as a tensor variable outside a model."""
         parameters = [pt.as_tensor_variable(x) for x in (log_worth, sizes, reliability)]
         return super().dist(parameters, **kwargs)
 
 
 class RankedCandidates(PartialRanking):
-    """`PartialRanking` among the categories that the observed rankings name: the same likelihood, no replicates."""
+    """`PartialRanking` among the categories named in the observed rankings: no replicates."""
 
     rv_op = RankedCandidatesRV()

@@ -1,6 +1,7 @@
-"""The law of partial rankings in JAX, which differentiates it itself; the observed blocks must be constants.
+"""JAX dispatch of the likelihood of partial rankings; the observed blocks must be constants.
 
-Blocks of one and two have closed forms; larger ones are integrated on a fixed grid of log t, as in `tied_block.race`.
+Blocks of one and two have closed forms; larger ones are integrated on a fixed grid of log t, as in
+`tied_block.race`.
 """
 
 from collections import defaultdict
@@ -19,7 +20,7 @@ __all__ = ["jax_partial_ranking"]
 
 
 def jax_partial_ranking(op, node, **kwargs):
-    """Return the JAX function of the Op: log p, and its gradient where that is used."""
+    """Return the JAX implementation of the Op: log p, and its gradient where that is used."""
     if not isinstance(node.inputs[1], Constant):
         raise NotImplementedError("in JAX the observed rankings must be constants, not pm.Data")
     groups = blocks_by_size(np.asarray(node.inputs[1].data))
@@ -35,17 +36,10 @@ cast(Any, jax_funcify).register(PartialRankingLogP)(jax_partial_ranking)
 
 
 def blocks_by_size(block: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Group the ranked blocks that something comes after by their size.
+    """Group ranked blocks by size, except those with nothing after them.
 
-    Parameters
-    ----------
-    block : ndarray of int, shape (row, place)
-        Block numbers.
-
-    Returns
-    -------
-    dict of int to tuple of ndarray
-        Row (block,), members (block, size) and the mask of what comes after (block, place).
+    Shapes: block (row, place); each group holds row (block,), members (block, size) and the mask of later
+    places (block, place).
     """
     found: dict[int, list] = defaultdict(list)
     for row, numbers in enumerate(block):
@@ -64,7 +58,7 @@ def blocks_by_size(block: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray,
 
 
 def _log_p(log_worth, groups):
-    """Sum the blocks of every row."""
+    """Return the log probability of every row, summed over its blocks."""
     log_p = jnp.zeros(log_worth.shape[0], log_worth.dtype)
     for size, (row, members, after) in groups.items():
         own = log_worth[row]
@@ -76,19 +70,19 @@ def _log_p(log_worth, groups):
 
 
 def _single(ratio):
-    """Return log w / (w + z)."""
+    """Return log w / (w + z), from log ratios log w - log z (block, 1)."""
     return -jnp.logaddexp(0.0, -ratio[:, 0])
 
 
 def _pair(ratio):
-    """Return log of v w (1 / (z + v) + 1 / (z + w)) / (z + v + w)."""
+    """Return log of v w (1 / (z + v) + 1 / (z + w)) / (z + v + w), at z = 1."""
     v, w = ratio[:, 0], ratio[:, 1]
     either = jnp.logaddexp(-jnp.logaddexp(0.0, v), -jnp.logaddexp(0.0, w))
     return v + w + either - jnp.logaddexp(jnp.logaddexp(0.0, v), w)
 
 
 def _race(ratio):
-    """Integrate over the first arrival of the rest."""
+    """Integrate over the first arrival after the block, by the trapezoid rule in log t."""
     size = ratio.shape[1]
     step = min(STEP, RELATIVE_STEP / np.sqrt(size + 1.0))
     x = jnp.arange(NEGLIGIBLE, np.log(size + 1.0) + 5.0, step)
@@ -98,7 +92,7 @@ def _race(ratio):
 
 
 def _log_arrived(log_a):
-    """Return log(1 - exp(-a)) without the NaN gradients of branches not taken."""
+    """Return log(1 - exp(-a)), with finite gradients in the branches not taken."""
     tiny, huge = log_a < -37.0, log_a > 6.6
     a = jnp.exp(jnp.where(tiny | huge, 0.0, log_a))
     return jnp.where(tiny, log_a, jnp.where(huge, 0.0, jnp.log(-jnp.expm1(-a))))

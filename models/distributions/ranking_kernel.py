@@ -1,7 +1,7 @@
-"""Partial rankings, row by row: log probability and gradient, and a replicate.
+"""Numba kernels of partial rankings, row by row: log probability, gradient and replicates.
 
-A row whose worths lie within ``MODERATE`` of each other (in logs) is computed in worths relative to its largest; one that spans
-more, up to any number of orders of magnitude, in logs throughout.
+A row whose log worths span less than ``MODERATE`` is computed in worths relative to the largest; a row that
+spans more in logs throughout.
 """
 
 import numpy as np
@@ -11,24 +11,18 @@ from .tied_block import LARGEST_RECURSION, pair, race, recursion, single
 
 __all__ = ["draw_ranking", "rankings_log_p"]
 
-MODERATE = 300.0
+MODERATE = 300.0  # span of log worths
 SAFE = 600.0  # log range within which a product of a block's worths neither under- nor overflows
 
 
 @kept(nogil=True, error_model="numpy")
 def rankings_log_p(log_worth, block, log_p, gradient):
-    """Compute log p of every row and its gradient.
+    """Overwrite `log_p` and `gradient` with log p of every row and d log p / d log worth.
 
-    Parameters
-    ----------
-    log_worth : ndarray of float64, shape (row, place)
-        Log worths; -inf is a candidate without worth. NaN or inf in a row makes its answer NaN.
-    block : ndarray of int, shape (row, place)
-        Block numbers from 0, the largest = unranked; -1 in the places after the candidates.
-    log_p : ndarray of float64, shape (row,)
-        Receives the log probabilities.
-    gradient : ndarray of float64, shape (row, place)
-        Receives d log p / d log worth.
+    A log worth of -inf is a candidate without worth; NaN or inf makes the row NaN. Blocks are numbered from
+    0, the largest is unranked, and -1 marks the places after the candidates.
+
+    Shapes: log_worth, block and gradient (row, place); log_p (row,).
     """
     n_places = block.shape[1]
     order = np.empty(n_places, np.int64)
@@ -70,7 +64,7 @@ def rankings_log_p(log_worth, block, log_p, gradient):
 
 @kept(error_model="numpy")
 def _sort_by_block(block, order, start):
-    """Order the places by block; return the numbers of ranked places, ranked blocks and candidates."""
+    """Sort the places by block; return the numbers of ranked places, ranked blocks and candidates."""
     n, last = len(block), -1
     for k in range(len(block)):
         if block[k] < 0:
@@ -100,10 +94,11 @@ def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
             z += w[q]
     log_p = 0.0
     d_rest = np.empty(len(start))
+    # from the last ranked block to the first; z is the total worth after block b
     for b in range(len(start) - 2, -1, -1):
         first, size = start[b], start[b + 1] - start[b]
         d_rest[b] = 0.0
-        if z == 0.0:  # nothing left: the block comes before it for sure
+        if z == 0.0:  # no worth after the block: it comes first with probability one
             pass
         elif size == 1:
             factor, d_w[first], d_rest[b] = single(w[first], z)
@@ -125,6 +120,7 @@ def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
                 d_w[first + j] /= w[first + j]
         for q in range(first, first + size):
             z += w[q]
+    # d log p / d log w = w (derivative in its own block + derivatives in z of all earlier blocks)
     passed = 0.0
     for b in range(len(start) - 1):
         for q in range(start[b], start[b + 1]):
@@ -137,7 +133,7 @@ def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
 
 @kept(error_model="numpy")
 def _log_range(w, z):
-    """Return the log of the largest over the smallest of the block's worths and the rest."""
+    """Return the log ratio of largest to smallest among the block's worths and the rest."""
     smallest, largest = z, z
     for value in w:
         smallest = min(smallest, value)
@@ -160,7 +156,7 @@ def _row_in_logs(log_worth, order, start, work, gradient):
             for j in range(size):
                 members[j] = log_worth[order[first + j]] - log_z
             if size == 1:
-                added = -np.logaddexp(0.0, -members[0])
+                added = -np.logaddexp(0.0, -members[0])  # log w / (w + z)
                 log_p += added
                 d_log[0] = -np.expm1(added)
             else:
@@ -178,18 +174,12 @@ def _row_in_logs(log_worth, order, start, work, gradient):
 
 @kept(error_model="numpy")
 def draw_ranking(rng, log_worth, sizes, block):
-    """Draw the order in which the candidates arrive, and cut it at the block sizes.
+    """Draw an order of arrival of the candidates and overwrite `block` with it, cut at the block sizes.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    log_worth : ndarray of float64, shape (place,)
-        Log worths: an exponential time of rate w has the log of a standard one, less log w.
-    sizes : ndarray of int, shape (block,)
-        Sizes of the blocks; their sum is the number of candidates.
-    block : ndarray of int, shape (place,)
-        Receives the block numbers; -1 in the places after the candidates.
+    A candidate of worth w arrives after an exponential time of rate w. The sizes sum to the number of
+    candidates; later places are -1.
+
+    Shapes: log_worth and block (place,); sizes (block,).
     """
     n = 0
     for size in sizes:

@@ -1,4 +1,4 @@
-"""The Op behind the law of partial rankings: log probability of every row and, in the same pass, its gradient."""
+"""PyTensor Op of the likelihood of partial rankings: log p and gradient of every row in one pass."""
 
 from typing import cast
 
@@ -17,14 +17,14 @@ __all__ = ["PartialRankingLogP", "partial_ranking_logp"]
 
 
 class PartialRankingLogP(Op):
-    """log p of partial rankings, shape (row,), and d log p / d log worth, shape (row, place)."""
+    """Op: log p of partial rankings (row,) and d log p / d log worth (row, place)."""
 
     __props__ = ()
     default_output = 0
     gufunc_signature = "(r,k),(r,k)->(r),(r,k)"
 
     def make_node(self, log_worth: Variable, block: Variable) -> Apply:
-        """Check the inputs: a float matrix and an integer matrix."""
+        """Apply to log worths and block numbers, matrices (row, place) of floats and integers."""
         log_worth = pt.as_tensor_variable(log_worth).astype("float64")
         block = pt.as_tensor_variable(block)
         if log_worth.type.ndim != 2 or block.type.ndim != 2:
@@ -40,7 +40,7 @@ class PartialRankingLogP(Op):
         return Apply(self, [log_worth, block], outputs)
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
-        """Compute without compiling the graph."""
+        """Compute outside compiled graphs."""
         output_storage[0][0], output_storage[1][0] = _evaluate(*inputs)
 
     def infer_shape(self, node: Apply, input_shapes: list) -> list:
@@ -48,11 +48,11 @@ class PartialRankingLogP(Op):
         return [(input_shapes[0][0],), input_shapes[0]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Tell that only the log worths are differentiable."""
+        """Declare that only the log worths are differentiable."""
         return [[True, False], [False, False]]
 
     def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
-        """Multiply the gradient that the forward pass has left."""
+        """Return the cotangent times the gradient computed with log p."""
         cotangent, of_gradient = cotangents
         if not isinstance(of_gradient.type, DisconnectedType):
             raise NotImplementedError("partial rankings have no second derivative here")
@@ -64,7 +64,7 @@ class PartialRankingLogP(Op):
 
 
 def _evaluate(log_worth: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Run the kernel on fresh outputs."""
+    """Run the kernel on new output arrays."""
     log_p = np.empty(len(log_worth))
     gradient = np.empty(log_worth.shape)
     rankings_log_p(np.ascontiguousarray(log_worth), np.ascontiguousarray(block), log_p, gradient)
@@ -83,7 +83,7 @@ def _numba_partial_ranking(op, node, **kwargs):
     return (
         partial_ranking,
         source_stamp(__file__),
-    )  # part of the key under which PyTensor keeps what it compiled
+    )  # part of PyTensor's cache key
 
 
 _op = PartialRankingLogP()
@@ -92,21 +92,10 @@ _op = PartialRankingLogP()
 def partial_ranking_logp(log_worth: TensorVariable, block: TensorVariable) -> TensorVariable:
     """Return the log probability of partial rankings, pointwise.
 
-    Parameters
-    ----------
-    log_worth : TensorVariable, shape (..., place)
-        Log worths of the candidates.
-    block : TensorVariable of integers, shape (..., place)
-        Block numbers from 0, the largest = unranked; -1 in the places after the candidates.
+    Shapes: log_worth and block (..., place), block numbers from 0, the largest = unranked, -1 after the
+    candidates; result (...).
 
-    Returns
-    -------
-    TensorVariable, shape (...)
-        log p of every ranking.
-
-    References
-    ----------
-    Stutz et al. (2025), appendix B, arXiv:2307.02191.
+    Reference: Stutz et al. (2025), appendix B, arXiv:2307.02191.
     """
     log_worth, block = pt.broadcast_arrays(
         pt.as_tensor_variable(log_worth), pt.as_tensor_variable(block)

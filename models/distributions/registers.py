@@ -1,4 +1,4 @@
-"""Work space that nothing else points at, so that the compiler keeps it in registers instead of memory.
+"""Stack arrays without aliases, which the compiler can keep in registers.
 
 ``carray(stack_space(3), 3)`` in a compiled function is an array of three doubles.
 """
@@ -19,6 +19,7 @@ def _stack_space(typing_context: Any, size: Any) -> tuple[Any, Any]:
     """Return a pointer to a constant number of doubles on the stack of the calling function."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the allocation."""
         double = context.get_value_type(types.float64)
         return cgutils.alloca_once(builder, double, size=size.literal_value)
 

@@ -1,20 +1,12 @@
-r"""One tied block of a ranking under Plackett-Luce: the probability that its members come before everything left.
+"""Plackett-Luce probability of one tied block: its members, in any order, come before all later candidates.
 
-For a block B of worths w_k before a remaining worth Z,
-
-    p(B before the rest) = prod_B w_k R(B),   R(A) = sum_{a in A} R(A \ a) / (Z + w(A)),   R(empty) = 1        (recursion)
-                         = integral_0^inf  Z exp(-Z t) prod_B (1 - exp(-w_k t)) dt                            (race)
-
-The recursion is the sum over all orders of the block, subset by subset: 2^|B| terms. In the race every candidate arrives after
-an exponential time of rate w_k, and the block wins if all its members arrive before t, the first arrival of the rest. In
-x = log t the integrand is log-concave and its mode lies in [0, log(|B| + 1)] - log Z, so that the trapezoid rule converges
-geometrically: |B| terms a node, whatever the worths.
+Two algorithms: `recursion` over the 2^|B| subsets of the block, and `race`, an integral of |B| terms a node.
 
 References
 ----------
 Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS 21(1),
-doi:10.1080/10618600.2012.638220, section 2. Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain
-ground truth, appendix B, arXiv:2307.02191.
+doi:10.1080/10618600.2012.638220, section 2. Stutz et al. (2025), Evaluating medical AI systems in dermatology
+under uncertain ground truth, appendix B, arXiv:2307.02191.
 """
 
 import numpy as np
@@ -26,20 +18,20 @@ __all__ = ["LARGEST_RECURSION", "pair", "race", "recursion", "single"]
 LARGEST_RECURSION = 8  # beyond, the race is faster
 STEP = 0.125  # trapezoid step in log t, for blocks whose integrand is not narrower than that
 RELATIVE_STEP = 0.55  # of the integrand's width at its mode
-NEGLIGIBLE = -38.0  # log of a term that no longer counts
+NEGLIGIBLE = -38.0  # log of a negligible term, relative to the largest
 TINY = -37.0  # log a below which 1 - exp(-a) is a
 
 
 @kept(error_model="numpy", inline="always")
 def single(w, z):
-    """Return p of a block of one and d log p / dw, d log p / dz."""
+    """Return p of a block of one, w / (w + z), and d log p / dw, d log p / dz."""
     inverse = 1.0 / (z + w)
     return w * inverse, 1.0 / w - inverse, -inverse
 
 
 @kept(error_model="numpy", inline="always")
 def pair(v, w, z):
-    """Return p of a block of two and d log p / dv, / dw, / dz."""
+    """Return p of a block of two, both orders summed, and d log p / dv, / dw, / dz."""
     iv, iw, both = 1.0 / (z + v), 1.0 / (z + w), 1.0 / (z + v + w)
     either = iv + iw
     dv = 1.0 / v - iv * iv / either - both
@@ -49,23 +41,13 @@ def pair(v, w, z):
 
 @kept(error_model="numpy")
 def recursion(w, z, table, d_w):
-    """Sum over the orders of a block, subset by subset, and differentiate backwards.
+    r"""Return log p of a block and d log p / dz by recursion over subsets; overwrite `d_w` with d log p / dw.
 
-    Parameters
-    ----------
-    w : ndarray, shape (member,)
-        Worths.
-    z : float
-        Worth of everything after the block.
-    table : ndarray, shape (3, 2 ** member)
-        Work space.
-    d_w : ndarray, shape (member,)
-        Receives d log p / dw.
+        p(B before the rest) = prod_B w_k R(B),   R(A) = sum_{a in A} R(A \ a) / (Z + w(A)),   R(empty) = 1
 
-    Returns
-    -------
-    log_p, d_z : float
-        log p and d log p / dz.
+    The sum is over all orders of the block; the derivatives are by backward differentiation.
+
+    Shapes: w and d_w (member,); table (3, 2 ** member), work space; z is the total worth after the block.
     """
     p, mass, adjoint = table[0], table[1], table[2]
     n = len(w)
@@ -77,9 +59,10 @@ def recursion(w, z, table, d_w):
             if subset >> j & 1:
                 total += w[j] * p[subset ^ (1 << j)]
                 member = j
-        mass[subset] = mass[subset ^ (1 << member)] + w[member]
-        p[subset] = total / mass[subset]
+        mass[subset] = mass[subset ^ (1 << member)] + w[member]  # Z + w(A)
+        p[subset] = total / mass[subset]  # prod_A w_k R(A)
         adjoint[subset] = 0.0
+    # backwards: adjoint of A is d log p / d p(A)
     adjoint[0] = 0.0
     adjoint[full] = 1.0 / p[full]
     d_w[:n] = 0.0
@@ -98,21 +81,20 @@ def recursion(w, z, table, d_w):
 
 @kept(error_model="numpy")
 def race(log_ratio, slope, mean_slope):
-    """Integrate over the first arrival of the rest, in logs: no worth is too small or too large.
+    """Return log p of a block by an integral over the next arrival; overwrite `mean_slope` with the gradient.
 
-    Parameters
-    ----------
-    log_ratio : ndarray, shape (member,)
-        log w_k - log Z.
-    slope, mean_slope : ndarray, shape (member,)
-        Work space, and d log p / d log w_k; their sum is -d log p / d log Z.
+        p(B before the rest) = integral_0^inf  Z exp(-Z t) prod_B (1 - exp(-w_k t)) dt
 
-    Returns
-    -------
-    float
-        log p.
+    Every candidate arrives after an exponential time of rate w_k; the block wins if its members arrive before
+    t, the first arrival of the rest. In x = log t the integrand is log-concave and its mode lies in [0,
+    log(|B| + 1)] - log Z, so that the trapezoid rule converges geometrically. All is in logs: worths may be
+    of any size.
+
+    Shapes: log_ratio = log w_k - log Z, slope (work space) and mean_slope = d log p / d log w_k (member,);
+    the sum of the gradient is -d log p / d log Z.
     """
     mode, curvature = _mode(log_ratio)
+    # trapezoid rule from the mode outwards, until terms are negligible
     step = min(STEP, RELATIVE_STEP / np.sqrt(curvature))
     peak = _log_integrand(mode, log_ratio, slope)
     mean_slope[:] = slope
@@ -134,11 +116,11 @@ def race(log_ratio, slope, mean_slope):
 
 @kept(error_model="numpy")
 def _log_integrand(x, log_ratio, slope):
-    """Return the log integrand at x = log(Z t) less the negative log ratios, and its slope in each member's log worth.
+    """Return the log integrand at x = log(Z t) minus the negative log ratios, and its `slope`.
 
-    A log ratio of -1e20 would swallow x.
+    The log ratios are added later because one of -1e20 would absorb x.
     """
-    height = x - np.exp(x)
+    height = x - np.exp(x)  # log of Z t exp(-Z t)
     for k in range(len(log_ratio)):
         log_a = x + log_ratio[k]
         if log_a < TINY:
@@ -149,14 +131,14 @@ def _log_integrand(x, log_ratio, slope):
         else:
             a = np.exp(log_a)
             arrived = -np.expm1(-a)
-            height += np.log(arrived) - min(log_ratio[k], 0.0)
+            height += np.log(arrived) - min(log_ratio[k], 0.0)  # log(1 - exp(-w_k t))
             slope[k] = a * (1.0 - arrived) / arrived
     return height
 
 
 @kept(error_model="numpy")
 def _mode(log_ratio):
-    """Return the mode of the log integrand and its curvature there, by Newton's method kept inside its bracket."""
+    """Return the mode of the log integrand and its curvature there, by bracketed Newton steps."""
     low, high = 0.0, np.log(len(log_ratio) + 1.0)
     x, curvature = high, np.exp(high)
     for _ in range(50):

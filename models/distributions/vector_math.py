@@ -1,6 +1,6 @@
-"""exp, log and erfcx without branches, so that the compiler computes several numbers at a time.
+"""Branch-free exp, log and erfcx, which the compiler vectorises.
 
-Accurate to a few units in the last place. The range is that of normal doubles: ``exp`` of less than -708 is the smallest normal
+Accurate to a few units in the last place over normal doubles: ``exp`` below -708 is the smallest normal
 double, and ``log`` takes positive normal numbers only.
 """
 
@@ -13,9 +13,9 @@ from numba.extending import intrinsic
 
 __all__ = ["EXACT", "FAST", "erfcx", "exp", "log"]
 
-# Options of compiled loops: sums may be taken in any order. NaN and infinities keep their meaning.
+# Options for loops: sums may be reordered; NaN and infinities are kept.
 FAST: dict[str, Any] = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy"}
-# Options of formulas, whose roundings cancel in the order in which they are written.
+# Options for formulas whose rounding errors cancel in the order written.
 EXACT: dict[str, Any] = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
 
 LOG2_E, LOG_2 = 1.4426950408889634, 0.6931471805599453
@@ -29,13 +29,13 @@ SQRT_2 = 1.4142135623730951
 
 
 def _bits(typing_context: Any, x: Any) -> tuple[Any, Any]:
-    """Return the bits of a double."""
+    """Return the bits of a double as an integer."""
     signature = types.int64(types.float64)
     return signature, lambda context, builder, s, a: builder.bitcast(a[0], ir.IntType(64))
 
 
 def _double(typing_context: Any, x: Any) -> tuple[Any, Any]:
-    """Return the double that has these bits."""
+    """Return the double with the given bits."""
     signature = types.float64(types.int64)
     return signature, lambda context, builder, s, a: builder.bitcast(a[0], ir.DoubleType())
 
@@ -46,7 +46,7 @@ _as_double: Any = intrinsic(_double)
 
 @nb.njit(**EXACT)
 def exp(x):
-    """Return e to the power x, as 2**n * e**r with |r| <= log(2) / 2 and the series of e**r."""
+    """Return e^x as 2**n * e**r with |r| <= log(2) / 2 and the Taylor series of e**r."""
     x = min(max(x, LEAST), MOST)
     shifted = x * LOG2_E + SHIFT
     n = shifted - SHIFT
@@ -70,7 +70,7 @@ def exp(x):
 
 @nb.njit(**EXACT)
 def log(x):
-    """Return the logarithm of x = 2**n * m with m within sqrt(2) of one: n log(2) + 2 artanh((m - 1) / (m + 1))."""
+    """Return log x for x = 2**n * m with m within sqrt(2) of one: n log(2) + 2 artanh((m - 1) / (m + 1))."""
     bits = _as_bits(x)
     n = float((bits >> 52) - 1023)
     m = _as_double((bits & MANTISSA) | ONE_BITS)
@@ -95,7 +95,7 @@ def log(x):
 
 @nb.njit(**EXACT)
 def erfcx(y):
-    """Return exp(y**2) erfc(y) for y >= 0: (1 + 2 y) times it is a polynomial of (y - 3.75) / (y + 3.75)."""
+    """Return exp(y**2) erfc(y) for y >= 0; (1 + 2 y) times it is a polynomial in (y - 3.75) / (y + 3.75)."""
     t = 1.0 - 7.5 / (y + 3.75)
     p = -2.623107347133476e-09
     p = p * t - 1.9551358868985616e-09

@@ -1,28 +1,4 @@
-"""Class conditional: each rater is right with a probability of its own for each category, and otherwise names any other.
-
-Generative law, for item i, rater k and each answer a of rater k to item i:
-
-    p        ~ Dirichlet(alpha)
-    q_kj     ~ Beta(a, b)                    for every rater k and true category j
-    T_i      ~ Categorical(p)                summed out; known for gold items
-    y_a      = T_i with probability q_k,T_i, else any other category alike
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-p                     prevalence            category
-q                     ability               rater, category
-                      confusion             rater, category, label
-p(T | p, q, y)        plausibility          item, category
-y                     observed_label        annotation
-alpha, (a, b)         arguments
-====================  ====================  =================================
-
-References
-----------
-Li and Yu (2014), Error rate bounds and iterative weighted majority voting for crowdsourcing, section 2.2 (class-conditional
-Dawid-Skene), arXiv:1411.4086.
-"""
+"""Class-conditional model of labels: each rater has one probability of the right label per category."""
 
 from typing import Any
 
@@ -43,26 +19,64 @@ def class_conditional(
     prevalence_concentration: Any = 1.0,
     ability_concentration: tuple[float, float] = (4.0, 2.0),
 ) -> pm.Model:
-    """Build the class-conditional model.
+    """Build the class-conditional model: each rater has one probability of the right label per category.
+
+    Generative law, for item i, rater k and each answer a of rater k to item i:
+
+        p        ~ Dirichlet(alpha)
+        q_kj     ~ Beta(a, b)                    for every rater k and true category j
+        T_i      ~ Categorical(p)                summed out; known for gold items
+        y_a      = T_i with probability q_k,T_i, else one of the other categories, each equally probable
+
+    ====================  ====================  =================================
+    symbol                variable              dims
+    ====================  ====================  =================================
+    p                     prevalence            category
+    q                     ability               rater, category
+    p(y | T)              confusion             rater, category, label
+    p(T | p, q, y)        plausibility          item, category
+    y                     observed_label        annotation
+    alpha, (a, b)         ..._concentration=    arguments
+    ====================  ====================  =================================
 
     Parameters
     ----------
     labels : Labels
-        The annotations, of raters who are told apart.
-    prevalence_concentration : float or array_like, default 1
-        Dirichlet concentration of the prevalence, one number or one for each category.
+        Labels of identified raters (not anonymous counts).
+    prevalence_concentration : float or array_like, shape (category,), default 1
+        Dirichlet concentration of the prevalence.
     ability_concentration : pair of float, default (4, 2)
-        Beta prior of the abilities, as if so many answers had been right and wrong.
+        Beta prior (a, b) of the abilities, as counts of right and of wrong answers.
 
     Returns
     -------
     pymc.Model
-        Variables ``prevalence``, ``ability``, ``confusion``, ``plausibility`` and ``observed_label``, pointwise by item.
+        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
 
     Raises
     ------
     ValueError
         If the raters are anonymous, or a concentration is not positive.
+
+    Warns
+    -----
+    DataWarning
+        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> labels = models.simulators.labels(model="class_conditional", items=20, random_seed=1).data
+    >>> model = models.class_conditional(labels)
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['ability', 'prevalence']
+    >>> model.named_vars_to_dims["ability"]
+    ('rater', 'category')
+
+    References
+    ----------
+    Li and Yu (2014), Error rate bounds and iterative weighted majority voting for crowdsourcing, section 2.2
+    (class-conditional Dawid-Skene), arXiv:1411.4086.
     """
     coords = coords_of(known_raters(labels, "class_conditional"))
     right, wrong = coin_prior(ability_concentration)

@@ -1,4 +1,4 @@
-"""Confusion matrices of raters who are right with some probability, and otherwise name any other category."""
+"""Confusion matrices with one probability of the right label, and all wrong labels equally probable."""
 
 from typing import cast
 
@@ -11,19 +11,9 @@ __all__ = ["coin_confusion"]
 
 
 def coin_confusion(ability: TensorVariable, n_categories: int) -> TensorVariable:
-    """Register ``confusion``: ability on the diagonal, the rest shared equally.
+    """Register ``confusion``: ability on the diagonal, the rest of each row shared equally.
 
-    Parameters
-    ----------
-    ability : TensorVariable, shape (rater, category) or (rater, 1)
-        Probability of the right label.
-    n_categories : int
-        Number of categories.
-
-    Returns
-    -------
-    TensorVariable, shape (rater, category, label)
-        Rows sum to one.
+    Shapes: ability (rater, category) or (rater, 1); result (rater, category, label).
     """
     wrong = (1 - ability[:, :, None]) / (n_categories - 1)
     confusion = pt.where(np.eye(n_categories, dtype=bool), ability[:, :, None], wrong)

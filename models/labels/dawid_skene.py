@@ -1,28 +1,4 @@
-"""Dawid-Skene: each rater has a confusion matrix, and the true category of every item is summed out.
-
-Generative law, for item i, rater k and each answer a of rater k to item i:
-
-    p        ~ Dirichlet(alpha)
-    pi_kj    ~ Dirichlet(beta_kj)            for every rater k and true category j
-    T_i      ~ Categorical(p)                summed out; known for gold items
-    y_a      ~ Categorical(pi_k,T_i)
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-p                     prevalence            category
-pi                    confusion             rater, category, label
-p(T | p, pi, y)       plausibility          item, category
-y                     observed_label        annotation
-alpha, beta           ..._concentration=    arguments
-====================  ====================  =================================
-
-References
-----------
-Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS C 28(1), section 2,
-equations 2.1 to 2.5, doi:10.2307/2346806. Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3,
-doi:10.1162/tacl_a_00040.
-"""
+"""Dawid-Skene model of labels: one confusion matrix per rater, true categories summed out."""
 
 from typing import Any
 
@@ -48,28 +24,67 @@ def dawid_skene(
     prevalence_concentration: Any = 1.0,
     confusion_concentration: Any = None,
 ) -> pm.Model:
-    """Build the model of Dawid and Skene.
+    """Build the Dawid-Skene model: one confusion matrix per rater, with true categories summed out.
+
+    Generative law, for item i, rater k and each answer a of rater k to item i:
+
+        p        ~ Dirichlet(alpha)
+        pi_kj    ~ Dirichlet(beta_kj)            for every rater k and true category j
+        T_i      ~ Categorical(p)                summed out; known for gold items
+        y_a      ~ Categorical(pi_k,T_i)
+
+    ====================  ====================  =================================
+    symbol                variable              dims
+    ====================  ====================  =================================
+    p                     prevalence            category
+    pi                    confusion             rater, category, label
+    p(T | p, pi, y)       plausibility          item, category
+    y                     observed_label        annotation
+    alpha, beta           ..._concentration=    arguments
+    ====================  ====================  =================================
 
     Parameters
     ----------
     labels : Labels
-        The annotations, of raters who are told apart.
-    prevalence_concentration : float or array_like, default 1
-        Dirichlet concentration of the prevalence, one number or one for each category.
+        Labels of identified raters (not anonymous counts).
+    prevalence_concentration : float or array_like, shape (category,), default 1
+        Dirichlet concentration of the prevalence.
     confusion_concentration : float or array_like, optional
-        Dirichlet concentration of each row of each confusion matrix: one number, or an array (category, label) or (rater,
-        category, label). The default favours the diagonal: 4.8 there, and 8 in all. A flat prior does not know which category is
-        which: its posterior has a mode for every permutation of them.
+        Dirichlet concentration of each row of each confusion matrix: one number, or an array (category,
+        label) or (rater, category, label). The default favours the diagonal: 4.8 there, and 8 in the whole
+        row. A flat prior does not identify the categories: its posterior has a mode for every permutation of
+        them.
 
     Returns
     -------
     pymc.Model
-        Variables ``prevalence``, ``confusion``, ``plausibility`` and ``observed_label``, pointwise by item.
+        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
 
     Raises
     ------
     ValueError
         If the raters are anonymous, or a concentration is not positive.
+
+    Warns
+    -----
+    DataWarning
+        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> labels = models.simulators.labels(model="dawid_skene", items=20, random_seed=1).data
+    >>> model = models.dawid_skene(labels)
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['confusion', 'prevalence']
+    >>> model.named_vars_to_dims["confusion"]
+    ('rater', 'category', 'label')
+
+    References
+    ----------
+    Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS
+    C 28(1), section 2, equations 2.1 to 2.5, doi:10.2307/2346806. Paun et al. (2018), Comparing Bayesian
+    models of annotation, TACL 6, section 3, doi:10.1162/tacl_a_00040.
     """
     coords = coords_of(known_raters(labels, "dawid_skene"))
     shape = (len(labels.raters), len(labels.categories), len(labels.categories))

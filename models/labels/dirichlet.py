@@ -1,25 +1,4 @@
-"""Dirichlet: the labels of an item are draws from its plausibilities; raters are all alike.
-
-Generative law, for item i with label counts n_i:
-
-    lambda_i ~ Dirichlet(alpha)
-    n_i      ~ CountedLabels(lambda_i) ** gamma
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-lambda                plausibility          item, category
-n                     observed_label        item, category
-gamma                 reliability           scalar
-alpha                 concentration=        argument
-====================  ====================  =================================
-
-The posterior is exact: lambda_i | n_i ~ Dirichlet(alpha + gamma n_i).
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, appendix A, arXiv:2307.02191.
-"""
+"""Dirichlet model of labels: the labels of an item are draws from its plausibilities."""
 
 from typing import Any
 
@@ -36,22 +15,38 @@ __all__ = ["dirichlet"]
 
 @recorded
 def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 1.0) -> pm.Model:
-    """Build the model of counted labels.
+    """Build the Dirichlet model: labels are draws from the plausibilities of their item; raters are alike.
+
+    Generative law, for item i with label counts n_i:
+
+        lambda_i ~ Dirichlet(alpha)
+        n_i      ~ CountedLabels(lambda_i) ** gamma
+
+    ====================  ====================  =================================
+    symbol                variable              dims
+    ====================  ====================  =================================
+    lambda                plausibility          item, category
+    n                     observed_label        item, category
+    gamma                 reliability           scalar
+    alpha                 concentration=        argument
+    ====================  ====================  =================================
+
+    The posterior is exact: lambda_i | n_i ~ Dirichlet(alpha + gamma n_i).
 
     Parameters
     ----------
     labels : Labels
-        The annotations; the raters may be anonymous. Gold labels say nothing here: the plausibility is the share of raters who
-        would give each label, not the truth.
-    concentration : float or array_like, default 1
-        Dirichlet concentration alpha, one number or one for each category.
+        Labels; the raters may be anonymous. Gold labels are ignored: the plausibility is the share of raters
+        who would give each label, not the truth.
+    concentration : float or array_like, shape (category,), default 1
+        Dirichlet concentration alpha.
     reliability : float, default 1
-        Trust in the raters: the power gamma of the likelihood, as if each answer had been given that many times.
+        Power gamma of the likelihood, as if each answer had been given that many times.
 
     Returns
     -------
     pymc.Model
-        Variables ``plausibility`` and ``observed_label``, pointwise by item.
+        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
 
     Raises
     ------
@@ -60,8 +55,23 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
 
     Notes
     -----
-    Leave-one-out over items has no meaning here that importance sampling could find: without its own answers nothing is known of
-    an item's plausibilities, and the Pareto k of `arviz.loo` says so. Compare concentrations and reliabilities by other means.
+    Leave-one-out cross-validation over items is not possible by importance sampling: without its own answers
+    an item's plausibilities have only their prior, and the Pareto k of `arviz.loo` is large. Compare
+    concentrations and reliabilities by other means.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> answers = {"item": [1, 1, 1], "rater": ["a", "b", "c"], "label": ["no", "yes", "yes"]}
+    >>> model = models.dirichlet(models.Labels.from_table(answers))
+    >>> fit = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> fit.posterior["plausibility"].dims
+    ('chain', 'draw', 'item', 'category')
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, appendix
+    A, arXiv:2307.02191.
     """
     expect(labels, Labels)
     alpha = positive_array("concentration", concentration, (len(labels.categories),))

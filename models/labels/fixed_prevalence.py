@@ -1,4 +1,4 @@
-"""Prevalence of categories that may be fixed: drawn from its prior, or the same for every category."""
+"""Prevalence with a Dirichlet prior, or fixed as uniform."""
 
 from typing import Any, Literal, cast
 
@@ -16,19 +16,9 @@ __all__ = ["prevalence_or_uniform"]
 def prevalence_or_uniform(
     labels: Labels, concentration: Any | Literal["uniform"]
 ) -> TensorVariable:
-    """Register ``prevalence``.
+    """Register ``prevalence``, with a Dirichlet prior or, for concentration "uniform", fixed as uniform.
 
-    Parameters
-    ----------
-    labels : Labels
-        The annotations.
-    concentration : float or array_like or "uniform"
-        Of its Dirichlet prior, one number or one for each category; "uniform": no prior, all categories are equally probable.
-
-    Returns
-    -------
-    TensorVariable, shape (category,)
-        Probability of each category.
+    Shapes: concentration one number or (category,); result (category,).
     """
     if not isinstance(concentration, str) or concentration != "uniform":
         return prevalence_prior(labels, concentration)

@@ -1,45 +1,4 @@
-"""Hierarchical Dawid-Skene: the confusion matrices of the raters are drawn from a population of raters, or of groups of them.
-
-Generative law, for item i, rater k and each answer a of rater k to item i:
-
-    p           ~ Dirichlet(alpha)
-    zeta_jl     ~ Normal(d [j = l], 1)               population mean of log odds
-    Omega_jl    ~ HalfNormal(s)                      population spread
-    beta_kjl    ~ Normal(zeta_jl, Omega_jl)          for every rater k
-    pi_kj       = softmax(beta_kj)
-    T_i         ~ Categorical(p)                     summed out; known for gold items
-    y_a         ~ Categorical(pi_k,T_i)
-
-and where raters are of groups g(k), such as people and language models, they deviate from the mean of their own group:
-
-    Psi         ~ HalfNormal(s_g)                    spread of the groups
-    eta_gjl     ~ Normal(zeta_jl, Psi)               for every group g
-    beta_kjl    ~ Normal(eta_g(k)jl, Omega_jl)
-
-====================  =====================  ================================
-symbol                variable               dims
-====================  =====================  ================================
-p (paper: pi)         prevalence             category
-zeta                  population_mean        category, label
-Omega                 population_spread      category, label
-(beta - eta)/Omega    rater_deviation        rater, category, label
-Psi                   group_spread           one number
-(eta - zeta)/Psi      group_deviation        group_of_raters, category, label
-eta                   group_mean             group_of_raters, category, label
-pi                    confusion              rater, category, label
-p(T | p, pi, y)       plausibility           item, category
-y                     observed_label         annotation
-====================  =====================  ================================
-
-Raters with few answers borrow from the others, of their own group first. The paper's d is 0; ours favours the diagonal, which
-names the categories. The deviations of the raters are standardised (non-centred), as most raters have few answers; those of the
-groups too, as there are few groups: which is why their spread is one number, learned from all cells of the matrices together. The
-population mean is moved in coordinates of which one, of each row, is the constant that the data say nothing of.
-
-References
-----------
-Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.3, doi:10.1162/tacl_a_00040.
-"""
+"""Hierarchical Dawid-Skene model of labels: confusion matrices from a population, or groups, of raters."""
 
 from typing import Any, cast
 
@@ -68,36 +27,96 @@ def hierarchical_dawid_skene(
     spread: float = 1.0,
     group_spread: float = 1.0,
 ) -> pm.Model:
-    """Build the hierarchical model of Dawid and Skene.
+    """Build hierarchical Dawid-Skene: confusion matrices come from a population, or from groups, of raters.
 
-    Spreads move slowly where raters hardly differ, and so `raterzoo.inference.sample` takes two draws of NUTS for each draw that
-    it keeps.
+    Generative law, for item i, rater k and each answer a of rater k to item i:
+
+        p           ~ Dirichlet(alpha)
+        zeta_jl     ~ Normal(d [j = l], 1)               population mean of log odds
+        Omega_jl    ~ HalfNormal(s)                      population spread
+        beta_kjl    ~ Normal(zeta_jl, Omega_jl)          for every rater k
+        pi_kj       = softmax(beta_kj)
+        T_i         ~ Categorical(p)                     summed out; known for gold items
+        y_a         ~ Categorical(pi_k,T_i)
+
+    and with groups g(k) of raters, such as people and language models, about the mean of their group:
+
+        Psi         ~ HalfNormal(s_g)                    spread of the groups
+        eta_gjl     ~ Normal(zeta_jl, Psi)               for every group g
+        beta_kjl    ~ Normal(eta_g(k)jl, Omega_jl)
+
+    ====================  =====================  ================================
+    symbol                variable               dims
+    ====================  =====================  ================================
+    p (paper: pi)         prevalence             category
+    zeta                  population_mean        category, label
+    Omega                 population_spread      category, label
+    (beta - eta)/Omega    rater_deviation        rater, category, label
+    Psi                   group_spread           scalar
+    (eta - zeta)/Psi      group_deviation        group_of_raters, category, label
+    eta                   group_mean             group_of_raters, category, label
+    pi                    confusion              rater, category, label
+    p(T | p, pi, y)       plausibility           item, category
+    y                     observed_label         annotation
+    d, s, s_g             diagonal=, spread=,    arguments
+                          group_spread=
+    ====================  =====================  ================================
+
+    Raters with few answers borrow strength from the others, of their own group first. The paper's d is 0; a
+    positive d favours the diagonal and so identifies the categories. Deviations of raters and groups are
+    standardised (non-centred), as most raters have few answers and groups are few: for the same reason the
+    spread of the groups is one number for all cells. The population mean is sampled in rotated coordinates,
+    of which one per row is the constant that the likelihood does not identify.
 
     Parameters
     ----------
     labels : Labels
-        The annotations, of raters who are told apart.
+        Labels of identified raters (not anonymous counts).
     group : str, optional
-        Attribute of the raters that names their group, such as ``"kind"``. Without it they are of one population.
-    prevalence_concentration : float or array_like, default 1
-        Dirichlet concentration of the prevalence, one number or one for each category.
+        Attribute of the raters that names their group, such as ``"kind"``. By default all are of one
+        population.
+    prevalence_concentration : float or array_like, shape (category,), default 1
+        Dirichlet concentration of the prevalence.
     diagonal : float, default 2
-        Prior mean of the log odds of the right label against each other one, in the population of raters.
+        Prior mean d of the log odds of the right label against each other one, in the population of raters.
     spread : float, default 1
-        Scale of the prior of the population's spread, in log odds.
+        Scale s of the prior of the population's spread, in log odds.
     group_spread : float, default 1
-        Scale of the prior of the spread of the groups, in log odds.
+        Scale s_g of the prior of the spread of the groups, in log odds.
 
     Returns
     -------
     pymc.Model
-        Variables ``prevalence``, ``population_mean``, ``population_spread``, ``rater_deviation``, ``confusion``, ``plausibility``
-        and ``observed_label``, pointwise by item; with groups ``group_mean``, ``group_deviation`` and ``group_spread``.
+        Variables of the table, ``group_...`` only with groups; the log likelihood of ``observed_label`` is
+        pointwise by item.
 
     Raises
     ------
     ValueError
-        If the raters are anonymous, a prior is not finite and positive, or there is no such attribute.
+        If the raters are anonymous, a prior is not finite and positive, or the attribute does not exist.
+
+    Warns
+    -----
+    DataWarning
+        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+
+    Notes
+    -----
+    Spreads mix slowly where raters hardly differ: `raterzoo.inference.sample` therefore takes two NUTS draws
+    for each draw that it keeps.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> labels = models.simulators.labels(model="hierarchical_dawid_skene", items=20, random_seed=1).data
+    >>> model = models.hierarchical_dawid_skene(labels)
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['population_mean', 'population_spread', 'prevalence', 'rater_deviation']
+
+    References
+    ----------
+    Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.3,
+    doi:10.1162/tacl_a_00040.
     """
     coords = coords_of(known_raters(labels, "hierarchical_dawid_skene"), ("deviation",))
     scale = positive_array("spread", spread, ())
@@ -123,7 +142,7 @@ def hierarchical_dawid_skene(
 
 
 def _means_of_groups(mean: TensorVariable, scale: np.ndarray) -> TensorVariable:
-    """Register the groups of the population with their means, shape (group_of_raters, category, label)."""
+    """Register spread, deviations and means of the groups; result (group_of_raters, category, label)."""
     dims = ("group_of_raters", "category", "label")
     spread = pm.HalfNormal("group_spread", scale)
     deviation = pm.Normal("group_deviation", dims=dims)

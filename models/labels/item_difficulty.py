@@ -1,32 +1,4 @@
-"""Item difficulty: all raters share the probabilities of the labels, which differ from item to item around those of its category.
-
-Generative law, for item i and each answer a to it, with K labels of which the last has log odds 0:
-
-    p           ~ Dirichlet(alpha)
-    eta_j       ~ Normal(d ([j = l] - [j = K]), 1)   for every category j and label l < K
-    Chi_j       ~ HalfNormal(s)                      in the same dimensions
-    T_i         ~ Categorical(p)                     summed out; known for gold items
-    theta_i     ~ Normal(eta_T_i, Chi_T_i)           summed out over nodes
-    y_a         ~ Categorical(softmax(theta_i, 0))
-
-====================  =====================  =================================
-symbol                variable               dims
-====================  =====================  =================================
-p (paper: pi)         prevalence             category
-eta                   effect_mean            category, contrast
-Chi (paper: X)        effect_spread          category, contrast
-E[softmax(theta)]     confusion              category, label
-E[theta | ...]        expected_effect        item, contrast
-p(T | ..., y)         plausibility           item, category
-y                     observed_label         annotation
-====================  =====================  =================================
-
-The contrasts are the labels but the last. The paper's d is 0; ours favours the diagonal, which names the categories.
-
-References
-----------
-Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.4 and figure 4, doi:10.1162/tacl_a_00040.
-"""
+"""Item-difficulty model of labels: label probabilities vary between the items of a category."""
 
 from typing import Any, cast
 
@@ -56,25 +28,48 @@ def item_difficulty(
     spread: float = 1.0,
     nodes: int | None = None,
 ) -> pm.Model:
-    """Build the model of item difficulty.
+    """Build the item-difficulty model: the label probabilities of items vary about those of their category.
 
-    Prevalence, means and spreads trade off against each other, and so `raterzoo.inference.sample` takes four draws of NUTS for
-    each draw that it keeps.
+    Generative law, for item i and each answer a to it, with K labels of which the last has log odds 0:
+
+        p           ~ Dirichlet(alpha)
+        eta_j       ~ Normal(d ([j = l] - [j = K]), 1)   for every category j and label l < K
+        Chi_j       ~ HalfNormal(s)                      in the same dimensions
+        T_i         ~ Categorical(p)                     summed out; known for gold items
+        theta_i     ~ Normal(eta_T_i, Chi_T_i)           summed out over nodes
+        y_a         ~ Categorical(softmax(theta_i, 0))
+
+    ====================  =====================  =================================
+    symbol                variable               dims
+    ====================  =====================  =================================
+    p (paper: pi)         prevalence             category
+    eta                   effect_mean            category, contrast
+    Chi (paper: X)        effect_spread          category, contrast
+    E[softmax(theta)]     confusion              category, label
+    E[theta | ...]        expected_effect        item, contrast
+    p(T | ..., y)         plausibility           item, category
+    y                     observed_label         annotation
+    d, s                  diagonal=, spread=     arguments
+    ====================  =====================  =================================
+
+    All raters share these probabilities. The contrasts are all labels except the last. The paper's d is 0; a
+    positive d favours the diagonal and so identifies the categories.
 
     Parameters
     ----------
     labels : Labels
-        The annotations; the raters may be anonymous.
-    prevalence_concentration : float or array_like, default 1
-        Dirichlet concentration of the prevalence, one number or one for each category.
+        Labels; the raters may be anonymous.
+    prevalence_concentration : float or array_like, shape (category,), default 1
+        Dirichlet concentration of the prevalence.
     diagonal : float, default 2
-        Prior mean of the log odds of the right label against each other one.
+        Prior mean d of the log odds of the right label against each other one.
     spread : float, default 1
-        Scale of the prior of the items' spread, in log odds.
+        Scale s of the prior of the items' spread, in log odds.
     nodes : int, optional
-        Nodes of each dimension of the effect, of which there are one fewer than labels (of all, beyond three dimensions). The
-        default keeps the relative error of an item's likelihood below 1e-8 with two labels. With more it follows the largest
-        number of answers; the log likelihood of items drawn from the model was off by at most
+        Quadrature nodes of each dimension of the effect, which has one dimension fewer than labels (of the
+        whole set, beyond three dimensions). The default keeps the relative error of an item's likelihood
+        below 1e-8 with two labels. With more labels it follows the largest number of answers; the log
+        likelihood of items drawn from the model was off by at most
 
         ======  =======  =====  ========  ========
         labels  answers  nodes  spread 1  spread 2
@@ -91,18 +86,40 @@ def item_difficulty(
     Returns
     -------
     pymc.Model
-        Variables ``prevalence``, ``effect_mean``, ``effect_spread``, ``confusion`` (the average over items), ``plausibility``,
-        ``expected_effect`` given parameters and answers, and ``observed_label``, pointwise by item with its effect summed out.
+        Variables of the table; ``confusion`` is the average over items, ``expected_effect`` is given
+        parameters and answers, and the log likelihood of ``observed_label`` is pointwise by item with its
+        effect summed out.
 
     Raises
     ------
     ValueError
-        If a prior is not finite and positive, `nodes` is below three, or the table of probabilities would not fit into memory.
+        If a prior is not finite and positive, `nodes` is below three, or the table of probabilities would not
+        fit into memory.
 
     Warns
     -----
     DataWarning
         If no item has two answers, or an item has ten and the default is 512 nodes.
+
+    Notes
+    -----
+    Prevalence, means and spreads are correlated in the posterior: `raterzoo.inference.sample` therefore takes
+    four NUTS draws for each draw that it keeps.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> labels = models.simulators.labels(model="item_difficulty", items=20, random_seed=1).data
+    >>> model = models.item_difficulty(labels)
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['effect_mean', 'effect_spread', 'prevalence']
+    >>> model.named_vars_to_dims["expected_effect"]
+    ('item', 'contrast')
+
+    References
+    ----------
+    Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.4 and figure 4,
+    doi:10.1162/tacl_a_00040.
     """
     expect(labels, Labels)
     check_answers(labels)

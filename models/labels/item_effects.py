@@ -1,12 +1,11 @@
-"""Models whose items differ beyond their category: the effect of an item is summed out over nodes.
+"""Likelihood of models with item effects: the effect is summed out over quadrature nodes.
 
     T_i      ~ Categorical(p)                          summed out; known for gold items
     theta_i  ~ sum_q w_q delta(z_q)                    summed out: the nodes of a normal
     y_a      ~ Categorical(pi[rater_a, T_i, theta_i])
 
-A pair of category and node is a state, and given the states the answers are as in Dawid-Skene: one sweep serves both. What is
-left to draw are the parameters of raters and population, and the likelihood is pointwise by item with its effect summed out, so
-that leave-one-out compares with that of Dawid-Skene.
+A pair of category and node is a state; given the states the answers are as in Dawid-Skene, and the same pass
+serves both. The likelihood is pointwise by item, and so comparable with Dawid-Skene by leave-one-out.
 """
 
 import warnings
@@ -33,8 +32,8 @@ __all__ = [
     "observe_states",
 ]
 
-MOST_CELLS = 50_000_000  # numbers of a table; several copies of it are in memory
-FEWEST = 5  # nodes with which a model of effects is still one
+MOST_CELLS = 50_000_000  # numbers in a table, of which memory holds several copies
+FEWEST = 5  # fewest useful nodes
 
 
 def observe_states(
@@ -46,37 +45,14 @@ def observe_states(
     *,
     effect: TensorVariable | None = None,
 ) -> TensorVariable:
-    """Register ``observed_label``, pointwise by item, and ``plausibility``: p(true category | parameters, answers).
+    """Register ``observed_label`` (pointwise by item), ``plausibility``; return p(category, node | answers).
 
-    Parameters
-    ----------
-    labels : Labels
-        The annotations; an answer that was given n times is n annotations.
-    prevalence : TensorVariable, shape (category,)
-        Probability of each category.
-    weight : ndarray, shape (node,)
-        Probability of each node.
-    confusion : TensorVariable, shape (rater, category, node, label)
-        Probability of each label.
-    rater : ndarray of int, shape (annotation of the container,), optional
-        Whose probabilities each answer goes by; by default the rater's own.
-    effect : TensorVariable, shape (category, node, contrast), optional
-        Effect of an item in each state, to register ``expected_effect`` (item, contrast) given the parameters and answers.
+    An answer given n times is n annotations. ``rater`` selects the confusion matrix of each annotation, by
+    default that of its rater. With ``effect``, registers ``expected_effect`` (item, contrast), given
+    parameters and answers. Warns (DataWarning) if no item has two answers, or one and a gold label.
 
-    Returns
-    -------
-    TensorVariable, shape (item, category, node)
-        p(category, node | parameters, answers), for the expected effect of an item.
-
-    Raises
-    ------
-    ValueError
-        If the table of probabilities would not fit into memory.
-
-    Warns
-    -----
-    DataWarning
-        If no item has two answers, or one and a known truth.
+    Shapes: prevalence (category,); weight (node,); confusion (rater, category, node, label); rater
+    (annotation of the container,); effect (category, node, contrast); result (item, category, node).
     """
     n, nodes = len(labels.categories), len(weight)
     check_size(labels, confusion.type.shape[0] or 1, n * nodes)
@@ -98,27 +74,13 @@ def observe_blocks(
     nodes: int,
     rater: np.ndarray | None = None,
 ) -> tuple[Any, np.ndarray]:
-    """Register ``observed_label`` and what evaluation reads of the answers, and return p(state | parameters, answers).
+    """Register ``observed_label`` and the data that evaluation reads; return p(state | parameters, answers).
 
-    Parameters
-    ----------
-    labels : Labels
-        The annotations.
-    probability : TensorVariable, shape (state,)
-        Probability of each state.
-    confusion : TensorVariable, shape (rater, state, label)
-        Probability of each label.
-    nodes : int
-        States of each category, side by side: those that a gold item may be in.
-    rater : ndarray of int, shape (annotation of the container,), optional
-        Whose probabilities each answer goes by; by default the rater's own.
+    The state probabilities are computed once for items with the same answers (a kind). ``nodes`` is the
+    number of adjacent states of each category, those possible for a gold item.
 
-    Returns
-    -------
-    state : TensorVariable, shape (kind, state)
-        Sums to one; of items with the same answers once.
-    kind : ndarray of int, shape (item,)
-        Row of each item.
+    Shapes: probability (state,); confusion (rater, state, label); rater (annotation of the container,);
+    results (kind, state), and kind of each item (item,).
     """
     if not labels.identified:
         warnings.warn(
@@ -140,19 +102,10 @@ def observe_blocks(
 
 
 def favoured_contrasts(n_categories: int, diagonal: float) -> np.ndarray:
-    """Return log odds of each label but the last against the last, where the right one is ahead of all others.
+    """Return prior mean log odds of each label but the last against the last, favouring the right label.
 
-    Parameters
-    ----------
-    n_categories : int
-        Number of categories, from two.
-    diagonal : float
-        Log odds of the right label against each other one.
-
-    Returns
-    -------
-    ndarray, shape (category, contrast)
-        `diagonal` where they are the same, its opposite in the row of the last category.
+    Shapes: result (category, contrast): `diagonal` where label and category agree, -`diagonal` in the last
+    row.
     """
     if not isinstance(diagonal, int | float) or not np.isfinite(diagonal):
         raise ValueError(f"diagonal={diagonal!r} must be a finite number")
@@ -166,21 +119,9 @@ def most_answers(labels: Labels) -> int:
 
 
 def check_size(labels: Labels, raters: int, states: int) -> None:
-    """Raise if a table of the probabilities of labels, or of states, would not fit into memory.
+    """Raise ValueError if a table of label or state probabilities has more than 50 million numbers.
 
-    Parameters
-    ----------
-    labels : Labels
-        The annotations.
-    raters : int
-        Raters with probabilities of their own.
-    states : int
-        Categories times nodes.
-
-    Raises
-    ------
-    ValueError
-        If one has more than 50 million numbers; the message names ``nodes=``, or another model where even five are too many.
+    The message suggests fewer ``nodes=``, or another model if even five nodes are too many.
     """
     n, items = len(labels.categories), len(labels.items)
     tables = {f"{raters:,} raters x {n:,} labels": raters * n, f"{items:,} items": items}

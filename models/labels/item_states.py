@@ -1,35 +1,4 @@
-"""Item states: an item is in one of a few states, and each state has its own probabilities of the labels.
-
-Generative law, for item i with N_i labels and counts n_i:
-
-    w        ~ Dirichlet(alpha)                      share of the states
-    theta_j  ~ Dirichlet(beta)                       for every state j
-    rho_j    ~ Uniform(0, 1)                         with spread=True; else zero
-    z_i      ~ Categorical(w)                        summed out
-    q_i      ~ Dirichlet((1 / rho_z - 1) theta_z)    summed out; theta_z where rho is zero
-    n_i      ~ Multinomial(N_i, q_i)                 as a sequence, without its coefficient
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-w                     state_weight          state
-theta                 state_probability     state, category
-rho                   state_spread          state
-q                     plausibility          item, category (drawn after the parameters)
-n                     observed_label        item, category
-alpha, beta           ..._concentration=    arguments
-====================  ====================  =================================
-
-The raters of an item are exchangeable: its counts say all that they said. The mixture is the law of q in the population of items,
-which decides what k raters, or all raters there are, know of the next one's label: the survey power curve and its asymptote.
-
-References
-----------
-Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier accuracy against human
-labels, arXiv:2106.01254, sections 4 (item states) and 7 (beyond the number of raters). Rousseau and Mengersen (2011), Asymptotic
-behaviour of the posterior distribution in overfitted mixture models, JRSS B 73(5), doi:10.1111/j.1467-9868.2011.00781.x (why more
-states than needed do no harm if the weights are sparse).
-"""
+"""Item-states model of labels: each item is in one of a few states with their own label probabilities."""
 
 from typing import Any
 
@@ -58,29 +27,55 @@ def item_states(
     probability_concentration: Any = CONCENTRATION,
     plausibility: bool = True,
 ) -> pm.Model:
-    """Build the mixture of item states.
+    """Build the item-states model: a finite mixture over items, each state with its own label probabilities.
+
+    Generative law, for item i with N_i labels and counts n_i:
+
+        w        ~ Dirichlet(alpha)                      share of the states
+        theta_j  ~ Dirichlet(beta)                       for every state j
+        rho_j    ~ Uniform(0, 1)                         with spread=True; else zero
+        z_i      ~ Categorical(w)                        summed out
+        q_i      ~ Dirichlet((1 / rho_z - 1) theta_z)    summed out; theta_z where rho is zero
+        n_i      ~ Multinomial(N_i, q_i)                 as a sequence, without its coefficient
+
+    ====================  ====================  =================================
+    symbol                variable              dims
+    ====================  ====================  =================================
+    w                     state_weight          state
+    theta                 state_probability     state, category
+    rho                   state_spread          state
+    q                     plausibility          item, category (drawn after the parameters)
+    n                     observed_label        item, category
+    alpha, beta           ..._concentration=    arguments
+    ====================  ====================  =================================
+
+    The raters of an item are exchangeable, so that its counts are sufficient. The mixture is the distribution
+    of q over items. It determines how well k raters, or infinitely many, predict the next label: the survey
+    power curve and its asymptote.
 
     Parameters
     ----------
     labels : Labels
-        The annotations; the raters may be anonymous. Gold labels say nothing here.
+        Labels; the raters may be anonymous. Gold labels are ignored.
     states : int, default 10
-        Number of states, at most; those that are not needed stay all but empty.
+        Largest number of states; superfluous ones stay nearly empty.
     spread : bool, default False
-        Whether the items of a state differ: a mixture of Dirichlets (of Betas, if there are two categories) instead of points.
+        Whether items of a state differ: a mixture of Dirichlets (of Betas, with two categories) instead of
+        points.
     weight_concentration : float, default .5
         Dirichlet concentration alpha of the weights, the same for all states.
-    probability_concentration : float or array_like, default .5
-        Dirichlet concentration beta of each state's probabilities, one number or one for each category.
+    probability_concentration : float or array_like, shape (category,), default .5
+        Dirichlet concentration beta of each state's probabilities.
     plausibility : bool, default True
-        Whether `raterzoo.inference.sample` draws q, each item's own probabilities of the labels. Leave them out where items are
-        tens of thousands.
+        Whether `raterzoo.inference.sample` draws q, the label probabilities of each item. Turn it off for
+        tens of thousands of items.
 
     Returns
     -------
     pymc.Model
-        Variables ``state_weight``, ``state_probability``, with spread ``state_spread``, and ``observed_label``, pointwise by
-        item. The coordinate ``drawn_of_item`` names the plausibility, if it is to be drawn.
+        Variables ``state_weight``, ``state_probability``, with spread ``state_spread``, and
+        ``observed_label``, whose log likelihood is pointwise by item. The coordinate ``drawn_of_item`` names
+        the plausibility if it is to be drawn.
 
     Raises
     ------
@@ -89,28 +84,49 @@ def item_states(
 
     Notes
     -----
-    States have no names: permuted, they say the same. `raterzoo.inference.sample` lists them in each draw by their probability of
-    the last category, so that diagnostics are of something identified; power curves do not depend on the order.
+    States are exchangeable (label switching). `raterzoo.inference.sample` sorts them in each draw by their
+    probability of the last category, so that diagnostics refer to identified quantities; power curves do not
+    depend on the order.
 
-    In every draw each item is in one state, drawn given its counts, and its plausibility is the state's probability; with spread,
-    a draw given state and counts. An expectation over its states would make the best label of an item look certain.
+    In every draw each item is in one state, drawn given its counts, and its plausibility is the state's
+    probability; with spread, a draw given state and counts. An expectation over its states would make the
+    best label of an item look certain.
 
-    With thousands of items the states themselves mix slowly, and `sample` thins up to 100 times and warns of them. What is asked
-    of them mixes better. Of 4,000 draws of every tenth sweep of 23,178 items with unequal numbers of labels, the curve had an
-    effective size of 3,400 and the asymptote of 2,500, some states of 13; of 8,400 items with only 8 labels, the curve up to 19
-    raters one of 2,400, the asymptote of 200, and with the default thinning of 1,600. Judge the curve and asymptote that
+    With thousands of items the states themselves mix slowly, and `sample` thins up to 100 times and warns of
+    them. Quantities derived from them mix better. Of 4,000 draws of every tenth sweep of 23,178 items with
+    unequal numbers of labels, the curve had an effective size of 3,400 and the asymptote of 2,500, some
+    states of 13; of 8,400 items with only 8 labels, the curve up to 19 raters one of 2,400, the asymptote of
+    200, and with the default thinning of 1,600. Judge the curve and asymptote that
     `raterzoo.evaluation.survey_power_curve` returned: ``diagnose(DataTree.from_dict({"posterior": curve}),
     var_names=["power_curve", "asymptote"])``.
 
-    The likelihood is computed once for each distinct row of counts and handed out to its items. `arviz.loo` therefore leaves out
-    items, as it should, and items of one pattern count as often as they occur; `arviz.compare` chooses the number of states. The
-    likelihood of an item is that of its sequence of labels; the multinomial coefficient is the same in every model.
+    The likelihood is computed once for each distinct row of counts and assigned to its items. `arviz.loo`
+    therefore leaves out items, as it should, and items of one pattern count as often as they occur;
+    `arviz.compare` chooses the number of states. The likelihood of an item is that of its sequence of labels;
+    the multinomial coefficient is the same in every model.
 
-    The defaults are chosen for the coverage of the asymptote's 95 % interval, over 500 simulated data sets of 1,000 items with 10
-    labels each: .962 where the items are in the three states of the running example of the reference, and from .932 to .962
-    where their probabilities are 2 or 3 points, uniform, Beta(2, 2), Beta(.5, 1) or Beta(.3, .3). With concentrations of 1 and
-    three states, as many as there are, it is .962 on the running example, but .326 under Beta(.3, .3): a few points cannot be a
-    continuum. With six or ten states and flat probabilities it is .906 there.
+    The defaults are chosen for the coverage of the asymptote's 95 % interval, over 500 simulated data sets of
+    1,000 items with 10 labels each: .962 where the items are in the three states of the running example of
+    the reference, and from .932 to .962 where their probabilities are 2 or 3 points, uniform, Beta(2, 2),
+    Beta(.5, 1) or Beta(.3, .3). With concentrations of 1 and three states, as many as there are, it is .962
+    on the running example, but .326 under Beta(.3, .3): a few points cannot approximate a continuum. With six
+    or ten states and flat probabilities it is .906 there.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> labels = models.simulators.urn_items(items=50, random_seed=1).data
+    >>> model = models.item_states(labels, states=3)
+    >>> {name: model.named_vars_to_dims[name] for name in ("state_weight", "state_probability")}
+    {'state_weight': ('state',), 'state_probability': ('state', 'category')}
+
+    References
+    ----------
+    Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier
+    accuracy against human labels, arXiv:2106.01254, sections 4 (item states) and 7 (beyond the number of
+    raters). Rousseau and Mengersen (2011), Asymptotic behaviour of the posterior distribution in overfitted
+    mixture models, JRSS B 73(5), doi:10.1111/j.1467-9868.2011.00781.x (why superfluous states do no harm if
+    the weights are sparse).
     """
     expect(labels, Labels)
     if isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1:

@@ -1,37 +1,4 @@
-"""Logistic random effects: raters of a population, and items that are more or less difficult for all of them.
-
-Generative law, for item i, rater k and each answer a of rater k to item i, with K labels of which the last has log odds 0:
-
-    p           ~ Dirichlet(alpha)
-    zeta_j      ~ Normal(d ([j = l] - [j = K]), 1)   for every category j and label l < K
-    Omega_j     ~ HalfNormal(s)                      spread of the raters, in the same dimensions
-    Chi_j       ~ HalfNormal(s')                     spread of the items
-    beta_kj     ~ Normal(zeta_j, Omega_j)            for every rater k
-    T_i         ~ Categorical(p)                     summed out; known for gold items
-    theta_i     ~ Normal(0, Chi_T_i)                 summed out over nodes
-    y_a         ~ Categorical(softmax(beta_k,T_i - theta_i, 0))
-
-====================  =====================  =================================
-symbol                variable               dims
-====================  =====================  =================================
-p (paper: pi)         prevalence             category
-zeta                  population_mean        category, contrast
-Omega                 population_spread      category, contrast
-(beta - zeta)/Omega   rater_deviation        rater, category, contrast
-Chi (paper: X)        effect_spread          category, contrast
-E[softmax(...)]       confusion              rater, category, label
-E[theta | ...]        expected_effect        item, contrast
-p(T | ..., y)         plausibility           item, category
-y                     observed_label         annotation
-====================  =====================  =================================
-
-The contrasts are the labels but the last. The paper's d is 0; ours favours the diagonal, which names the categories. The
-deviations of the raters are standardised (non-centred), as most raters have few answers.
-
-References
-----------
-Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.5 and figure 5, doi:10.1162/tacl_a_00040.
-"""
+"""Logistic random-effects model of labels: raters from a population, item effects shared by all."""
 
 from typing import Any, cast
 
@@ -58,25 +25,55 @@ def logistic_random_effects(
     effect_spread: float = 1.0,
     nodes: int | None = None,
 ) -> pm.Model:
-    """Build the model of logistic random effects.
+    """Build the logistic random-effects model: raters from a population, item effects shared by all raters.
 
-    Prevalence and population trade off against each other, and so `raterzoo.inference.sample` takes two draws of NUTS for each
-    draw that it keeps.
+    Generative law, for item i, rater k and each answer a of rater k to item i, with K labels of which the
+    last has log odds 0:
+
+        p           ~ Dirichlet(alpha)
+        zeta_j      ~ Normal(d ([j = l] - [j = K]), 1)   for every category j and label l < K
+        Omega_j     ~ HalfNormal(s)                      spread of the raters, in the same dimensions
+        Chi_j       ~ HalfNormal(s')                     spread of the items
+        beta_kj     ~ Normal(zeta_j, Omega_j)            for every rater k
+        T_i         ~ Categorical(p)                     summed out; known for gold items
+        theta_i     ~ Normal(0, Chi_T_i)                 summed out over nodes
+        y_a         ~ Categorical(softmax(beta_k,T_i - theta_i, 0))
+
+    ====================  =====================  =================================
+    symbol                variable               dims
+    ====================  =====================  =================================
+    p (paper: pi)         prevalence             category
+    zeta                  population_mean        category, contrast
+    Omega                 population_spread      category, contrast
+    (beta - zeta)/Omega   rater_deviation        rater, category, contrast
+    Chi (paper: X)        effect_spread          category, contrast
+    E[softmax(...)]       confusion              rater, category, label
+    E[theta | ...]        expected_effect        item, contrast
+    p(T | ..., y)         plausibility           item, category
+    y                     observed_label         annotation
+    d, s, s'              diagonal=, spread=,    arguments
+                          effect_spread=
+    ====================  =====================  =================================
+
+    The contrasts are all labels except the last. The paper's d is 0; a positive d favours the diagonal and so
+    identifies the categories. The deviations of the raters are standardised (non-centred), as most raters
+    have few answers.
 
     Parameters
     ----------
     labels : Labels
-        The annotations, of raters who are told apart.
-    prevalence_concentration : float or array_like, default 1
-        Dirichlet concentration of the prevalence, one number or one for each category.
+        Labels of identified raters (not anonymous counts).
+    prevalence_concentration : float or array_like, shape (category,), default 1
+        Dirichlet concentration of the prevalence.
     diagonal : float, default 2
-        Prior mean of the log odds of the right label against each other one, in the population of raters.
+        Prior mean d of the log odds of the right label against each other one, in the population of raters.
     spread, effect_spread : float, default 1
-        Scales of the priors of the spread of the raters and of the items, in log odds.
+        Scales s and s' of the priors of the spread of the raters and of the items, in log odds.
     nodes : int, optional
-        Nodes of each dimension of the effect, of which there are one fewer than labels (of all, beyond three dimensions). The
-        default keeps the relative error of an item's likelihood below 1e-8 with two labels. With more it follows the largest
-        number of answers; the log likelihood of items drawn from the model was off by at most
+        Quadrature nodes of each dimension of the effect, which has one dimension fewer than labels (of the
+        whole set, beyond three dimensions). The default keeps the relative error of an item's likelihood
+        below 1e-8 with two labels. With more labels it follows the largest number of answers; the log
+        likelihood of items drawn from the model was off by at most
 
         ======  =======  =====  ========  ========
         labels  answers  nodes  spread 1  spread 2
@@ -93,20 +90,38 @@ def logistic_random_effects(
     Returns
     -------
     pymc.Model
-        Variables ``prevalence``, ``population_mean``, ``population_spread``, ``rater_deviation``, ``effect_spread``,
-        ``confusion`` (the average over items), ``plausibility``, ``expected_effect`` given parameters and answers, and
-        ``observed_label``, pointwise by item with its effect summed out.
+        Variables of the table; ``confusion`` is the average over items, ``expected_effect`` is given
+        parameters and answers, and the log likelihood of ``observed_label`` is pointwise by item with its
+        effect summed out.
 
     Raises
     ------
     ValueError
-        If the raters are anonymous, a prior is not finite and positive, `nodes` is below three, or the table of probabilities
-        would not fit into memory.
+        If the raters are anonymous, a prior is not finite and positive, `nodes` is below three, or the table
+        of probabilities would not fit into memory.
 
     Warns
     -----
     DataWarning
         If no item has two answers, or an item has ten and the default is 512 nodes.
+
+    Notes
+    -----
+    Prevalence and population are correlated in the posterior: `raterzoo.inference.sample` therefore takes two
+    NUTS draws for each draw that it keeps.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> labels = models.simulators.labels(model="logistic_random_effects", items=20, random_seed=1).data
+    >>> model = models.logistic_random_effects(labels)
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['effect_spread', 'population_mean', 'population_spread', 'prevalence', 'rater_deviation']
+
+    References
+    ----------
+    Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.5 and figure 5,
+    doi:10.1162/tacl_a_00040.
     """
     coords = coords_of(known_raters(labels, "logistic_random_effects"), ("deviation",))
     n = len(labels.categories)

@@ -1,26 +1,4 @@
-"""Multinomial: all raters share one confusion matrix, and the true category of every item is summed out.
-
-Generative law, for item i and each answer a to it:
-
-    p        ~ Dirichlet(alpha)
-    pi_j     ~ Dirichlet(beta_j)             for every true category j
-    T_i      ~ Categorical(p)                summed out; known for gold items
-    y_a      ~ Categorical(pi_T_i)
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-p (paper: pi)         prevalence            category
-pi (paper: zeta)      confusion             category, label
-p(T | p, pi, y)       plausibility          item, category
-y                     observed_label        annotation
-alpha, beta           ..._concentration=    arguments
-====================  ====================  =================================
-
-References
-----------
-Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.1, doi:10.1162/tacl_a_00040.
-"""
+"""Multinomial model of labels: one confusion matrix shared by all raters, true categories summed out."""
 
 from typing import Any
 
@@ -43,27 +21,64 @@ def multinomial(
     prevalence_concentration: Any = 1.0,
     confusion_concentration: Any = None,
 ) -> pm.Model:
-    """Build the model of raters who are all alike.
+    """Build the multinomial model: one confusion matrix for all raters, with true categories summed out.
+
+    Generative law, for item i and each answer a to it:
+
+        p        ~ Dirichlet(alpha)
+        pi_j     ~ Dirichlet(beta_j)             for every true category j
+        T_i      ~ Categorical(p)                summed out; known for gold items
+        y_a      ~ Categorical(pi_T_i)
+
+    ====================  ====================  =================================
+    symbol                variable              dims
+    ====================  ====================  =================================
+    p (paper: pi)         prevalence            category
+    pi (paper: zeta)      confusion             category, label
+    p(T | p, pi, y)       plausibility          item, category
+    y                     observed_label        annotation
+    alpha, beta           ..._concentration=    arguments
+    ====================  ====================  =================================
 
     Parameters
     ----------
     labels : Labels
-        The annotations; the raters may be anonymous.
-    prevalence_concentration : float or array_like, default 1
-        Dirichlet concentration of the prevalence, one number or one for each category.
-    confusion_concentration : float or array_like, optional
-        Dirichlet concentration of each row of the confusion matrix: one number, or an array (category, label). The default
-        favours the diagonal, as in `dawid_skene`.
+        Labels; the raters may be anonymous.
+    prevalence_concentration : float or array_like, shape (category,), default 1
+        Dirichlet concentration of the prevalence.
+    confusion_concentration : float or array_like, shape (category, label), optional
+        Dirichlet concentration of each row of the confusion matrix. The default favours the diagonal, as in
+        `dawid_skene`.
 
     Returns
     -------
     pymc.Model
-        Variables ``prevalence``, ``confusion``, ``plausibility`` and ``observed_label``, pointwise by item.
+        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
 
     Raises
     ------
     ValueError
         If a concentration is not positive.
+
+    Warns
+    -----
+    DataWarning
+        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> labels = models.simulators.labels(model="multinomial", items=20, random_seed=1).data
+    >>> model = models.multinomial(labels)
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['confusion', 'prevalence']
+    >>> model.named_vars_to_dims["confusion"]
+    ('category', 'label')
+
+    References
+    ----------
+    Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.1,
+    doi:10.1162/tacl_a_00040.
     """
     expect(labels, Labels)
     check_answers(labels)

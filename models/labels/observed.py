@@ -1,4 +1,4 @@
-"""What the models of labels share: coordinates, priors of confusion matrices, the observed answers."""
+"""Shared parts of the models of labels: coordinates, priors of confusion matrices, observed answers."""
 
 import warnings
 from collections.abc import Sequence
@@ -30,20 +30,7 @@ __all__ = [
 
 
 def known_raters(labels: Labels, model: str) -> Labels:
-    """Return the labels, or raise if their raters are not told apart.
-
-    Parameters
-    ----------
-    labels : Labels
-        The annotations.
-    model : str
-        Name of the model, for the message.
-
-    Returns
-    -------
-    Labels
-        The same.
-    """
+    """Return the labels, or raise if the raters are anonymous or there are no, or too many, answers."""
     expect(labels, Labels)
     check_answers(labels)
     if labels.anonymous:
@@ -55,19 +42,9 @@ def known_raters(labels: Labels, model: str) -> Labels:
 
 
 def coords_of(labels: Labels, taken: Sequence[str] = ()) -> dict[str, np.ndarray]:
-    """Return the coordinates of a model of raters.
+    """Return the coordinates of a model of raters; rater attributes are named ``rater_...``.
 
-    Parameters
-    ----------
-    labels : Labels
-        The annotations.
-    taken : sequence of str
-        Names that an attribute of the raters cannot have: the model has variables ``rater_...`` of these names.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Ids of items, raters, categories and labels; numbers of annotations; attributes of the raters as ``rater_...``.
+    ``taken`` are attribute names that would collide with ``rater_...`` variables of the model.
     """
     check_attributes(labels.rater_attributes, taken)
     said = {f"rater_{name}": values for name, values in labels.rater_attributes.items()}
@@ -90,21 +67,9 @@ def prevalence_prior(labels: Labels, concentration: Any) -> TensorVariable:
 def concentration_of_confusion(
     labels: Labels, concentration: Any, shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Return the Dirichlet concentrations of confusion matrices.
+    """Return Dirichlet concentrations of confusion matrices of `shape`; None favours the diagonal.
 
-    Parameters
-    ----------
-    labels : Labels
-        The annotations.
-    concentration : float or array_like or None
-        One number, or an array that broadcasts against ``(rater, category, label)``; None favours the diagonal.
-    shape : tuple of int
-        Shape of the confusion matrices, ending in (category, label).
-
-    Returns
-    -------
-    ndarray of float
-        Positive, of that shape.
+    Shapes: shape ends in (category, label).
     """
     if concentration is None:
         concentration = favoured_rows(len(labels.categories))
@@ -112,7 +77,7 @@ def concentration_of_confusion(
 
 
 def coin_prior(concentration: Any) -> tuple[float, float]:
-    """Return the two concentrations of a Beta prior of abilities."""
+    """Return the two parameters of a Beta prior of abilities."""
     return positive_pair("ability_concentration", concentration)
 
 
@@ -122,23 +87,12 @@ def observe_labels(
     confusion: TensorVariable,
     rater: np.ndarray | None = None,
 ) -> None:
-    """Register ``observed_label``, pointwise by item, and ``plausibility``: p(true category | parameters, answers).
+    """Register ``observed_label``, pointwise by item, and ``plausibility``, p(true category | answers).
 
-    Parameters
-    ----------
-    labels : Labels
-        The annotations; an answer that was given n times is n annotations.
-    prevalence : TensorVariable, shape (category,)
-        Probability of each category.
-    confusion : TensorVariable, shape (rater, category, label)
-        Probability of each label.
-    rater : ndarray of int, shape (annotation of the container,), optional
-        Whose confusion matrix each answer goes by; by default the rater's own.
+    An answer given n times is n annotations. ``rater`` selects the confusion matrix of each annotation, by
+    default that of its rater. Warns (DataWarning) if no item has two answers, or one and a gold label.
 
-    Warns
-    -----
-    DataWarning
-        If no item has two answers, or one and a known truth.
+    Shapes: prevalence (category,); confusion (rater, category, label); rater (annotation of the container,).
     """
     if not labels.identified:
         warnings.warn(

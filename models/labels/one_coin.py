@@ -1,28 +1,4 @@
-"""One coin: each rater is right with one probability, whatever the category, and otherwise names any other.
-
-Generative law, for item i, rater k and each answer a of rater k to item i:
-
-    p        ~ Dirichlet(alpha)
-    q_k      ~ Beta(a, b)
-    T_i      ~ Categorical(p)                summed out; known for gold items
-    y_a      = T_i with probability q_k, else any other category alike
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-p                     prevalence            category
-q                     ability               rater
-                      confusion             rater, category, label
-p(T | p, q, y)        plausibility          item, category
-y                     observed_label        annotation
-alpha, (a, b)         arguments
-====================  ====================  =================================
-
-References
-----------
-Raykar et al. (2010), Learning from crowds, JMLR 11, section 2; Zhang et al. (2016), Spectral methods meet EM, JMLR 17, section 2
-(the one-coin model), arXiv:1406.3824.
-"""
+"""One-coin model of labels: each rater has one probability of the right label."""
 
 from typing import Any
 
@@ -43,26 +19,64 @@ def one_coin(
     prevalence_concentration: Any = 1.0,
     ability_concentration: tuple[float, float] = (4.0, 2.0),
 ) -> pm.Model:
-    """Build the one-coin model.
+    """Build the one-coin model: each rater has one probability of the right label, whatever the category.
+
+    Generative law, for item i, rater k and each answer a of rater k to item i:
+
+        p        ~ Dirichlet(alpha)
+        q_k      ~ Beta(a, b)
+        T_i      ~ Categorical(p)                summed out; known for gold items
+        y_a      = T_i with probability q_k, else one of the other categories, each equally probable
+
+    ====================  ====================  =================================
+    symbol                variable              dims
+    ====================  ====================  =================================
+    p                     prevalence            category
+    q                     ability               rater
+    p(y | T)              confusion             rater, category, label
+    p(T | p, q, y)        plausibility          item, category
+    y                     observed_label        annotation
+    alpha, (a, b)         ..._concentration=    arguments
+    ====================  ====================  =================================
 
     Parameters
     ----------
     labels : Labels
-        The annotations, of raters who are told apart.
-    prevalence_concentration : float or array_like, default 1
-        Dirichlet concentration of the prevalence, one number or one for each category.
+        Labels of identified raters (not anonymous counts).
+    prevalence_concentration : float or array_like, shape (category,), default 1
+        Dirichlet concentration of the prevalence.
     ability_concentration : pair of float, default (4, 2)
-        Beta prior of the abilities, as if so many answers had been right and wrong.
+        Beta prior (a, b) of the abilities, as counts of right and of wrong answers.
 
     Returns
     -------
     pymc.Model
-        Variables ``prevalence``, ``ability``, ``confusion``, ``plausibility`` and ``observed_label``, pointwise by item.
+        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
 
     Raises
     ------
     ValueError
         If the raters are anonymous, or a concentration is not positive.
+
+    Warns
+    -----
+    DataWarning
+        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> labels = models.simulators.labels(model="one_coin", items=20, random_seed=1).data
+    >>> model = models.one_coin(labels)
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['ability', 'prevalence']
+    >>> model.named_vars_to_dims["ability"]
+    ('rater',)
+
+    References
+    ----------
+    Raykar et al. (2010), Learning from crowds, JMLR 11, section 2; Zhang et al. (2016), Spectral methods meet
+    EM, JMLR 17, section 2 (the one-coin model), arXiv:1406.3824.
     """
     coords = coords_of(known_raters(labels, "one_coin"))
     right, wrong = coin_prior(ability_concentration)

@@ -1,46 +1,4 @@
-"""Ordinal: labels in order, cut by each rater at thresholds of its own from where the item lies on one scale.
-
-Generative law, for item i, rater k and each answer a of rater k to item i, with labels 1 < ... < L:
-
-    theta_i     ~ Normal(0, 1)                               summed out over nodes
-    c_l         = m + e_1 + ... + e_{l-1} - mean             population thresholds, l = 1 ... L - 1
-    m           ~ Normal(0, 1),  log e_l ~ Normal(log of the equal spacing, .75)
-    b_k         ~ Normal(0, tau),  tau ~ HalfNormal(t)       how far up rater k puts all thresholds
-    log s_k     ~ Normal(log s, sigma),  sigma ~ HalfNormal(t)
-    log s       ~ Normal(log .55, .5)
-    p(y_a <= l) = logistic((c_l + b_k - theta_i) / s_k)
-
-====================  =====================  =================================
-symbol                variable               dims
-====================  =====================  =================================
-m                     centre                 one number
-log e                 log_increment          increment
-c                     threshold              cut
-log s, s              log_scale, scale       one number
-tau, sigma            shift_spread,          one number
-                      scale_spread
-b / tau               shift_deviation        rater
-(log s_k - log s)     scale_deviation        rater
-/ sigma
-b, s_k                rater_shift,           rater
-                      rater_scale
-p(typical label)      prevalence             category
-p(... | ..., y)       plausibility           item, category
-E[theta | ..., y]     expected_location      item
-y                     observed_label         annotation
-====================  =====================  =================================
-
-The truth about an item is the label that a typical rater gives it, one whose thresholds and scale are the population's. It is one
-label, drawn as any answer is: the plausibility is its probability given the parameters and answers, with the item's location
-summed out, and its attribute ``truth`` is "category". A gold label is such an answer. However many raters answer, an item between
-two labels stays open; ``expected_location`` says where it lies.
-
-References
-----------
-Samejima (1969), Estimation of latent ability using a response pattern of graded scores, Psychometrika monograph 17 (the graded
-response model); Johnson (1996), On Bayesian analysis of multirater ordinal data, JASA 91(433), doi:10.1080/01621459.1996.10476661
-(raters with thresholds of their own).
-"""
+"""Ordinal model of labels: each rater cuts the item's location on a scale at their own thresholds."""
 
 import math
 from collections.abc import Sequence
@@ -63,7 +21,7 @@ from .observed import coords_of, positive_array
 
 __all__ = ["ordinal"]
 
-SCALE, SCALE_SD, INCREMENT_SD = 0.55, 0.5, 0.75  # at .55 raters differ by as much as items do
+SCALE, SCALE_SD, INCREMENT_SD = 0.55, 0.5, 0.75  # at .55 answers vary as much as items do
 
 
 @recorded
@@ -74,31 +32,91 @@ def ordinal(
     spread: float = 0.5,
     nodes: int | None = None,
 ) -> pm.Model:
-    """Build the ordinal model.
+    """Build the ordinal model: each rater cuts the item's location on a latent scale at their own thresholds.
+
+    Generative law, for item i, rater k and each answer a of rater k to item i, with labels 1 < ... < L:
+
+        theta_i     ~ Normal(0, 1)                               summed out over nodes
+        c_l         = m + e_1 + ... + e_{l-1} - mean             population thresholds, l = 1 ... L - 1
+        m           ~ Normal(0, 1),  log e_l ~ Normal(log of the equal spacing, .75)
+        b_k         ~ Normal(0, tau),  tau ~ HalfNormal(t)       shift of all thresholds of rater k
+        log s_k     ~ Normal(log s, sigma),  sigma ~ HalfNormal(t)
+        log s       ~ Normal(log .55, .5)
+        p(y_a <= l) = logistic((c_l + b_k - theta_i) / s_k)
+
+    ====================  =====================  =================================
+    symbol                variable               dims
+    ====================  =====================  =================================
+    m                     centre                 scalar
+    log e                 log_increment          increment
+    c                     threshold              cut
+    log s, s              log_scale, scale       scalar
+    tau, sigma            shift_spread,          scalar
+                          scale_spread
+    b / tau               shift_deviation        rater
+    (log s_k - log s)     scale_deviation        rater
+    / sigma
+    b, s_k                rater_shift,           rater
+                          rater_scale
+    p(typical label)      prevalence             category
+    p(... | ..., y)       plausibility           item, category
+    E[theta | ..., y]     expected_location      item
+    y                     observed_label         annotation
+    t                     spread=                argument
+    ====================  =====================  =================================
+
+    The truth about an item is the label that a typical rater gives it, one with the population's thresholds
+    and scale. That label is drawn like any answer: the plausibility is its probability given parameters and
+    answers, with the item's location summed out, and its attribute ``truth`` is "category". A gold label is
+    such an answer. An item between two labels stays uncertain however many raters answer;
+    ``expected_location`` tells where it lies.
 
     Parameters
     ----------
     labels : Labels
-        The annotations. If the raters are anonymous they share thresholds and scale.
+        Labels. Anonymous raters share thresholds and scale.
     order : sequence, optional
-        All categories from lowest to highest. Integers are in their own order by default; text has none.
+        All categories from lowest to highest; required for text. The default for integers is their numeric
+        order.
     spread : float, default .5
-        Scale t of the priors of the raters' spreads, of shifts (items have 1) and of log scales.
+        Scale t of the priors of the raters' spreads, of shifts (on the scale where items have standard
+        deviation 1) and of log scales.
     nodes : int, optional
-        Nodes of the location. The default, about 110 for items of five answers and 230 for thirty, keeps the relative error of
-        an item's likelihood below 1e-8 for scales from .25.
+        Quadrature nodes of the location. The default, about 110 for items of five answers and 230 for thirty,
+        keeps the relative error of an item's likelihood below 1e-8 for scales from .25.
 
     Returns
     -------
     pymc.Model
-        Variables ``centre``, ``log_increment``, ``threshold``, ``log_scale``, ``scale``, those of the raters, ``prevalence``,
-        ``plausibility``, ``expected_location`` and ``observed_label``, pointwise by item with its location summed out.
+        Variables of the table, those of raters unless they are anonymous; the log likelihood of
+        ``observed_label`` is pointwise by item with its location summed out.
 
     Raises
     ------
     ValueError
-        If text is without `order`, `order` is not all categories once, `spread` is not finite and positive, `nodes` is below
-        three, or the table of probabilities would not fit into memory.
+        If text is without `order`, `order` does not hold each category once, `spread` is not finite and
+        positive, `nodes` is below three, or the table of probabilities would not fit into memory.
+
+    Warns
+    -----
+    DataWarning
+        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> labels = models.simulators.labels(model="ordinal", items=20, random_seed=1).data
+    >>> model = models.ordinal(labels)
+    >>> model.named_vars_to_dims["threshold"], model.named_vars_to_dims["rater_shift"]
+    (('cut',), ('rater',))
+    >>> list(model.coords["cut"])
+    ['0|1', '1|2']
+
+    References
+    ----------
+    Samejima (1969), Estimation of latent ability using a response pattern of graded scores, Psychometrika
+    monograph 17 (the graded response model); Johnson (1996), On Bayesian analysis of multirater ordinal data,
+    JASA 91(433), doi:10.1080/01621459.1996.10476661 (raters with thresholds of their own).
     """
     expect(labels, Labels)
     check_answers(labels)
@@ -124,7 +142,7 @@ def _places(categories: np.ndarray, order: Any) -> np.ndarray:
     if order is None:
         if not np.issubdtype(categories.dtype, np.integer):
             raise ValueError(
-                f"the labels are text, whose order is not known; say it from lowest to highest, such as order={names!r}"
+                f"the labels are text, whose order is not known; give it from lowest to highest, such as order={names!r}"
             )
         return np.argsort(np.argsort(categories))
     asked = distinct_ids("order", order)
@@ -137,14 +155,14 @@ def _places(categories: np.ndarray, order: Any) -> np.ndarray:
 
 
 def _threshold_names(ordered: np.ndarray) -> dict[str, list[str]]:
-    """Return the coordinates of thresholds, and of what is between them."""
+    """Return the coordinates of thresholds (dim cut) and of the gaps between them (dim increment)."""
     names = [f"{low}|{high}" for low, high in pairwise(ordered.tolist())]
     between = ordered[1:-1].tolist()
     return {"cut": names, "increment": [str(label) for label in between]}
 
 
 def _population(n: int) -> tuple[Any, Any]:
-    """Register thresholds and scale of the population; a priori all labels are about as frequent."""
+    """Register thresholds and scale of the population; a priori all labels are about equally frequent."""
     quantile = NormalDist(0, math.hypot(1, SCALE * math.pi / math.sqrt(3))).inv_cdf
     spacing = np.diff([quantile(place / n) for place in range(1, n)])
     centre = cast(Any, pm.Normal("centre", 0, 1))
@@ -158,7 +176,7 @@ def _population(n: int) -> tuple[Any, Any]:
 
 
 def _raters(threshold: Any, scale: Any, t: Any) -> tuple[Any, Any]:
-    """Register shifts and scales of the raters, and return their thresholds and scales."""
+    """Register shifts and scales of the raters; return thresholds (rater, cut) and scales (rater,)."""
     shift_spread = pm.HalfNormal("shift_spread", t)
     scale_spread = pm.HalfNormal("scale_spread", t)
     shift = shift_spread * pm.Normal("shift_deviation", dims="rater")
@@ -169,11 +187,12 @@ def _raters(threshold: Any, scale: Any, t: Any) -> tuple[Any, Any]:
 
 
 def _label_probability(threshold: Any, scale: Any, grid: Nodes) -> Any:
-    """Return the probability of each label, from lowest to highest, at each node, shape (rater, node, label).
+    """Return the probability of each label, from lowest to highest, at each node.
 
-    Between two thresholds logistic(b) - logistic(a) = logistic(b) logistic(-a) (1 - exp(a - b)), which loses no digits.
+    Shapes: threshold (rater, cut); scale (rater,); result (rater, node, label).
     """
     u = (threshold[:, None] - grid.point) / scale[:, None, None]
+    # logistic(b) - logistic(a) = logistic(b) logistic(-a) (1 - exp(a - b)): no cancellation
     below, above = cast(Any, pt.sigmoid(u)), cast(Any, pt.sigmoid(-u))
     between = below[..., 1:] * above[..., :-1] * -cast(Any, pt.expm1(u[..., :-1] - u[..., 1:]))
     return pt.concatenate([below[..., :1], between, above[..., -1:]], axis=-1)
@@ -182,9 +201,9 @@ def _label_probability(threshold: Any, scale: Any, grid: Nodes) -> Any:
 def _observe(
     labels: Labels, typical: Any, confusion: Any, grid: Nodes, rater: np.ndarray | None
 ) -> None:
-    """Register the answers, and what they say of each item.
+    """Register the answers, the prevalence, and the plausibility and expected location of each item.
 
-    The label that a typical rater gives needs no states of its own but where some are known: it follows from the location.
+    Without gold labels the typical rater's label needs no states of its own: it follows from the location.
     """
     n, nodes = len(labels.categories), len(grid.weight)
     joint = typical * grid.weight

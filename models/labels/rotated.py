@@ -1,15 +1,4 @@
-"""Rows of log odds in coordinates of their own, for samplers that move all variables of a model together.
-
-    x,    z = H x,    H orthonormal, with 1/sqrt(n) throughout its first row
-
-A constant that is added to all log odds of a row changes no probability: the data say nothing of it, and much of all else. A
-gradient sampler that moves x sees a narrow ridge along that direction; in z it is a coordinate, with a scale of its own. The law
-of x, and with it the model, is left as it is.
-
-References
-----------
-Lancaster (1965), The Helmert matrices, American Mathematical Monthly 72(1), doi:10.1080/00029890.1965.11970483.
-"""
+"""Transform of log odds to orthonormal coordinates, one of which is the unidentified constant of each row."""
 
 from typing import Any, cast
 
@@ -21,12 +10,16 @@ __all__ = ["Rotated"]
 
 
 class Rotated(Transform):
-    """Transform of a random variable: its rows times an orthonormal matrix.
+    """Transform of a random variable: its rows of length n times an orthonormal matrix.
 
-    Parameters
-    ----------
-    n : int
-        Length of a row.
+        z = H x,    H orthonormal, with 1/sqrt(n) throughout its first row (Helmert)
+
+    A constant added to all log odds of a row changes no probability, so that the likelihood does not identify
+    it. In x gradient samplers see a narrow ridge along that direction; in z it is a coordinate with its own
+    scale. The distribution of x is unchanged.
+
+    Reference: Lancaster (1965), The Helmert matrices, American Mathematical Monthly 72(1),
+    doi:10.1080/00029890.1965.11970483.
     """
 
     name = "rotated"
@@ -36,7 +29,7 @@ class Rotated(Transform):
         self._rows = helmert(n, full=True)
 
     def forward(self, value: Any, *inputs: Any) -> Any:
-        """Return the coordinates: the first is that of the constants."""
+        """Return the coordinates; the first is that of the constants."""
         return cast(Any, pt.dot(value, self._rows.T))
 
     def backward(self, value: Any, *inputs: Any) -> Any:
@@ -44,5 +37,5 @@ class Rotated(Transform):
         return cast(Any, pt.dot(value, self._rows))
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        """Return 0 for each row: a rotation keeps volumes."""
+        """Return 0 for each row: a rotation preserves volume."""
         return pt.zeros_like(value[..., 0])

@@ -1,8 +1,8 @@
-"""Candidates: the (item, category) pairs a ranking model has a worth for, laid end to end.
+"""Candidates: the (item, category) pairs that have a worth in a ranking model, on one flat dim.
 
-Hundreds of categories, of which the raters of one item name a handful: a dense (item, category) array would be mostly
-padding. A model of rankings therefore has one flat dim ``candidate``. The candidates of an item are contiguous, in the
-order of the categories; the categories that no rater of the item ranked share one last candidate, ``OTHER``.
+A dense (item, category) array would be mostly padding: there are hundreds of categories, and raters name few.
+The candidates of an item are adjacent, in the order of the categories; the categories that no rater of the
+item ranked share a last candidate, ``OTHER``.
 """
 
 from dataclasses import dataclass
@@ -18,45 +18,19 @@ OTHER_CODE = -1
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The flat layout of one set of partial rankings.
+    """Flat layout of the candidates of a set of partial rankings."""
 
-    Attributes
-    ----------
-    start : ndarray of int64, shape (item + 1,)
-        Candidates of item ``i`` are ``start[i]:start[i + 1]``.
-    item, category : ndarray of int32, shape (candidate,)
-        Codes of each candidate; the category of OTHER is ``OTHER_CODE``.
-    other_size : ndarray of int64, shape (item,)
-        How many never-ranked categories OTHER stands for; 0 where the item has no such candidate.
-    place : ndarray of int32, shape (annotation, place)
-        Candidate behind each place of an annotation: all candidates of its item, then zeros.
-    block : ndarray of int8 or int16, shape (annotation, place)
-        Block number the rater gave that candidate: 0 = first, ..., the largest = unranked; -1 beyond the item's candidates.
-    """
-
-    start: np.ndarray
-    item: np.ndarray
-    category: np.ndarray
-    other_size: np.ndarray
-    place: np.ndarray
+    start: np.ndarray  # int64 (item + 1,): candidates of item i are start[i]:start[i + 1]
+    item: np.ndarray  # int32 (candidate,)
+    category: np.ndarray  # int32 (candidate,); OTHER_CODE for OTHER
+    other_size: np.ndarray  # int64 (item,): number of categories in OTHER, 0 without it
+    place: np.ndarray  # int32 (annotation, place): candidates of the item, then zeros
+    # int8 or int16 (annotation, place): block of each candidate, 0 = first, largest = unranked, -1 = padding
     block: np.ndarray
 
 
 def ranked_candidates(rankings: PartialRankings, *, other: bool) -> Candidates:
-    """Lay out the categories that some rater of the item ranked, and with `other` their pooled rest.
-
-    Parameters
-    ----------
-    rankings : PartialRankings
-        The annotations.
-    other : bool
-        Whether the never-ranked categories of an item share a last candidate.
-
-    Returns
-    -------
-    Candidates
-        The flat layout.
-    """
+    """Lay out the categories that some rater of the item ranked and, with `other`, OTHER for the rest."""
     n_items, n_categories = len(rankings.items), len(rankings.categories)
     pair = _entry_items(rankings) * n_categories + rankings.category_code
     named = np.unique(pair)
@@ -83,18 +57,7 @@ def ranked_candidates(rankings: PartialRankings, *, other: bool) -> Candidates:
 
 
 def every_candidate(rankings: PartialRankings) -> Candidates:
-    """Lay out every category for every item: the dense layout (item, category), row after row.
-
-    Parameters
-    ----------
-    rankings : PartialRankings
-        The annotations.
-
-    Returns
-    -------
-    Candidates
-        A layout without OTHER, in which candidate = item * K + category.
-    """
+    """Lay out every category of every item, without OTHER: candidate = item * K + category."""
     n_items, n_categories = len(rankings.items), len(rankings.categories)
     start = np.arange(n_items + 1) * n_categories
     entry = _entry_items(rankings) * n_categories + rankings.category_code
@@ -106,21 +69,10 @@ def every_candidate(rankings: PartialRankings) -> Candidates:
 def annotation_blocks(
     rankings: PartialRankings, start: np.ndarray, entry: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Write every annotation as one block number for each candidate of its item.
+    """Return place and block of every annotation, as in `Candidates`: a block number per candidate.
 
-    Parameters
-    ----------
-    rankings : PartialRankings
-        The annotations.
-    start : ndarray of int64, shape (item + 1,)
-        Candidates of each item.
-    entry : ndarray of int64, shape (entry,)
-        Candidate of every ranked entry of `rankings`.
-
-    Returns
-    -------
-    place, block : ndarray, shape (annotation, place)
-        As in `Candidates`.
+    Shapes: start (item + 1,), candidates of each item; entry (entry,), candidate of every ranked entry;
+    results (annotation, place).
     """
     first = start[rankings.annotation_item]
     width = start[rankings.annotation_item + 1] - first
@@ -144,5 +96,5 @@ def _entry_annotations(rankings: PartialRankings) -> np.ndarray:
 
 
 def _entry_items(rankings: PartialRankings) -> np.ndarray:
-    """Return the item code of every ranked entry, wide enough to be multiplied."""
+    """Return the item code of every ranked entry as int64, so that products do not overflow."""
     return rankings.annotation_item[_entry_annotations(rankings)].astype(np.int64)

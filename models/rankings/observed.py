@@ -1,4 +1,4 @@
-"""What the Plackett-Luce models share: the layout, the Gamma prior of the worths, the observed rankings."""
+"""Shared parts of the Plackett-Luce models: layout, Gamma prior of the worths, observed rankings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ Unranked = Literal["pooled", "single", "ignored"]
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The candidates of a model with the shape of their Gamma prior and the coordinates of its dims."""
+    """Candidates of a model, with the shape of their Gamma prior and the coordinates of its dims."""
 
     rankings: PartialRankings
     candidates: Candidates
@@ -48,7 +48,7 @@ class Layout:
         unranked: Unranked,
         candidates: Literal["ranked", "all"],
     ) -> "Layout":
-        """Check the arguments that builders share, and lay the candidates out."""
+        """Validate the arguments that builders share and lay out the candidates."""
         expect(rankings, PartialRankings)
         allowed("unranked", unranked, ("pooled", "single", "ignored"))
         allowed("candidates", candidates, ("ranked", "all"))
@@ -80,7 +80,7 @@ class Layout:
 
     @property
     def shape(self) -> np.ndarray:
-        """Prior shape of each candidate's worth: alpha, and (K - m) alpha for an exact pool."""
+        """Shape of the Gamma prior of each worth: alpha, and (K - m) alpha for an exact pool."""
         alpha = np.full(len(self.candidates.item), self.concentration)
         if self.unranked == "pooled":
             other = self.candidates.category == OTHER_CODE
@@ -89,21 +89,14 @@ class Layout:
 
 
 def _ranked(rankings: PartialRankings, unranked: Unranked) -> Candidates:
+    """Lay out the ranked candidates, with OTHER unless the unranked categories are ignored."""
     return ranked_candidates(rankings, other=unranked != "ignored")
 
 
 def worth_prior(layout: Layout) -> TensorVariable:
-    """Register the data that describe the annotations, ``worth`` and ``plausibility``.
+    """Register annotation data, ``worth`` and ``plausibility``; return the log worths by annotation.
 
-    Parameters
-    ----------
-    layout : Layout
-        Candidates and their prior.
-
-    Returns
-    -------
-    TensorVariable, shape (annotation, place)
-        Log worth of the candidates of each annotation's item.
+    Shapes: result (annotation, place), the candidates of each annotation's item.
     """
     register_annotations(layout.rankings)
     pooled = layout.unranked == "pooled"
@@ -120,24 +113,14 @@ def worth_prior(layout: Layout) -> TensorVariable:
 
 
 def _log(worth: TensorVariable) -> TensorVariable:
-    """Return the log of the worths, as a tensor variable and no less."""
+    """Return the log of the worths, typed as a tensor variable."""
     return cast(TensorVariable, pt.log(worth))
 
 
 def flat_worth(candidates: Candidates, shape: np.ndarray) -> TensorVariable:
-    """Register ``worth`` ~ Gamma(shape, 1) and the ``plausibility`` of flat candidates.
+    """Register ``worth`` ~ Gamma(shape, 1) and the ``plausibility`` of flat candidates; return the worths.
 
-    Parameters
-    ----------
-    candidates : Candidates
-        The flat layout.
-    shape : ndarray of float, shape (candidate,)
-        Prior shapes.
-
-    Returns
-    -------
-    TensorVariable, shape (candidate,)
-        The worths.
+    Shapes: shape and result (candidate,).
     """
     item = pm.Data("candidate_item", candidates.item, dims="candidate")
     pm.Data("candidate_category", candidates.category, dims="candidate")
@@ -148,13 +131,13 @@ def flat_worth(candidates: Candidates, shape: np.ndarray) -> TensorVariable:
 
 
 def register_annotations(rankings: PartialRankings) -> None:
-    """Register who annotated what: ``annotation_item`` and ``annotation_rater``, as codes."""
+    """Register item and rater codes of the annotations: ``annotation_item``, ``annotation_rater``."""
     pm.Data("annotation_item", rankings.annotation_item, dims="annotation")
     pm.Data("annotation_rater", rankings.annotation_rater, dims="annotation")
 
 
 def register_other(candidates: Candidates, concentration: float) -> None:
-    """Register the set behind OTHER: its size for each item and the concentration of its members, NaN if it is no pool."""
+    """Register the size of OTHER (item,) and its members' concentration, NaN if OTHER is no exact pool."""
     pm.Data("other_size", candidates.other_size, dims="item")
     pm.Data("other_concentration", concentration)
 
@@ -162,21 +145,9 @@ def register_other(candidates: Candidates, concentration: float) -> None:
 def observe_rankings(
     layout: Layout, log_worth: TensorVariable, power: np.ndarray | None
 ) -> TensorVariable:
-    """Register ``observed_ranking``, pointwise by annotation.
+    """Register ``observed_ranking``, pointwise by annotation, and the power ``reliability`` if given.
 
-    Parameters
-    ----------
-    layout : Layout
-        Candidates with the observed block numbers.
-    log_worth : TensorVariable, shape (annotation, place)
-        Log worth the raters go by.
-    power : ndarray, shape () or (annotation,), or None
-        Likelihood power, registered as ``reliability``; None leaves the likelihood at power one.
-
-    Returns
-    -------
-    TensorVariable, shape (annotation, place)
-        The observed block numbers.
+    Shapes: log_worth and result (annotation, place); power () or (annotation,).
     """
     block = layout.candidates.block
     dims = ("annotation", "place")
@@ -192,15 +163,7 @@ def observe_rankings(
 def block_sizes(block: np.ndarray) -> np.ndarray:
     """Count the members of each block of each annotation, the unranked block last, zeros after it.
 
-    Parameters
-    ----------
-    block : ndarray of int, shape (annotation, place)
-        Block numbers; -1 beyond the item's candidates.
-
-    Returns
-    -------
-    ndarray of int, shape (annotation, block)
-        Block sizes.
+    Shapes: block (annotation, place), -1 = padding; result (annotation, block).
     """
     return np.stack([(block == b).sum(axis=1) for b in range(block.max() + 1)], axis=1)
 
@@ -208,19 +171,9 @@ def block_sizes(block: np.ndarray) -> np.ndarray:
 def annotation_reliability(
     rankings: PartialRankings, reliability: float | Mapping[str | int, float]
 ) -> np.ndarray:
-    """Return the likelihood power: a scalar, or one for each annotation when the raters differ.
+    """Return the likelihood power of all annotations, or of each if `reliability` maps raters to powers.
 
-    Parameters
-    ----------
-    rankings : PartialRankings
-        The annotations.
-    reliability : float or mapping of rater to float
-        One power for all, or the power of each rater.
-
-    Returns
-    -------
-    ndarray of float, shape () or (annotation,)
-        Positive powers.
+    Shapes: result () or (annotation,).
     """
     if not isinstance(reliability, Mapping):
         return np.asarray(positive("reliability", reliability))

@@ -1,30 +1,4 @@
-"""Plackett-Luce with ties: raters draw the categories of an item one by one, in proportion to their worth.
-
-Generative law, for item i, category k and annotation a of item i:
-
-    lambda_ik ~ Gamma(alpha, 1)
-    b_a       ~ PartialRanking(lambda_i) ** r_a        (a tied block stands for all orders of its members)
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-lambda                worth                 candidate, or item, category
-lambda / sum lambda   plausibility          candidate, or item, category
-b                     observed_ranking      annotation, place
-r (paper: gamma)      reliability           scalar, or annotation
-alpha                 concentration=        argument
-====================  ====================  =================================
-
-The rate of the Gamma prior cancels in the plausibility, which is Dirichlet(alpha) a priori. A sum of Gammas is a Gamma:
-the K - m categories that no rater of the item ranked enter the likelihood only through their total worth, which has shape
-(K - m) alpha. Pooling them in one candidate, OTHER, is therefore exact.
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image Analysis,
-section 2.4 and appendix B, arXiv:2307.02191. Caron and Doucet (2012), Efficient Bayesian inference for generalized
-Bradley-Terry models, JCGS 21(1), doi:10.1080/10618600.2012.638220.
-"""
+"""Plackett-Luce model of partial rankings with ties."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -47,32 +21,68 @@ def plackett_luce(
     unranked: Unranked = "pooled",
     candidates: Literal["ranked", "all"] = "ranked",
 ) -> pm.Model:
-    """Build the Plackett-Luce model of partial rankings with ties.
+    """Build the Plackett-Luce model: raters draw categories one by one, in proportion to their worth.
+
+    Generative law, for item i, category k and annotation a of item i:
+
+        lambda_ik ~ Gamma(alpha, 1)
+        b_a       ~ PartialRanking(lambda_i) ** r_a        (a tied block sums over all orders of its members)
+
+    ====================  ====================  =================================
+    symbol                variable              dims
+    ====================  ====================  =================================
+    lambda                worth                 candidate, or item, category
+    lambda / sum lambda   plausibility          candidate, or item, category
+    b                     observed_ranking      annotation, place
+    r (paper: gamma)      reliability           scalar, or annotation
+    alpha                 concentration=        argument
+    ====================  ====================  =================================
+
+    The rate of the Gamma prior cancels in the plausibility, which is Dirichlet(alpha) a priori. A sum of
+    Gammas is a Gamma: the K - m categories that no rater of the item ranked enter the likelihood only through
+    their total worth, which has shape (K - m) alpha. Pooling them in one candidate, OTHER, is therefore
+    exact.
 
     Parameters
     ----------
     rankings : PartialRankings
-        The annotations.
+        Partial rankings of categories, with ties.
     concentration : float, optional
-        Prior concentration alpha of every category. The default, 1 / K, gives each item a total concentration of 1.
+        Prior concentration alpha of every category. The default, 1 / K, gives each item a total concentration
+        of 1.
     reliability : float or mapping of rater to float, default 1
-        Trust in the raters: the power of an annotation's likelihood, as if it had been given that many times.
+        Power of an annotation's likelihood, as if it had been given that many times.
     unranked : {"pooled", "single", "ignored"}, default "pooled"
-        The categories that no rater of the item ranked: their exact pool; one pseudo-category of shape alpha (another prior:
-        that of the authors' code); or left out.
+        Categories that no rater of the item ranked: "pooled" exactly; a "single" pseudo-category of shape
+        alpha (another prior, that of the authors' code); or "ignored".
     candidates : {"ranked", "all"}, default "ranked"
-        Flat candidates that some rater of the item ranked, with OTHER; or every category of every item, dense. The posterior is
-        the same; replicates (prior and posterior predictive) exist in the dense layout only.
+        "ranked": a flat dim of the categories that some rater of the item ranked, with OTHER; "all": every
+        category of every item, dense. The posterior is the same; prior and posterior predictive need "all".
 
     Returns
     -------
     pymc.Model
-        Variables ``worth``, ``plausibility`` and ``observed_ranking``, pointwise by annotation.
+        Variables of the table; the log likelihood of ``observed_ranking`` is pointwise by annotation.
 
     Raises
     ------
     ValueError
-        If a prior is not positive, a rater is unknown, or a treatment of the unranked does not fit the layout.
+        If a prior is not positive, a rater is unknown, or `unranked` does not fit `candidates`.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> rankings = models.simulators.rankings(items=5, categories=4, raters=3, random_seed=1).data
+    >>> models.plackett_luce(rankings).named_vars_to_dims["plausibility"]
+    ('candidate',)
+    >>> models.plackett_luce(rankings, candidates="all").named_vars_to_dims["plausibility"]
+    ('item', 'category')
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+    Image Analysis, section 2.4 and appendix B, arXiv:2307.02191. Caron and Doucet (2012), Efficient Bayesian
+    inference for generalized Bradley-Terry models, JCGS 21(1), doi:10.1080/10618600.2012.638220.
     """
     layout = Layout.of(rankings, concentration, unranked, candidates)
     power = annotation_reliability(rankings, reliability)

@@ -1,27 +1,4 @@
-"""PrIRN, probabilistic inverse rank normalisation: a Dirichlet around the raters' inverse-rank scores.
-
-Sampling law, for item i and category k (there is no likelihood: the annotations enter through the concentration):
-
-    lambda_ik ~ Gamma(gamma IRN_ik + epsilon, 1)
-
-====================  ====================  ==========
-symbol                variable              dims
-====================  ====================  ==========
-lambda                worth                 candidate
-lambda / sum lambda   plausibility          candidate
-IRN                   (eq. 3-5)             candidate
-gamma                 reliability=          argument
-epsilon               smoothing=            argument
-====================  ====================  ==========
-
-The plausibility of an item is Dirichlet(gamma IRN_i + epsilon) on the categories that some rater ranked; with smoothing the
-never-ranked ones share OTHER, whose shape is the exact sum (K - m) epsilon.
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image Analysis,
-section 2.4 and eq. 3-5, arXiv:2307.02191.
-"""
+"""PrIRN, probabilistic inverse rank normalisation: a Dirichlet around inverse-rank scores."""
 
 from typing import Literal
 
@@ -46,28 +23,61 @@ def prirn(
     tie_weight: Literal["split", "full"] = "split",
     smoothing: float = 0.0,
 ) -> pm.Model:
-    """Build the Dirichlet around the inverse-rank scores.
+    """Build PrIRN (probabilistic inverse rank normalisation): a Dirichlet around inverse-rank scores.
+
+    Sampling law, for item i and category k (no likelihood: the annotations enter through the concentration):
+
+        lambda_ik ~ Gamma(gamma IRN_ik + epsilon, 1)
+
+    ====================  ====================  ==========
+    symbol                variable              dims
+    ====================  ====================  ==========
+    lambda                worth                 candidate
+    lambda / sum lambda   plausibility          candidate
+    IRN                   (eq. 3-5)             candidate
+    gamma                 reliability=          argument
+    epsilon               smoothing=            argument
+    ====================  ====================  ==========
+
+    The plausibility of an item is Dirichlet(gamma IRN_i + epsilon) on the categories that some rater ranked;
+    with smoothing the never-ranked ones share OTHER, whose shape is the exact sum (K - m) epsilon.
 
     Parameters
     ----------
     rankings : PartialRankings
-        The annotations.
+        Partial rankings of categories, with ties.
     reliability : float, default 30
-        Trust in the raters: the total concentration gamma of an item.
+        Total concentration gamma of an item: the larger, the more the raters are trusted.
     tie_weight : {"split", "full"}, default "split"
-        Whether tied categories share the weight of their block (eq. 3), or each take it whole (the authors' code).
+        Whether tied categories share the weight of their block (eq. 3), or each take it whole (the authors'
+        code).
     smoothing : float, default 0
         Concentration epsilon added to every category of the closed set.
 
     Returns
     -------
     pymc.Model
-        Variables ``worth`` and ``plausibility``; nothing is observed, so there is no log likelihood and no predictive.
+        Variables ``worth`` and ``plausibility``; nothing is observed, so there is neither log likelihood nor
+        predictive distribution.
 
     Raises
     ------
     ValueError
         If `reliability` is not positive, `smoothing` is negative, or `tie_weight` is unknown.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> rankings = models.simulators.rankings(items=5, categories=4, raters=3, random_seed=1).data
+    >>> model = models.prirn(rankings)
+    >>> fit = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> fit.posterior["plausibility"].dims
+    ('chain', 'draw', 'candidate')
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+    Image Analysis, section 2.4 and eq. 3-5, arXiv:2307.02191.
     """
     expect(rankings, PartialRankings)
     allowed("tie_weight", tie_weight, ("split", "full"))
@@ -76,6 +86,7 @@ def prirn(
         raise ValueError(f"smoothing={smoothing!r} must be zero or a positive finite number")
     candidates = ranked_candidates(rankings, other=smoothing > 0)
     named = candidates.category != OTHER_CODE
+    # gamma IRN + epsilon, and (K - m) epsilon for OTHER
     members = np.where(named, 1, candidates.other_size[candidates.item])
     shape = smoothing * members
     shape[named] += gamma * inverse_rank_scores(rankings, tie_weight)

@@ -1,28 +1,4 @@
-"""Tempered Plackett-Luce: the trust in the raters sharpens the worths instead of repeating the annotations.
-
-Generative law, for item i, category k and annotation a of item i:
-
-    lambda_ik ~ Gamma(alpha, 1)
-    b_a       ~ PartialRanking(lambda_i ** gamma_a)
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-lambda                worth                 candidate, or item, category
-lambda / sum lambda   plausibility          candidate, or item, category
-b                     observed_ranking      annotation, place
-gamma                 reliability           scalar, or annotation
-alpha                 concentration=        argument
-====================  ====================  =================================
-
-At gamma = 1 this is `plackett_luce`. Elsewhere no Gibbs conditional is a Gamma, so NUTS draws it, and the power of a sum is
-not the sum of powers: OTHER then acts as one category with the worth of the pool. ``candidates="all"`` tempers each category.
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image Analysis,
-section 2.4 and appendix B, arXiv:2307.02191.
-"""
+"""Tempered Plackett-Luce model of partial rankings: worths are raised to the reliability of the rater."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -46,30 +22,62 @@ def tempered_plackett_luce(
     unranked: Unranked = "pooled",
     candidates: Literal["ranked", "all"] = "ranked",
 ) -> pm.Model:
-    """Build the Plackett-Luce model whose worths are raised to the reliability.
+    """Build the tempered Plackett-Luce model: reliability is a power of the worths, not of the likelihood.
+
+    Generative law, for item i, category k and annotation a of item i:
+
+        lambda_ik ~ Gamma(alpha, 1)
+        b_a       ~ PartialRanking(lambda_i ** gamma_a)
+
+    ====================  ====================  =================================
+    symbol                variable              dims
+    ====================  ====================  =================================
+    lambda                worth                 candidate, or item, category
+    lambda / sum lambda   plausibility          candidate, or item, category
+    b                     observed_ranking      annotation, place
+    gamma                 reliability           scalar, or annotation
+    alpha                 concentration=        argument
+    ====================  ====================  =================================
+
+    At gamma = 1 this is `plackett_luce`. Elsewhere no Gibbs conditional is a Gamma, so that NUTS samples it;
+    and as the power of a sum is not the sum of powers, OTHER acts as one category with the worth of the pool.
+    ``candidates="all"`` tempers each category.
 
     Parameters
     ----------
     rankings : PartialRankings
-        The annotations.
+        Partial rankings of categories, with ties.
     concentration : float, optional
         Prior concentration alpha of every category; 1 / K by default.
     reliability : float or mapping of rater to float, default 1
-        Trust in the raters: the power of the worths inside the law.
+        Power gamma of the worths, for all raters or for each.
     unranked : {"pooled", "single", "ignored"}, default "pooled"
         Prior of OTHER, as in `plackett_luce`; OTHER is tempered as one category.
     candidates : {"ranked", "all"}, default "ranked"
-        Flat candidates with OTHER, or every category of every item.
+        Flat candidates with OTHER, or every category of every item, as in `plackett_luce`.
 
     Returns
     -------
     pymc.Model
-        Variables ``worth``, ``plausibility`` and ``observed_ranking``, pointwise by annotation.
+        Variables of the table; the log likelihood of ``observed_ranking`` is pointwise by annotation.
 
     Raises
     ------
     ValueError
-        If a prior is not positive, a rater is unknown, or a treatment of the unranked does not fit the layout.
+        If a prior is not positive, a rater is unknown, or `unranked` does not fit `candidates`.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> rankings = models.simulators.rankings(items=5, categories=4, raters=3, random_seed=1).data
+    >>> model = models.tempered_plackett_luce(rankings, reliability=2)
+    >>> float(model["reliability"].get_value())
+    2.0
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+    Image Analysis, section 2.4 and appendix B, arXiv:2307.02191.
     """
     layout = Layout.of(rankings, concentration, unranked, candidates)
     power = annotation_reliability(rankings, reliability)

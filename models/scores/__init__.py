@@ -1,1 +1,1 @@
-"""Models of scores."""
+"""Models of numerical scores."""

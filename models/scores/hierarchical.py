@@ -1,54 +1,4 @@
-"""Hierarchical scores: raters have a bias and a scale of their own, items a location; both come from populations.
-
-Generative law, for item i, rater k and each score a of rater k of item i:
-
-    m         ~ Normal(m0, (4 s0)^2)                         location of the population of items
-    tau       ~ HalfNormal(2 s0)                             spread of the items
-    mu_i      ~ Normal(m, tau^2)
-    omega     ~ HalfNormal(s0)                               spread of the biases
-    b_k       ~ Normal(0, omega^2)
-    nu        ~ Gamma(2, 1/4)                                how alike the scales are
-    v         ~ InverseGamma(2, s0^2 / 2)                    usual variance
-    sigma2_k  ~ InverseGamma(nu, (nu + 1) v)                 of which v is the mode
-    y_a       ~ Normal(mu_i + b_k, sigma2_k)
-
-and where raters are of groups g(k), such as people and language models, each group has its own bias and usual variance:
-
-    beta      ~ ZeroSumNormal(s0)                            bias of every group, with the sum zero
-    b_k       ~ Normal(beta_g(k), omega^2)
-    v_g       ~ InverseGamma(2, s0^2 / 2)
-    sigma2_k  ~ InverseGamma(nu, (nu + 1) v_g(k))
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-mu                    location              item
-b                     rater_bias            rater
-sigma2                rater_variance        rater
-sigma                 rater_scale           rater
-m                     location_mean         one number
-tau                   location_spread       one number
-omega                 bias_spread           one number
-beta                  group_bias            group_of_raters
-v                     usual_variance        one number, or group_of_raters
-nu                    variance_shape        one number
-y                     observed_score        annotation
-m0, s0                mean=, spread=        arguments
-====================  ====================  =================================
-
-A common shift of all locations against all biases leaves the likelihood as it is. The biases are therefore centred in their
-population, not among the raters at hand: a location is the score of the item by the population of raters (groups of equal
-weight), and its uncertainty has a common part, of variance omega^2 / K or so, that no number of items takes away.
-
-The posterior is proper whatever the scores, also where all are equal: by its law a variance is hardly ever far below v, nor v far
-below s0^2. A Gamma law of v, or the rate nu v, would let the variances of scores that agree fall to nothing.
-
-References
-----------
-Papaspiliopoulos, Roberts and Zanella (2020), Scalable inference for crossed random effects models, Biometrika 107(1),
-doi:10.1093/biomet/asz058 (the sampler). Gelman (2006), Prior distributions for variance parameters in hierarchical models,
-Bayesian Analysis 1(3), doi:10.1214/06-BA117A (half-normal spreads).
-"""
+"""Hierarchical model of scores: raters with a bias and a scale, items with a location, from populations."""
 
 from typing import cast
 
@@ -74,44 +24,109 @@ def hierarchical_scores(
     mean: float | None = None,
     spread: float | None = None,
 ) -> pm.Model:
-    """Build the hierarchical model of scores.
+    """Build the hierarchical model of scores: rater biases and scales, and item locations, from populations.
+
+    Generative law, for item i, rater k and each score a of rater k of item i:
+
+        m         ~ Normal(m0, (4 s0)^2)                         location of the population of items
+        tau       ~ HalfNormal(2 s0)                             spread of the items
+        mu_i      ~ Normal(m, tau^2)
+        omega     ~ HalfNormal(s0)                               spread of the biases
+        b_k       ~ Normal(0, omega^2)
+        nu        ~ Gamma(2, 1/4)                                shape: the larger, the more alike the scales
+        v         ~ InverseGamma(2, s0^2 / 2)                    usual variance
+        sigma2_k  ~ InverseGamma(nu, (nu + 1) v)                 with mode v
+        y_a       ~ Normal(mu_i + b_k, sigma2_k)
+
+    and with groups g(k) of raters, such as people and language models, each with its own bias and usual
+    variance:
+
+        beta      ~ ZeroSumNormal(s0)                            bias of every group
+        b_k       ~ Normal(beta_g(k), omega^2)
+        v_g       ~ InverseGamma(2, s0^2 / 2)
+        sigma2_k  ~ InverseGamma(nu, (nu + 1) v_g(k))
+
+    ====================  ====================  =================================
+    symbol                variable              dims
+    ====================  ====================  =================================
+    mu                    location              item
+    b                     rater_bias            rater
+    sigma2                rater_variance        rater
+    sigma                 rater_scale           rater
+    m                     location_mean         scalar
+    tau                   location_spread       scalar
+    omega                 bias_spread           scalar
+    beta                  group_bias            group_of_raters
+    v                     usual_variance        scalar, or group_of_raters
+    nu                    variance_shape        scalar
+    y                     observed_score        annotation
+    m0, s0                mean=, spread=        arguments
+    ====================  ====================  =================================
+
+    A common shift between all locations and all biases is not identified by the likelihood. The biases are
+    therefore centred in their population, not among the observed raters: a location is the score of the item
+    by the population of raters (groups of equal weight), and its uncertainty has a common part, of variance
+    about omega^2 / K for K raters, that more items do not reduce.
+
+    The posterior is proper for any scores, even if all are equal: the priors keep each variance from falling
+    far below v, and v far below s0^2. A Gamma prior of v, or the rate nu v, would let the variances of scores
+    that agree fall to zero.
 
     Parameters
     ----------
     scores : Scores
-        The annotations, of raters who are told apart.
+        Scores of identified raters (not anonymous).
     group : str, optional
-        Attribute of the raters that names their group, such as ``"kind"``. Without it they are of one population.
+        Attribute of the raters that names their group, such as ``"kind"``. By default all are of one
+        population.
     mean : float, optional
-        Where scores usually are, m0. By default the middle of the bounds, or, where there are none, the mean of all scores.
+        Prior centre m0 of the scores. By default the middle of the bounds or, without bounds, the mean of all
+        scores.
     spread : float, optional
-        How far the scores of an item are usually apart, s0, the unit of all priors. By default a sixth of the distance of the
-        bounds, or, where there are none, the root of half the variance of all scores.
+        Usual spread s0 of the scores of an item, the unit of all priors. By default a sixth of the distance
+        between the bounds or, without bounds, the root of half the variance of all scores.
 
     Returns
     -------
     pymc.Model
-        Variables ``location``, ``rater_bias``, ``rater_variance``, ``rater_scale``, those of the populations as above, and
-        ``observed_score``, pointwise by annotation; a score that a rater gave n times is n annotations.
+        Variables of the table, ``group_bias`` only with groups; the log likelihood of ``observed_score`` is
+        pointwise by annotation, and a score that a rater gave n times is n annotations.
 
     Raises
     ------
     ValueError
-        If the raters are anonymous, a prior is not positive and finite, or is left to scores without bounds that are all equal.
+        If the raters are anonymous, a prior is not positive and finite, or no default exists because all
+        scores are equal and have no bounds.
     DataError
-        If there are no scores, or no such attribute.
+        If there are no scores, or the attribute does not exist.
 
     Warns
     -----
     DataWarning
-        If no item has two scores: how far those of an item are apart is the prior's word.
+        If no item has two scores: the posterior of the spread of an item's scores repeats the prior.
 
     Notes
     -----
-    Without bounds the priors take two numbers from the data, the mean and variance of all scores; they are wide on that scale.
+    Without bounds the priors take two numbers from the data, the mean and variance of all scores; they are
+    wide on that scale.
 
-    Prefer the Gibbs sampler, which draws each spread with the variables that it spreads summed out. NUTS moves locations and
-    biases in units of their populations (`Standardised`), as their spreads may be near zero.
+    Prefer the Gibbs sampler, which draws each spread with its variables integrated out. NUTS samples
+    locations and biases in units of their populations (`Standardised`), as their spreads may be near zero.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> scores = models.simulators.scores(items=5, raters=3, random_seed=1).data
+    >>> model = models.hierarchical_scores(scores)
+    >>> model.named_vars_to_dims["location"], model.named_vars_to_dims["rater_bias"]
+    (('item',), ('rater',))
+
+    References
+    ----------
+    Papaspiliopoulos, Roberts and Zanella (2020), Scalable inference for crossed random effects models,
+    Biometrika 107(1), doi:10.1093/biomet/asz058 (the sampler). Gelman (2006), Prior distributions for
+    variance parameters in hierarchical models, Bayesian Analysis 1(3), doi:10.1214/06-BA117A (half-normal
+    spreads).
     """
     middle, unit = score_scale(known_scorers(scores, "hierarchical_scores"), mean, spread)
     check_attributes(scores.rater_attributes, ("bias", "scale", "variance"))
@@ -147,7 +162,7 @@ def _locations(middle: float, unit: float) -> TensorVariable:
 
 
 def _raters(unit: float, of_rater: np.ndarray | None) -> tuple[TensorVariable, TensorVariable]:
-    """Register the population of raters, or their groups, and return their biases and variances."""
+    """Register the population or groups of raters; return biases and variances, both (rater,)."""
     spread = pm.HalfNormal("bias_spread", unit)
     shape = pm.Gamma("variance_shape", 2.0, 0.25)
     law = (np.float64(2.0), 0.5 * unit**2)

@@ -1,34 +1,4 @@
-"""Normal scores: the scores of an item are normal draws; raters are all alike.
-
-Generative law, for item i and each score a of item i:
-
-    sigma2_i ~ InverseGamma(a0, b0)
-    mu_i     ~ Normal(m0, sigma2_i / k0)
-    y_a      ~ Normal(mu_i, sigma2_i)
-
-====================  ====================  =================================
-symbol                variable              dims
-====================  ====================  =================================
-mu                    location              item
-sigma2                variance              item
-sigma                 scale                 item
-y                     observed_score        annotation
-m0, k0, a0, b0        mean=, mean_weight=,  arguments
-                      shape=, rate=
-====================  ====================  =================================
-
-The posterior is exact: with n scores of mean y and sum of squares S about it,
-
-    kn = k0 + n,    mn = (k0 m0 + n y) / kn,    an = a0 + n / 2,    bn = b0 + S / 2 + k0 n (y - m0)^2 / (2 kn)
-
-take the places of k0, m0, a0 and b0.
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, appendix A, arXiv:2307.02191 (a
-footnote there has sigma2 ~ Gamma, which is not conjugate: it is the inverse gamma that is). Murphy (2007), Conjugate Bayesian
-analysis of the Gaussian distribution, section 3.
-"""
+"""Normal model of scores: the scores of an item are normal draws; raters are exchangeable."""
 
 from typing import Any
 
@@ -52,50 +22,90 @@ def normal_scores(
     shape: Any = 2.0,
     rate: Any = None,
 ) -> pm.Model:
-    """Build the model of normal scores.
+    """Build the normal model of scores: the scores of an item are normal draws; raters are exchangeable.
+
+    Generative law, for item i and each score a of item i:
+
+        sigma2_i ~ InverseGamma(a0, b0)
+        mu_i     ~ Normal(m0, sigma2_i / k0)
+        y_a      ~ Normal(mu_i, sigma2_i)
+
+    ====================  ====================  =================================
+    symbol                variable              dims
+    ====================  ====================  =================================
+    mu                    location              item
+    sigma2                variance              item
+    sigma                 scale                 item
+    y                     observed_score        annotation
+    m0, k0, a0, b0        mean=, mean_weight=,  arguments
+                          shape=, rate=
+    ====================  ====================  =================================
+
+    The posterior is exact: with n scores of mean y and sum of squares S about it,
+
+        kn = k0 + n,    mn = (k0 m0 + n y) / kn,    an = a0 + n / 2,    bn = b0 + S / 2 + k0 n (y - m0)^2 / (2 kn)
+
+    replace k0, m0, a0 and b0.
 
     Parameters
     ----------
     scores : Scores
-        The annotations; the raters may be anonymous.
-    mean : float or array_like, optional
-        Prior mean m0 of the locations, one number or one for each item. By default the middle of the bounds, or, where there are
-        none, the mean of all scores.
-    mean_weight : float or array_like, default .25
-        How many scores k0 the prior mean is worth.
-    shape : float or array_like, default 2
-        Shape a0 of the Gamma law of 1 / variance; the prior is worth 2 a0 scores.
-    rate : float or array_like, optional
-        Rate b0 of that Gamma law; b0 / (a0 - 1) is the prior mean of the variance. By default a variance is expected such that
-        the bounds are six standard deviations apart, or, where there are none, half the variance of all scores.
+        Scores; the raters may be anonymous.
+    mean : float or array_like, shape (item,), optional
+        Prior mean m0 of the locations. By default the middle of the bounds or, without bounds, the mean of
+        all scores.
+    mean_weight : float or array_like, shape (item,), default .25
+        Weight k0 of the prior mean, in scores.
+    shape : float or array_like, shape (item,), default 2
+        Shape a0 of the Gamma prior of 1 / variance; the prior is worth 2 a0 scores.
+    rate : float or array_like, shape (item,), optional
+        Rate b0 of that Gamma prior; b0 / (a0 - 1) is the prior mean of the variance. By default the expected
+        variance is that of bounds six standard deviations apart or, without bounds, half the variance of all
+        scores.
 
     Returns
     -------
     pymc.Model
-        Variables ``location``, ``variance``, ``scale`` and ``observed_score``, pointwise by item; a score that was given n times
-        is n annotations.
+        Variables of the table; the log likelihood of ``observed_score`` is pointwise by item, and a score
+        given n times is n annotations.
 
     Raises
     ------
     ValueError
-        If a prior is not positive and finite, or is left to scores without bounds that are all equal.
+        If a prior is not positive and finite, or no default exists because all scores are equal and have no
+        bounds.
     DataError
         If there are no scores.
 
     Warns
     -----
     DataWarning
-        If no item has two scores: how far those of an item are apart is the prior's word.
+        If no item has two scores: the posterior of the spread of an item's scores repeats the prior.
 
     Notes
     -----
-    Without bounds the default prior looks at the data: two numbers, the mean and variance of all scores, are taken from them, and
-    the prior is worth a quarter of a score on the location and four scores on the variance. To estimate all four numbers, take
-    ``normal_scores(scores, **inference.normal_scores_prior(scores))``.
+    Without bounds the default prior takes two numbers from the data, the mean and variance of all scores, and
+    is worth a quarter of a score on the location and four scores on the variance. To estimate all four
+    numbers, use ``normal_scores(scores, **inference.normal_scores_prior(scores))``.
 
-    Leave-one-out over items has no meaning here that importance sampling could find: without its own scores nothing is known of
-    an item, and the Pareto k of `arviz.loo` says so. `inference.normal_scores_posterior` has the log marginal likelihood of each
-    item, which is its leave-one-out density under a fixed prior.
+    Leave-one-out cross-validation over items is not possible by importance sampling: without its own scores
+    an item has only its prior, and the Pareto k of `arviz.loo` is large. `inference.normal_scores_posterior`
+    has the log marginal likelihood of each item, which is its leave-one-out density under a fixed prior.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> scores = models.simulators.scores(items=5, raters=3, random_seed=1).data
+    >>> model = models.normal_scores(scores)
+    >>> fit = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> fit.posterior["location"].dims
+    ('chain', 'draw', 'item')
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, appendix
+    A, arXiv:2307.02191 (a footnote there has sigma2 ~ Gamma, which is not conjugate; the inverse gamma is).
+    Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, section 3.
     """
     prior = score_prior(scores, mean, mean_weight, shape, rate)
     coords, item, _, score = observed_scores(scores)

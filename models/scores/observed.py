@@ -1,4 +1,4 @@
-"""What the models of scores share: coordinates, the scores one by one, their usual size, the prior of an item."""
+"""Shared parts of the models of scores: coordinates, single scores, typical location and spread, priors."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -20,41 +20,22 @@ __all__ = [
 ]
 
 MAX_SCORES = 200_000_000
-ROUNDING = 1e-12  # of the largest score: differences up to this are none, but errors of arithmetic
+ROUNDING = 1e-12  # of the largest score: smaller differences are rounding errors
 LARGEST = 1e100  # prior mean and spread; the squares of all numbers are still doubles
-WIDTHS = 6.0  # standard deviations between the bounds, in a usual item
+WIDTHS = 6.0  # standard deviations between the bounds, in a typical item
 
 
 class ScorePrior(NamedTuple):
-    """Normal-inverse-gamma prior of the items.
+    """Normal-inverse-gamma prior of each item."""
 
-    Attributes
-    ----------
-    mean, mean_weight, shape, rate : ndarray of float, shape (item,)
-        m0, k0, a0 and b0.
-    """
-
-    mean: np.ndarray
-    mean_weight: np.ndarray
-    shape: np.ndarray
-    rate: np.ndarray
+    mean: np.ndarray  # (item,): m0
+    mean_weight: np.ndarray  # (item,): k0
+    shape: np.ndarray  # (item,): a0
+    rate: np.ndarray  # (item,): b0
 
 
 def known_scorers(scores: Scores, model: str) -> Scores:
-    """Return the scores, or raise if their raters are not told apart.
-
-    Parameters
-    ----------
-    scores : Scores
-        The annotations.
-    model : str
-        Name of the model, for the message.
-
-    Returns
-    -------
-    Scores
-        The same.
-    """
+    """Return the scores, or raise ValueError if the raters are anonymous."""
     expect(scores, Scores)
     if scores.anonymous:
         raise ValueError(
@@ -67,36 +48,16 @@ def known_scorers(scores: Scores, model: str) -> Scores:
 def observed_scores(
     scores: Scores,
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
-    """Return the coordinates of a model, and every single score.
+    """Return the coordinates of a model, and item, rater and value of every single score.
 
-    Parameters
-    ----------
-    scores : Scores
-        The annotations.
+    Raises DataError if there are no scores or too many; warns (DataWarning) if no item has two.
 
-    Returns
-    -------
-    coords : dict of str to ndarray
-        Ids of items; of raters, with their attributes as ``rater_...``, unless they are anonymous; numbers of scores.
-    item, rater : ndarray of int64, shape (score,)
-        Codes.
-    score : ndarray of float, shape (score,)
-        The scores.
-
-    Raises
-    ------
-    DataError
-        If there are none, or more than fit into memory.
-
-    Warns
-    -----
-    DataWarning
-        If no item has two scores.
+    Shapes: item, rater and score (score,); rater attributes are coordinates ``rater_...``.
     """
     total = _check_number(scores)
     if not scores.identified:
         warnings.warn(
-            "no item has two scores: how far those of an item are apart is not identified, and the posterior repeats its prior",
+            "no item has two scores: the spread of the scores of an item is not identified, and its posterior repeats the prior",
             DataWarning,
             skip_file_prefixes=BUILDERS,
         )
@@ -111,32 +72,16 @@ def observed_scores(
 
 
 def keep_bounds(scores: Scores) -> None:
-    """Register ``score_bounds``: a threshold may lie anywhere between them, whatever was observed.
-
-    Parameters
-    ----------
-    scores : Scores
-        The annotations.
-    """
+    """Register ``score_bounds``: thresholds may lie between them, outside the observed scores."""
     if scores.bounds is not None:
         pm.Data("score_bounds", np.array(scores.bounds), dims="score_bound")
 
 
 def usual_score(scores: Scores) -> tuple[float, float]:
-    """Return where scores usually are, and how far those of one item usually are apart.
+    """Return location and spread of typical scores.
 
-    Parameters
-    ----------
-    scores : Scores
-        The annotations.
-
-    Returns
-    -------
-    middle : float
-        The middle of the bounds; without them, the mean of all scores.
-    spread : float
-        A sixth of the distance between the bounds; without them, the root of half the variance of all scores. Zero if these are
-        equal but for rounding.
+    The middle of the bounds and a sixth of their distance; without bounds, the mean of all scores and the
+    root of half their variance, 0 if they are equal up to rounding.
     """
     _check_number(scores)
     if scores.bounds is not None:
@@ -150,7 +95,7 @@ def usual_score(scores: Scores) -> tuple[float, float]:
 
 
 def _check_number(scores: Scores) -> int:
-    """Return the number of scores, or raise if there are none, or more than fit into memory."""
+    """Return the number of scores, or raise DataError if there are none, or more than fit into memory."""
     total = len(scores)
     if not 0 < total <= MAX_SCORES:
         raise DataError(
@@ -162,25 +107,7 @@ def _check_number(scores: Scores) -> int:
 
 
 def score_scale(scores: Scores, mean: float | None, spread: float | None) -> tuple[float, float]:
-    """Return where scores usually are and how far apart, as said, or else as `usual_score` finds them.
-
-    Parameters
-    ----------
-    scores : Scores
-        The annotations.
-    mean, spread : float, optional
-        As `hierarchical_scores` takes them.
-
-    Returns
-    -------
-    mean, spread : float
-        Finite numbers, the second positive.
-
-    Raises
-    ------
-    ValueError
-        If they are not, or the scores do not tell them.
-    """
+    """Return `mean` and `spread` as given, or by default from `usual_score`; raises ValueError."""
     middle, unit = usual_score(scores)
     if mean is not None:
         middle = float(prior_numbers("mean", mean, (), positive=False))
@@ -190,30 +117,12 @@ def score_scale(scores: Scores, mean: float | None, spread: float | None) -> tup
         raise ValueError(
             f"spread={unit:g} must be from {least:g} to {LARGEST:g}, for double precision to tell scores apart"
         )
-    # not Python's floats: PyTensor would try, aloud, whether these fit single precision
+    # not Python floats, for which PyTensor warns about single precision
     return np.float64(middle), np.float64(unit)
 
 
 def score_prior(scores: Scores, mean: Any, mean_weight: Any, shape: Any, rate: Any) -> ScorePrior:
-    """Return the prior of the items, with defaults on the scale of the data.
-
-    Parameters
-    ----------
-    scores : Scores
-        The annotations.
-    mean, mean_weight, shape, rate
-        As `normal_scores` takes them.
-
-    Returns
-    -------
-    ScorePrior
-        Finite numbers, positive but for the mean.
-
-    Raises
-    ------
-    ValueError
-        If they are not, or the scores do not tell their scale.
-    """
+    """Return the validated prior of the items, with defaults on the scale of the data; raises ValueError."""
     expect(scores, Scores)
     middle, spread = usual_score(scores)
     own = (len(scores.items),)
@@ -230,10 +139,10 @@ def score_prior(scores: Scores, mean: Any, mean_weight: Any, shape: Any, rate: A
 
 
 def _told(spread: float, argument: str) -> float:
-    """Return how far scores usually are apart, or raise if they do not tell."""
+    """Return the spread of typical scores, or raise if the scores do not determine it."""
     if not spread**2 > 0:
         raise ValueError(
-            "all scores are equal, but for rounding, and have no bounds: they do not tell how far scores can be apart; "
+            "all scores are equal, but for rounding, and have no bounds, so that their spread is unknown; "
             f"give {argument}=, or bounds= to Scores.from_table"
         )
     return spread
@@ -242,28 +151,9 @@ def _told(spread: float, argument: str) -> float:
 def prior_numbers(
     name: str, value: Any, shape: tuple[int, ...], *, positive: bool = True
 ) -> np.ndarray:
-    """Return finite numbers of a shape.
+    """Return finite numbers broadcast to `shape`, a new array; raises ValueError.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : float or array_like
-        Broadcast to the shape.
-    shape : tuple of int
-        The shape.
-    positive : bool, default True
-        Whether they have to be positive.
-
-    Returns
-    -------
-    ndarray of float
-        A fresh array.
-
-    Raises
-    ------
-    ValueError
-        If it does not broadcast, a number is not finite or not positive, or it is text or a truth value.
+    `name` is the argument that messages name; `positive` requires positive numbers.
     """
     try:
         given = np.asarray(value)

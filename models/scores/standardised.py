@@ -1,15 +1,4 @@
-"""Normal variables in units of their own law, for samplers that move all variables of a model together.
-
-    x ~ Normal(m, s^2),    z = (x - m) / s
-
-A gradient sampler that moves x finds a funnel where the spread s of a population is drawn, too, and may be near zero; z is
-standard normal whatever m and s are. The law of x, and with it the model and its other samplers, is left as it is.
-
-References
-----------
-Papaspiliopoulos, Roberts and Sköld (2007), A general framework for the parametrization of hierarchical models, Statistical
-Science 22(1), doi:10.1214/088342307000000014.
-"""
+"""Transform of normal variables to standard units of their prior, for gradient samplers."""
 
 from typing import Any, cast
 
@@ -20,13 +9,22 @@ __all__ = ["Standardised"]
 
 
 class Standardised(Transform):
-    """Transform of a normal random variable: minus its mean, by its standard deviation."""
+    """Transform of a normal random variable: minus its mean, divided by its standard deviation.
+
+        x ~ Normal(m, s^2),    z = (x - m) / s
+
+    In x gradient samplers meet a funnel where the spread s of a population is sampled too and may be near
+    zero; z is standard normal whatever m and s. The distribution of x is unchanged.
+
+    Reference: Papaspiliopoulos, Roberts and Sköld (2007), A general framework for the parametrization of
+    hierarchical models, Statistical Science 22(1), doi:10.1214/088342307000000014.
+    """
 
     name = "standardised"
     ndim_supp = 0
 
     def forward(self, value: Any, *inputs: Any) -> Any:
-        """Return the variable in units of its law."""
+        """Return the variable in standard units."""
         _, _, mean, sd = inputs
         return (value - mean) / sd
 

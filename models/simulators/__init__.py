@@ -1,4 +1,4 @@
-"""Generative programs, one for each design: data with the truth they were drawn from."""
+"""Simulators: annotations of various designs, with the true parameters."""
 
 from typing import TYPE_CHECKING
 

@@ -1,16 +1,4 @@
-"""Items whose label is ambiguous, a classifier that has learned it imperfectly, and a few raters who label each.
-
-    T_i ~ Uniform(categories),   x_i ~ Normal(center of T_i, 1) in the plane,   p(y | x) exact by Bayes' rule
-    y_ik ~ Categorical(p(y | x_i))   for every rater k: raters see the input, not the class
-    score of y = softmax(sharpness log p(y | x_i) + error e_iy),   e ~ Normal(0, 1)
-
-The centers stand on a circle of radius `separation`: the smaller it is, the more ambiguous the items are.
-
-References
-----------
-Stutz et al. (2023), Conformal prediction under ambiguous ground truth, TMLR, arXiv:2307.09302: its toy data set is a mixture of
-Gaussians too.
-"""
+"""Simulator of ambiguous items: labels by raters and scores of an imperfect classifier."""
 
 import numpy as np
 
@@ -31,31 +19,54 @@ def ambiguous_items(
     error: float = 0.5,
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Labels]:
-    """Simulate ambiguous items with labels of raters and scores of a classifier.
+    """Simulate ambiguous items: labels by a few raters, and scores of an imperfect classifier.
+
+    Generative law, for item i, rater k and label y:
+
+        T_i  ~ Uniform(categories),   x_i ~ Normal(center of T_i, 1) in the plane
+        y_ik ~ Categorical(p(y | x_i))     p(y | x) exact by Bayes' rule: raters see x, not T
+        score of y = softmax(sharpness log p(y | x_i) + error e_iy),   e ~ Normal(0, 1)
+
+    The centers lie on a circle of radius `separation`: the smaller it is, the more ambiguous the items.
 
     Parameters
     ----------
     items, raters, categories : int
-        How many; every rater labels every item once.
+        Numbers of items, raters and categories; every rater labels every item once.
     separation : float
-        Distance of the centers of the classes from the origin, in standard deviations of the inputs within a class.
+        Distance of the class centers from the origin, in standard deviations of the inputs within a class.
     sharpness : float
-        Of the classifier: above 1 it is too sure, below too little.
+        Factor of the classifier's log probabilities: above 1 overconfident, below 1 underconfident.
     error : float
-        Of the classifier's log scores, standard deviation.
+        Standard deviation of the noise in the classifier's log scores.
     random_seed : int or numpy.random.Generator, optional
-        Source of randomness.
+        Seed, or generator.
 
     Returns
     -------
     Simulated
-        ``data``: Labels with integer ids; ``truth``: ``input`` (item, 2), ``true_category`` (item), and for all labels
-        ``plausibility`` (item, category), the exact p(y | x), and ``score`` (item, category), the classifier's probabilities.
+        ``data``: Labels with integer ids; ``truth``: ``input`` (item, 2), ``true_category`` (item),
+        ``plausibility`` (item, category), the exact p(y | x), and ``score`` (item, category), the
+        classifier's probabilities.
 
     Raises
     ------
     ValueError
         If a number is out of range.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.ambiguous_items(items=20, random_seed=1)
+    >>> simulated.data
+    Labels(20 items, 3 raters, 60 answers, 5 categories)
+    >>> simulated.truth["plausibility"].shape
+    (20, 5)
+
+    References
+    ----------
+    Stutz et al. (2023), Conformal prediction under ambiguous ground truth, TMLR, arXiv:2307.09302 (its toy
+    data set is a mixture of Gaussians too).
     """
     for name, count, least in (
         ("items", items, 1), ("raters", raters, 1), ("categories", categories, 2),

@@ -1,11 +1,11 @@
-"""Which pairs to compare, and who compares them: the design of section 6 of the QUITE paper.
+"""Comparison design: pairs on a random regular graph, with balanced allocation of raters.
 
-Pairs are the edges of a random regular graph, so that every item meets as many others; every pair goes to as many raters, and
-every rater gets as many pairs.
+Every item is in as many pairs, every pair has as many raters, and every rater as many pairs (up to one).
 
 References
 ----------
-Nordio, Tarable and Leonardi, Ranking a set of objects using heterogeneous workers: QUITE an easy problem, section 6.
+Nordio, Tarable and Leonardi, Ranking a set of objects using heterogeneous workers: QUITE an easy problem,
+section 6.
 """
 
 from typing import Any
@@ -18,26 +18,11 @@ __all__ = ["allot_raters", "compared_pairs", "regular_graph"]
 def regular_graph(
     items: int, degree: int, *, random_seed: int | np.random.Generator | None = None
 ) -> np.ndarray:
-    """Draw a connected graph in which every item has `degree` neighbours.
+    """Draw a connected graph in which every item has `degree` neighbours; all pairs from degree items - 1.
 
-    Parameters
-    ----------
-    items : int
-        Number of items, from 2.
-    degree : int
-        Neighbours of each, from 2; from ``items - 1`` all pairs are compared. ``items * degree`` must be even.
-    random_seed : int or numpy.random.Generator, optional
-        Source of randomness.
+    ``items * degree`` must be even. Raises ValueError if no such graph exists.
 
-    Returns
-    -------
-    ndarray of int64, shape (pair, 2)
-        Codes of the items of each pair, ascending.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or no such graph exists.
+    Shapes: result (pair, 2), item codes, ascending.
     """
     for name, value, least in (("items", items, 2), ("degree", degree, 1)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
@@ -51,7 +36,7 @@ def regular_graph(
             f"degree={degree}: the degrees of {items} items add up to an odd number, and every pair adds two; "
             f"take degree={degree + 1}, or an even number of items"
         )
-    import networkx  # here alone, and heavy
+    import networkx  # slow to import, and used only here
 
     rng = np.random.default_rng(random_seed)
     # from degree 3 nearly every graph is connected, of degree 2 one in about sqrt(items)
@@ -62,24 +47,11 @@ def regular_graph(
 
 
 def compared_pairs(graph: Any, items: int) -> np.ndarray:
-    """Read the edges of a graph on items.
+    """Return the edges of a graph on item codes (networkx.Graph or array), the smaller code first, ascending.
 
-    Parameters
-    ----------
-    graph : networkx.Graph or array of int, shape (pair, 2)
-        Its nodes are the codes 0 ... items - 1.
-    items : int
-        Number of items.
+    Raises ValueError for unknown codes, duplicate pairs and pairs of an item with itself.
 
-    Returns
-    -------
-    ndarray of int64, shape (pair, 2)
-        The smaller code first; ascending.
-
-    Raises
-    ------
-    ValueError
-        If a node is no code, or a pair stands twice or pairs an item with itself.
+    Shapes: graph, if an array, and result (pair, 2).
     """
     edges: Any = np.asarray(list(graph.edges) if hasattr(graph, "edges") else graph)
     if edges.ndim != 2 or edges.shape[1] != 2 or not len(edges) or edges.dtype.kind not in "iu":
@@ -103,29 +75,17 @@ def compared_pairs(graph: Any, items: int) -> np.ndarray:
 
 
 def allot_raters(n_pairs: int, raters: int, per_pair: int, rng: np.random.Generator) -> np.ndarray:
-    """Allot raters to pairs at random: as many to each pair, all different, and as many pairs to each up to one.
+    """Allot `per_pair` different raters to each pair at random, with loads that differ by at most one pair.
 
-    Pair by pair, those go first who have the fewest pairs so far, so that the numbers of pairs never differ by more than one.
+    Pair by pair, the raters with the fewest pairs so far go first.
 
-    Parameters
-    ----------
-    n_pairs, raters : int
-        How many there are.
-    per_pair : int
-        Raters of each pair, at most `raters`.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int64, shape (pair, rater of the pair)
-        Codes of the raters, ascending within a pair.
+    Shapes: result (pair, rater of the pair), ascending within a pair.
     """
     if per_pair == raters:
         return np.tile(np.arange(raters), (n_pairs, 1))
     allotted = np.empty((n_pairs, per_pair), np.int64)
     load = np.zeros(raters)
-    # in any order: neighbours share an item, and should not share out the raters
+    # random order: neighbouring pairs share an item, and their raters should not depend on each other
     for pair in rng.permutation(n_pairs):
         chosen = np.argpartition(load + rng.random(raters), per_pair)[:per_pair]
         load[chosen] += 1

@@ -1,10 +1,4 @@
-"""Differential diagnoses as dermatologists give them: many conditions, of which few are named.
-
-The counts of raters and of block structures are those of the public dermatology annotations
-(Stutz et al. 2025, arXiv:2307.02191; google-deepmind/uncertain_ground_truth, CC-BY 4.0). Popularity
-of the conditions and concentration were set so that about as many conditions are ever named (274)
-and about as many distinct ones for each case (4).
-"""
+"""Simulator of differential diagnoses: many conditions, of which each reader names few."""
 
 import numpy as np
 
@@ -15,10 +9,10 @@ from .simulated import Simulated
 
 __all__ = ["differential_diagnoses"]
 
-# Cases with 1, 2, ..., 10 readers.
+# Number of cases with 1, 2, ..., 10 readers.
 _READERS = np.array([25, 132, 359, 434, 289, 374, 97, 85, 68, 84])
 
-# Annotations of each block structure; fifteen rarer ones are left out.
+# Number of annotations by block structure; fifteen rarer structures are left out.
 _STRUCTURES = {
     (1,): 5194,
     (1, 1): 2318,
@@ -47,27 +41,44 @@ def differential_diagnoses(
     concentration: float = 2.5,
     random_seed: int | np.random.Generator,
 ) -> Simulated[PartialRankings]:
-    """Draw cases with a few plausible conditions each, and what their readers name.
+    """Simulate differential diagnoses: cases with few plausible conditions, and rankings by readers.
 
-    Plausibility ~ Dirichlet(concentration * popularity) with popularity_k proportional to
-    1 / (k + 7)^2 (k = 0, 1, ...); annotations are Plackett-Luce with ties, whoever reads.
+    Plausibility ~ Dirichlet(concentration * popularity) with popularity_k proportional to 1 / (k + 7)^2 (k =
+    0, 1, ...); annotations are Plackett-Luce with ties, the same for all readers. Numbers of readers and
+    block structures have the frequencies of the public dermatology annotations
+    (google-deepmind/uncertain_ground_truth, CC-BY 4.0). Popularity and concentration were tuned to give about
+    as many named conditions in all (274) and distinct ones per case (4).
 
     Parameters
     ----------
     items, categories : int
-        How many cases and conditions; ids are numbers from 0, popular conditions first.
+        Numbers of cases and conditions; ids are numbers from 0, popular conditions first.
     raters : int
-        The most readers a case has, up to 10.
+        Largest number of readers of a case, up to 10.
     concentration : float
         Total concentration: the larger, the more conditions are plausible for a case.
     random_seed : int or numpy.random.Generator
-        Source of randomness.
+        Seed, or generator.
 
     Returns
     -------
     Simulated
-        ``truth``: ``log_worth`` and ``plausibility``, shape (item, category), and ``popularity``
-        (category).
+        ``data``: PartialRankings; ``truth``: ``log_worth`` and ``plausibility`` (item, category), and
+        ``popularity`` (category).
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.differential_diagnoses(items=20, random_seed=1)
+    >>> len(simulated.data.items), len(simulated.data.categories)
+    (20, 419)
+    >>> simulated.truth["plausibility"].shape
+    (20, 419)
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+    Image Analysis, arXiv:2307.02191.
     """
     rng = np.random.default_rng(random_seed)
     popularity = 1.0 / (np.arange(categories) + 7.0) ** 2
@@ -89,5 +100,5 @@ def differential_diagnoses(
 
 
 def _drawn(counts: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw places in proportion to counts."""
+    """Draw indices with probability proportional to counts."""
     return rng.choice(len(counts), size=size, p=counts / counts.sum())

@@ -1,4 +1,4 @@
-"""Laws of labels whose items, or raters, have effects: what is behind them, and the probability of every label of each answer."""
+"""Generative laws of labels with effects of items or raters: true parameters and label probabilities."""
 
 from collections.abc import Callable
 from statistics import NormalDist
@@ -15,30 +15,20 @@ SCALE, SCALE_SD, INCREMENT_SD, SPREAD = 0.55, 0.5, 0.75, 0.5  # of ordinal rater
 
 
 class Design(NamedTuple):
-    """Who answers what.
+    """Item and rater of each annotation, and the prevalence."""
 
-    Attributes
-    ----------
-    item, rater : ndarray of int, shape (annotation,)
-        Codes.
-    items, raters : int
-        How many.
-    prevalence : ndarray, shape (category,)
-        Probability of each category.
-    """
-
-    item: np.ndarray
-    rater: np.ndarray
+    item: np.ndarray  # int (annotation,)
+    rater: np.ndarray  # int (annotation,)
     items: int
     raters: int
-    prevalence: np.ndarray
+    prevalence: np.ndarray  # (category,)
 
 
-Law = tuple[dict[str, np.ndarray], np.ndarray]  # the truth, and probabilities (annotation, label)
+Law = tuple[dict[str, np.ndarray], np.ndarray]  # truth, label probabilities (annotation, label)
 
 
 def _mace(rng: np.random.Generator, design: Design) -> Law:
-    """Competent raters who else spam."""
+    """MACE: raters answer correctly with probability competence, and otherwise spam."""
     n = len(design.prevalence)
     competence, spam = rng.beta(2.0, 1.0, design.raters), rng.dirichlet(np.ones(n), design.raters)
     known, truth = _true_categories(rng, design)
@@ -49,7 +39,7 @@ def _mace(rng: np.random.Generator, design: Design) -> Law:
 
 
 def _glad(rng: np.random.Generator, design: Design) -> Law:
-    """Raters with abilities, items with an easiness."""
+    """GLAD: raters with abilities, items with an easiness."""
     ability, easiness = rng.normal(1, 1, design.raters), np.exp(rng.normal(1, 1, design.items))
     known, truth = _true_categories(rng, design)
     right = _logistic(ability[design.rater] * easiness[design.item])[:, None]
@@ -59,7 +49,7 @@ def _glad(rng: np.random.Generator, design: Design) -> Law:
 
 
 def _item_difficulty(rng: np.random.Generator, design: Design) -> Law:
-    """Items with log odds about those of their category, the same for all raters."""
+    """Item difficulty: log odds of an item vary about those of its category, the same for all raters."""
     mean = _favoured(rng, len(design.prevalence))
     spread = np.abs(rng.standard_normal(mean.shape))
     _, truth = _true_categories(rng, design)
@@ -70,7 +60,7 @@ def _item_difficulty(rng: np.random.Generator, design: Design) -> Law:
 
 
 def _logistic_random_effects(rng: np.random.Generator, design: Design) -> Law:
-    """Raters with log odds from a population, shifted by the effect of each item."""
+    """Logistic random effects: log odds of raters from a population, minus the item effect."""
     mean = _favoured(rng, len(design.prevalence))
     population, spread = np.abs(rng.standard_normal((2, *mean.shape)))
     log_odds = rng.normal(mean, population, (design.raters, *mean.shape))
@@ -82,7 +72,7 @@ def _logistic_random_effects(rng: np.random.Generator, design: Design) -> Law:
 
 
 def _ordinal(rng: np.random.Generator, design: Design) -> Law:
-    """Items on a line, raters with thresholds and a scale; the truth is the label of a typical rater."""
+    """Ordinal: items on a line, raters with thresholds and a scale; the truth is a typical rater's label."""
     n = len(design.prevalence)
     quantile = NormalDist(0, np.hypot(1, SCALE * np.pi / np.sqrt(3))).inv_cdf
     increment = np.diff([quantile(place / n) for place in range(1, n)])
@@ -104,7 +94,7 @@ def _ordinal(rng: np.random.Generator, design: Design) -> Law:
 def _true_categories(
     rng: np.random.Generator, design: Design
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Draw the true category of each item; return that of the item of each answer, and the truth so far."""
+    """Draw the true categories; return them for each annotation (annotation,), and the truth so far."""
     drawn = rng.choice(len(design.prevalence), design.items, p=design.prevalence)
     return drawn[design.item], {"prevalence": design.prevalence, "true_category": drawn}
 
@@ -121,17 +111,18 @@ def _probability(log_odds: np.ndarray) -> np.ndarray:
 
 
 def _logistic(x: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + e^-x)."""
     return np.exp(-np.logaddexp(0.0, -x))
 
 
 def _between(away: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return what logistic laws have between thresholds, which are so far from their middles."""
+    """Return the logistic probabilities between thresholds, given as distances from the location."""
     below = _logistic(away / scale[:, None])
     return np.diff(below, axis=1, prepend=0.0, append=1.0)
 
 
 def _draws(rng: np.random.Generator, law: np.ndarray) -> np.ndarray:
-    """Draw one of the columns for each row of probabilities."""
+    """Draw one column for each row of probabilities."""
     return (law.cumsum(axis=1)[:, :-1] < rng.random((len(law), 1))).sum(axis=1)
 
 

@@ -1,17 +1,4 @@
-"""Comparisons by unequal raters on a random regular graph: section 6 of the QUITE paper.
-
-    q_i ~ Uniform(0, 1),   rho_k ~ Uniform(1, 20),   x = rho_k (q_left - q_right) + b
-
-bradley_terry    P(left) : P(right) : P(tie) = e^(x/2) : e^(-x/2) : nu    (Davidson; nu = 0 without ties)
-thurstone        left if x + e > t, right if x + e < -t, else a tie, with e ~ Normal(0, 1); t = 0 without ties
-
-Which of the two items stands on the left is drawn anew for each vote.
-
-References
-----------
-Nordio, Tarable and Leonardi, Ranking a set of objects using heterogeneous workers: QUITE an easy problem, section 6.
-Davidson (1970), On extending the Bradley-Terry model to accommodate ties, JASA 65, doi:10.1080/01621459.1970.10481082.
-"""
+"""Simulator of paired comparisons by unequal raters on a random regular graph."""
 
 from typing import Any, Literal
 
@@ -42,41 +29,69 @@ def comparisons(
     graph: Any = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Comparisons]:
-    """Simulate comparisons with the truth behind them.
+    """Simulate paired comparisons by unequal raters on a random regular graph.
+
+    Generative law, for a vote of rater k on the items left and right:
+
+        q_i ~ Uniform(0, 1),   rho_k ~ Uniform(1, 20),   x = rho_k (q_left - q_right) + b
+
+        bradley_terry    P(left) : P(right) : P(tie) = e^(x/2) : e^(-x/2) : nu    (Davidson)
+        thurstone        left if x + e > t, right if x + e < -t, else a tie, with e ~ Normal(0, 1)
+
+    where nu or t is 0 without ties.
+
+    The sides of the two items are drawn anew for each vote.
 
     Parameters
     ----------
     items, raters : int
-        How many.
+        Numbers of items and raters.
     degree : int
-        Items that each item meets; all from ``items - 1``. ``items * degree`` must be even.
+        Number of items compared with each item; from ``items - 1`` all pairs. ``items * degree`` must be
+        even.
     alpha : float
         Share of the raters who judge each pair, once each: ``round(alpha * raters)``, at least one.
     link : {"bradley_terry", "thurstone"}
-        Law of a vote, by the name of the model that inverts it.
+        Law of a vote, by the name of the model.
     tie : float, optional
-        nu of Davidson under "bradley_terry", the threshold t under "thurstone"; by default there are no ties.
+        nu of Davidson under "bradley_terry", threshold t under "thurstone"; by default there are no ties.
     left_bias : float
-        What standing on the left is worth: b.
+        Advantage b of the left side.
     signed : float
-        Share of raters, each with this probability, who prefer the worse item: their reliability is below zero.
+        Probability that a rater prefers the worse item, with negative reliability.
     quality_range, reliability_range : tuple of float
-        Bounds of the uniform laws of quality and of the size of reliability.
+        Bounds of the uniform distributions of quality and of absolute reliability.
     graph : networkx.Graph or array of int, shape (pair, 2), optional
-        Pairs of codes 0 ... items - 1 to compare, instead of a random regular graph; `degree` goes unused.
+        Pairs of codes 0 ... items - 1 to compare, instead of a random regular graph; `degree` is then unused.
     random_seed : int or numpy.random.Generator, optional
-        Source of randomness.
+        Seed, or generator.
 
     Returns
     -------
     Simulated
-        ``data``: Comparisons with integer ids; ``truth``: ``quality`` (item), ``reliability`` (rater), in the order of
-        ``data.items`` and ``data.raters``, and the numbers ``tie`` (0 without ties) and ``left_bias``.
+        ``data``: Comparisons with integer ids; ``truth``: ``quality`` (item), ``reliability`` (rater), in the
+        order of ``data.items`` and ``data.raters``, and the numbers ``tie`` (0 without ties) and
+        ``left_bias``.
 
     Raises
     ------
     ValueError
         If the link is unknown, or a number is out of range.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.comparisons(items=6, raters=4, degree=2, random_seed=1)
+    >>> simulated.data
+    Comparisons(6 items, 4 raters, 12 votes)
+    >>> simulated.truth["quality"].shape
+    (6,)
+
+    References
+    ----------
+    Nordio, Tarable and Leonardi, Ranking a set of objects using heterogeneous workers: QUITE an easy problem,
+    section 6. Davidson (1970), On extending the Bradley-Terry model to accommodate ties, JASA 65,
+    doi:10.1080/01621459.1970.10481082.
     """
     if link not in Link.__args__:
         raise ValueError(f"link={link!r} is not one of {', '.join(Link.__args__)}")
@@ -109,7 +124,7 @@ def comparisons(
 
 
 def _outcomes(rng: np.random.Generator, link: Link, x: np.ndarray, tie: float) -> np.ndarray:
-    """Draw the outcome of each vote, by a race of what speaks for each: no probability, however small, is ever formed."""
+    """Draw the outcome of each vote by noise on the log odds, so that no small probability underflows."""
     if link == "thurstone":
         seen = x + rng.standard_normal(len(x))
         return np.select([seen > tie, seen < -tie], [LEFT, RIGHT], TIE)
@@ -118,6 +133,7 @@ def _outcomes(rng: np.random.Generator, link: Link, x: np.ndarray, tie: float) -
 
 
 def _refuse_numbers(raters: int, alpha: float, tie: float, left_bias: float, signed: float) -> None:
+    """Raise unless the numbers are within their ranges."""
     if isinstance(raters, bool) or not isinstance(raters, int | np.integer) or raters < 1:
         raise ValueError(f"raters={raters!r} must be a whole number from 1")
     if not 0 < alpha <= 1:
@@ -131,6 +147,7 @@ def _refuse_numbers(raters: int, alpha: float, tie: float, left_bias: float, sig
 
 
 def _refuse_range(name: str, bounds: tuple[float, float], least: float) -> None:
+    """Raise unless bounds are finite, ascending and above `least`."""
     low, high = bounds
     if not least < low <= high < np.inf:
         floor = f" above {least:g}" if np.isfinite(least) else ""

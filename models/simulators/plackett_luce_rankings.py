@@ -1,4 +1,4 @@
-"""Plackett-Luce partial rankings of a given block structure: the law of the model, simulated."""
+"""Simulator of Plackett-Luce partial rankings with given block structures."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,31 +22,47 @@ def rankings(
     log_worth: np.ndarray | None = None,
     random_seed: int | np.random.Generator,
 ) -> Simulated[PartialRankings]:
-    """Draw what `raters` raters rank of each item, all by the item's worths.
+    """Simulate Plackett-Luce partial rankings: every rater ranks every item, by the item's worths.
+
+    Worths are Gamma(concentration, 1); a rater draws an order of all categories and names those of the ranked
+    blocks.
 
     Parameters
     ----------
     items, categories, raters : int
-        How many; every rater ranks every item. Ids are numbers from 0.
+        Numbers of items, categories and raters. Ids are numbers from 0.
     block_sizes : sequence of int, or sequence of such sequences
-        Sizes of the ranked blocks, best first; of several structures every annotation takes one,
-        all equally probable.
+        Sizes of the ranked blocks, best first. With several structures each annotation draws one, uniformly.
     concentration : float
         Shape of the Gamma prior of each worth.
     log_worth : ndarray, shape (item, category), optional
         Log worths instead of draws from the prior; their shape replaces `items` and `categories`.
     random_seed : int or numpy.random.Generator
-        Source of randomness.
+        Seed, or generator.
 
     Returns
     -------
     Simulated
-        ``truth``: ``log_worth`` and ``plausibility``, shape (item, category).
+        ``data``: PartialRankings; ``truth``: ``log_worth`` and ``plausibility``, shape (item, category).
 
     Raises
     ------
     ValueError
         If a block is empty or there are fewer categories than ranks.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.rankings(items=5, categories=4, raters=3, random_seed=1)
+    >>> simulated.data
+    PartialRankings(5 items, 3 raters, 15 annotations, 4 categories)
+    >>> simulated.truth["plausibility"].shape
+    (5, 4)
+
+    References
+    ----------
+    Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS 21(1),
+    doi:10.1080/10618600.2012.638220.
     """
     rng = np.random.default_rng(random_seed)
     if log_worth is None:
@@ -62,22 +78,9 @@ def rankings(
 
 
 def padded_sizes(block_sizes: Sequence[int] | Sequence[Sequence[int]]) -> np.ndarray:
-    """Write block structures as rows of one array.
+    """Write block structures as rows of one array, padded with zeros; raises ValueError for empty blocks.
 
-    Parameters
-    ----------
-    block_sizes : sequence of int, or sequence of such sequences
-        Sizes of the ranked blocks.
-
-    Returns
-    -------
-    ndarray of int, shape (structure, block)
-        Sizes, zeros after the last block.
-
-    Raises
-    ------
-    ValueError
-        If a structure has no block, or a block no member.
+    Shapes: result (structure, block).
     """
     one = all(isinstance(size, int) for size in block_sizes)
     structures: list[Any] = [block_sizes] if one else [*block_sizes]
@@ -98,21 +101,8 @@ def draw_rankings(
 ) -> PartialRankings:
     """Draw one partial ranking for each annotation.
 
-    Parameters
-    ----------
-    log_worth : ndarray, shape (item, category)
-        Log worths.
-    item, rater : ndarray of int, shape (annotation,)
-        Who annotates what.
-    sizes : ndarray of int, shape (annotation, block)
-        Block sizes, zeros after the last block.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    PartialRankings
-        The annotations; categories are numbers from 0.
+    Shapes: log_worth (item, category); item and rater (annotation,); sizes (annotation, block), zeros after
+    the last block.
     """
     order = race_order(log_worth[item], rng)
     annotation, category, rank = ranked_entries(order, sizes)

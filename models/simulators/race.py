@@ -1,9 +1,7 @@
-"""The Plackett-Luce race in log space: worths may span hundreds of orders of magnitude.
+"""Plackett-Luce draws in log space: worths may span hundreds of orders of magnitude.
 
-References
-----------
-Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models,
-doi:10.1080/10618600.2012.638220: categories arrive at Exponential(worth) times, the first is best.
+Categories arrive at Exponential(worth) times; the first is best. Reference: Caron and Doucet (2012),
+Efficient Bayesian inference for generalized Bradley-Terry models, doi:10.1080/10618600.2012.638220.
 """
 
 import numpy as np
@@ -12,55 +10,27 @@ __all__ = ["log_gamma", "normalised", "race_order", "ranked_entries"]
 
 
 def log_gamma(shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw log Gamma(shape, 1), also where the draw itself would be zero in floating point.
+    """Draw log Gamma(shape, 1) as log Gamma(shape + 1) + log(U) / shape, which does not underflow.
 
-    Parameters
-    ----------
-    shape : ndarray of float, shape (...)
-        Shapes; a shape of zero gives the logarithm of zero.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        log Gamma(shape + 1) + log(U) / shape, with -log(U) ~ Exponential(1).
+    A shape of zero gives -inf. Shapes: result as `shape`.
     """
     with np.errstate(divide="ignore"):
         return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
 
 
 def normalised(log_worth: np.ndarray) -> np.ndarray:
-    """Return worths that sum to one.
+    """Return worths normalised to sum to one over the last axis.
 
-    Parameters
-    ----------
-    log_worth : ndarray, shape (..., category)
-        Log worths.
-
-    Returns
-    -------
-    ndarray, shape (..., category)
-        Plausibilities.
+    Shapes: log_worth and result (..., category).
     """
     worth = np.exp(log_worth - log_worth.max(axis=-1, keepdims=True))
     return worth / worth.sum(axis=-1, keepdims=True)
 
 
 def race_order(log_worth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw full rankings: the order of log worth plus Gumbel noise.
+    """Draw full rankings, best first: the order of log worth plus Gumbel noise.
 
-    Parameters
-    ----------
-    log_worth : ndarray, shape (annotation, category)
-        Log worths by which each annotation goes.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape (annotation, category)
-        Categories, best first.
+    Shapes: log_worth and result (annotation, category).
     """
     return np.argsort(-log_worth - rng.gumbel(size=log_worth.shape), axis=-1)
 
@@ -68,19 +38,10 @@ def race_order(log_worth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def ranked_entries(
     order: np.ndarray, sizes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cut full rankings into blocks, and drop what comes after the last block.
+    """Cut full rankings into blocks; return annotation, category and rank (from 1) of the ranked entries.
 
-    Parameters
-    ----------
-    order : ndarray of int, shape (annotation, category)
-        Categories, best first.
-    sizes : ndarray of int, shape (annotation, block)
-        Block sizes; zeros after the last block.
-
-    Returns
-    -------
-    annotation, category, rank : ndarray of int, shape (entry,)
-        The ranked entries, in order.
+    Shapes: order (annotation, category), best first; sizes (annotation, block), zeros after the last block;
+    results (entry,), in order.
     """
     named = sizes.sum(axis=1)
     annotation = np.repeat(np.arange(len(order)), named)

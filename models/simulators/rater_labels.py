@@ -1,29 +1,4 @@
-"""Labels of simulated raters: one generative program for each model of labels.
-
-    T_i ~ Categorical(p),   y_a ~ Categorical(pi[rater_a, T_item(a)])
-
-with p ~ Dirichlet(prevalence_concentration) and confusion matrices pi by the model:
-
-dawid_skene                 rows ~ Dirichlet, 4.8 on the diagonal and 8 in all
-multinomial                 the same, one matrix for all raters
-one_coin                    ability ~ Beta(4, 2) of each rater, other labels alike
-class_conditional           ability ~ Beta(4, 2) of each rater and category, other labels alike
-hierarchical_dawid_skene    log odds ~ Normal(zeta, Omega), zeta ~ Normal(2 on the diagonal, 1), Omega ~ HalfNormal(1)
-dirichlet                   no truth: labels ~ Categorical(lambda_i), lambda_i ~ Dirichlet(prevalence_concentration)
-
-and with more behind an answer than the confusion matrix of its rater, by the default priors of the models:
-
-mace                        the true category with probability theta_k ~ Beta(2, 1), else a draw from xi_k ~ Dirichlet(1)
-glad                        right with probability logistic(alpha_k beta_i), alpha_k and log beta_i ~ Normal(1, 1)
-item_difficulty             log odds of item i ~ Normal(eta, Chi) of its category, whoever the rater
-logistic_random_effects     log odds of rater k ~ Normal(zeta, Omega), less the effect of item i ~ Normal(0, Chi)
-ordinal                     thresholds and scale of rater k, location of item i ~ Normal(0, 1)
-
-References
-----------
-Dawid and Skene (1979), doi:10.2307/2346806. Paun et al. (2018), doi:10.1162/tacl_a_00040, section 3. Hovy et al. (2013),
-aclanthology N13-1132 (MACE). Whitehill et al. (2009), NIPS 22 (GLAD). Samejima (1969), Psychometrika monograph 17 (ordinal).
-"""
+"""Simulator of labels: one generative law for each model of labels."""
 
 from typing import Literal
 
@@ -65,39 +40,88 @@ def labels(
     gold: float = 0.0,
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Labels]:
-    """Simulate labels with the truth behind them.
+    """Simulate labels by raters, from the generative law of a model of labels.
+
+    Generative law, for item i, rater k and each answer a of rater k to item i:
+
+        T_i ~ Categorical(p),   y_a ~ Categorical(pi_k,T_i),   p ~ Dirichlet(prevalence_concentration)
+
+    with confusion matrices pi by the model:
+
+        dawid_skene               rows ~ Dirichlet, 4.8 on the diagonal and 8 in the whole row
+        multinomial               the same, one matrix for all raters
+        one_coin                  ability ~ Beta(4, 2) of each rater, other labels alike
+        class_conditional         ability ~ Beta(4, 2) of each rater and category, other labels alike
+        hierarchical_dawid_skene  log odds ~ Normal(zeta, Omega), zeta ~ Normal(2 on the diagonal, 1),
+                                  Omega ~ HalfNormal(1)
+        mace                      T_i with probability theta_k ~ Beta(2, 1), else from xi_k ~ Dirichlet(1)
+
+    and other laws, with the default priors of the models:
+
+        dirichlet                 no truth: y_a ~ Categorical(lambda_i),
+                                  lambda_i ~ Dirichlet(prevalence_concentration)
+        glad                      right with probability logistic(alpha_k beta_i),
+                                  alpha_k and log beta_i ~ Normal(1, 1)
+        item_difficulty           log odds of item i ~ Normal(eta, Chi) of its category, for all raters
+        logistic_random_effects   log odds of rater k ~ Normal(zeta, Omega), minus the effect of item i,
+                                  ~ Normal(0, Chi)
+        ordinal                   thresholds and scale of rater k, location of item i ~ Normal(0, 1)
 
     Parameters
     ----------
     model : str
-        Generative law, by the name of the model that inverts it.
+        Generative law, by the name of the model.
     items, raters, categories : int
-        How many.
+        Numbers of items, raters and categories.
     answers : int
-        Answers to each item, by as many different raters where there are enough.
+        Answers to each item, by different raters as far as there are enough.
     prevalence_concentration : float
-        Dirichlet concentration of the prevalence; of the plausibilities under "dirichlet"; unused by "ordinal".
+        Dirichlet concentration of the prevalence; of the plausibilities under "dirichlet"; unused by
+        "ordinal".
     gold : float
-        Share of items whose true category is told.
+        Share of items with a gold label.
     random_seed : int or numpy.random.Generator, optional
-        Source of randomness.
+        Seed, or generator.
 
     Returns
     -------
     Simulated
-        ``data``: Labels with integer ids; ``truth``: ``prevalence`` (category), ``confusion`` (rater, category, label) and
-        ``true_category`` (item), or ``plausibility`` (item, category) under "dirichlet"; raters are rows as in ``data.raters``
-        before those without an answer went. Under the other laws with more behind an answer also what they are named after:
-        ``competence`` and ``spam``; ``ability`` and ``easiness``; ``effect_mean``, ``effect_spread`` and ``effect`` (item,
-        contrast); ``population_mean``, ``population_spread``, ``log_odds`` (rater, category, contrast), ``effect_spread`` and
-        ``effect``; ``location``, ``threshold``, ``scale``, ``rater_shift`` and ``rater_scale``, where labels are in order and
-        ``true_category`` is what a typical rater answers. Of these only "mace" has a ``confusion``, only "ordinal" no
-        ``prevalence``.
+        ``data``: Labels with integer ids. ``truth``: ``true_category`` (item), except under "dirichlet", and
+
+        - dawid_skene, multinomial, one_coin, class_conditional, hierarchical_dawid_skene: ``prevalence``
+          (category), ``confusion`` (rater, category, label);
+        - dirichlet: ``plausibility`` (item, category);
+        - mace: ``prevalence``, ``confusion``, ``competence`` (rater), ``spam`` (rater, label);
+        - glad: ``prevalence``, ``ability`` (rater), ``easiness`` (item);
+        - item_difficulty: ``prevalence``, ``effect_mean`` and ``effect_spread`` (category, contrast),
+          ``effect`` (item, contrast);
+        - logistic_random_effects: ``prevalence``, ``population_mean``, ``population_spread`` and
+          ``effect_spread`` (category, contrast), ``log_odds`` (rater, category, contrast), ``effect`` (item,
+          contrast);
+        - ordinal: ``location`` (item), ``threshold`` (cut), ``scale``, ``rater_shift`` and ``rater_scale``
+          (rater); ``true_category`` is a typical rater's answer.
+
+        Rows of raters include those without an answer, who are not in ``data.raters``.
 
     Raises
     ------
     ValueError
         If the model is unknown, or a number is out of range.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.labels(items=20, raters=4, random_seed=1)
+    >>> simulated.data
+    Labels(20 items, 4 raters, 60 answers, 3 categories)
+    >>> {name: values.shape for name, values in simulated.truth.items()}
+    {'prevalence': (3,), 'confusion': (4, 3, 3), 'true_category': (20,)}
+
+    References
+    ----------
+    Dawid and Skene (1979), doi:10.2307/2346806. Paun et al. (2018), doi:10.1162/tacl_a_00040, section 3. Hovy
+    et al. (2013), aclanthology N13-1132 (MACE). Whitehill et al. (2009), NIPS 22 (GLAD). Samejima (1969),
+    Psychometrika monograph 17 (ordinal).
     """
     for name, value, least in (
         ("items", items, 1), ("raters", raters, 1), ("categories", categories, 2), ("answers", answers, 1),
@@ -135,13 +159,13 @@ def labels(
 
 
 def _who(rng: np.random.Generator, raters: int, answers: int) -> np.ndarray:
-    """Draw who answers an item: different raters, and again from the first when there are too few."""
+    """Draw the raters of an item: different ones, and all of them again if there are too few."""
     rounds = -(-answers // raters)
     return np.concatenate([rng.permutation(raters) for _ in range(rounds)])[:answers]
 
 
 def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.ndarray:
-    """Draw the confusion matrices of all raters."""
+    """Draw the confusion matrices of all raters, shape (rater, category, label)."""
     diagonal = np.eye(n, dtype=bool)
     if model in ("dawid_skene", "multinomial"):
         drawn = rng.standard_gamma(np.broadcast_to(favoured_rows(n), (raters, n, n)))

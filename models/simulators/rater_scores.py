@@ -1,17 +1,4 @@
-"""Scores of simulated raters: one generative program for each model of scores.
-
-hierarchical_scores    mu_i ~ Normal(center, spread),  beta_k ~ Normal(0, bias),  log sigma_k ~ Normal(log scale, unequal)
-                       y_ik ~ Normal(mu_i + beta_k, sigma_k)
-normal_scores          sigma2_i ~ InverseGamma(3, 2 scale^2),  mu_i ~ Normal(center, spread^2 sigma2_i / scale^2)
-                       y_ia ~ Normal(mu_i, sigma2_i), whoever the rater
-
-Where there is a grid, a rater gives the nearest number on it; where there are bounds, a rater who would go further gives the end
-of the scale.
-
-References
-----------
-Stutz et al. (2025), arXiv:2307.02191, appendix A. Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution.
-"""
+"""Simulator of scores: one generative law for each model of scores."""
 
 from typing import Literal
 
@@ -27,8 +14,8 @@ __all__ = ["ScoreModel", "scores"]
 
 ScoreModel = Literal["hierarchical_scores", "normal_scores"]
 
-SHAPE = 3.0  # of the inverse gamma of the items' variances: the least whole number at which these have a finite variance
-MOST_UNEQUAL = 10.0  # of two raters one is then often a million times as exact
+SHAPE = 3.0  # of the inverse gamma of the items' variances; their own variance is finite above 2
+MOST_UNEQUAL = 10.0  # scales of two raters then often differ by a factor of a million
 
 
 def scores(
@@ -46,16 +33,27 @@ def scores(
     step: float | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Scores]:
-    """Simulate scores with the truth behind them.
+    """Simulate scores by raters, from the generative law of a model of scores.
+
+    Generative law, for item i, rater k and score a:
+
+        hierarchical_scores   mu_i ~ Normal(center, spread),  beta_k ~ Normal(0, bias),
+                              log sigma_k ~ Normal(log scale, unequal),
+                              y_ik ~ Normal(mu_i + beta_k, sigma_k)
+        normal_scores         sigma2_i ~ InverseGamma(3, 2 scale^2),
+                              mu_i ~ Normal(center, spread^2 sigma2_i / scale^2),
+                              y_ia ~ Normal(mu_i, sigma2_i), whoever the rater
+
+    Scores are rounded to the grid, if any, and clipped to the bounds, if any.
 
     Parameters
     ----------
-    model : str
-        Generative law, by the name of the model that inverts it.
+    model : {"hierarchical_scores", "normal_scores"}
+        Generative law, by the name of the model.
     items, raters : int
-        How many.
+        Numbers of items and raters.
     answers : int
-        Scores of each item, by as many different raters where there are enough.
+        Scores of each item, by different raters as far as there are enough.
     center : float, optional
         Mean of the items' locations; by default the middle of the bounds, or 0.
     spread : float
@@ -63,26 +61,41 @@ def scores(
     bias : float
         Standard deviation of the raters' biases; unused by "normal_scores".
     scale : float
-        Usual standard deviation of a score about what its rater sees in its item.
+        Typical standard deviation of a score about location plus bias.
     unequal : float
-        Standard deviation of the log scales of raters, 0 if all are alike, at most 10; unused by "normal_scores".
+        Standard deviation of the log scales of raters, from 0 to 10; unused by "normal_scores".
     bounds : (low, high), optional
-        Ends of the scale.
+        Bounds of the scores.
     step : float, optional
-        Distance of neighbours on the grid of scores, which starts from the lower bound, or 0. By default there is none.
+        Step of the grid of scores, which starts from the lower bound, or 0. By default scores are continuous.
     random_seed : int or numpy.random.Generator, optional
-        Source of randomness.
+        Seed, or generator.
 
     Returns
     -------
     Simulated
-        ``data``: Scores with integer ids; ``truth``: ``location`` (item), and ``rater_bias`` and ``rater_scale`` (rater), or
-        ``scale`` (item) under "normal_scores", in the order of ``data.items`` and ``data.raters``; before rounding.
+        ``data``: Scores with integer ids; ``truth``, before rounding: ``location`` (item), and ``rater_bias``
+        and ``rater_scale`` (rater), or ``scale`` (item) under "normal_scores", in the order of ``data.items``
+        and ``data.raters``.
 
     Raises
     ------
     ValueError
         If the model is unknown, or a number is out of range.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.scores(items=5, raters=3, answers=2, bounds=(0, 10), random_seed=1)
+    >>> simulated.data
+    Scores(5 items, 3 raters, 10 scores from 0 to 10)
+    >>> sorted(simulated.truth)
+    ['location', 'rater_bias', 'rater_scale']
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, appendix A. Murphy (2007), Conjugate Bayesian analysis of the
+    Gaussian distribution.
     """
     if model not in ScoreModel.__args__:
         raise ValueError(f"model={model!r} is not one of {', '.join(ScoreModel.__args__)}")
@@ -117,21 +130,11 @@ def scores(
 
 
 def different_raters(rng: np.random.Generator, items: int, raters: int, answers: int) -> np.ndarray:
-    """Draw who answers each item: different raters, and all of them again when there are too few.
+    """Draw the raters of each item: different ones, and all of them again if there are too few.
 
-    Floyd's algorithm: of the first j + 1 raters draw one; who is chosen already gives way to rater j.
+    Floyd's algorithm: draw one of the first j + 1 raters; if already chosen, take rater j.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    items, raters, answers : int
-        How many.
-
-    Returns
-    -------
-    ndarray of int, shape (item, answer)
-        Raters.
+    Shapes: result (item, answer).
     """
     rounds, rest = divmod(answers, raters)
     chosen = np.empty((items, rest), np.int64)
@@ -147,7 +150,7 @@ def different_raters(rng: np.random.Generator, items: int, raters: int, answers:
 def _on_scale(
     score: np.ndarray, bounds: tuple[float, float] | None, step: float | None
 ) -> np.ndarray:
-    """Return what is given for what is meant: the nearest number on the grid, the end of the scale beyond it."""
+    """Round scores to the grid and clip them to the bounds."""
     if step is not None:
         origin = bounds[0] if bounds else 0.0
         score = origin + step * np.round((score - origin) / step)
@@ -155,6 +158,7 @@ def _on_scale(
 
 
 def _refuse_step(step: float | None, bounds: tuple[float, float] | None) -> None:
+    """Raise unless the step divides the width of the bounds."""
     if step is None:
         return
     refuse_number("step", step, SMALLEST, LARGEST)

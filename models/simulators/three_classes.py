@@ -1,10 +1,4 @@
-"""A toy with a known answer: one-dimensional inputs from three overlapping classes.
-
-References
-----------
-Stutz et al. (2025), arXiv:2307.02191, figure 2: raters do not see the class, but the posterior over
-classes given the input, each with an error of their own.
-"""
+"""Simulator of a toy data set with a known answer: one-dimensional inputs from three overlapping classes."""
 
 from collections.abc import Sequence
 
@@ -28,34 +22,48 @@ def three_class_toy(
     tie_threshold: float = 0.05,
     random_seed: int | np.random.Generator,
 ) -> Simulated[PartialRankings]:
-    """Draw inputs x ~ Normal(center of a random class, spread) and partial rankings of the classes.
+    """Simulate one-dimensional inputs from overlapping classes, and partial rankings of the classes.
 
-    Each rater perceives the posterior p(class | x) as Dirichlet(sharpness * posterior), orders the
-    classes by a Plackett-Luce race over the perceived probabilities, names Poisson(expected_length)
-    of them, at least one, and ties neighbours that differ by at most `tie_threshold`.
+    Inputs are x ~ Normal(center of a random class, spread). Each rater perceives the posterior p(class | x)
+    as Dirichlet(sharpness * posterior), orders the classes by Plackett-Luce over the perceived probabilities,
+    names Poisson(expected_length) of them, at least one, and ties neighbours that differ by at most
+    `tie_threshold`.
 
     Parameters
     ----------
     items, raters : int
-        How many inputs and raters; every rater sees every input.
+        Numbers of inputs and raters; every rater sees every input.
     centers : sequence of float
         Centers of the classes, in units of x; three in the paper, two or more here.
     spread : float
         Standard deviation of x within a class.
     sharpness : float
-        How well raters perceive the posterior.
+        Concentration of the perceived about the true posterior.
     expected_length : float
-        Mean number of classes named, before it is brought between one and all.
+        Mean number of classes named, before it is clipped between one and all.
     tie_threshold : float
         Difference of perceived probability up to which neighbours are tied.
     random_seed : int or numpy.random.Generator
-        Source of randomness.
+        Seed, or generator.
 
     Returns
     -------
     Simulated
-        ``truth``: ``input`` (item), ``true_category`` (item) and the exact posterior
-        ``plausibility`` (item, category).
+        ``data``: PartialRankings; ``truth``: ``input`` (item), ``true_category`` (item) and the exact
+        posterior ``plausibility`` (item, category).
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.three_class_toy(items=20, random_seed=1)
+    >>> simulated.data
+    PartialRankings(20 items, 5 raters, 100 annotations, 3 categories)
+    >>> simulated.truth["plausibility"].shape
+    (20, 3)
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, figure 2.
     """
     rng = np.random.default_rng(random_seed)
     middle = np.asarray(centers, float)

@@ -1,16 +1,4 @@
-"""Items whose raters are draws from the item's own urn, and classifiers that know the urns more or less.
-
-    q_i ~ law of the items: one of a few urns, or one of a few Betas (Dirichlets)
-    y_ik ~ Categorical(q_i)                     for every rater k
-    score of a noisy classifier = softmax(sharpness log q_i + error e_i),   e ~ Normal(0, 1)
-
-The raters of an item are exchangeable, and an omniscient rater would see q_i. The running example of survey equivalence has 1,000
-items with 10 raters: 70 % of the items give a positive label with probability .8, 10 % with .5, 20 % with .1.
-
-References
-----------
-Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence, arXiv:2106.01254, section 3 (running example).
-"""
+"""Simulator of items as urns of labels: exchangeable raters, and a noisy classifier."""
 
 from collections.abc import Sequence
 
@@ -34,38 +22,63 @@ def urn_items(
     error: float = 0.5,
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Labels]:
-    """Simulate items that are urns, labels drawn from them, and a noisy classifier.
+    """Simulate items as urns of labels, labels drawn from them, and a noisy classifier.
+
+    Generative law, for item i and rater k:
+
+        q_i ~ mixture over items: one of a few urns, or one of a few Betas (Dirichlets)
+        y_ik ~ Categorical(q_i)
+        score of a noisy classifier = softmax(sharpness log q_i + error e_i),   e ~ Normal(0, 1)
+
+    The raters of an item are exchangeable, and an omniscient rater would predict q_i. The default is the
+    running example of survey equivalence: 1,000 items with 10 raters, of which 70 % give a positive label
+    with probability .8, 10 % with .5, 20 % with .1.
 
     Parameters
     ----------
     items : int, default 1000
-        How many.
-    raters : int or sequence of int, default 10
-        Labels of every item, or of each.
+        Number of items.
+    raters : int or sequence of int, shape (item,), default 10
+        Number of labels of every item, or of each.
     weight : sequence of float, shape (state,)
-        Share of the urns, summing to one; by default those of the running example.
+        Share of the urns, summing to one.
     probability : array_like of float, shape (state, category)
         Probability of each label; rows sum to one.
     spread : float or sequence of float, shape (state,)
-        From 0 to below 1: with rho above zero the items of a state are not one urn, but Dirichlet((1 / rho - 1) probability): a
-        Beta if there are two categories.
+        Correlation rho of two labels of an item within a state, from 0 to below 1. Above zero the items of a
+        state are Dirichlet((1 / rho - 1) probability), a Beta with two categories, instead of one urn.
     sharpness : float, default 1
-        Of the classifier: above 1 it is too sure, below too little.
+        Factor of the classifier's log probabilities: above 1 overconfident, below 1 underconfident.
     error : float, default .5
-        Of the classifier's log scores, standard deviation.
+        Standard deviation of the noise in the classifier's log scores.
     random_seed : int or numpy.random.Generator, optional
-        Source of randomness.
+        Seed, or generator.
 
     Returns
     -------
     Simulated
-        ``data``: Labels with integer ids, items and categories; ``truth``: ``state`` (item), ``plausibility`` (item, category),
-        the items' own probabilities, which are the omniscient rater's prediction; ``score`` (item, category), the classifier's.
+        ``data``: Labels with integer ids, items and categories; ``truth``: ``state`` (item), ``plausibility``
+        (item, category), the items' own probabilities, which are the omniscient rater's prediction; ``score``
+        (item, category), the classifier's.
 
     Raises
     ------
     ValueError
         If a number is out of range, or shapes do not fit.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.urn_items(items=20, random_seed=1)
+    >>> simulated.data
+    Labels(20 items, 10 raters, 200 answers, 2 categories)
+    >>> simulated.truth["score"].shape
+    (20, 2)
+
+    References
+    ----------
+    Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence, arXiv:2106.01254, section 3 (running
+    example).
     """
     share, mean, rho = _law(weight, probability, spread)
     if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
@@ -100,7 +113,7 @@ def urn_items(
 
 
 def _law(weight: object, probability: object, spread: object) -> tuple[np.ndarray, ...]:
-    """Return the law of the items as arrays, or raise if it is none."""
+    """Return share (state,), probability (state, category) and spread (state,) as arrays, or raise."""
     share, mean = np.asarray(weight, float), np.asarray(probability, float)
     if share.ndim != 1 or not (share >= 0).all() or abs(share.sum() - 1) > 1e-9:
         raise ValueError(f"weight={weight!r} must be shares that sum to one")

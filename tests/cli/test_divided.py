@@ -75,7 +75,7 @@ def test_builders_can_be_sent(kind, model, data):
     ("arguments", "message"),
     [
         (("-o", "d.nc", "--workers", 2), ".zarr"),
-        (("-o", "d.zarr", "--workers", 0), "at least one process"),
+        (("-o", "d.zarr", "--workers", 0), "whole number from 1"),
         (("-o", "d.zarr", "--workers", 2, "--scheduler", "tcp://127.0.0.1:1"), "give one of them"),
         (("-o", "d.zarr", "--workers", 2, "--reliability", "1,2"), "takes one"),
         (("-o", "d.zarr", "--workers", 2, "--anonymize"), "PartialRankings.from_table(table).to_table(anonymize='raters')"),
@@ -114,7 +114,7 @@ def begun(tmp_path):
     [
         (("fit", "--resume", "{store}"), "`raterzoo fit --workers`: the same call, with the same data"),
         (("fit", "{votes}", "--kind", "labels", "-o", "{store}"), "the same `raterzoo fit --workers`"),
-        (("evaluate", "{store}", "{votes}"), "nothing has been drawn yet that can be read; the same `raterzoo fit --workers`"),
+        (("evaluate", "{store}", "{votes}"), "no draws have been stored yet; the same `raterzoo fit --workers`"),
     ],
 )  # fmt: skip
 def test_what_workers_began_goes_on_with_workers(arguments, message, begun, votes):

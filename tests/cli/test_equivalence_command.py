@@ -185,7 +185,7 @@ def test_a_folder_is_a_page_with_its_tables(files, tmp_path):
     assert result.exit_code == 0, result.output
     assert_same_tables(out, {"", "_curve", "_differences", "_posterior", "_posterior_curve"})
     page = (out / "report.html").read_text()
-    assert page.count("<svg") == 2 and "Beyond the raters there were" in page
+    assert page.count("<svg") == 2 and "Extrapolation beyond the observed raters" in page
     assert "cross-entropy in bits" in page and "arXiv:2106.01254" in page
     assert "<script" not in page and 'src="' not in page  # nothing from elsewhere
     rows = read(out / "equivalence_posterior_curve.csv")
@@ -220,7 +220,7 @@ def test_posterior_goes_beyond_the_raters(files, tmp_path):
     assert own["longest"] == 20 and own["converged"] is True and 0 < own["check_p"] <= 1
     assert own["asymptote_lower"] < own["asymptote"] < own["asymptote_upper"]
     assert own["asymptote"] > own["baseline"] and own["rows"][1]["probability_below"] > 0.9
-    assert "performance ratio" in said(result) and "All raters there could be" in said(result)
+    assert "performance ratio" in said(result) and "Infinitely many raters" in said(result)
 
 
 def test_a_posterior_that_did_not_converge_is_loud(files, tmp_path):
@@ -231,7 +231,7 @@ def test_a_posterior_that_did_not_converge_is_loud(files, tmp_path):
     assert "NOT converged" in said(result) and "Traceback" not in result.output
     # the other parts of the page stand
     page = (out / "report.html").read_text()
-    assert "Do not rely on “Beyond the raters there were”. NOT converged" in page
+    assert "Do not rely on “Extrapolation beyond the observed raters”. NOT converged" in page
 
 
 def test_the_unit_of_a_score_is_said(files):

@@ -136,7 +136,7 @@ def test_compare_says_who_is_better(files, tmp_path):
         (["{ranks}", "--out", "m.txt"], "name a .csv or a .json file"),
         (["{ranks}", "--by", "{votes}"], "there is no column 'group'"),
         (["{ranks}", "--by", "no.csv"], "no.csv"),
-        (["{posterior}"], "names no format"),
+        (["{posterior}"], "is not a supported format"),
         (["{votes}"], "no column 'category'"),
     ],
 )

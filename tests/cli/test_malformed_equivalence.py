@@ -101,7 +101,10 @@ def _negative(table):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_rename, "maybe: given by no rater, who gave no, yes; correct the spelling, or declare"),
+        (
+            _rename,
+            "maybe: not used by any rater; the raters used no, yes; correct the spelling, or declare",
+        ),
         (_not_one, "the probabilities of item i0 sum to"),
         (_of_another, "ideal predicts nothing for item i0; add it, with the same score for each"),
         (_of_others, "no item is in both; give items the same names"),
@@ -212,7 +215,7 @@ def test_declared_categories_that_nobody_gave_are_noted(files, tmp_path):
         (["--learn", "often"], "--learn often"),
         (["--scorer", "auc", "--learn", "leave-one-out"], "compares predictions of items"),
         (["--combiner", "mean"], "gives a number"),
-        (["--scorer", "f1", "--positive", "perhaps"], "needs the label to be found"),
+        (["--scorer", "f1", "--positive", "perhaps"], "needs the positive label"),
         (["--clip", "0.5"], "clip=0.5"),
         (["--base", "1"], "base=1"),
         (["--prob", "1.5"], "probability=1.5"),

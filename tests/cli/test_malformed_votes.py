@@ -53,7 +53,7 @@ def test_bad_votes_are_one_message(changed, message, tmp_path):
     ("options", "message"),
     [
         (["--model", "dawid_skene"], "dawid_skene is a model of labels, not of comparisons"),
-        (["--ties", "threshold"], "--ties threshold: of the model bradley_terry it is auto"),
+        (["--ties", "threshold"], "--ties threshold: the model bradley_terry takes auto"),
         (["--ties", "none"], "votes are ties"),
         (["--raters", "some"], "--raters some"),
         (["--rater-attribute", "age"], "there is no column 'age'"),

@@ -151,7 +151,7 @@ def test_two_categories(names):
 
 def test_the_positive_label_must_be_named():
     tree, predictions, _ = tree_and_predictions(["no", "yes"], certain=False)
-    with pytest.raises(EvaluationError, match="which of the labels, such as 'no', is pos_label="):
+    with pytest.raises(EvaluationError, match="the positive label as pos_label=, such as 'no'"):
         uncertainty_adjusted(metrics.f1_score, tree, predictions, **QUIET)
 
 

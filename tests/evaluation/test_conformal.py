@@ -116,7 +116,7 @@ def test_several_labels_cover_as_one_does():
     """The bound 1 - 2 alpha of averaged p-values is never needed: items and their labels are exchangeable."""
     assert check_exact_coverage(threshold_of) < 1e-12  # and of one label no more can be promised
     without_the_new_item = ("k = floor(alpha * m * (n + 1)) - m + 1", "k = min(floor(alpha * m * (n + 1)), n * m)")  # fmt: skip
-    twin = altered("evaluation.conformal_thresholds", without_the_new_item)
+    twin = altered("threshold_of", without_the_new_item)
     assert_rejects_twin(check_exact_coverage, twin.threshold_of)
 
 
@@ -337,7 +337,7 @@ WRONG = [
     ({"scores": SCORES.isel(item=[])}, "scores: 0 of dtype float64"),
     ({"scores": with_nan(SCORES, 3, 1)}, "item case 3, category label 1 is NaN"),
     ({"scores": SCORES.isel(category=[0])}, "scores lack category 'label 1'"),
-    ({"scores": SCORES.assign_coords(category=["label 0", "lable 1"])}, "'lable 1' is none of"),
+    ({"scores": SCORES.assign_coords(category=["label 0", "lable 1"])}, "'lable 1' is not among"),
     ({"scores": SCORES.isel(category=[0, 1, 1])}, "category label 1 is duplicated"),
     ({"scores": SCORES.isel(item=[0, 1, 1])}, "scores: item case 1 is duplicated"),
     ({"tree": with_nan(TREE, 0, 1, 2, 0)}, "plausibility of item case 2 is NaN"),
@@ -366,7 +366,7 @@ def test_wrong_categories_of_flat_posteriors_are_named():
     renamed = given.assign_coords(category=[*case.categories[:5], "OTHER"])
     with pytest.raises(EvaluationError, match="scores name OTHER"):
         conformal_sets(flat, renamed, case.items[:3])
-    with pytest.raises(EvaluationError, match="OTHER is none"):
+    with pytest.raises(EvaluationError, match="OTHER is not a category"):
         conformal_sets(flat, given, case.items[:3], other="label")
     for draws in case.draws:
         draws[0, 3] = 0

@@ -77,7 +77,7 @@ ALONE = [
 @pytest.mark.parametrize("wrong", ALONE)
 def test_what_is_for_counts_alone_is_refused(survey, wrong):
     tree, predictions = survey
-    said = f"{next(iter(wrong))}=.* with item states go combiner, scorer"
+    said = f"{next(iter(wrong))}=.* with item states pass combiner, scorer"
     with pytest.raises(evaluation.EvaluationError, match=said):
         evaluation.survey_equivalence(tree, predictions, **wrong)
     with pytest.raises(evaluation.EvaluationError, match=said):

@@ -63,7 +63,9 @@ def test_panels_are_enumerated(n):
     curves = panel_curves(p, pi, 4)
     assert (curves[0, :, 0] == 0).all() and (curves[1, :, 0] == p.max(axis=1)).all()
     check(curves)
-    unordered = altered("evaluation.rater_panels", ("* ways\n", "* np.ones_like(ways)\n"))
+    unordered = altered(
+        "panel_curves", ("[block, :, None] * ways", "[block, :, None] * np.ones_like(ways)")
+    )
     assert_rejects_twin(check, unordered.panel_curves(p, pi, 4))
 
 

@@ -161,7 +161,7 @@ def test_only_metrics_and_functions_are_metrics(given):
     with pytest.raises(EvaluationError, match="expected a Metric, or a function"):
         uncertainty_adjusted("accuracy", tree, predictions)
     for metric in (evaluation.f1(), evaluation.kendall_tau()):
-        with pytest.raises(EvaluationError, match="takes no arguments of functions"):
+        with pytest.raises(EvaluationError, match="only callables take this argument"):
             uncertainty_adjusted(metric, tree, predictions, average="macro")
     with pytest.raises(EvaluationError, match="truth='top': expected one of"):
         uncertainty_adjusted(metrics.accuracy_score, tree, predictions, truth="top")

@@ -341,7 +341,7 @@ def test_refused(make, message):
 def test_other_is_no_category(case, probabilities):
     tree = as_flat(case)
     for metric in (evaluation.cross_entropy(), evaluation.roc_auc()):
-        with pytest.raises(evaluation.EvaluationError, match=r'other="label".*OTHER is none'):
+        with pytest.raises(evaluation.EvaluationError, match=r'other="label".*OTHER is not one'):
             evaluation.uncertainty_adjusted(metric, tree, probabilities, other="label")
     single = tree_of(tree["posterior"].to_dataset())
     evaluation.uncertainty_adjusted(

@@ -46,11 +46,11 @@ def quiet(how):
 
 
 # one weight by draw for all items: right in law, but of many items one draw takes it all
-POOLED = quiet(altered("evaluation.reweighting", likelihood_of_items=pooled_over_items).reweight)
+POOLED = quiet(altered("reweight", likelihood_of_items=pooled_over_items).reweight)
 # the likelihood at the model's power, taken for that at power one
-POWERED = quiet(altered("evaluation.reweighting", likelihood_of_items=at_own_power).reweight)
+POWERED = quiet(altered("reweight", likelihood_of_items=at_own_power).reweight)
 # items that stay in step
-IN_STEP = quiet(altered("evaluation.reweighting", ("rng.permutation(", "np.asarray(")).reweight)
+IN_STEP = quiet(altered("_resampled", ("rng.permutation(", "np.asarray(")).reweight)
 
 
 def samples(tree, group="posterior", name="plausibility"):

@@ -45,12 +45,12 @@ def at_power_one(tree, view, power):
 
 # one weight by draw for all items; the likelihood without the power that the model gives it
 POOLED_PRIOR = altered(
-    "evaluation.sensitivity", prior_of_items=pooled(item_densities.prior_of_items)
+    "prior_sensitivity", prior_of_items=pooled(item_densities.prior_of_items)
 ).prior_sensitivity
 POOLED_LIKELIHOOD = altered(
-    "evaluation.sensitivity", likelihood_of_items=pooled(item_densities.likelihood_of_items)
+    "prior_sensitivity", likelihood_of_items=pooled(item_densities.likelihood_of_items)
 ).prior_sensitivity
-UNPOWERED = altered("evaluation.sensitivity", likelihood_of_items=at_power_one).prior_sensitivity
+UNPOWERED = altered("prior_sensitivity", likelihood_of_items=at_power_one).prior_sensitivity
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +240,7 @@ def test_prior_of_worths_is_that_of_their_plausibilities(dense):
     difference = found - exact
     np.testing.assert_allclose(difference, difference[:, :1] * np.ones(p.shape[0]), atol=1e-3)
     # with the total the weights would be of another law
-    twin = altered("evaluation.item_densities", _total_density=lambda *_: None)
+    twin = altered("prior_of_items", _total_density=lambda *_: None)
     with_total, of_plausibility = twin.prior_of_items(tree, Plausibility.of(tree))
     assert not of_plausibility and np.ptp(with_total - exact, axis=1).min() > 1
 
@@ -290,7 +290,7 @@ def test_refused(tree):
         r"\.sel\(classifier=\)": by_classifier,
         r"expected a DataArray of .* reduce=None": quantity.mean("item"),
         r"has draws .* the posterior": quantity.isel(draw=slice(10)),
-        r"quantity has 59 items, the posterior 60: 'case 0' is not in both": quantity[..., 1:],
+        r"quantity has 59 items, the posterior 60: 'case 0' must be in both": quantity[..., 1:],
         r"quantity has 59 items without names": quantity[..., 1:].drop_vars("item"),
         r"quantity of item case 7 is not finite": quantity.where(quantity["item"] != "case 7"),
         r"expected a DataArray": quantity.to_numpy(),

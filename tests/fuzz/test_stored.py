@@ -122,7 +122,7 @@ def test_pickles_in_zarr_of_format_2(tmp_path, where):
         ({"shape": "big"}, "is no shape"),
         ({"chunk_grid": {"configuration": {"chunk_shape": [10**12, 1]}}}, "a chunk of it has 1,000,000,000,000 bytes"),
         ({"chunk_grid": {"configuration": {"chunk_shape": [0, 1]}}}, "is no shape"),
-        ({"chunk_grid": {"configuration": {"chunk_shape": [1]}}}, "other dims"),
+        ({"chunk_grid": {"configuration": {"chunk_shape": [1]}}}, "differ in length"),
         ({"chunk_grid": None}, "is no shape"),
         ({"zarr_format": 2}, "no array or group"),
         ({"node_type": "code"}, "no array or group"),
@@ -180,7 +180,7 @@ HDF5 = {
     "a link out": (lambda g: g.__setitem__("x", h5py.ExternalLink("elsewhere.h5", "/y")), "it is a link"),
     "a link in": (lambda g: g.__setitem__("x", h5py.SoftLink("/posterior")), "it is a link"),
     "a loop": (lambda g: g.__setitem__("x", g), "too deep"),
-    "a type": (lambda g: g.__setitem__("x", np.dtype("i4")), "type of its own"),
+    "a type": (lambda g: g.__setitem__("x", np.dtype("i4")), "named data type"),
     "a plugin": (lambda g: g.create_dataset("x", data=np.arange(100), compression="lzf"), "filter 32000"),
 }  # fmt: skip
 

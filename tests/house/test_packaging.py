@@ -34,9 +34,3 @@ def test_every_file_of_data_is_packaged():
         folder = ROOT.joinpath(*package.split(".")[1:])
         for pattern in globs:
             assert list(folder.glob(pattern)), f"nothing matches {pattern} in {package}"
-
-
-def test_no_source_file_is_long():
-    for package in ("models", "inference", "evaluation", "reports", "cli"):
-        for path in (ROOT / package).rglob("*.py"):
-            assert len(path.read_text().splitlines()) <= 300, path

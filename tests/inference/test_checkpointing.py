@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 import zarr
 from raterzoo import inference, models
-from raterzoo.inference import checkpointing, versions
+from raterzoo.inference import checkpointing, recipes, versions
 from raterzoo.inference.draw_store import DrawStore, journal_of
 from raterzoo.inference.fingerprints import fingerprint
 from raterzoo.inference.recipes import build_again, note_of_run
@@ -82,6 +82,20 @@ def test_a_run_goes_on_as_if_it_had_not_been_interrupted(name, tmp_path, monkeyp
     assert said.pop("seconds") > 0 < expected.pop("seconds")
     assert said == expected
     assert not journal_of(store).exists()
+
+
+@pytest.mark.parametrize("name", ["mace", "dirichlet"])
+def test_a_run_of_the_scheme_before_goes_on(name, tmp_path, monkeypatch, small_pieces):
+    """The fingerprint of 0.1 cannot be compared, but the recipe tells the model."""
+    model, store = BUILD[name](), tmp_path / "run.zarr"
+    whole = inference.sample(model, **SETTINGS)
+    with monkeypatch.context() as patched:
+        patched.setattr(recipes, "fingerprint", lambda model: f"graph-2:{32 * '0'}")
+        interrupted(monkeypatch, model, store, 9)
+    with pytest.raises(ValueError, match="begun with another model"):
+        inference.resume(store, BUILD["prirn"](), progressbar=False)
+    resumed = inference.resume(store, model if name == "mace" else None, progressbar=False)
+    assert_same_bits(dict(whole.children), dict(resumed.children))
 
 
 def first_draws(tree, n):

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType
 
 import numpy as np
 import pymc as pm
@@ -14,7 +16,7 @@ from label_designs import tiny_labels
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 from raterzoo import models
-from raterzoo.inference import versions
+from raterzoo.inference import fingerprints, versions
 from raterzoo.inference.checkpointing import _same_model
 from raterzoo.inference.fingerprints import SCHEME, fingerprint
 from raterzoo.inference.recipes import note_of_run
@@ -53,6 +55,29 @@ def test_fingerprints_are_the_same_in_another_process():
     assert len(set(found.values())) == len(found)
     assert all(text.startswith(SCHEME) for text in found.values())
     assert all(note_of(model)[0]["recipe"] for model in built.values())  # they are built again
+
+
+def test_modules_of_libraries_do_not_count(monkeypatch):
+    """So that an Op may move to another module; code of users is known by its whole name."""
+    read = []
+    monkeypatch.setattr(fingerprints, "_line", lambda *parts: read.append(repr(parts)) or b"")
+    for model in every_model().values():
+        fingerprint(model)
+    found = {
+        name for text in read for name in re.findall(r"(?:raterzoo|pytensor|pymc)[.:][\w.]+", text)
+    }
+    assert {"raterzoo:LabelLogP", "raterzoo:PairedComparisonsRV", "pytensor:Elemwise"} <= found
+    assert not {name for name in found if "." in name}
+
+    def one(x):
+        return x
+
+    other, moved = (FunctionType(one.__code__, {}, "other") for _ in range(2))
+    other.__module__ = "their.module"
+    other.__qualname__ = moved.__qualname__ = one.__qualname__
+    moved.__module__ = one.__module__
+    names = [fingerprints._name(function) for function in (one, other, moved)]
+    assert names[0] == names[2] != names[1]
 
 
 def two_normals(by):

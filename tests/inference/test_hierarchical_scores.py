@@ -64,10 +64,9 @@ def prior_draws(n):
 def sampler_of(twin):
     if twin is None:
         return score_chain.sample_scores
-    module = altered("inference.kernels.score_gibbs", TWINS[twin])
+    module = altered("draw_raters", TWINS[twin])
     steps = {name: getattr(module, name) for name in ("draw_items", "draw_raters", "draw_populations")}  # fmt: skip
-    keep = ("from ...models.distributions.compiling import kept", "import numba as nb")
-    return altered("inference.kernels.score_chain", keep, **steps).sample_scores
+    return altered("sample_scores", **steps).sample_scores
 
 
 def first_of(values):
@@ -323,7 +322,7 @@ def test_what_is_read_is_what_was_built():
         (("(shape + 1.0) * usual", "shape * usual"), "rate of the variances is not as"),
         (("of_group = pm.InverseGamma(", "of_group = pm.Gamma("), "prior of 'usual_variance' is"),
     ):
-        module = altered("models.scores.hierarchical", change)
+        module = altered("_raters", change)
         with pytest.raises(ValueError, match=reason):
             inference.sample(module.hierarchical_scores(design(), group="kind"), method="gibbs", **QUIET)  # fmt: skip
     with build() as other:

@@ -26,7 +26,7 @@ def twin_ranks(structure, sampler=None, spoil=None, simulations=SIMULATIONS):
 @LONG
 def test_a_sampler_that_forgets_the_momentum_when_it_accepts_is_not():
     twin = altered(
-        "inference.kernels.laplace_hmc",
+        "_transition",
         ("start = log_p - 0.5 * kinetic", "start = log_p"),
         ("change = log_p_new - 0.5 * kinetic - start", "change = log_p_new - start"),
     )
@@ -36,17 +36,16 @@ def test_a_sampler_that_forgets_the_momentum_when_it_accepts_is_not():
 @LONG
 def test_a_move_of_scales_that_forgets_how_much_it_stretches_is_not():
     scales = altered(
-        "inference.kernels.scale_moves",
-        ("change = tried - log_p + (n - 1) * log_c", "change = tried - log_p"),
+        "draw_scales", ("change = tried - log_p + (n - 1) * log_c", "change = tried - log_p")
     )
-    twin = altered("inference.kernels.laplace_hmc", draw_scales=scales.draw_scales)
+    twin = altered("sample_pairs", draw_scales=scales.draw_scales)
     assert not calibrated(twin_ranks("ties", twin))
 
 
 @LONG
 def test_a_sampler_that_accepts_whatever_it_tries_is_not():
     twin = altered(
-        "inference.kernels.laplace_hmc",
+        "_transition",
         ("if uniform(rng) < accept:", "if uniform(rng) < 2.0:"),
         ("h = QUARTER * (0.8 + 0.4 * uniform(rng)) / steps", "h = QUARTER"),
     )
@@ -56,33 +55,31 @@ def test_a_sampler_that_accepts_whatever_it_tries_is_not():
 @LONG
 def test_a_prior_with_a_wrong_degree_of_freedom_is_not():
     prior = altered(
-        "inference.kernels.anchored_posterior",
+        "_zero_sum_prior",
         (
             "gradient[place] += squares * precision - (n - 1)",
             "gradient[place] += squares * precision - n",
         ),
         ("- (n - 1) * log_scale", "- n * log_scale"),
     )
-    twin = altered("inference.kernels.laplace_hmc", anchored_log_p=prior.anchored_log_p)
+    twin = altered("sample_pairs", anchored_log_p=prior.anchored_log_p)
     assert not calibrated(twin_ranks("ties", twin, simulations=600))
 
 
 @LONG
 def test_a_box_without_the_jacobian_of_its_coordinates_is_not():
     prior = altered(
-        "inference.kernels.anchored_posterior",
+        "_log_logistic_density",
         ("return -abs(x) - 2.0 * math.log1p(math.exp(-abs(x)))", "return 0.0"),
     )
-    twin = altered("inference.kernels.laplace_hmc", anchored_log_p=prior.anchored_log_p)
+    twin = altered("sample_pairs", anchored_log_p=prior.anchored_log_p)
     assert not calibrated(twin_ranks("box", twin))
 
 
 @LONG
 def test_a_box_whose_scale_is_drawn_from_another_power_is_not():
-    units = altered(
-        "inference.kernels.box_units", ("(low, high), k - n)", "(low, high), k - n + 3)")
-    )
-    twin = altered("inference.kernels.laplace_hmc", draw_units=units.draw_units)
+    units = altered("draw_units", ("(low, high), k - n)", "(low, high), k - n + 3)"))
+    twin = altered("sample_pairs", draw_units=units.draw_units)
     assert not calibrated(twin_ranks("box", twin))
 
 
@@ -107,7 +104,7 @@ def test_a_sampler_that_is_told_less_is_not():
 def test_the_unchanged_source_is_what_the_twins_differ_from():
     """The twins fail for what was changed, not for how they are made."""
     same = altered(
-        "inference.kernels.laplace_hmc",
+        "sample_pairs",
         anchored_log_p=anchored_posterior.anchored_log_p,
         draw_units=box_units.draw_units,
     )

@@ -229,7 +229,7 @@ def test_truths_are_ranked_uniformly():
 def test_ranks_tell_that_multiplicities_are_forgotten():
     seed, level = seed_of("item states"), 1 - 0.01 / 7
     twin = altered(
-        "inference.kernels.item_states",
+        "_allocate",
         ("labels[j, c] += parts[j] * patterns.counts[p, c]", "labels[j, c] += patterns.counts[p, c] * min(parts[j], 1)"),
     )  # fmt: skip
     assert not within_sbc_band(ranks_of(twin.sample_item_states, seed), N_DRAWS, level).all()

@@ -144,11 +144,11 @@ def test_categories_match_by_name(running):
     xr.testing.assert_allclose(turned, expected, rtol=1e-12)
     other = counts.assign_coords(category=["no", "maybe"])
     with pytest.raises(
-        EvaluationError, match=r"it knows the categories .*, and raters can give no, maybe"
+        EvaluationError, match=r"its categories are .*, and those of the labels are no, maybe"
     ):
         survey_power_curve(other, combiner, bootstrap=0)
     more = counts.pad(category=(0, 1), constant_values=0).assign_coords(category=[*"01", "no"])
-    with pytest.raises(EvaluationError, match="it knows the categories"):
+    with pytest.raises(EvaluationError, match="its categories are"):
         survey_power_curve(more.astype(int), combiner, bootstrap=0)
     assert len(repr(combiner)) < 100
     with pytest.raises(EvaluationError, match="takes counts"):
@@ -180,7 +180,7 @@ WRONG = {
             confusion=(("category", "label"), np.ones((2, 3, 3))),
             expected_difficulty=(("item",), np.ones((2, 4))),
         ),
-        "has expected_difficulty: labels of an item have more in common",
+        "has expected_difficulty: given the category, the labels",
     ),
 }  # fmt: skip
 

@@ -169,7 +169,7 @@ def test_conditional_is_exact_and_needs_the_spam_of_the_label():
     check(competence)
     share = "(table[row, label] - table[row, other]) / table[row, label]"
     without = "(table[row, label] - table[row, other])"  # theta, without the odds against spam
-    assert_rejects_twin(check, altered("inference.kernels.competence", (share, without)))
+    assert_rejects_twin(check, altered("draw_competence", (share, without)))
 
 
 N_DRAWS, ITEMS, RATERS, ANSWERS, CATEGORIES = 99, 40, 5, 3, 3

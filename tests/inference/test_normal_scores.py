@@ -98,18 +98,18 @@ def test_draws_have_the_law():
 
 
 @pytest.mark.parametrize(
-    ("change"),
+    ("function", "change"),
     [
-        ("if y <= -1.0:", "if y <= np.inf:"),  # none but those that are accepted at once
-        ("math.log(_uniform(word)) < q", "q < 1.0"),  # every proposal that is positive
-        ("* sigma * width[i]", "* sigma"),  # 1 / k is missing
-        ("gamma[i] *= _boost(streams, i, posterior.shape[i])", "pass"),
-        ("sigma2 = posterior.rate[i] / variance[i]", "sigma2 = variance[i] / posterior.rate[i]"),  # the footnote's
+        ("_is_accepted", ("if y <= -1.0:", "if y <= np.inf:")),  # none but those that are accepted at once
+        ("_is_accepted", ("math.log(_uniform(word)) < q", "q < 1.0")),  # every proposal that is positive
+        ("_to_items", ("* sigma * width[i]", "* sigma")),  # 1 / k is missing
+        ("draw_normal_items", ("gamma[i] *= _boost(streams, i, posterior.shape[i])", "pass")),
+        ("_to_items", ("sigma2 = posterior.rate[i] / variance[i]", "sigma2 = variance[i] / posterior.rate[i]")),  # the footnote's
     ],
     ids=["at once only", "all proposals", "no 1 / k", "no boost", "Gamma variance"],
 )  # fmt: skip
-def test_wrong_kernels_are_rejected(change, monkeypatch):
-    twin = altered("inference.kernels.normal_draws", change)
+def test_wrong_kernels_are_rejected(function, change, monkeypatch):
+    twin = altered(function, change)
     monkeypatch.setattr("raterzoo.inference.score_chains.draw_normal_items", twin.draw_normal_items)
     draws = draw_normal_posterior(*PROBLEM, plan_of(seed_of(change[1])))
     assert_rejects_twin(check_law, draws, closed_form(*PROBLEM[:2]))

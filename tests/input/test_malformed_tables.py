@@ -281,7 +281,7 @@ def test_category_outside_of_the_closed_set(row):
         (["flu", "cold", "acne", 3], ["place 4", "mixed"]),
         (["flu", "cold", "acne", 3.5], ["place 4", "float"]),
         (["flu", "cold", "acne", ["x"]], ["place 4", "list"]),
-        ([1, 2, 3], ["'flu' is one of text", "integers such as 1"]),
+        ([1, 2, 3], ["'flu' are text", "integers such as 1"]),
         (["flu"], ["only category"]),
         ([], ["0 ids"]),
         ("flu", ["is a str"]),

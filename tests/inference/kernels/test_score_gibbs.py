@@ -128,20 +128,22 @@ ITEMS, RATERS = [*range(5), 11, 12], [*range(5, 11), 11, 13]
 def test_items_given_raters():
     exact = exact_items()
     check(run(score_gibbs.draw_items, "items")[..., ITEMS], exact)
-    twin = altered(
-        "inference.kernels.score_gibbs", ("known += weight[i] * shrunk", "known += weight[i]")
-    )
+    twin = altered("draw_items", ("known += weight[i] * shrunk", "known += weight[i]"))
     assert_rejects_twin(check, run(twin.draw_items, "items")[..., ITEMS], exact)
 
 
 def test_raters_given_items():
     exact = exact_raters()
     check(run(score_gibbs.draw_raters, "raters")[..., RATERS], exact)
-    for change in (
-        ("free[g] * (total[g] - weight[g] * mean) + noise", "free[g] * total[g] + noise"),
-        ("state.bias[k] = beta + _deviation", "state.bias[k] = _deviation"),
-    ):
-        twin = altered("inference.kernels.score_gibbs", change)
+    changes = {
+        "_draw_group_biases": (
+            "free[g] * (total[g] - weight[g] * mean) + noise",
+            "free[g] * total[g] + noise",
+        ),
+        "draw_raters": ("state.bias[k] = beta + _deviation", "state.bias[k] = _deviation"),
+    }
+    for function, change in changes.items():
+        twin = altered(function, change)
         assert_rejects_twin(check, run(twin.draw_raters, "raters")[..., RATERS], exact)
 
 

@@ -143,14 +143,23 @@ def test_items_that_no_chain_joins_are_named():
         ({"reliability": "each"}, "reliability='each' is not one of"),
         (
             {"reliability": "shared", "signed": True},
-            "raters do not differ, which leaves no room for signed=True",
+            "raters do not differ, and cannot be combined with signed=True",
         ),
-        ({"reliability": "shared", "reliability_scale": 1}, "no room for reliability_scale="),
-        ({"reliability_range": (1, 20), "signed": True}, "uniform prior.*no room for signed=True"),
-        ({"reliability_range": (1, 20), "quality_scale": 1}, "no room for quality_scale="),
+        (
+            {"reliability": "shared", "reliability_scale": 1},
+            "cannot be combined with reliability_scale=",
+        ),
+        (
+            {"reliability_range": (1, 20), "signed": True},
+            "uniform prior.*cannot be combined with signed=True",
+        ),
+        (
+            {"reliability_range": (1, 20), "quality_scale": 1},
+            "cannot be combined with quality_scale=",
+        ),
         (
             {"reliability_range": (1, 20), "reliability": "shared"},
-            "no room for reliability='shared'",
+            "cannot be combined with reliability='shared'",
         ),
         ({"reliability_range": (20, 1)}, r"reliability_range=\(20, 1\) must be a pair"),
         ({"reliability_range": 3}, "reliability_range=3 must be a pair"),

@@ -168,7 +168,7 @@ def test_select_keeps_the_order_asked_for_and_the_closed_set():
     "items, words",
     [
         (["c"], ["'c' is not one of the items", "'b'"]),
-        ([1], ["1 is one of integers", "text such as 'b'"]),
+        ([1], ["1 are integers", "text such as 'b'"]),
         (["a", "a"], ["place 2", "'a' is listed twice"]),
         ("a", ["items='a'", "items=[...]"]),
         ([], ["0 ids"]),
