@@ -32,7 +32,7 @@ FOLDERS = {PACKAGE: Path(str(raterzoo.__file__)).parent, EVIDENCE: Path(__file__
 LEFT_OUT = ("raterzoo.models.data", "raterzoo.models._catalog")
 """Containers, which the simulations fill, and the records of builders: named in digests, not followed."""
 
-NOT_OURS = {"benchmarks", "tests", "docs", "notebooks"}  # folders beside the package's
+NOT_OURS = {"benchmarks", "evidence", "tests", "docs", "notebooks"}  # folders beside the package's
 DEPTH = 8  # how far digests look into references; what is further away has a digest of its own in the list
 
 
@@ -222,7 +222,7 @@ class Sources:
             for statement in statements:
                 decorators = getattr(statement, "decorator_list", [])
                 calls = [statement] if name in module.calls else decorators
-                writer.write([call for call in calls if not isinstance(call, ast.Name)])
+                writer.write([call for call in calls if _is_registration(call)])
             yield from ((Definition(module.name, name), own) for own in writer.references)
 
 
@@ -270,6 +270,12 @@ class Names:
         itself = module.imports.get(name) == (module.name, name)  # from . import name
         found = None if itself else self._of(module, name)
         return found or self._sources.module(f"{module.name}.{name}") or f"{module.name}.{name}"
+
+
+def _is_registration(call: ast.AST) -> bool:
+    """Tell whether a decorator or statement calls something that is named a registration."""
+    called = (node.func for node in ast.walk(call) if isinstance(node, ast.Call))
+    return any("register" in ast.unparse(function) for function in called)
 
 
 def _is_below(name: str, package: str) -> bool:

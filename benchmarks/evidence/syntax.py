@@ -6,6 +6,7 @@ from another package is written in full (``np.log`` as ``numpy.log``).
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -139,7 +140,7 @@ class Writer:
         if names and names[0] not in local:
             found, rest = self.lookup.find(names)
             if isinstance(found, str):
-                return ["outside", ".".join([found, *rest])]
+                return ["outside", _without_folders(".".join([found, *rest]))]
             if found is not None:
                 self.references.append(found)
                 return ["reference", *rest]
@@ -181,6 +182,11 @@ def is_text(statement: Any) -> bool:
 
 def _is_code(part: Any) -> bool:
     return not isinstance(part, NO_CODE) and not is_text(part)
+
+
+def _without_folders(name: str) -> str:
+    """Return the full name of a helper of the tests without the folder that the helper stands in."""
+    return re.sub(r"^tests\.(\w+\.)*(?=\w+\.\w+$)", "tests.", name)
 
 
 def _dotted(node: Any) -> list[str] | None:
