@@ -1,25 +1,7 @@
-"""raterzoo: Bayesian models of annotation, with the posterior of the truth when raters disagree."""
+"""raterzoo: Bayesian models of annotation. The posterior over what is true when people, or language models, disagree."""
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from ._exports import lazy_exports
-
-if TYPE_CHECKING:
-    from . import evaluation as evaluation
-    from . import inference as inference
-    from . import models as models
-    from . import reports as reports
-
-__all__ = ["__version__", "evaluation", "inference", "models", "reports"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 __version__ = "0.1.0"
-
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "evaluation": ".evaluation",
-        "inference": ".inference",
-        "models": ".models",
-        "reports": ".reports",
-    },
-)

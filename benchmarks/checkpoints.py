@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from dermatology import QUIET, measured, read
 from raterzoo import inference, models
+
+from tests.support.dermatology import QUIET, measured, read
 
 
 def main(draws: int = 1000) -> None:

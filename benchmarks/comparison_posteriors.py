@@ -15,8 +15,8 @@ import pandas as pd
 import pymc as pm
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.inference.kernels.pair_likelihood import pair_log_p
-from raterzoo.inference.steps.comparison_reading import read_comparisons
+from raterzoo.inference.comparisons.kernels.likelihood import pair_log_p
+from raterzoo.inference.comparisons.recognition import read_comparisons
 
 QUIET = {"progressbar": False, "log_likelihood": False}
 

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from raterzoo import inference, models
+from raterzoo.inference.comparisons.alternating_gradient import alternating_gradient
+from raterzoo.inference.comparisons.bradley_terry_mle import bradley_terry_mle
+from raterzoo.inference.comparisons.pair_graph import PairTable, pair_table
+from raterzoo.inference.comparisons.quite import quite
+from raterzoo.inference.comparisons.vote_modes import SparseVotes, by_pair, by_rater, vote_modes
 from raterzoo.inference.design.expected_information import next_to_ask
 from raterzoo.inference.design.stages import second_stage
-from raterzoo.inference.point.alternating_gradient import alternating_gradient
-from raterzoo.inference.point.bradley_terry_mle import bradley_terry_mle
-from raterzoo.inference.point.quite import quite
-from raterzoo.inference.point.vote_modes import SparseVotes, by_pair, by_rater, vote_modes
 from raterzoo.models.comparisons.bradley_terry import bradley_terry
-from raterzoo.models.data.pair_table import PairTable, pair_table
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_ndtr
 from scipy.stats import kendalltau
@@ -72,7 +72,7 @@ def iterations(link: str, sufficient: bool) -> None:
     ).data
     table = pair_table(data)
     if not sufficient:
-        import raterzoo.inference.point.quite as module
+        import raterzoo.inference.comparisons.quite as module
 
         module.vote_modes = sparse_modes
     options = {"link": link, "tolerance": 0.0}

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from raterzoo import evaluation, inference, models
-from raterzoo.inference.kernels.annotations import distinct_annotations
-from raterzoo.inference.kernels.posterior import worth_posterior
-from raterzoo.inference.steps.reading import gamma_parameters, read_rankings
-from raterzoo.inference.worth_chains import ChainPlan, draw_log_worths, item_keys, pilot_thinning
-from raterzoo.models.distributions.ranking_kernel import rankings_log_p
+from raterzoo.inference.rankings.gibbs import ChainPlan, draw_log_worths, pilot_thinning
+from raterzoo.inference.rankings.kernels.annotations import distinct_annotations, worth_posterior
+from raterzoo.inference.rankings.recognition import gamma_parameters, read_rankings
+from raterzoo.inference.runs.run import item_keys
+from raterzoo.models.distributions.partial_ranking_kernels import rankings_log_p
 
 QUIET = {"random_seed": 1, "progressbar": False}
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import xarray as xr
-from raterzoo.evaluation.equivalence import survey_equivalence, survey_power_curve
-from raterzoo.evaluation.equivalence_posterior import (
+from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
+from raterzoo.evaluation.surveys.item_states.equivalence import (
     posterior_power_curve,
     posterior_survey_equivalence,
 )

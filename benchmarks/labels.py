@@ -14,14 +14,11 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 from raterzoo import inference, models
-from raterzoo.inference.diagnostics import mixing_of
-from raterzoo.inference.kernels.answer_patterns import AnswerPatterns
-from raterzoo.inference.kernels.label_ascent import Ascent, ascend
-from raterzoo.inference.kernels.vote import vote_share
-from raterzoo.inference.label_chains import LabelPlan, draw_labels_model
-from raterzoo.inference.point.dawid_skene_em import _pseudo_counts
-from raterzoo.inference.point.label_evidence import InMemory, patterns_of
-from raterzoo.inference.steps.label_reading import constant_prior, read_labels
+from raterzoo.inference.kernels.convergence import mixing_of
+from raterzoo.inference.labels.dawid_skene_em import InMemory, _pseudo_counts, patterns_of
+from raterzoo.inference.labels.gibbs import LabelPlan, draw_labels_model
+from raterzoo.inference.labels.kernels.em import AnswerPatterns, Ascent, ascend, vote_share
+from raterzoo.inference.labels.recognition import constant_prior, read_labels
 from scipy.special import logsumexp
 
 PEER = find_spec("crowdkit") is not None

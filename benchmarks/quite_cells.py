@@ -21,9 +21,9 @@ import numpy as np
 import xarray as xr
 from quite_page import BTL, EPSILONS, THURSTONE, Cell, page
 from raterzoo import evaluation, models
+from raterzoo.inference.comparisons.alternating_gradient import alternating_gradient
+from raterzoo.inference.comparisons.quite import quite
 from raterzoo.inference.design.stages import second_stage
-from raterzoo.inference.point.alternating_gradient import alternating_gradient
-from raterzoo.inference.point.quite import quite
 from scipy.special import expit, ndtr
 
 

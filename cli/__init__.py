@@ -5,6 +5,6 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
-    from .app import app
+    from .commands import app
 
     app(prog_name="raterzoo")

@@ -1,10 +1,16 @@
 """Options shared by several commands."""
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from ..reports.study import Settings
+
 
 __all__ = [
     "Annotations",
@@ -34,6 +40,9 @@ __all__ = [
     "Ties",
     "Unranked",
     "Workers",
+    "bounds_of",
+    "settings_of",
+    "thresholds_of",
 ]
 
 
@@ -55,6 +64,7 @@ class Layout(StrEnum):
 
 
 Annotations = Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")]
+
 Anonymize = Annotated[
     bool,
     typer.Option(
@@ -63,7 +73,9 @@ Anonymize = Annotated[
         "which read the table again to continue an interrupted fit.",
     ),
 ]
+
 KindOption = Annotated[Kind, typer.Option("--kind", help="Kind of annotation.")]
+
 LayoutOption = Annotated[
     Layout,
     typer.Option(
@@ -72,18 +84,21 @@ LayoutOption = Annotated[
         "wide, one column per rater.",
     ),
 ]
+
 Categories = Annotated[
     str | None,
     typer.Option(
         help="All categories: a text file with one per line, or a,b,c; default those in the table. For ordinal: lowest first."
     ),
 ]
+
 Bounds = Annotated[
     str | None,
     typer.Option(
         help="For scores: the lowest and the highest possible score, such as 1,10; default none."
     ),
 ]
+
 Thresholds = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,16 +107,19 @@ Thresholds = Annotated[
         "the first.",
     ),
 ]
+
 Group = Annotated[
     str | None,
     typer.Option(
         help="For hierarchical_dawid_skene and hierarchical_scores: the column with the group of the rater."
     ),
 ]
+
 Columns = Annotated[
     list[str] | None,
     typer.Option("--column", help="Rename: item=case reads column 'case' as 'item'."),
 ]
+
 Model = Annotated[
     str | None,
     typer.Option(
@@ -110,33 +128,41 @@ Model = Annotated[
         "for comparisons, normal_scores for scores.",
     ),
 ]
+
 Concentration = Annotated[
     float | None, typer.Option(help="Prior concentration of each category; default 1 / K.")
 ]
+
 Unranked = Annotated[
     str | None, typer.Option(help="Treatment of unranked categories: pooled, single or ignored.")
 ]
+
 TieWeight = Annotated[
     str | None, typer.Option(help="For prirn: weight of tied categories, split or full.")
 ]
+
 Ties = Annotated[
     str | None,
     typer.Option(
         help="For comparisons: davidson (bradley_terry), threshold (thurstone), none, or auto: if there are ties."
     ),
 ]
+
 LeftBias = Annotated[
     bool, typer.Option("--left-bias", help="For comparisons: model an advantage of the left side.")
 ]
+
 Signed = Annotated[
     bool, typer.Option("--signed", help="For comparisons: allow raters who prefer the worse item.")
 ]
+
 Raters = Annotated[
     str | None,
     typer.Option(
         help="For comparisons: reliability hierarchical, per-rater or shared; shared if raters are anonymous."
     ),
 ]
+
 RaterAttributes = Annotated[
     list[str] | None,
     typer.Option(
@@ -144,6 +170,7 @@ RaterAttributes = Annotated[
         help="For comparisons, labels and scores: a column with an attribute of the rater, such as kind.",
     ),
 ]
+
 LargestComponent = Annotated[
     bool,
     typer.Option(
@@ -151,10 +178,15 @@ LargestComponent = Annotated[
         help="For comparisons: keep only the largest set of items connected by comparisons.",
     ),
 ]
+
 Prob = Annotated[float, typer.Option(help="Posterior probability of the intervals.")]
+
 Draws = Annotated[int, typer.Option(help="Draws per chain.")]
+
 Chains = Annotated[int, typer.Option(help="Number of chains.")]
+
 Seed = Annotated[int, typer.Option(help="Random seed.")]
+
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -162,9 +194,186 @@ Workers = Annotated[
         "needs -o posterior.zarr. The same command, not --resume, continues an interrupted fit."
     ),
 ]
+
 Scheduler = Annotated[
     str | None,
     typer.Option(
         help="Address of a dask scheduler, such as tcp://10.0.0.1:8786, instead of processes."
     ),
 ]
+
+# --- Options of a fit, validated ---
+
+DEFAULT_MODEL = {
+    "rankings": "plackett_luce",
+    "labels": "dawid_skene",
+    "comparisons": "bradley_terry",
+    "scores": "normal_scores",
+}
+
+DEFAULT_RELIABILITY = {"plackett_luce": "3", "prirn": "3", "tempered_plackett_luce": "3"}
+
+OF_VOTES = {"ties", "left_bias", "signed", "raters", "rater_attribute", "largest_component"}
+
+OF_KIND = {
+    "rankings": {"categories", "anonymize"},
+    "labels": {"categories", "rater_attribute", "anonymize"},
+    "comparisons": OF_VOTES | {"anonymize"},
+    "scores": {"bounds", "threshold", "rater_attribute", "anonymize"},
+}
+
+OPTIONS = {
+    "plackett_luce": {"reliability", "concentration", "unranked"},
+    "tempered_plackett_luce": {"reliability", "concentration", "unranked"},
+    "prirn": {"reliability", "tie_weight"},
+    "dirichlet": {"reliability", "concentration"},
+    "hierarchical_dawid_skene": {"group"},
+    "hierarchical_scores": {"group"},
+}
+
+PRIORS = ("concentration", "unranked", "tie_weight", "ties", "left_bias", "signed", "group")
+
+TIES = {
+    "bradley_terry": ("auto", "davidson", "none"),
+    "thurstone": ("auto", "threshold", "none"),
+}
+
+RATERS = ("hierarchical", "per-rater", "shared")
+
+
+def _model_of(kind: str, model: str | None) -> str:
+    """Return the model requested, or the default of the kind; raise if model and kind do not match."""
+    from ..models import catalog
+
+    model = model or DEFAULT_MODEL[kind]
+    if model not in catalog:
+        raise ValueError(
+            f"--model {model}: there is no such model; the catalog has {', '.join(catalog)}"
+        )
+    if catalog[model].data != kind:
+        raise ValueError(f"--model {model} is a model of {catalog[model].data}, not of {kind}")
+    return model
+
+
+def _refuse_others(kind: str, model: str, given: Mapping[str, Any]) -> None:
+    """Raise if an option belongs to other models, or a required one is missing."""
+    if wrong := sorted(set(given) - OPTIONS.get(model, set()) - OF_KIND[kind]):
+        takers = [name for name, own in OPTIONS.items() if wrong[0] in own]
+        takers = takers or [f"--kind {name}" for name, own in OF_KIND.items() if wrong[0] in own]
+        raise ValueError(
+            f"--{wrong[0].replace('_', '-')} is not an option of the model {model}, but of {', '.join(takers)}"
+        )
+    if model == "ordinal" and "categories" not in given:
+        raise ValueError(
+            "--model ordinal: say the order of the categories, from lowest to highest: --categories low,middle,high, or a text "
+            "file with one a line"
+        )
+
+
+def _refuse_words(model: str, given: Mapping[str, Any]) -> None:
+    """Raise if the value of --ties or --raters is not one of the model's."""
+    for name, allowed in {"ties": TIES.get(model, ()), "raters": RATERS}.items():
+        if name in given and given[name] not in allowed:
+            raise ValueError(
+                f"--{name} {given[name]}: the model {model} takes {', '.join(allowed[:-1])} or {allowed[-1]}"
+            )
+
+
+def bounds_of(text: str | None) -> tuple[float, float] | None:
+    """Parse '1,10' as lowest and highest possible score; raise unless they are finite and increasing."""
+    if text is None:
+        return None
+    ends = _floats("bounds", text, "two numbers, such as 1,10")
+    if len(ends) != 2 or ends[0] >= ends[1]:
+        raise ValueError(
+            f"--bounds {text}: write the lowest and the highest score that could be given, such as 1,10"
+        )
+    return ends[0], ends[1]
+
+
+def thresholds_of(texts: Sequence[str]) -> tuple[float, ...]:
+    """Parse thresholds, given one by one or comma-separated; raise unless they are finite and distinct."""
+    text = ",".join(texts)
+    values = (
+        _floats("threshold", text, "numbers with commas between them, such as 0,0.5")
+        if text
+        else ()
+    )
+    if len(set(values)) < len(values):
+        raise ValueError(f"--threshold {text}: each number once")
+    return values
+
+
+def _floats(option: str, text: str, allowed: str) -> tuple[float, ...]:
+    """Parse comma-separated finite numbers; `allowed` completes the message."""
+    try:
+        values = tuple(float(part) + 0.0 for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"--{option} {text}: write {allowed}") from None
+    if not all(map(isfinite, values)):
+        raise ValueError(f"--{option} {text}: write {allowed}; they are finite")
+    return values
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    """Parse '1,2.5' as distinct positive numbers; whole ones become int."""
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"--reliability {text}: write numbers with commas between them, such as 1,2,3"
+        ) from None
+    if wrong := [v for v in values if not 0 < v < float("inf")]:
+        raise ValueError(f"--reliability {text}: {wrong[0]:g} is not a positive number")
+    if len(set(values)) < len(values):
+        raise ValueError(f"--reliability {text}: each number once")
+    return tuple(int(v) if v == int(v) else v for v in values)
+
+
+def settings_of(
+    kind: str,
+    model: str | None,
+    options: Mapping[str, Any],
+    *,
+    draws: int,
+    chains: int,
+    seed: int,
+    layout: str = "long",
+) -> "Settings":
+    """Validate the options against the catalog; options that were not given are None, False or empty."""
+    from ..reports.study import Settings
+
+    model = _model_of(kind, model)
+    given = {
+        name: value
+        for name, value in options.items()
+        if not (value is None or value is False or value == [])
+    }
+    _refuse_others(kind, model, given)
+    _refuse_words(model, given)
+    for name, number in {"draws": draws, "chains": chains}.items():
+        if number < 1:
+            raise ValueError(f"--{name} {number}: expected a whole number from 1")
+    priors = {name: given[name] for name in PRIORS if name in given}
+    if "raters" in given:
+        priors["reliability"] = given["raters"].replace("-", " ")
+    attributes = dict.fromkeys(given.get("rater_attribute", ()))
+    if "group" in given:
+        attributes[given["group"]] = None
+    return Settings(
+        kind,
+        model,
+        _numbers(given.get("reliability", DEFAULT_RELIABILITY.get(model, "1"))),
+        draws,
+        chains,
+        seed,
+        categories=given.get("categories"),
+        layout=layout,
+        rater_attributes=tuple(attributes),
+        largest_component=given.get("largest_component", False),
+        bounds=bounds_of(given.get("bounds")),
+        thresholds=thresholds_of(given.get("threshold", ())),
+        anonymize=given.get("anonymize", False),
+        has_reliability="reliability" in OPTIONS.get(model, set()),
+        priors=priors,
+    )

@@ -7,33 +7,133 @@ from typing import NamedTuple
 
 import xarray as xr
 
-from .. import models
-from ..evaluation.matching import match_items
+from .. import evaluation, models
+from ..evaluation.certainty.thresholds import cut_and_certainty
+from ..evaluation.truth.matching import match_items
+from ..inference.storage.posterior_files import write_posterior
+from ..models.data.scores import Scores
 from ..reports import Section, write_report
-from ..reports.words import few
-from .asking import item_questions, pair_questions
-from .certain import agreement_section, certainty_section, strips_section
-from .concordances import order_pairs, read_orders
-from .fitted import citation_section, convergence_section, model_section, versions_of
-from .fitting import draw
-from .grouping import Groups, read_groups
-from .headlines import headlines
-from .metric_names import check_predictions, metric_named, natural_metrics
-from .posterior_files import write_posterior
-from .predicted import found_metrics, metric_sections, sensitivity_sections
-from .raters_worth import equivalence_part
-from .reading import Container, labels_of, read_annotations, read_container, read_predictions
-from .risks import risk_parts
-from .scored_items import score_parts
-from .screen import say, working
-from .settings import Settings
-from .study import Sources, Study
-from .truth import truth_sections
-from .vote_check import vote_check_section
-from .voted import comparison_section, concordance_section, model_in_words, vote_sections
-from .votes import build_votes, draw_votes, read_votes
+from ..reports.certainty import agreement_section, certainty_section, strips_section
+from ..reports.comparisons import (
+    comparison_section,
+    concordance_section,
+    model_in_words,
+    order_pairs,
+    vote_check_section,
+    vote_sections,
+)
+from ..reports.equivalence import equivalence_part
+from ..reports.fit import citation_section, convergence_section, model_section, versions_of
+from ..reports.headlines import headlines
+from ..reports.labels import truth_sections
+from ..reports.metric_names import check_predictions, metric_named, natural_metrics
+from ..reports.metrics import scored
+from ..reports.next_annotation import item_questions, pair_questions
+from ..reports.predictions import found_metrics, metric_sections, prior_part, sensitivity_sections
+from ..reports.risk import risk_parts
+from ..reports.scores import cut_sections, location_section, rater_sections
+from ..reports.study import Groups, RankingsOrLabels, Settings, Sources, Study, labels_of
+from ..reports.wording import few
+from .fitting import build_votes, draw, draw_scale, draw_votes, read_scale, read_votes
+from .tables import (
+    check_side_metrics,
+    mean_sides,
+    metrics_of_sides,
+    read_annotations,
+    read_container,
+    read_groups,
+    read_orders,
+    read_predictions,
+    read_sides,
+)
+from .terminal import say, working
 
-__all__ = ["make_report"]
+__all__ = ["make_report", "score_parts"]
+
+
+def score_parts(
+    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
+) -> tuple[str, xr.DataTree, list[Section]]:
+    """Fit scores; return a summary sentence, the posterior and the report sections in reading order.
+
+    `sources` may hold predictions of the side of the first threshold.
+    """
+    predicted = _predicted(sources, settings)
+    scores = read_scale(annotations, columns, settings)
+    if predicted is not None:
+        match_items(scores.items, predicted["item"].to_numpy())
+    tree = draw_scale(scores, settings)
+    raters = (
+        "raters who are not told apart" if scores.anonymous else f"{len(scores.raters):,} raters"
+    )
+    counts = {"items": len(scores.items), "raters": len(scores.raters), "annotations": len(scores)}
+    facts = {**counts, "bounds": scores.bounds}
+    sections = [
+        Section("Data", scores.report(), key="data", facts=facts),
+        model_section(settings, tree),
+        convergence_section(tree),
+    ]
+    with working("Evaluating"):
+        sections += [location_section(tree, scores), *rater_sections(tree, scores)]
+        sections += _of_thresholds(tree, scores, predicted, sources.metrics, settings)
+    return f"{len(scores.items):,} items, {raters}, {len(scores):,} scores.", tree, sections
+
+
+def _predicted(sources: Sources, settings: Settings) -> xr.DataArray | None:
+    """Read the predictions; raise on inconsistent arguments before anything is fitted."""
+    if sources.groups is not None:
+        raise ValueError("--groups: groups are of the categories of rankings and labels")
+    if sources.predictions is None:
+        if sources.metrics:
+            raise ValueError("--metric: there are no predictions to score; name their table")
+        return None
+    if not settings.thresholds:
+        raise ValueError(
+            f"{sources.predictions}: predictions of scores refer to a threshold; say which: --threshold 0"
+        )
+    predicted = read_sides(sources.predictions, [], settings.thresholds[0])
+    check_side_metrics(sources.metrics, predicted)
+    return predicted
+
+
+def _of_thresholds(
+    tree: xr.DataTree,
+    scores: Scores,
+    predicted: xr.DataArray | None,
+    metrics: Sequence[str],
+    settings: Settings,
+) -> list[Section]:
+    """Return the sections on the sides of the thresholds and on the predictions; none without a threshold."""
+    if not settings.thresholds:
+        return []
+    first, *others = settings.thresholds
+    cut, sure = cut_and_certainty(tree, first)
+    further = [evaluation.threshold_certainty(tree, other) for other in others]
+    sections = cut_sections(tree, cut, [sure, *further], settings.seed)
+    sensitivity = _sensitivity(cut, settings.seed)
+    if predicted is None:
+        return [*sections, *sensitivity]
+    points = None
+    if predicted.sizes.get("classifier", 1) > 1:
+        points = {"mean score": mean_sides(scores, first)}
+    names = metrics or metrics_of_sides(cut, predicted)
+    found = scored(cut, predicted, names, settings.seed, points=points)
+    return [*sections, *metric_sections(predicted, found), *sensitivity]
+
+
+def _sensitivity(cut: xr.DataTree, seed: int) -> list[Section]:
+    """Return the section on prior sensitivity of the side of each item."""
+    text = "Would another prior change on which side the items are?"
+    if "log_prior" in cut.children:
+        return [Section("Sensitivity", text, key="sensitivity"), prior_part(cut, seed)]
+    text += (
+        " The items of this model share what it learns of the raters, so that no prior can be scaled item by item: fit again "
+        "with another prior, and compare."
+    )
+    return [Section("Sensitivity", text, key="sensitivity")]
+
+
+# --- Report of a table of annotations: fit, diagnose, evaluate, write the page ---
 
 MOST_NAMED = 10  # categories listed that occur only in predictions
 
@@ -89,7 +189,7 @@ def _vote_parts(
         model_section(settings, tree, model_in_words(tree)),
         convergence_section(tree),
         *boards,
-        vote_check_section(model, tree, settings.seed),
+        vote_check_section(model, tree, settings.seed, working),
     ]
     if orders is not None:
         sections.append(concordance_section(tree, orders))
@@ -171,7 +271,7 @@ def _with_predicted(
     columns: Sequence[str],
     settings: Settings,
     predicted: xr.DataArray | None,
-) -> tuple[Container, list[str]]:
+) -> tuple[RankingsOrLabels, list[str]]:
     """Read the annotations; return also the categories that only predictions name.
 
     These are added to the closed set unless that was declared.
@@ -189,7 +289,7 @@ def _with_predicted(
 
 
 def _study(
-    data: Container,
+    data: RankingsOrLabels,
     settings: Settings,
     predicted: xr.DataArray | None,
     groups: Groups | None,

@@ -1,6 +1,6 @@
 """Exception of evaluation."""
 
-from .._legible import legible
+from .._messages import legible
 
 __all__ = ["EvaluationError"]
 

@@ -1,6 +1,7 @@
 """Sample from the posterior of a model: choose the sampler, draw, label, diagnose."""
 
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, Literal
@@ -9,18 +10,15 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from .checkpointing import draw_into
-from .completion import Completion, attributes
+from .checkpoints import draw_into, draw_nuts_into
 from .diagnostics import diagnose, warn_unless_converged
-from .nuts_routes import draw_with_nuts
-from .nuts_store import draw_nuts_into
-from .plan import Draws
-from .routes import Route, begin_run, route_of
-from .runs import NotHeld
-from .state_plausibility import with_items_drawn
-from .store_reading import read_draws
+from .labels.item_states import with_items_drawn
+from .methods import Route, begin_run, draw_with_nuts, route_of
+from .runs.run import Draws, NotHeld
+from .runs.trees import Completion, attributes
+from .storage.store import read_draws
 
-__all__ = ["Method", "sample"]
+__all__ = ["Method", "sample", "sweep"]
 
 Method = Literal["auto", "exact", "gibbs", "hmc", "nuts"]
 
@@ -204,3 +202,55 @@ def _check_numbers(**numbers: int | str | None) -> None:
         least = 0 if name in ("tune", "random_seed") else 1
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
             raise ValueError(f"{name}={number!r} must be a whole number from {least}")
+
+
+# --- Sensitivity sweep: one posterior for each reliability of the raters ---
+
+
+def sweep(
+    build: Callable[[float], pm.Model],
+    reliabilities: Iterable[float],
+    *,
+    random_seed: int | None = None,
+    **options: Any,
+) -> dict[float, xr.DataTree]:
+    """Fit a model at each of several reliabilities.
+
+    Parameters
+    ----------
+    build : callable
+        Takes a reliability and returns a model, for example ``lambda r: plackett_luce(rankings,
+        reliability=r)``.
+    reliabilities : iterable of float
+        Reliabilities at which to fit.
+    random_seed : int, optional
+        Seed of every fit, so that the posteriors differ by the reliability only.
+    **options
+        Passed on to `sample`.
+
+    Returns
+    -------
+    dict of float to DataTree
+        One tree for each reliability, in the given order.
+
+    Raises
+    ------
+    ValueError
+        If no reliability is given, or one is given twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from raterzoo import inference, models
+    >>> labels = models.Labels.from_counts(pd.DataFrame({"item": ["a"], "yes": [3], "no": [1]}))
+    >>> build = lambda r: models.dirichlet(labels, reliability=r)
+    >>> trees = inference.sweep(build, [1, 10], random_seed=1, progressbar=False)
+    >>> for reliability, tree in trees.items():
+    ...     print(reliability, round(float(tree["posterior"]["plausibility"].isel(category=0).std()), 1))
+    1 0.2
+    10 0.1
+    """
+    powers = list(reliabilities)
+    if not powers or len(set(powers)) < len(powers):
+        raise ValueError(f"reliabilities={powers} must be at least one number, each once")
+    return {r: sample(build(r), random_seed=random_seed, **options) for r in powers}

@@ -1,10 +1,14 @@
 """Catalog of all models: data, sampling methods and reference of each. The README's table is made from it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
 from types import MappingProxyType
+from typing import Any
+from weakref import WeakKeyDictionary
 
-__all__ = ["CatalogEntry", "catalog"]
+__all__ = ["CatalogEntry", "Recipe", "catalog", "recipe_of", "recorded"]
 
 
 @dataclass(frozen=True)
@@ -183,3 +187,35 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
         )
     }
 )
+
+# --- Record of the builder and the arguments of a model, so that another process can rebuild it ---
+
+RECIPES: WeakKeyDictionary[Any, "Recipe"] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Name of a builder of `raterzoo.models`, and its arguments with defaults filled in."""
+
+    builder: str
+    arguments: Mapping[str, Any]
+
+
+def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
+    """Decorate a builder to record a `Recipe` for each model, for as long as the model lives."""
+    parameters = signature(builder)
+
+    @wraps(builder)
+    def build(*args: P.args, **kwargs: P.kwargs) -> M:
+        model = builder(*args, **kwargs)
+        given = parameters.bind(*args, **kwargs)
+        given.apply_defaults()
+        RECIPES[model] = Recipe(builder.__name__, dict(given.arguments))
+        return model
+
+    return build
+
+
+def recipe_of(model: object) -> Recipe | None:
+    """Recipe of a model, or None if none was recorded; the model may have been changed since."""
+    return RECIPES.get(model)

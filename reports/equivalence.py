@@ -1,45 +1,398 @@
 """Survey equivalence: sentences and sections of a report."""
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ..evaluation.surveys.crossings import in_words
-from .equivalence_rows import (
-    classifier_rows,
-    curve_rows,
-    each,
-    figure_of,
-    pair_rows,
-    posterior_curve_rows,
-    posterior_rows,
-    shown_classifier,
-    shown_curve,
-    shown_pairs,
-    shown_posterior,
-)
+from ..evaluation.surveys.results import in_words
 from .metrics import ALONE
 from .page import Section
-from .words import percent, with_interval
+from .wording import ADDITIVE, interval, percent, with_interval
+
+if TYPE_CHECKING:
+    from ..models import Labels
+    from .study import Study
 
 __all__ = [
     "TITLE",
+    "beyond",
+    "classifier_rows",
+    "curve_rows",
+    "each",
+    "equivalence_part",
     "equivalence_sections",
+    "figure_of",
+    "law_of",
     "left_out",
+    "natural",
+    "pair_rows",
+    "picture_of",
+    "posterior_curve_rows",
+    "posterior_rows",
     "posterior_sections",
     "scored_by",
     "sentences",
+    "shown_classifier",
+    "shown_curve",
+    "shown_pairs",
+    "shown_posterior",
     "subject_of",
+    "worth",
 ]
 
+MOST_SHOWN = 12  # points of a curve that a reader sees
+
+ABOVE = "probability_above_"  # a column of each classifier
+
+
+def each(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
+    """List (name, part) for each classifier of a dataset."""
+    return [(str(name), found.sel(classifier=name)) for name in found["classifier"].to_numpy()]
+
+
+def figure_of(own: xr.Dataset, name: str, prefix: str | None = None) -> dict[str, Any]:
+    """Extract a number and, where there are intervals, its ends, as keys of a row."""
+    prefix = name if prefix is None else prefix
+    row: dict[str, Any] = {prefix: float(own[name])}
+    if f"{name}_interval" in own:
+        ends = [float(end) for end in own[f"{name}_interval"]]
+        row |= {f"{prefix}_lower": ends[0], f"{prefix}_upper": ends[1]}
+    return row
+
+
+def classifier_rows(found: xr.Dataset) -> list[dict[str, Any]]:
+    """Rows with score, gain over no labels, and equivalence in raters of each classifier."""
+    rows = []
+    for name, own in each(found):
+        row: dict[str, Any] = {"classifier": name}
+        for quantity in ("score", "classifier_gain", "equivalence"):
+            row |= figure_of(own, quantity)
+        row["integer_equivalence"] = float(own["integer_equivalence"])
+        rows.append(row | {key: str(own[key].to_numpy()) for key in ("censored", "words")})
+    return rows
+
+
+def curve_rows(found: xr.Dataset) -> list[dict[str, Any]]:
+    """Rows with score and gain for each number of raters, and probabilities that a classifier is better."""
+    rows = []
+    for k in found["k"].to_numpy().tolist():
+        own = found.sel(k=k)
+        row: dict[str, Any] = {"raters": k, **figure_of(own, "power_curve", "score")}
+        row |= figure_of(own, "information_gain", "gain")
+        row |= {"items": int(own["items"]), "monte_carlo_error": float(own["monte_carlo_error"])}
+        if "probability_above" in own:
+            for name, one in each(own):
+                row[f"{ABOVE}{name}"] = float(one["probability_above"])
+        rows.append(row)
+    return rows
+
+
+def pair_rows(found: xr.Dataset) -> list[dict[str, Any]]:
+    """Rows for each pair of classifiers, the one with the better score first."""
+    if "versus" not in found.dims:
+        return []
+    score = found["score"].to_numpy()
+    order = found["classifier"].to_numpy()[np.argsort(-score, kind="stable")]
+    rows = []
+    for better, worse in combinations(order, 2):
+        own = found.sel(classifier=better, versus=worse)
+        row: dict[str, Any] = {"classifier": str(better), "other": str(worse)}
+        row |= figure_of(own, "score_difference") | figure_of(own, "equivalence_difference")
+        if "probability_better" in own:
+            row["probability_better"] = float(own["probability_better"])
+        rows.append(row)
+    return rows
+
+
+def posterior_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
+    """Rows for each classifier from the posterior of the item states."""
+    rows = []
+    for name, own in each(summed):
+        row: dict[str, Any] = {"classifier": name}
+        for quantity in ("score", "equivalence", "performance_ratio"):
+            row |= figure_of(own, quantity)
+        for side in ("below", "beyond", "unattained"):
+            row[f"probability_{side}"] = float(own[f"probability_{side}"])
+        rows.append(row | {"censored": str(own["censored"].to_numpy())})
+    return rows
+
+
+def posterior_curve_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
+    """Rows of the posterior curve for each number of raters, with the observed curve and the check."""
+    seen = {int(k): summed.sel(checked_k=k) for k in summed["checked_k"].to_numpy()}
+    rows = []
+    for k in summed["k"].to_numpy().tolist():
+        own = summed.sel(k=k)
+        row: dict[str, Any] = {"raters": k, **figure_of(own, "power_curve", "score")}
+        row |= figure_of(own, "information_gain", "gain")
+        row["monte_carlo_error"] = float(own["monte_carlo_error"])
+        checked = {"observed_score": "observed_curve", "check_p": "check_p"}
+        row |= {key: float(seen[k][of]) if k in seen else None for key, of in checked.items()}
+        rows.append(row)
+    return rows
+
+
+def shown_classifier(row: Mapping[str, Any], level: float) -> dict[str, Any]:
+    """Display form of a row of `classifier_rows`."""
+    own = {"classifier": row["classifier"], "score": row["score"]}
+    if "score_lower" in row:
+        own[f"{100 * level:g} % interval"] = interval(row["score_lower"], row["score_upper"])
+    return own | {"gain": row["classifier_gain"], "worth": row["words"]}
+
+
+def shown_curve(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
+    """Display form of the curve: at most `MOST_SHOWN` of its points."""
+    few = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_SHOWN)).round().astype(int))
+    shown = []
+    for row in (rows[i] for i in few):
+        own = {"raters": row["raters"], "score": row["score"]}
+        if "score_lower" in row:
+            own[f"{100 * level:g} % interval"] = interval(row["score_lower"], row["score_upper"])
+        own["gain"] = row["gain"]
+        own |= {name: row[name] for name in ("items",) if name in row}
+        if "observed_score" in row:
+            own["of the data"] = row["observed_score"]
+        own |= {
+            f"P({name.removeprefix(ABOVE)})": percent(p)
+            for name, p in row.items()
+            if name.startswith(ABOVE)
+        }
+        shown.append(own)
+    return shown
+
+
+def shown_pairs(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
+    """Display form of the rows of `pair_rows`."""
+    shown = []
+    for row in rows:
+        own = {"better": row["classifier"], "than": row["other"], "by": row["score_difference"]}
+        if "score_difference_lower" in row:
+            ends = row["score_difference_lower"], row["score_difference_upper"]
+            own[f"{100 * level:g} % interval"] = interval(*ends)
+        own["raters more"] = _raters(row)
+        if "probability_better" in row:
+            own["P(better)"] = percent(row["probability_better"])
+        shown.append(own)
+    return shown
+
+
+def _raters(row: Mapping[str, Any]) -> str:
+    """Difference of two equivalences in raters; unknown if one is outside the curve."""
+    if np.isnan(row["equivalence_difference"]):
+        return "unknown"
+    ends = [row.get(f"equivalence_difference_{end}", np.nan) for end in ("lower", "upper")]
+    number = row["equivalence_difference"]
+    return f"{number:.1f}" if np.isnan(ends).any() else with_interval(number, *ends, digits=1)
+
+
+def shown_posterior(row: Mapping[str, Any], worth: str) -> dict[str, Any]:
+    """Display form of a row of `posterior_rows`, with the equivalence in words."""
+    part = (row[f"performance_ratio{end}"] for end in ("", "_lower", "_upper"))
+    return {
+        "classifier": row["classifier"],
+        "score": row["score"],
+        "worth": worth,
+        "performance ratio": with_interval(*part, digits=2),
+        "P(beyond all)": percent(row["probability_unattained"]),
+    }
+
+
+# --- Survey equivalence from labels and predictions, for the command and for the report ---
+
+LONGEST = 50  # largest number of raters on the posterior's curve
+
+LEAST = 2  # items with two labels or more
+
+
+def equivalence_part(study: "Study") -> "list[Section]":
+    """Return the section on survey equivalence; none without predictions or an item with two labels."""
+    from ..evaluation import EvaluationError
+    from ..models import Labels
+
+    data, predicted = study.data, study.predicted
+    if predicted is None or not isinstance(data, Labels) or data.counts.sum(axis=1).max() < 2:
+        return []
+    rules = natural("category" not in predicted.dims, None, None, None)
+    rules |= {"probability": 0.9, "random_seed": study.seed}
+    try:
+        found = worth(data, law_of(predicted, data), rules)
+    except EvaluationError as problem:
+        return [Section(TITLE, f"Not computed: {problem}.", key="equivalence")]
+    return equivalence_sections(found, picture_of(found))
+
+
+def natural(
+    hard: bool, combiner: str | None, scorer: str | None, learn: str | None
+) -> dict[str, Any]:
+    """Return combiner, scorer and learning rule: those given, or defaults for hard or soft predictions."""
+    by_label = hard or combiner == "plurality"
+    scorer = scorer or ("agreement" if by_label else "cross-entropy")
+    combiner = combiner or ("plurality" if scorer == "agreement" else "abc")
+    if learn is None:
+        learn = "leave-one-out" if scorer in ADDITIVE or combiner != "abc" else "in-sample"
+    elif combiner != "abc":
+        raise ValueError(f"--learn {learn}: only abc learns; leave it out, or take --combiner abc")
+    if learn not in ("leave-one-out", "in-sample") and not learn.isdecimal():
+        raise ValueError(f"--learn {learn}: write leave-one-out, in-sample, or a number of folds")
+    learned = int(learn) if learn.isdecimal() else learn
+    return {"combiner": combiner, "scorer": scorer.replace("-", "_"), "learn": learned}
+
+
+def law_of(predicted: "xr.DataArray", data: "Labels") -> "xr.DataArray":
+    """Return predicted probabilities (classifier, item, category); 1 for the first of a ranking.
+
+    Items without labels are left out; the attribute ``unlabelled`` is their number.
+    """
+    import numpy as np
+
+    from .metrics import ALONE
+
+    if "classifier" not in predicted.dims:
+        predicted = predicted.drop_vars("classifier", errors="ignore")
+        predicted = predicted.expand_dims(classifier=[ALONE])
+    known = np.isin(predicted["item"], data.items)
+    _check_items(predicted["item"].to_numpy(), known, data)
+    predicted = predicted.isel(item=known)
+    if "category" in predicted.dims:
+        law = predicted.reindex(category=data.categories)
+        law = law.where(law > -np.inf, 0.0)  # -inf: no row in the table, so probability 0
+        missing = (predicted == -np.inf).all("category")
+    else:
+        first = predicted.isel(position=0)
+        law = (first.expand_dims(category=data.categories, axis=-1)) == data.categories
+        law, missing = law.astype(float), first == ""
+    _check_predicted(missing)
+    return law.assign_attrs(unlabelled=int((~known).sum()))
+
+
+def _check_items(predicted: Any, known: Any, data: "Labels") -> None:
+    """Raise unless every labelled item is predicted."""
+    import numpy as np
+
+    from ..evaluation import EvaluationError
+    from .wording import few
+
+    if not known.any():
+        raise EvaluationError(
+            f"predictions are of items {few(predicted.tolist(), 3)}, labels of {few(data.items.tolist(), 3)}: no item is in "
+            "both; give items the same names in both tables"
+        )
+    if (lacking := ~np.isin(data.items, predicted)).any():
+        raise EvaluationError(
+            f"predictions: nothing is predicted for item {few(data.items[lacking].tolist())}, which raters labelled; predict it, "
+            "or leave its labels out"
+        )
+
+
+def _check_predicted(missing: "xr.DataArray") -> None:
+    """Raise if a classifier has no prediction for an item that another classifier predicts."""
+    import numpy as np
+
+    from ..evaluation import EvaluationError
+
+    if not missing.any():
+        return
+    missing = missing.transpose("classifier", "item")
+    classifier, item = np.argwhere(missing.to_numpy())[0]
+    names = [missing[dim].to_numpy() for dim in ("classifier", "item")]
+    raise EvaluationError(
+        f"predictions: {names[0][classifier]} predicts nothing for item {names[1][item]}; add it, with the same score for each "
+        "category where it knows nothing, or leave the item out of both tables"
+    )
+
+
+def worth(data: "Labels", law: "xr.DataArray", rules: dict[str, Any]) -> "xr.Dataset":
+    """Return the survey equivalences, with notes on unusual data."""
+    from ..evaluation import EvaluationError, survey_equivalence
+
+    usable = int((data.counts.sum(axis=1) > 1).sum())
+    if usable < LEAST:
+        raise EvaluationError(
+            f"labels: {('no', 'only one')[usable]} item has 2 labels or more; a label is predicted from others of its item, as "
+            "other items teach; add labels"
+        )
+    found = survey_equivalence(data, law, **rules)
+    notes = [found.attrs["note"], *_notes(data, law)]
+    found.attrs["note"] = "; ".join(part for part in notes if part)
+    return found
+
+
+def _notes(data: "Labels", law: "xr.DataArray") -> list[str]:
+    """Return notes on unused categories, unlabelled items, and raters who answered an item twice."""
+    import numpy as np
+
+    from .wording import few
+
+    said = []
+    if never := data.categories[data.counts.sum(axis=0) == 0].tolist():
+        said.append(
+            f"no rater gave {few(never)}; that it counts as possible may lower the score of no labels"
+        )
+    if unlabelled := law.attrs.get("unlabelled", 0):
+        said.append(f"{unlabelled:,} predicted items have no labels, and are left out")
+    if not data.anonymous:
+        pair = data.annotation_item * np.int64(len(data.raters)) + data.annotation_rater
+        pair, place = np.unique(pair, return_inverse=True)
+        again = np.unique(pair[np.bincount(place, data.count) > 1] % len(data.raters))
+        if again.size:
+            said.append(
+                f"rater {few(data.raters[again].tolist())} answered items more than once; each answer counts as that of another "
+                "rater"
+            )
+    return said
+
+
+def beyond(
+    data: "Labels", law: "xr.DataArray", rules: dict[str, Any], sampler: tuple[int, int]
+) -> "tuple[xr.Dataset, bool, str]":
+    """Fit item states; return the posterior equivalences, whether they converged, and the verdict.
+
+    `rules` are those of the curve; `sampler` holds draws and chains.
+    """
+    import warnings
+
+    import xarray as xr
+
+    from .. import evaluation, inference, models
+
+    chosen = {name: rules[name] for name in ("combiner", "scorer", "clip", "base", "random_seed")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
+        tree = inference.sample(
+            models.item_states(data, plausibility=False),
+            draws=sampler[0], chains=sampler[1], random_seed=rules["random_seed"], progressbar=False,
+        )  # fmt: skip
+    longest = LONGEST if rules["max_raters"] is None else rules["max_raters"]
+    drawn = evaluation.survey_equivalence(tree, law, max_raters=longest, **chosen)
+    judged = drawn[["power_curve", "asymptote", "score"]]
+    diagnosis = inference.diagnose(xr.DataTree.from_dict({"posterior": judged}))
+    summed = evaluation.survey_summary(drawn, probability=rules["probability"])
+    return summed, bool(diagnosis.attrs["converged"]), str(diagnosis.attrs["verdict"])
+
+
+def picture_of(found: "xr.Dataset") -> "Figure":
+    """Return the figure of the power curve with the classifiers on it."""
+    from ..evaluation import plots
+
+    return plots.power_curve(found, backend="matplotlib").figure
+
+
+# --- Survey equivalence: sentences and sections of a report ---
+
 TITLE = "How many raters is it worth"
+
 DOUBTFUL = 0.05  # p-value of the posterior check below which it fails
+
 FALLEN = 0.1  # share of the maximal gain that is lost where a curve is reported to fall
+
 FACTS = ("combiner", "scorer", "clip", "item_rule", "estimand", "learn", "base", "reference")
+
 FACTS += ("probability", "left_out", "left_out_without_label", "left_out_with_one_label", "note")
+
 # of the logarithm in the cross-entropy
 UNITS = {2.0: "bits", float(np.e): "nats", 10.0: "decimal digits"}
 

@@ -9,13 +9,16 @@ from matplotlib.figure import Figure
 
 from .metrics import metric_rows
 from .page import Section
-from .words import few, interval, percent, share_interval, share_with_interval, with_interval
+from .wording import few, interval, percent, share_interval, share_with_interval, with_interval
 
 __all__ = ["Step", "prior_section", "reliability_section"]
 
 CERTAINTY = "certainty"
+
 NORMAL_90 = 1.6449  # normal quantile of 90 % intervals from Monte-Carlo errors
+
 GREATEST_K = 0.7
+
 ITEMS_SHOWN = 10
 
 

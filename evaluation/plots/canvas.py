@@ -12,16 +12,20 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..errors import EvaluationError
 from .panel import Panel
-from .shown import Picture
-from .style import GREY, INK, tidy
+from .style import GREY, INK, Picture, tidy
 
 __all__ = ["Backend", "Canvas", "canvas", "legend", "look_of"]
 
 Backend = Literal["matplotlib", "plotly", "bokeh"]
+
 Where = Literal["inside", "right", "above"]
+
 DOTS = 100  # screen pixels per inch of print
+
 FAINT = "#e6e6e6"
+
 NARROW = 500  # pixels; a legend widens narrower panels
+
 COLOURS_THEN_MARKS = "osD^"
 
 

@@ -8,22 +8,23 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from ..curve_summaries import survey_summary
 from ..errors import EvaluationError
-from ..surveys.crossings import in_words as worth_in_words
+from ..surveys.item_states.equivalence import survey_summary
+from ..surveys.results import in_words as worth_in_words
 from .canvas import Backend, canvas, legend, look_of
-from .checks import one_or_more
 from .panel import Panel
-from .rooms import letters_wide
-from .style import COLOURS, INK, shortened
-from .wording import in_words
+from .style import COLOURS, INK, in_words, letters_wide, one_or_more, shortened
 
 __all__ = ["power_curve"]
 
 FEW = 12  # up to so many raters each has a tick
+
 WIDTH, HEIGHT = 5.2, 3.8  # inches, without the legend
+
 FAR = 0.4  # heights of the curves beyond which a score is moved to the edge
+
 STEP = 0.06  # of the height, between scores at the edge
+
 BAR = 0.03  # of the height, between intervals of equivalences
 
 

@@ -7,15 +7,15 @@ import numpy as np
 import xarray as xr
 
 from .canvas import Backend, canvas, legend
-from .checks import one_or_more
 from .panel import Panel
-from .rooms import letters_wide, limits_with_texts
-from .style import COLOURS, GREY, INK, shortened
+from .style import COLOURS, GREY, INK, letters_wide, limits_with_texts, one_or_more, shortened
 
 __all__ = ["conformal"]
 
 PROB = 0.9
+
 NOTHING = "no test item is in the posterior"
+
 WIDTH = 3.6  # inches, of a panel
 
 

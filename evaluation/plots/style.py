@@ -1,17 +1,193 @@
 """Style: colour-blind-safe colours, literal labels, and axes without chart junk."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from io import BytesIO
+from typing import Any
 
+import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from .shown import Picture
+from ..errors import EvaluationError
 
-__all__ = ["COLOURS", "GREY", "INK", "LONGEST", "new_axes", "plain", "shortened", "tidy"]
+__all__ = [
+    "COLOURS",
+    "GREY",
+    "INK",
+    "LONGEST",
+    "Picture",
+    "Plot",
+    "in_words",
+    "letters_wide",
+    "limits_with_texts",
+    "needs",
+    "new_axes",
+    "one_or_more",
+    "plain",
+    "shortened",
+    "some_items",
+    "tidy",
+]
+
+
+def some_items(arrays: Mapping[str, xr.DataArray], argument: str) -> None:
+    """Raise if there are no arrays or one of them is empty."""
+    if not arrays:
+        raise EvaluationError(f"{argument} is empty: there is nothing to draw")
+    for name, array in arrays.items():
+        if not array.size:
+            of = f" of {name!r}" if name else ""
+            raise EvaluationError(
+                f"{argument}{of} is empty, with sizes {dict(array.sizes)}: there is nothing to draw"
+            )
+
+
+def needs(dataset: object, variables: Sequence[str], source: str) -> None:
+    """Raise unless a Dataset has the non-empty variables that `evaluation.<source>` returns."""
+    if not isinstance(dataset, xr.Dataset):
+        raise EvaluationError(
+            f"a {type(dataset).__name__} cannot be drawn: pass the Dataset of evaluation.{source}"
+        )
+    if missing := [name for name in variables if name not in dataset]:
+        found = ", ".join(map(str, dataset.data_vars)) or "none"
+        raise EvaluationError(
+            f"no variable {missing[0]!r} among {found}: pass the Dataset of evaluation.{source}"
+        )
+    some_items({name: dataset[name] for name in variables}, f"the Dataset of evaluation.{source}")
+
+
+def one_or_more(
+    given: xr.Dataset | Mapping[str, xr.Dataset], variables: Sequence[str], source: str, single: str
+) -> dict[str, xr.Dataset]:
+    """Return validated Datasets by name; a single one is named `single`."""
+    if isinstance(given, xr.Dataset) or not isinstance(given, Mapping):  # a Dataset is a Mapping
+        needs(given, variables, source)
+        return {single: given}
+    if not given:
+        raise EvaluationError(f"no Dataset: pass some of evaluation.{source} by name")
+    for own in given.values():
+        needs(own, variables, source)
+    return {str(name): own for name, own in given.items()}
+
+
+# --- Text widths, in inches and in units of an axis ---
+
+LETTER = 0.058  # inches, width of a letter at 7.5 points
+
+MARGIN = 0.03  # of the axis, beyond the data
+
+MOST = 0.36  # of the axis, half the width of a text at most
+
+
+def letters_wide(names: Iterable[object]) -> float:
+    """Return the width in inches of the longest name, with the gap to the axis."""
+    return 0.15 + LETTER * max((len(str(name)) for name in names), default=0)
+
+
+def limits_with_texts(
+    drawn: tuple[float, float], middles: np.ndarray, letters: int, width: float
+) -> tuple[float, float]:
+    """Return axis limits that contain the data and the texts centred at `middles`.
+
+    `drawn` is the range of the data, `width` that of the axis in inches, `letters` the length of the longest
+    text.
+    """
+    low, high = drawn
+    if not len(middles):
+        return low - MARGIN * (high - low), high + MARGIN * (high - low)
+    first, last = float(middles.min()), float(middles.max())
+    half = min(LETTER * letters / 2 / width, MOST)
+    left, right = low, high
+    for _ in range(60):  # fixed point: a wider axis makes texts wider in its units, by a factor < 1
+        span = (right - left) or 0.1
+        left = min(low - MARGIN * span, first - half * span)
+        right = max(high + MARGIN * span, last + half * span)
+    return left, right
+
+
+# --- Figures that notebooks display although they are not registered with pyplot ---
+
+DPI = 110
+
+
+class Picture(Figure):
+    """Figure that displays itself as the last expression of a notebook cell."""
+
+    def _repr_png_(self) -> bytes:
+        page = BytesIO()
+        self.savefig(page, format="png", dpi=DPI, bbox_inches="tight")
+        return page.getvalue()
+
+    def add_subplot(self, *args: Any, **kwargs: Any) -> Any:
+        """Add axes that display the whole figure."""
+        if "projection" not in kwargs and "polar" not in kwargs:
+            kwargs.setdefault("axes_class", Plot)
+        return super().add_subplot(*args, **kwargs)
+
+
+class Plot(Axes):
+    """Axes that display their figure."""
+
+    def _repr_png_(self) -> bytes | None:
+        figure = self.get_figure(root=True)
+        return figure._repr_png_() if isinstance(figure, Picture) else None
+
+
+# --- Display names of metrics ---
+
+# metrics of the k best labels, with k at the end of their names
+OF_THE_BEST = (
+    "set_accuracy",
+    "overlap",
+    "average_overlap",
+    "rank_biased_overlap",
+    "kendall_tau",
+    "spearman_footrule",
+    "ndcg",
+)
+
+WORDS = {
+    "cross_entropy": "cross-entropy",
+    "rank_biased": "rank-biased",
+    "kendall_tau": "Kendall's tau",
+    "spearman_footrule": "Spearman's footrule",
+    "cohen_kappa": "Cohen's kappa",
+    "matthews_correlation": "Matthews correlation",
+    "matthews_corrcoef": "Matthews correlation",
+    "brier": "Brier",
+    "f1": "F1",
+    "ndcg": "nDCG",
+    "roc_auc": "ROC AUC",
+}
+
+
+def in_words(name: object) -> str:
+    """Return the display name of a metric: "top-3 accuracy" for ``top_3_accuracy``."""
+    text, best = _without_number(str(name))
+    text = re.sub(r"^top_(\d+|k)_", r"top-\1 ", text)
+    for raw, words in WORDS.items():
+        text = re.sub(rf"(?<![a-z]){raw}(?![a-z0-9])", words, text)
+    return text.replace("_", " ") + best
+
+
+def _without_number(name: str) -> tuple[str, str]:
+    kind, _, number = name.rpartition("_")
+    if kind in OF_THE_BEST and number.isdecimal():
+        return kind, f", {number} best"
+    return name, ""
+
+
+# --- Style: colour-blind-safe colours, literal labels, and axes without chart junk ---
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
+
 INK, GREY = "#222222", "#9a9a9a"
+
 LONGEST = 34  # letters of a label; longer ones would squeeze the plot
+
 APART = "\N{ZERO WIDTH SPACE}"
 
 

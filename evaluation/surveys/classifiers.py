@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from ..conformal_scores import places_of
 from ..errors import EvaluationError
-from .label_counts import LabelCounts, coordinate_of
+from ..truth.matching import places_of
+from .counts import LabelCounts, coordinate_of
 
 __all__ = ["Classifiers"]
 

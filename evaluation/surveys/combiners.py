@@ -20,8 +20,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from ..errors import EvaluationError
-from .predicted import Predicted
-from .subsets import Subsets
+from .subsets import Predicted, Subsets
 
 __all__ = ["AnonymousBayesian", "Combiner", "Frequency", "Function", "Plurality", "checked_law"]
 

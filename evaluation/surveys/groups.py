@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..agreement import Labels
 from ..errors import EvaluationError
-from .described import Described
-from .label_counts import LabelCounts
-from .resamples import Resampling, SurveyScores, check_resampling, survey_scores
+from ..truth.containers import Labels
+from .counts import LabelCounts
+from .resampling import Resampling, SurveyScores, check_resampling, survey_scores
+from .results import Described
 from .rules import Rules
 from .survey import Survey
 

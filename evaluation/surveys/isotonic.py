@@ -3,10 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from ..agreement import Labels
 from ..errors import EvaluationError
+from ..truth.containers import Labels
 from .classifiers import Classifiers
-from .label_counts import LabelCounts
+from .counts import LabelCounts
 
 __all__ = ["calibrated"]
 

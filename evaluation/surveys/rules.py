@@ -8,28 +8,45 @@ import numpy as np
 
 from ..errors import EvaluationError
 from .combiners import AnonymousBayesian, Combiner, Frequency, Function, Learn, Plurality
-from .joint_scores import F1, Determinant, Matthews, Precision, Recall
-from .patterns import Patterns
 from .row_scores import Score
-from .scores import Agreement, Brier, CrossEntropy, WholeFunction
+from .scores import (
+    F1,
+    Agreement,
+    AreaUnderCurve,
+    Brier,
+    CrossEntropy,
+    Determinant,
+    Matthews,
+    Pearson,
+    Precision,
+    Recall,
+    Spearman,
+    WholeFunction,
+)
 from .scores import Function as ScoreFunction
-from .value_scores import AreaUnderCurve, Pearson, Spearman
+from .subsets import Patterns
 
 __all__ = ["CombinerName", "Items", "Rules", "ScorerName"]
 
 CombinerName = Literal["plurality", "mean", "frequency", "abc"]
+
 ScorerName = Literal[
     "agreement", "cross_entropy", "brier", "precision", "recall", "f1", "mcc",
     "dmi", "soft_dmi", "pearson", "spearman", "auc",
 ]  # fmt: skip
+
 Items = Literal["available", "common"]
+
 OF_POSITIVE: dict[str, Any] = {
     "precision": Precision,
     "recall": Recall,
     "f1": F1,
 }
+
 OF_VALUES: dict[str, Any] = {"pearson": Pearson, "spearman": Spearman}
+
 OF_NUMBERS = (*OF_VALUES, "auc")
+
 ALLOWED: dict[str, tuple[str, ...]] = {
     "items": get_args(Items),
     "estimand": ("pooled", "mean"),

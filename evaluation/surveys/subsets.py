@@ -22,12 +22,62 @@ import numpy as np
 from scipy.special import betaln, gammaln
 
 from ..errors import EvaluationError
-from .patterns import Patterns
 
-__all__ = ["Subsets", "check_number", "further_label", "shared_top", "subsets_of"]
+__all__ = [
+    "Patterns",
+    "Predicted",
+    "Subsets",
+    "check_number",
+    "further_label",
+    "shared_top",
+    "subsets_of",
+]
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Distinct label counts of items, in the order of `numpy.unique`."""
+
+    counts: np.ndarray  # (pattern, category), labels that are combined
+    # (pattern, category), labels of another reference group; None for the same raters
+    against: np.ndarray | None
+    fold: np.ndarray  # (pattern,), items of a fold are left out together when a combiner learns
+    of_item: np.ndarray  # (item,), pattern of each item
+
+    @classmethod
+    def of(
+        cls, counts: np.ndarray, against: np.ndarray | None = None, fold: np.ndarray | None = None
+    ) -> "Patterns":
+        """Return the patterns of items from counts (item, category), and optionally against and fold."""
+        n_items, n_categories = counts.shape
+        if fold is None:
+            fold = np.zeros(n_items, np.int64)
+        parts = [counts, fold[:, None]] if against is None else [counts, fold[:, None], against]
+        rows, of_item = np.unique(np.hstack(parts), axis=0, return_inverse=True)
+        theirs = None if against is None else rows[:, n_categories + 1 :]
+        return cls(rows[:, :n_categories], theirs, rows[:, n_categories], of_item.ravel())
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def multiplicity(self) -> np.ndarray:
+        """Number of items (pattern,) of each pattern."""
+        return np.bincount(self.of_item, minlength=len(self)).astype(float)
+
+    def eligible(self, k: int, reference: int) -> np.ndarray:
+        """Return the mask (pattern,) of patterns with k labels and `reference` further ones to score against."""
+        if self.against is None:
+            return self.counts.sum(axis=1) >= k + reference
+        return (self.counts.sum(axis=1) >= k) & (self.against.sum(axis=1) >= reference)
+
+
+# --- Random subsets of k raters: exact laws of their labels and of the reference label, from the label counts ---
 
 MOST = 10_000_000  # entries; each takes some 100 bytes
+
 TABLED = 1_000_000  # largest count with a table of log factorials
+
 ROUNDING = 1e-12
 
 
@@ -137,3 +187,58 @@ def check_number(counts: np.ndarray, largest: int) -> None:
             f"max_raters={largest}: their labels can have {upto[-1]:.2g} different counts, over all patterns of items; allowed "
             f'are {MOST:,}: pass {allowed} at the most, or sample, by a function of labels (item, rater) and raters="identified"'
         )
+
+
+# --- Predictions with their chances and the law of the predicted label: the input of every score ---
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Entries of predictions; each has a chance within its row and a law of the predicted label."""
+
+    row: np.ndarray  # (entry,), pattern or item
+    chance: np.ndarray  # (entry,), sums to one over the entries of a row
+    reference: np.ndarray  # (entry, category), law of the label
+    bin: np.ndarray  # (entry,), row of `probability`
+    probability: np.ndarray  # (bin, category), distinct predictions
+
+    @classmethod
+    def of_items(
+        cls, row: np.ndarray, probability: np.ndarray, reference: np.ndarray
+    ) -> "Predicted":
+        """Return one certain prediction for each row."""
+        return cls(row, np.ones(len(row)), reference, np.arange(len(row)), probability)
+
+    def decided(self) -> "Predicted":
+        """Return the most probable label of each entry as its prediction; ties share the chance equally."""
+        share = shared_top(self.probability)[self.bin]
+        entry, label = np.nonzero(share)
+        return Predicted(
+            self.row[entry],
+            self.chance[entry] * share[entry, label],
+            self.reference[entry],
+            label,
+            np.eye(share.shape[1]),
+        )
+
+    def sampled(self, of_item: np.ndarray, rng: np.random.Generator) -> "Predicted":
+        """Draw one entry and one label for every item; items whose row has no entry are dropped.
+
+        Shapes: of_item (item,), row of each item.
+        """
+        n_rows = int(max(self.row.max(initial=-1), of_item.max(initial=-1))) + 1
+        order = np.argsort(self.row, kind="stable")
+        upto = np.cumsum(self.chance[order])
+        last = np.cumsum(np.bincount(self.row, minlength=n_rows))
+        first = np.r_[0, last[:-1]]
+        item = np.flatnonzero(last[of_item] > first[of_item])
+        row = of_item[item]
+        # inverse transform within each row's segment of the cumulative chances
+        # inverse transform within each row's segment of the cumulative chances
+        before = np.where(first[row] > 0, upto[first[row] - 1], 0.0)
+        target = before + rng.random(len(item)) * (upto[last[row] - 1] - before)
+        entry = order[np.clip(np.searchsorted(upto, target, "right"), first[row], last[row] - 1)]
+        law = np.cumsum(self.reference[entry], axis=1)
+        label = (rng.random(len(item))[:, None] * law[:, -1:] >= law).sum(axis=1)
+        label = np.eye(law.shape[1])[label]
+        return Predicted(item, np.ones(len(item)), label, self.bin[entry], self.probability)

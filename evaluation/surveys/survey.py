@@ -7,16 +7,60 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import EvaluationError
-from .combiners import Combiner
-from .label_counts import LabelCounts
-from .patterns import Patterns
-from .predicted import Predicted
-from .rater_samples import rater_samples
+from .combiners import Combiner, checked_law
+from .counts import BLANK, LabelCounts
 from .row_scores import RowScores, Score, row_scores
 from .rules import Rules
-from .subsets import Subsets, check_number, further_label, subsets_of
+from .subsets import (
+    Patterns,
+    Predicted,
+    Subsets,
+    check_number,
+    further_label,
+    shared_top,
+    subsets_of,
+)
 
-__all__ = ["Survey"]
+__all__ = ["Survey", "rater_samples"]
+
+
+def rater_samples(
+    rules: Rules, labels: LabelCounts, against: LabelCounts | None, k: int, rng: np.random.Generator
+) -> Iterator[Predicted]:
+    """Yield `rules.samples` samples of k combined raters and of a reference label for every item.
+
+    The combiner gets codes (item, rater) of the k labels, -1 elsewhere, for the items with enough labels.
+    """
+    codes = labels.labels
+    if codes is None or not callable(rules.combiner):
+        raise EvaluationError(
+            'raters="identified": pass a DataArray (item, rater) of labels as counts, so that each label has its rater'
+        )
+    r = rules.reference
+    needed = k + r if against is None else k
+    enough = labels.size >= needed
+    if against is not None:
+        enough &= against.size >= r
+    item = np.flatnonzero(enough)
+    every, codes = np.arange(len(enough)), codes[item]
+    for _ in range(rules.samples):
+        # random order of each item's raters, blanks last
+        order = np.where(codes == BLANK, 2.0, rng.random(codes.shape)).argsort(axis=1)
+        place = order.argsort(axis=1)
+        told = np.where(place < k, codes, BLANK)
+        shape = (len(item), len(labels.categories))
+        law = checked_law(rules.combiner(told), shape, "combiner")
+        if against is None:
+            further = np.take_along_axis(codes, order[:, k : k + r], axis=1)
+            counts = (further[:, :, None] == np.arange(shape[1])).sum(axis=1)
+        else:
+            counts = np.array(
+                [rng.multivariate_hypergeometric(own, r) for own in against.counts[item]]
+            )
+        yield Predicted.of_items(item, law, shared_top(counts)).sampled(every, rng)
+
+
+# --- Survey: the items that enter, the predictions of k raters for them, and those of classifiers ---
 
 
 @dataclass(frozen=True)

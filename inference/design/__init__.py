@@ -1,21 +1,5 @@
 """Design of annotation studies: comparison graphs, second stages, the most informative next question."""
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from ..._exports import lazy_exports
-
-if TYPE_CHECKING:
-    from .expected_information import next_to_ask as next_to_ask
-    from .graphs import regular_graph as regular_graph
-    from .stages import second_stage as second_stage
-
-__all__ = ["next_to_ask", "regular_graph", "second_stage"]
-
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "next_to_ask": ".expected_information",
-        "regular_graph": ".graphs",
-        "second_stage": ".stages",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,10 +6,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from ...models.distributions.pair_links import law_code
-from ..kernels.answer_information import answer_information
-from ..point.averaged_link import Link
-from .next_label import AboutLabels, next_label_to_ask
+from ...models.distributions.paired_comparisons_kernels import law_code
+from ..comparisons.averaged_link import Link
+from ..comparisons.kernels.information import answer_information
+from .label_information import AboutLabels, next_label_to_ask
 from .questions import codes_of, most_informative_first
 
 __all__ = ["next_to_ask"]

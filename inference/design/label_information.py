@@ -30,10 +30,25 @@ Lindley (1956), On a measure of the information provided by an experiment, Annal
 preference learning, arXiv:1112.5745.
 """
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
 import numpy as np
+import xarray as xr
 from scipy.special import xlogy
 
-__all__ = ["category_information", "leader_information", "plausibility_information"]
+from .questions import codes_of, most_informative_first
+
+__all__ = [
+    "AboutLabels",
+    "category_information",
+    "largest_shares",
+    "leader_information",
+    "leaders",
+    "next_label_to_ask",
+    "plausibility_information",
+]
 
 
 def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
@@ -90,3 +105,287 @@ def _weights(p: np.ndarray, counted: float) -> tuple[np.ndarray, np.ndarray]:
     possible = most > 0
     weight = p[possible] / most[possible, None]
     return p[possible].mean(axis=1), weight if counted == 1 else weight**counted
+
+
+# --- Top-1 label of an item in every draw, where OTHER is a set of labels ---
+
+
+def largest_shares(
+    size: int, concentration: float, draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw the largest share of a symmetric Dirichlet distribution, sorted in ascending order.
+
+    By stick breaking in size-biased order, V_i ~ Beta(1 + a, (M - i) a), with M = `size` members of
+    `concentration` a; it stops once the remaining stick is shorter than the largest share. Shapes: returns
+    (draw,), in (0, 1].
+    """
+    left, largest = np.ones(draws), np.zeros(draws)
+    for i in range(1, size):
+        stick = left * rng.beta(1 + concentration, (size - i) * concentration, draws)
+        left -= stick
+        np.maximum(largest, stick, out=largest)
+        if (left <= largest).all():
+            break
+    return np.sort(np.maximum(largest, left))
+
+
+def leaders(p: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
+    """Probability of every label of an item to be the most plausible one in each draw; ties go to the first label.
+
+    Shapes: p (label, draw); shares, draws of the largest share of OTHER, which is then the last label,
+    ascending (draw,): None without OTHER, empty if OTHER is not split and cannot lead; returns (label, draw),
+    which sums to 1 over labels.
+    """
+    named = p if shares is None else p[:-1]
+    best = named.argmax(axis=0)
+    leads = np.zeros(p.shape)
+    leads[best, np.arange(p.shape[1])] = 1
+    if shares is not None and len(shares):
+        value = named.max(axis=0)
+        may = np.flatnonzero(p[-1] > value)
+        above = 1 - np.searchsorted(shares, value[may] / p[-1, may], "right") / len(shares)
+        leads[:, may] *= 1 - above
+        leads[-1, may] = above
+    return leads
+
+
+# --- Choice of the item to annotate next, and the rater, from a posterior of labels or rankings, read item by item ---
+
+AboutLabels = Literal["truth", "plausibility"]
+
+ANYONE = "anyone"
+
+OTHER = "OTHER"
+
+REMEDY = "inference.label(tree, data) adds what is missing to any tree"
+
+BLOCK_SIZE = 5_000_000  # numbers in one block, to bound memory
+
+SHARES = 10_000  # draws of the largest member of OTHER, for each number of members
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Plausibilities in blocks of items; the labels of item i are positions ``start[i]:start[i + 1]``."""
+
+    array: xr.DataArray
+    samples: tuple[str, ...]
+    items: np.ndarray
+    start: np.ndarray
+
+    @classmethod
+    def of(cls, array: xr.DataArray) -> "_Cells":
+        """Cells of the variable ``plausibility``, flat or dense; raise if dims or coordinates do not fit."""
+        flat = "candidate" in array.dims
+        if not flat and not {"item", "category"} <= set(array.dims):
+            raise ValueError(
+                f"plausibility has the dims {array.dims}; expected candidate, or item and category"
+            )
+        if "item" not in array.coords or "category" not in array.coords:
+            raise ValueError(f"plausibility has no coords item and category; {REMEDY}")
+        samples = tuple(str(d) for d in array.dims if d not in ("candidate", "item", "category"))
+        item = array["item"].to_numpy()
+        if not flat:
+            return cls(array, samples, item, np.arange(len(item) + 1) * array.sizes["category"])
+        start = np.flatnonzero(np.r_[True, item[1:] != item[:-1]])
+        if len(np.unique(item)) < len(start):
+            raise ValueError(f"the candidates of an item must be contiguous; {REMEDY}")
+        return cls(array, samples, item[start], np.r_[start, len(item)])
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws."""
+        return int(np.prod([self.array.sizes[d] for d in self.samples], dtype=int))
+
+    @property
+    def has_other(self) -> np.ndarray:
+        """Mask of items whose last label is OTHER, shape (item,)."""
+        if "candidate" not in self.array.dims:
+            return np.zeros(len(self.items), bool)
+        return self.array["category"].to_numpy().astype(str)[self.start[1:] - 1] == OTHER
+
+    def blocks(self, chosen: np.ndarray, width: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield slices of the chosen items that fit into memory, with their plausibilities (label, draw).
+
+        The rows are ordered item after item. `width` is the count of numbers needed per item and draw, if
+        larger than the number of labels.
+        """
+        count = np.maximum(np.diff(self.start)[chosen], width)
+        number = np.cumsum(count) * self.n_draws // BLOCK_SIZE
+        for run in np.split(np.arange(len(chosen)), np.flatnonzero(np.diff(number)) + 1):
+            if len(run):
+                yield slice(int(run[0]), int(run[-1]) + 1), self._read(chosen[run])
+
+    def _read(self, items: np.ndarray) -> np.ndarray:
+        """Plausibilities (label, draw) of items, item after item; raise if any is NaN."""
+        if "candidate" in self.array.dims:
+            count = np.diff(self.start)[items]
+            first = np.repeat(self.start[items] - np.cumsum(count) + count, count)
+            part = self.array.isel(candidate=first + np.arange(len(first)))
+        else:
+            part = self.array.isel(item=items)
+        part = part.transpose("candidate", "item", "category", *self.samples, missing_dims="ignore")
+        p = np.ascontiguousarray(part.to_numpy().reshape(-1, self.n_draws), float)
+        if (bad := np.isnan(p).any(axis=1)).any():
+            end = np.cumsum(np.diff(self.start)[items])
+            item = self.items[items[np.searchsorted(end, np.argmax(bad), "right")]]
+            raise ValueError(f"plausibility of item {item!s} is NaN: a draw failed; sample again")
+        return p
+
+
+def next_label_to_ask(
+    tree: xr.DataTree,
+    items: Sequence[Any] | np.ndarray | None,
+    raters: Sequence[Any] | np.ndarray | str | None,
+    about: str,
+    random_seed: int | np.random.Generator | None,
+) -> xr.Dataset:
+    """Rank questions, each to one rater about one item; see `next_to_ask`."""
+    cells = _Cells.of(tree["posterior"].to_dataset()["plausibility"])
+    chosen = (
+        np.arange(len(cells.items))
+        if items is None
+        else codes_of("items", cells.items, np.atleast_1d(items))
+    )
+    if cells.array.attrs.get("truth") == "category":
+        if about != "truth":
+            raise ValueError(
+                f"about={about!r}: the truth of this model is one category, not the plausibilities; use about='truth'"
+            )
+        ids, gain = _of_raters(tree, cells, chosen, raters)
+    else:
+        if raters is not None and not _is_anyone(raters):
+            raise ValueError(
+                f"raters={raters!r}: this model does not tell raters apart; leave raters out"
+            )
+        ids, gain = np.array([ANYONE]), _of_anyone(tree, cells, chosen, about, random_seed)
+    return most_informative_first(gain, {"item": cells.items[chosen]}, ids, about)
+
+
+def _is_anyone(raters: Any) -> bool:
+    """Whether an anonymous random rater is asked."""
+    return isinstance(raters, str) and raters == ANYONE
+
+
+def _of_raters(
+    tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, raters: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ids of the raters, and the information in their answers about the true category (item, rater)."""
+    if "candidate" in cells.array.dims:
+        raise ValueError(
+            "the truth of this model is one category, but its plausibility is along candidate; expected item and category"
+        )
+    ids, confusion = _confusion(tree, cells, raters)
+    n_categories, n_draws, _, n_labels = confusion.shape
+    gain = np.empty((len(chosen), len(ids)))
+    step = max(4 * BLOCK_SIZE // (n_categories * n_draws * n_labels), 1)
+    for first in range(0, len(ids), step):
+        some = slice(first, first + step)
+        answers = np.ascontiguousarray(confusion[:, :, some], float)
+        width = max(n_categories, answers[:, 0].size // n_draws)  # of the joint distribution
+        for run, p in cells.blocks(chosen, width):
+            by_item = p.reshape(-1, n_categories, n_draws)
+            gain[run, some] = category_information(by_item, answers)
+    return ids, gain
+
+
+def _confusion(tree: xr.DataTree, cells: _Cells, raters: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Ids of the raters to ask, and their confusion matrices (category, draw, rater, label)."""
+    posterior = tree["posterior"].to_dataset()
+    needed = {*cells.samples, "category", "label"}
+    if "confusion" not in posterior or not needed <= set(posterior["confusion"].dims):
+        raise ValueError(
+            "the posterior has no confusion matrices (category, label), which say what a rater answers; "
+            "keep the variable 'confusion' of the model"
+        )
+    confusion = posterior["confusion"]
+    if "rater" not in confusion.dims:
+        if raters is not None and not _is_anyone(raters):
+            raise ValueError(
+                f"raters={raters!r}: in this model all raters are alike; leave raters out"
+            )
+        confusion = confusion.expand_dims(rater=[ANYONE])
+    elif _is_anyone(raters):
+        confusion = confusion.mean("rater").expand_dims(rater=[ANYONE])
+    elif raters is not None:
+        codes = codes_of("raters", confusion["rater"].to_numpy(), np.atleast_1d(raters))
+        confusion = confusion.isel(rater=codes)
+    if bool(confusion.isnull().any()):
+        raise ValueError("confusion is NaN: a draw failed; sample again")
+    values = confusion.transpose("category", *cells.samples, "rater", "label").to_numpy()
+    shape = (len(values), cells.n_draws, *values.shape[-2:])
+    return confusion["rater"].to_numpy(), values.reshape(shape)
+
+
+def _of_anyone(
+    tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, about: str, random_seed: Any
+) -> np.ndarray:
+    """Information in a label drawn from the plausibilities (item, 1)."""
+    trusts = _trusts(tree)
+    shares = _shares(tree, cells, chosen, random_seed) if about == "truth" else {}
+    gain = np.zeros((len(chosen), 1))
+    for run, block in cells.blocks(chosen):
+        end = np.cumsum(np.diff(cells.start)[chosen[run]])
+        for i, p in enumerate(np.split(block, end[:-1]), run.start):
+            leads = leaders(p, shares.get(int(chosen[i]))) if about == "truth" else None
+            for share, sharpness, counted in trusts:
+                answers = _sharpened(p, sharpness)
+                gain[i] += share * (
+                    plausibility_information(answers, counted)
+                    if leads is None
+                    else leader_information(leads, answers, counted)
+                )
+    return gain
+
+
+def _trusts(tree: xr.DataTree) -> list[tuple[float, float, float]]:
+    """Distinct reliabilities of the raters, with their effects on an answer.
+
+    Tuples: share of the annotations, exponent of the distribution of answers, count of an answer. Tempered
+    worths sharpen the distribution of an answer; a power of the likelihood counts the answer more than once.
+    If nothing was observed, as in PrIRN, an answer counts once.
+    """
+    observed = tree["observed_data"].data_vars if "observed_data" in tree.children else {}
+    constant = tree["constant_data"].data_vars if "constant_data" in tree.children else {}
+    if "reliability" not in constant or not {"observed_label", "observed_ranking"} & set(observed):
+        return [(1.0, 1.0, 1.0)]
+    powers, times = np.unique(constant["reliability"].to_numpy(), return_counts=True)
+    tempered = tree.attrs.get("model") == "tempered_plackett_luce"
+    return [
+        (share, power, 1.0) if tempered else (share, 1.0, power)
+        for share, power in zip((times / times.sum()).tolist(), powers.tolist(), strict=True)
+    ]
+
+
+def _sharpened(p: np.ndarray, sharpness: float) -> np.ndarray:
+    """Plausibilities (label, draw) raised to a power and normalised."""
+    if sharpness == 1:
+        return p
+    raised = (p / p.max(axis=0)) ** sharpness
+    return raised / raised.sum(axis=0)
+
+
+def _shares(
+    tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, random_seed: Any
+) -> dict[int, np.ndarray]:
+    """Draws of the largest share of OTHER by item code, for chosen items with OTHER; empty if it is not split."""
+    with_other = chosen[cells.has_other[chosen]]
+    if not len(with_other):
+        return {}
+    constant = tree["constant_data"].to_dataset() if "constant_data" in tree.children else {}
+    if not {"other_size", "other_concentration"} <= set(constant):
+        raise ValueError(
+            f"the tree has candidates {OTHER} but no constant_data other_size and other_concentration; {REMEDY}"
+        )
+    concentration = float(constant["other_concentration"])
+    if np.isnan(concentration):
+        return dict.fromkeys(with_other.tolist(), np.empty(0))
+    size = constant["other_size"]
+    if "item" in size.coords:
+        size = size.sel(item=cells.items)
+    sizes, rng = size.to_numpy(), np.random.default_rng(random_seed)
+    drawn = {
+        n: largest_shares(n, concentration, SHARES, rng)
+        for n in np.unique(sizes[with_other]).tolist()
+    }
+    return {i: drawn[int(sizes[i])] for i in with_other.tolist()}

@@ -1,12 +1,15 @@
-"""Second stage of a comparison design: close items again, with the most informative raters."""
+"""Graphs of comparisons, as the simulators use them."""
 
 import numpy as np
 import xarray as xr
 from scipy.special import expit, log_ndtr
 
-__all__ = ["BEST_PRODUCT", "answer_information", "second_stage"]
+from ...models.simulators.paired_comparisons import regular_graph
+
+__all__ = ["BEST_PRODUCT", "answer_information", "regular_graph", "second_stage"]
 
 BEST_PRODUCT = {"bradley_terry": 2.3993572805154675, "thurstone": 1.5750362625874819}
+
 """Reliability times distance where an answer tells most about the distance."""
 
 

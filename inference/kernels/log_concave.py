@@ -10,11 +10,12 @@ from collections.abc import Callable
 import numba as nb
 import numpy as np
 
-from .random_stream import standard_exponential, uniform
+from .random_streams import standard_exponential, uniform
 
 __all__ = ["log_concave_sampler"]
 
 FLAT, WIDEST = 1e-9, 64.0
+
 """Slope below which x is a mode, and longest first step from the mode: a log density may have a plateau
 without curvature, as wide as the range of the worths."""
 

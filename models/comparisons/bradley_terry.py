@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 import pymc as pm
 
+from .._catalog import recorded
 from ..data.comparisons import Comparisons
-from ..data.recipes import recorded
 from .observed import compared, coords_of, models_ties, observe_winners
 from .priors import Reliability, strength_prior
 

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 import pymc as pm
 
+from ..data.comparison_tables import NOBODY, TIE
 from ..data.comparisons import Comparisons
 from ..data.connectivity import components_in_words, connected_components
 from ..data.container import expect
 from ..data.errors import BUILDERS, DataWarning
-from ..data.votes import NOBODY, TIE
-from ..distributions.pair_sweep import Link
 from ..distributions.paired_comparisons import PairedComparisons
+from ..distributions.paired_comparisons_kernels import Link
 from .priors import Strength
 
 __all__ = ["Answers", "answers_of", "compared", "coords_of", "models_ties", "observe_winners"]

@@ -6,21 +6,183 @@ from typing import Any, Self
 
 import numpy as np
 
-from .anonymous import Recoded, Whose, unchanged
-from .answers import read_attributes
-from .columns import code_ids
-from .comparison_formats import named_outcomes, paired_votes
-from .comparison_summary import comparisons_report
-from .comparison_tables import code_items, item_set, long_columns, vote_columns
+from ..._messages import shown
+from .comparison_tables import (
+    LEFT,
+    NOBODY,
+    OUTCOMES,
+    RIGHT,
+    TIE,
+    CodedVotes,
+    code_items,
+    comparisons_report,
+    item_set,
+    long_columns,
+    vote_columns,
+    vote_layout,
+)
 from .connectivity import connected_components
-from .container import Container
-from .matching import chosen_items
-from .tables import Column
-from .vote_outcomes import code_outcomes
-from .votes import NOBODY, TIE, CodedVotes, vote_layout
-from .whole_numbers import read_counts
+from .container import Container, Recoded, Whose, unchanged
+from .errors import DataError
+from .raters import read_attributes
+from .reading.columns import code_ids, first_place, kinds_of, refused_cell
+from .reading.matching import chosen_items, match_ids
+from .reading.numbers import read_counts
+from .reading.tables import Column, is_listed
 
-__all__ = ["Comparisons"]
+__all__ = ["Comparisons", "code_outcomes", "named_outcomes", "paired_votes"]
+
+EVALICA = {"X": "left", "Y": "right", "Draw": "tie"}
+
+_NAMES = "evalica's Winner.X, Winner.Y and Winner.Draw, or 'X', 'Y' and 'Draw'"
+
+
+def paired_votes(
+    pairs: Any, items: Sequence[Any] | np.ndarray | None
+) -> tuple[np.ndarray, CodedVotes]:
+    """Read (winner, loser) pairs; returns the items and anonymous votes.
+
+    `items` None means the sorted ids that occur. The earlier item is put on the left, since pairs carry no
+    side. Refuses entries that are not two ids, and an item paired with itself.
+    """
+    declared = item_set(items)
+    found, winner, loser = code_items(*_winners_and_losers(pairs), declared)
+    if declared is None:
+        order = np.argsort(found)
+        found, place = found[order], np.argsort(order)
+        winner, loser = place[winner], place[loser]
+    return found, CodedVotes(
+        left=np.minimum(winner, loser),
+        right=np.maximum(winner, loser),
+        rater=np.full(len(winner), NOBODY, np.int32),
+        outcome=np.where(winner < loser, LEFT, RIGHT),
+        count=np.ones(len(winner), np.int64),
+    )
+
+
+def named_outcomes(winners: Sequence[Any] | np.ndarray) -> list[str]:
+    """Translate evalica's outcomes X, Y and Draw to the words of `OUTCOMES`.
+
+    Outcomes are members of evalica's enumeration, or text.
+    """
+    if not is_listed(winners):
+        raise DataError(
+            f"winners are a {type(winners).__name__}",
+            column="winners",
+            value=winners,
+            allowed=f"a list of {_NAMES}",
+            remedy="pass the three sequences in the order of the votes",
+            where="argument winners",
+        )
+    words = []
+    for row, cell in enumerate(winners, 1):
+        name = getattr(cell, "name", None) or str(cell).rpartition(".")[2]
+        if name not in EVALICA:
+            remedy = "correct it; from_table reads words and ids of items"
+            if name == "Ignore":
+                remedy = "leave out the votes that are to be ignored"
+            raise DataError(
+                f"{shown(cell)} is no outcome",
+                row=row,
+                column="winners",
+                value=cell,
+                allowed=_NAMES,
+                remedy=remedy,
+            )
+        words.append(EVALICA[name])
+    return words
+
+
+def _winners_and_losers(pairs: Any) -> tuple[Column, Column]:
+    """Split pairs into two columns; raises at an entry that is not a pair."""
+    if isinstance(pairs, np.ndarray) and pairs.ndim == 2:
+        pairs = pairs.tolist()
+    if not is_listed(pairs) or not len(pairs):
+        found = "nothing" if is_listed(pairs) else f"a {type(pairs).__name__}"
+        raise _refused_pair(f"pairs hold {found}", pairs, "argument pairs")
+    for place, pair in enumerate(pairs, 1):
+        if not is_listed(pair) or len(pair) != 2:
+            where = f"argument pairs, place {place:,}"
+            raise _refused_pair(f"{shown(pair)} is not one winner and one loser", pair, where)
+    winner, loser = zip(*pairs, strict=True)
+    return Column("winner", [*winner]), Column("loser", [*loser])
+
+
+def _refused_pair(problem: str, value: Any, where: str) -> DataError:
+    return DataError(
+        problem,
+        column="pairs",
+        value=value,
+        allowed="a list of (winner, loser), or an array with two columns",
+        remedy="write a choice among several items as one pair for each loser, and read ties with from_table",
+        where=where,
+    )
+
+
+# --- Outcome of a vote: a word, or the id of the winner ---
+
+NOT_READ = -1
+
+_CODE = {word: code for code, word in enumerate(OUTCOMES)}
+
+_WORDS = ", ".join(map(shown, OUTCOMES))
+
+
+def code_outcomes(
+    column: Column, items: np.ndarray, left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """Code outcomes as places in `OUTCOMES`, shape (row,).
+
+    Cells are "left", "right", "tie", or the id of one of the row's two items; words may occur among integer
+    ids. Refuses missing cells, and cells that name neither an outcome nor one of the two items.
+
+    Shapes: left, right (row,); items (item,), none of them one of the words.
+    """
+    kinds_of(column)  # refuses missing cells
+    said = np.fromiter((_word_code(cell) for cell in column.values), np.int32, len(left))
+    if (said >= 0).all():
+        return said
+    if items.dtype.kind != "U":
+        column = _ids_for_words(column, items, said)
+    used, code = code_ids(column)
+    place = match_ids(used, items, "items", row=int((said < 0).argmax()) + 1, column=column.name)
+    winner = place[code]
+    outcome = np.select([said >= 0, winner == left, winner == right], [said, LEFT, RIGHT], NOT_READ)
+    if (unread := outcome == NOT_READ).any():
+        row = int(unread.argmax())
+        pair = " or ".join(shown(items[side[row]].item()) for side in (left, right))
+        raise refused_cell(
+            column,
+            row,
+            "names neither an outcome nor one of the two items",
+            allowed=f"{_WORDS}, or the item that won: {pair}",
+            remedy="correct the cell",
+        )
+    return outcome.astype(np.int32)
+
+
+def _word_code(cell: Any) -> int:
+    """Code of a word for an outcome, else `NOT_READ`."""
+    return _CODE.get(cell, NOT_READ) if isinstance(cell, str) else NOT_READ
+
+
+def _ids_for_words(column: Column, items: np.ndarray, said: np.ndarray) -> Column:
+    """Replace each word by an arbitrary id, so that a column of integers with the same rows remains."""
+    stand_in = items[0].item()
+    cells = [v if s < 0 else stand_in for v, s in zip(column.values, said.tolist(), strict=True)]
+    numbers = Column(column.name, cells)
+    if any(issubclass(kind, str) for kind in kinds_of(numbers)):
+        raise refused_cell(
+            numbers,
+            first_place(numbers, lambda value: isinstance(value, str)),
+            f"is text, but the items are integers such as {stand_in}",
+            allowed=f"{_WORDS}, or the id of the item that won",
+            remedy="write ids as text in all columns, or as integers in all",
+        )
+    return numbers
+
+
+# --- Comparisons: votes of raters on which of two items is better, or a tie ---
 
 NOT_TOLD = np.array([], np.str_)  # ids of anonymous raters
 

@@ -8,14 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
-from .errors import DataError, shown
+from ..._messages import shown
+from .errors import DataError
 
-__all__ = [
-    "Compared",
-    "components_in_words",
-    "connected_components",
-    "require_connected",
-]
+__all__ = ["Compared", "components_in_words", "connected_components", "require_connected"]
 
 NAMED_COMPONENTS, NAMED_ITEMS = 4, 3
 

@@ -3,14 +3,70 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from .anonymous import Recoded, Whose, recoded
+from ..._messages import shown
 from .errors import DataError
 
-__all__ = ["Container", "expect"]
+__all__ = ["Container", "Recoded", "Whose", "expect", "recoded", "unchanged"]
+
+Whose = Literal["raters", "all"]
+
+"""Ids to replace: those of the raters, or those of the items as well."""
+
+
+class Recoded(NamedTuple):
+    """New ids with the mapping to the old codes and back."""
+
+    ids: np.ndarray  # (new,), text or int64
+    old: np.ndarray  # (new,), old code of each new one
+    new: np.ndarray  # (old,) or (old + 1,), -1 if dropped; last place: rater -1 stays -1
+
+
+def recoded(
+    items: np.ndarray, raters: np.ndarray, whose: Whose, random_seed: int | None
+) -> tuple[Recoded, Recoded]:
+    """Draw new ids for the raters, and for the items if `whose` is "all"; return items, then raters.
+
+    `random_seed` fixes the random order; None takes it from the operating system, so nobody can reproduce it.
+    """
+    if whose not in get_args(Whose):
+        raise DataError(
+            f"{shown(whose)} is not a choice of ids to replace",
+            column="anonymize",
+            value=whose,
+            allowed="'raters', or 'all' for items as well",
+            remedy="choose one, or leave it out",
+            where="argument anonymize",
+        )
+    rng = np.random.default_rng(random_seed)
+    of_raters = _numbered("rater", raters, rng.permutation(len(raters)))
+    if whose == "all":
+        return _numbered("item", items, rng.permutation(len(items))), of_raters
+    return unchanged(items), of_raters
+
+
+def unchanged(ids: np.ndarray) -> Recoded:
+    """Identity recoding: the same ids with the same codes."""
+    return _codes(ids, np.arange(len(ids)))
+
+
+def _numbered(kind: str, ids: np.ndarray, order: np.ndarray) -> Recoded:
+    """Assign the ids "kind 1", "kind 2"... to the old codes in the given order."""
+    names = np.array([f"{kind} {k}" for k in range(1, len(ids) + 1)], np.str_)
+    return _codes(names, order)
+
+
+def _codes(ids: np.ndarray, order: np.ndarray) -> Recoded:
+    """Recoding of ids whose old codes are `order`."""
+    new = np.full(len(ids) + 1, -1, np.int32)
+    new[order] = np.arange(len(ids))
+    return Recoded(ids, order, new)
+
+
+# --- Base class of the containers: read-only arrays, equality by content, anonymisation ---
 
 
 class Container:

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from ..._legible import legible, shown
+from ..._messages import legible, shown
 
 __all__ = ["BUILDERS", "DataError", "DataWarning", "shown"]
 

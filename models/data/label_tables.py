@@ -1,21 +1,243 @@
 """Conversion of labels from long and wide tables and back."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from .cells import FLOATS, is_empty
-from .columns import code_ids
-from .errors import DataError, shown
-from .label_summary import AnyLabels
-from .matching import distinct_ids
-from .tables import Column, column_names, named_columns
-from .whole_numbers import read_counts, split_counts
+from ..._messages import shown
+from .errors import DataError
+from .ranking_summary import range_of, second_looks
+from .reading.columns import FLOATS, code_ids, is_empty
+from .reading.matching import distinct_ids, match_ids, nearest
+from .reading.numbers import read_counts, split_counts
+from .reading.tables import Column, column_names, named_columns
 
-__all__ = ["item_ids", "items_of_rows", "long_columns", "long_names", "wide_columns"]
+__all__ = [
+    "UNKNOWN",
+    "AnyLabels",
+    "CodedAnswers",
+    "answer_layout",
+    "item_ids",
+    "items_of_rows",
+    "labels_report",
+    "long_columns",
+    "long_names",
+    "read_gold",
+    "wide_columns",
+]
+
+UNKNOWN = -1
+
+"""Code of an unknown gold label, and of the rater of anonymous counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodedAnswers:
+    """Coded answers, one for each row of a table."""
+
+    item: np.ndarray  # (row,) int32
+    rater: np.ndarray  # (row,) int32, `UNKNOWN` if anonymous
+    label: np.ndarray  # (row,) int32
+    count: np.ndarray  # (row,) int64, from 0
+
+    def where(self, kept: np.ndarray) -> Self:
+        """Subset of the answers; `kept` is a mask or an array of row numbers."""
+        return type(self)(self.item[kept], self.rater[kept], self.label[kept], self.count[kept])
+
+
+def answer_layout(answers: CodedAnswers, n_raters: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Merge equal answers, drop counts of zero, and sort; return the raters and the arrays of `Labels`.
+
+    `n_raters` is the number of rater codes, 0 if the raters are anonymous. Raters, shape (rater,), are old
+    codes of those present, in order of first appearance item by item.
+    """
+    answers = answers.where(answers.count > 0)
+    raters, number = _number_raters(answers, n_raters)
+    if n_raters:
+        rater = number[answers.rater]
+        answers = CodedAnswers(answers.item, rater, answers.label, answers.count)
+    n_labels = int(answers.label.max(initial=0)) + 1
+    pair = answers.item.astype(np.int64) * (len(raters) + 1) + answers.rater + 1
+    key = pair * n_labels + answers.label
+    if (key[1:] < key[:-1]).any():
+        order = np.argsort(key, kind="stable")
+        answers, key = answers.where(order), key[order]
+    opens = np.flatnonzero(np.r_[True, key[1:] != key[:-1]][: len(key)])
+    count = np.add.reduceat(answers.count, opens) if len(opens) else answers.count
+    first = answers.where(opens)
+    return raters, {
+        "annotation_item": first.item.astype(np.int32),
+        "annotation_rater": first.rater.astype(np.int32),
+        "label_code": first.label.astype(np.int32),
+        "count": count,
+    }
+
+
+def _number_raters(answers: CodedAnswers, n_raters: int) -> tuple[np.ndarray, np.ndarray]:
+    """Renumber raters by first appearance item by item, an order that sorting the table keeps.
+
+    Returns the old codes of the raters present, shape (rater,), and the new code of each old one, -1 if
+    absent.
+    """
+    first_item = np.full(n_raters, np.iinfo(np.int64).max)
+    if n_raters:
+        np.minimum.at(first_item, answers.rater, answers.item)
+    order = np.argsort(first_item, kind="stable")
+    present = order[: np.count_nonzero(first_item < np.iinfo(np.int64).max)]
+    number = np.full(n_raters, UNKNOWN, np.int32)
+    number[present] = np.arange(len(present))
+    return present, number
+
+
+def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: np.ndarray) -> Any:
+    """Read the gold labels of the items; a missing or empty cell means unknown.
+
+    Shapes: column and item (row,); returns category codes (item,), -1 where unknown. Refuses labels outside
+    the categories, and rows of one item that disagree.
+    """
+    gold = np.full(len(items), UNKNOWN, np.int32)
+    rows = np.array([r for r, v in enumerate(column.values) if not is_empty(v)], int)
+    if not len(rows):
+        return gold
+    used, code = code_ids(Column(column.name, [_whole(column.values[r]) for r in rows]))
+    place = match_ids(used, categories, "categories", row=int(rows[0]) + 1, column=column.name)
+    known = place[code]
+    if (known < 0).any():
+        row = int(rows[(known < 0).argmax()])
+        raise _refused_gold(
+            column, row, "is not one of the categories", nearest(column.values[row], categories)
+        )
+    np.put(gold, item[rows][::-1], known[::-1])
+    if (clash := gold[item[rows]] != known).any():
+        row = int(rows[clash.argmax()])
+        problem = f"is the truth of item {shown(items[item[row]].item())}, but an earlier row says otherwise"
+        raise _refused_gold(column, row, problem, "one true category for each item")
+    return gold
+
+
+def _whole(value: Any) -> Any:
+    """Undo the float that a missing cell elsewhere makes of an integer."""
+    return int(value) if isinstance(value, float | np.floating) and value.is_integer() else value
+
+
+def _refused_gold(column: Column, row: int, problem: str, allowed: str) -> DataError:
+    value = column.values[row]
+    return DataError(
+        f"{shown(value)} {problem}",
+        row=row + 1,
+        column=column.name,
+        value=value,
+        allowed=allowed,
+        remedy="correct the cell, or leave it empty where the truth is not known",
+    )
+
+
+# --- Text of `Labels.report` ---
+
+
+class AnyLabels(Protocol):
+    """Structural type of `Labels`, for functions that `Labels` itself imports."""
+
+    @property
+    def items(self) -> np.ndarray:
+        """Ids of the items, shape (item,)."""
+        ...
+
+    @property
+    def raters(self) -> np.ndarray:
+        """Ids of the raters, shape (rater,); empty if they are anonymous."""
+        ...
+
+    @property
+    def categories(self) -> np.ndarray:
+        """Ids of the categories, shape (category,)."""
+        ...
+
+    @property
+    def annotation_item(self) -> np.ndarray:
+        """Code of the item, shape (annotation,)."""
+        ...
+
+    @property
+    def annotation_rater(self) -> np.ndarray:
+        """Code of the rater, shape (annotation,)."""
+        ...
+
+    @property
+    def label_code(self) -> np.ndarray:
+        """Code of the label, shape (annotation,)."""
+        ...
+
+    @property
+    def count(self) -> np.ndarray:
+        """Multiplicity of the answer, shape (annotation,)."""
+        ...
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Counts of labels, shape (item, category)."""
+        ...
+
+    @property
+    def gold(self) -> np.ndarray:
+        """Code of the true category or -1, shape (item,)."""
+        ...
+
+    @property
+    def identified(self) -> bool:
+        """Identifiability of errors apart from rare categories."""
+        ...
+
+    @property
+    def rater_attributes(self) -> Mapping[str, np.ndarray]:
+        """Rater attributes, each of shape (rater,)."""
+        ...
+
+
+def labels_report(labels: AnyLabels) -> str:
+    """Report counts of answers, items, raters and categories, and warnings about the data, one line each."""
+    n_items, n_raters, n_categories = map(len, (labels.items, labels.raters, labels.categories))
+    per_item = np.bincount(labels.annotation_item, labels.count, n_items).astype(int)
+    given = np.bincount(labels.label_code, labels.count, n_categories).astype(int)
+    lines = {
+        "items": f"{n_items:,}, {(labels.gold >= 0).sum():,} with a known truth",
+        "raters": f"{n_raters:,}" if n_raters else "anonymous",
+        "answers": f"{labels.count.sum():,}, {range_of(per_item)} an item",
+        "categories": f"{n_categories:,} declared, {(given > 0).sum():,} given",
+        "answers by category": ", ".join(
+            f"{shown(k)} {n:,}"
+            for k, n in zip(labels.categories[:20].tolist(), given, strict=False)
+        ),
+        "items without an answer": f"{(per_item == 0).sum():,}",
+        "items with one answer": f"{(per_item == 1).sum():,}",
+    }
+    if n_raters:
+        per_rater = np.bincount(labels.annotation_rater, labels.count, n_raters).astype(int)
+        lines["answers by rater"] = range_of(per_rater)
+        lines["repeated answers"] = f"{_repeats(labels):,}"
+    if not labels.identified:
+        lines["NOT IDENTIFIED"] = (
+            "no item has two answers: only the prior says who errs, and how often"
+        )
+    lines |= second_looks(
+        {"items": labels.items, "raters": labels.raters, "categories": labels.categories}
+    )
+    width = max(map(len, lines))
+    return "\n".join(["labels", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
+
+
+def _repeats(labels: AnyLabels) -> int:
+    """Count the answers that repeat an (item, rater) pair."""
+    pair = labels.annotation_item.astype(np.int64) * len(labels.raters) + labels.annotation_rater
+    return int(labels.count.sum() - len(np.unique(pair)))
+
+
+# --- Conversion of labels from long and wide tables and back ---
 
 MAX_ITEMS = 10_000_000
+
 CROWD_KIT = {"item": "task", "rater": "worker"}
 
 

@@ -1,12 +1,12 @@
 """Distinct ranked (item, category) pairs, concatenated over items."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from .rankings import PartialRankings
 
-__all__ = ["RankedPairs", "ranked_pairs"]
+__all__ = ["RankedPairs", "inverse_rank_scores", "ranked_pairs"]
 
 
 class RankedPairs(NamedTuple):
@@ -42,3 +42,25 @@ def ranked_pairs(rankings: PartialRankings) -> RankedPairs:
         entry_annotation=entry_annotation,
         entry_block=np.repeat(block_number, block_size),
     )
+
+
+# --- Inverse rank normalisation (IRN): support of each category by an item's raters, as shares ---
+
+
+def inverse_rank_scores(
+    rankings: PartialRankings, tie_weight: Literal["split", "full"]
+) -> np.ndarray:
+    """IRN of every ranked (item, category) pair, shape (pair,), in the order of `ranked_pairs`.
+
+    Sums to one for each item. `tie_weight` "split" shares the weight of a block among its tied categories
+    (eq. 3); "full" gives each the whole weight.
+    """
+    if tie_weight not in ("split", "full"):
+        raise ValueError(f"tie_weight={tie_weight!r} is not one of 'split', 'full'")
+    pairs = ranked_pairs(rankings)
+    weight = 1.0 / (pairs.entry_block + 1)  # 1 / i
+    if tie_weight == "split":
+        size = np.diff(rankings.block_start)
+        weight /= np.repeat(size, size)  # / |b_i|, eq. 3
+    score = np.bincount(pairs.entry, weight, minlength=len(pairs.item))
+    return score / np.bincount(pairs.item, score)[pairs.item]

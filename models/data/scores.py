@@ -6,15 +6,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from .anonymous import Recoded, Whose, unchanged
-from .answers import UNKNOWN, read_attributes
-from .columns import code_ids
-from .container import Container
-from .matching import chosen_items
-from .score_numbers import Bounds, read_bounds, read_scores
-from .score_summary import scores_report
-from .score_tables import GivenScores, counted_scores, long_scores, score_columns, score_layout
-from .whole_numbers import read_counts
+from .container import Container, Recoded, Whose, unchanged
+from .label_tables import UNKNOWN
+from .raters import read_attributes
+from .reading.columns import code_ids
+from .reading.matching import chosen_items
+from .reading.numbers import Bounds, read_bounds, read_counts, read_scores
+from .score_tables import (
+    GivenScores,
+    counted_scores,
+    long_scores,
+    score_columns,
+    score_layout,
+    scores_report,
+)
 
 __all__ = ["Scores"]
 

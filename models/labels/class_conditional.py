@@ -4,10 +4,16 @@ from typing import Any
 
 import pymc as pm
 
+from .._catalog import recorded
 from ..data.labels import Labels
-from ..data.recipes import recorded
-from .coins import coin_confusion
-from .observed import coin_prior, coords_of, known_raters, observe_labels, prevalence_prior
+from .observed import (
+    coin_confusion,
+    coin_prior,
+    coords_of,
+    known_raters,
+    observe_labels,
+    prevalence_prior,
+)
 
 __all__ = ["class_conditional"]
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pymc as pm
 
+from .._catalog import recorded
 from ..data.labels import Labels
-from ..data.recipes import recorded
 from .observed import (
     concentration_of_confusion,
     coords_of,

@@ -4,11 +4,11 @@ from typing import Any
 
 import pymc as pm
 
+from .._catalog import recorded
 from ..data.container import expect
 from ..data.labels import Labels
-from ..data.recipes import recorded
+from ..data.prior_arguments import positive_array
 from ..distributions.counted_labels import CountedLabels
-from .observed import positive_array
 
 __all__ = ["dirichlet"]
 

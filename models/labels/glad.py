@@ -8,20 +8,22 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from .._catalog import recorded
 from ..data.labels import Labels
-from ..data.prior_numbers import log_normal_prior, normal_prior
-from ..data.recipes import recorded
-from .fixed_prevalence import prevalence_or_uniform
+from ..data.prior_arguments import log_normal_prior, normal_prior
 from .item_effects import most_answers, observe_states
-from .observed import coords_of, known_raters
+from .observed import coords_of, known_raters, prevalence_or_uniform
 
 __all__ = ["easiness_nodes", "glad"]
 
 # Range of the nodes, in standard deviations of the log easiness. Random answers make an item very hard, the more so the more
 # answers there are, and the easier or more alike the items are a priori.
 LEAST, MOST, FARTHEST = -7.0, 5.0, -20.0
+
 HARDEST = -6.0  # log easiness where everyone answers at random
+
 MOST_NODES = 100_000
+
 LEAST_LOG = -600.0  # floor of log probabilities: doubles end at -708
 
 

@@ -7,12 +7,11 @@ import pymc as pm
 from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 
+from .._catalog import recorded
 from ..data.labels import Labels
-from ..data.prior_numbers import finite_number, positive_array
-from ..data.rater_groups import rater_groups
-from ..data.recipes import recorded
-from .observed import coords_of, known_raters, observe_labels, prevalence_prior
-from .rotated import Rotated
+from ..data.prior_arguments import finite_number, positive_array
+from ..data.raters import rater_groups
+from .observed import Rotated, coords_of, known_raters, observe_labels, prevalence_prior
 
 __all__ = ["hierarchical_dawid_skene"]
 

@@ -6,13 +6,12 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.special import softmax
 
+from .._catalog import recorded
 from ..data.container import expect
-from ..data.labels import Labels
-from ..data.recipes import recorded
-from ..data.single_answers import check_answers
-from .effect_nodes import normal_nodes
-from .item_effects import check_size, favoured_contrasts, most_answers, observe_states
-from .observed import coords_of, positive_array, prevalence_prior
+from ..data.labels import Labels, check_answers
+from ..data.prior_arguments import positive_array
+from .item_effects import check_size, favoured_contrasts, most_answers, normal_nodes, observe_states
+from .observed import coords_of, prevalence_prior
 
 __all__ = ["item_difficulty"]
 

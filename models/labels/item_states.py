@@ -6,11 +6,11 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from .._catalog import recorded
 from ..data.container import expect
 from ..data.labels import Labels
-from ..data.recipes import recorded
+from ..data.prior_arguments import positive_array
 from ..distributions.mixed_counts import MixedCounts
-from .observed import positive_array
 
 __all__ = ["item_states"]
 

@@ -6,11 +6,11 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.special import softmax
 
+from .._catalog import recorded
 from ..data.labels import Labels
-from ..data.recipes import recorded
-from .effect_nodes import normal_nodes
-from .item_effects import check_size, favoured_contrasts, most_answers, observe_states
-from .observed import coords_of, known_raters, positive_array, prevalence_prior
+from ..data.prior_arguments import positive_array
+from .item_effects import check_size, favoured_contrasts, most_answers, normal_nodes, observe_states
+from .observed import coords_of, known_raters, prevalence_prior
 
 __all__ = ["logistic_random_effects"]
 

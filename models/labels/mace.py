@@ -6,11 +6,10 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
+from .._catalog import recorded
 from ..data.labels import Labels
-from ..data.prior_numbers import positive_array, positive_pair
-from ..data.recipes import recorded
-from .fixed_prevalence import prevalence_or_uniform
-from .observed import coords_of, known_raters, observe_labels
+from ..data.prior_arguments import positive_array, positive_pair
+from .observed import coords_of, known_raters, observe_labels, prevalence_or_uniform
 
 __all__ = ["mace"]
 

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import pymc as pm
 
+from .._catalog import recorded
 from ..data.container import expect
-from ..data.labels import Labels
-from ..data.recipes import recorded
-from ..data.single_answers import check_answers
+from ..data.labels import Labels, check_answers
 from .observed import concentration_of_confusion, coords_of, observe_labels, prevalence_prior
 
 __all__ = ["multinomial"]

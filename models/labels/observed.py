@@ -2,31 +2,48 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
+from pymc.logprob.transforms import Transform
 from pytensor.tensor.variable import TensorVariable
+from scipy.linalg import helmert
 
 from ..data.container import expect
 from ..data.errors import BUILDERS, DataWarning
-from ..data.favoured import favoured_rows
-from ..data.labels import Labels
-from ..data.prior_numbers import positive_array, positive_pair
-from ..data.rater_groups import check_attributes
-from ..data.single_answers import check_answers, one_by_one
-from ..distributions.label_op import label_logp
-from ..distributions.marginal_labels import MarginalLabels
+from ..data.labels import Labels, check_answers, one_by_one
+from ..data.prior_arguments import favoured_rows, positive_array, positive_pair
+from ..data.raters import check_attributes
+from ..distributions.marginal_labels import MarginalLabels, label_logp
 
 __all__ = [
+    "Rotated",
+    "coin_confusion",
     "coin_prior",
     "concentration_of_confusion",
     "coords_of",
     "known_raters",
     "observe_labels",
     "positive_array",
+    "prevalence_or_uniform",
     "prevalence_prior",
 ]
+
+
+def coin_confusion(ability: TensorVariable, n_categories: int) -> TensorVariable:
+    """Register ``confusion``: ability on the diagonal, the rest of each row shared equally.
+
+    Shapes: ability (rater, category) or (rater, 1); result (rater, category, label).
+    """
+    wrong = (1 - ability[:, :, None]) / (n_categories - 1)
+    confusion = pt.where(np.eye(n_categories, dtype=bool), ability[:, :, None], wrong)
+    dims = ("rater", "category", "label")
+    return cast(TensorVariable, pm.Deterministic("confusion", confusion, dims=dims))
+
+
+# --- Shared parts of the models of labels: coordinates, priors of confusion matrices, observed answers ---
 
 
 def known_raters(labels: Labels, model: str) -> Labels:
@@ -112,3 +129,55 @@ def observe_labels(
     code = by.astype(np.int64) * len(labels.categories) + label
     plausibility = label_logp(prevalence, confusion, (start, code, known))[1]
     pm.Deterministic("plausibility", plausibility, dims=("item", "category"))
+
+
+# --- Transform of log odds to orthonormal coordinates, one of which is the unidentified constant of each row ---
+
+
+class Rotated(Transform):
+    """Transform of a random variable: its rows of length n times an orthonormal matrix.
+
+        z = H x,    H orthonormal, with 1/sqrt(n) throughout its first row (Helmert)
+
+    A constant added to all log odds of a row changes no probability, so that the likelihood does not identify
+    it. In x gradient samplers see a narrow ridge along that direction; in z it is a coordinate with its own
+    scale. The distribution of x is unchanged.
+
+    Reference: Lancaster (1965), The Helmert matrices, American Mathematical Monthly 72(1),
+    doi:10.1080/00029890.1965.11970483.
+    """
+
+    name = "rotated"
+    ndim_supp = 1
+
+    def __init__(self, n: int) -> None:
+        self._rows = helmert(n, full=True)
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the coordinates; the first is that of the constants."""
+        return cast(Any, pt.dot(value, self._rows.T))
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return the variable."""
+        return cast(Any, pt.dot(value, self._rows))
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return 0 for each row: a rotation preserves volume."""
+        return pt.zeros_like(value[..., 0])
+
+
+# --- Prevalence with a Dirichlet prior, or fixed as uniform ---
+
+
+def prevalence_or_uniform(
+    labels: Labels, concentration: Any | Literal["uniform"]
+) -> TensorVariable:
+    """Register ``prevalence``, with a Dirichlet prior or, for concentration "uniform", fixed as uniform.
+
+    Shapes: concentration one number or (category,); result (category,).
+    """
+    if not isinstance(concentration, str) or concentration != "uniform":
+        return prevalence_prior(labels, concentration)
+    n = len(labels.categories)
+    fixed = pt.as_tensor_variable(np.full(n, 1 / n))
+    return cast(TensorVariable, pm.Deterministic("prevalence", fixed, dims="category"))

@@ -10,14 +10,13 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from .._catalog import recorded
 from ..data.container import expect
-from ..data.labels import Labels
-from ..data.matching import distinct_ids, match_ids
-from ..data.recipes import recorded
-from ..data.single_answers import check_answers
-from .effect_nodes import Nodes, normal_nodes
-from .item_effects import check_size, most_answers, observe_blocks
-from .observed import coords_of, positive_array
+from ..data.labels import Labels, check_answers
+from ..data.prior_arguments import positive_array
+from ..data.reading.matching import distinct_ids, match_ids
+from .item_effects import Nodes, check_size, most_answers, normal_nodes, observe_blocks
+from .observed import coords_of
 
 __all__ = ["ordinal"]
 

@@ -5,12 +5,19 @@ from typing import Literal
 import numpy as np
 import pymc as pm
 
+from .._catalog import recorded
 from ..data.container import expect
-from ..data.inverse_ranks import inverse_rank_scores
+from ..data.ranked_pairs import inverse_rank_scores
 from ..data.rankings import PartialRankings
-from ..data.recipes import recorded
-from .candidates import OTHER_CODE, ranked_candidates
-from .observed import allowed, flat_worth, positive, register_annotations, register_other
+from .observed import (
+    OTHER_CODE,
+    allowed,
+    flat_worth,
+    positive,
+    ranked_candidates,
+    register_annotations,
+    register_other,
+)
 
 __all__ = ["prirn"]
 

@@ -6,8 +6,8 @@ from typing import Literal
 import pymc as pm
 import pytensor.tensor as pt
 
+from .._catalog import recorded
 from ..data.rankings import PartialRankings
-from ..data.recipes import recorded
 from .observed import Layout, Unranked, annotation_reliability, observe_rankings, worth_prior
 
 __all__ = ["tempered_plackett_luce"]

@@ -1,19 +1,52 @@
 """Hierarchical model of scores: raters with a bias and a scale, items with a location, from populations."""
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pymc.logprob.transforms import Transform
 from pytensor.tensor.variable import TensorVariable
 
-from ..data.rater_groups import check_attributes, rater_groups
-from ..data.recipes import recorded
+from .._catalog import recorded
+from ..data.raters import check_attributes, rater_groups
 from ..data.scores import Scores
 from .observed import keep_bounds, known_scorers, observed_scores, score_scale
-from .standardised import Standardised
 
-__all__ = ["hierarchical_scores"]
+__all__ = ["Standardised", "hierarchical_scores"]
+
+
+class Standardised(Transform):
+    """Transform of a normal random variable: minus its mean, divided by its standard deviation.
+
+        x ~ Normal(m, s^2),    z = (x - m) / s
+
+    In x gradient samplers meet a funnel where the spread s of a population is sampled too and may be near
+    zero; z is standard normal whatever m and s. The distribution of x is unchanged.
+
+    Reference: Papaspiliopoulos, Roberts and Sköld (2007), A general framework for the parametrization of
+    hierarchical models, Statistical Science 22(1), doi:10.1214/088342307000000014.
+    """
+
+    name = "standardised"
+    ndim_supp = 0
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the variable in standard units."""
+        _, _, mean, sd = inputs
+        return (value - mean) / sd
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return the variable."""
+        _, _, mean, sd = inputs
+        return mean + sd * value
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log of the standard deviation, for each value."""
+        return pt.zeros_like(value) + cast(Any, pt.log(inputs[-1]))
+
+
+# --- Hierarchical model of scores: raters with a bias and a scale, items with a location, from populations ---
 
 
 @recorded

@@ -5,7 +5,7 @@ from typing import Any
 import pymc as pm
 import pytensor.tensor as pt
 
-from ..data.recipes import recorded
+from .._catalog import recorded
 from ..data.scores import Scores
 from ..distributions.item_scores import ItemScores
 from .observed import keep_bounds, observed_scores, score_prior

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import read, run, write
 from raterzoo import models
+
+from tests.support.command_line import read, run, write
 
 EVIL = "<script>alert(1)</script>"
 QUICK = ("--draws", 300, "--seed", 3)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import run, write
-from raterzoo.cli.reading import read_annotations
-from raterzoo.cli.scales import read_scale
-from raterzoo.cli.settings import Settings
-from raterzoo.cli.votes import read_votes
+from raterzoo.cli.fitting import read_scale, read_votes
+from raterzoo.cli.options import settings_of
+from raterzoo.cli.tables import read_annotations
 from raterzoo.inference import dawid_skene_em
 from raterzoo.models import Labels
+
+from tests.support.command_line import run, write
 
 NAMES = [f"Dr. Name {k}" for k in range(5)]
 ITEMS = [f"i{k}" for k in range(12)]
@@ -51,9 +51,9 @@ READERS = {
 def test_what_is_read_has_no_names(tmp_path, kind):
     path = write(tmp_path / "t.csv", table(kind))
     sampler = {"draws": 10, "chains": 1, "seed": 1}
-    named = READERS[kind](path, Settings.of(kind, None, {}, **sampler))
+    named = READERS[kind](path, settings_of(kind, None, {}, **sampler))
     assert sorted(named.raters.tolist()) == NAMES
-    nameless = READERS[kind](path, Settings.of(kind, None, {"anonymize": True}, **sampler))
+    nameless = READERS[kind](path, settings_of(kind, None, {"anonymize": True}, **sampler))
     assert sorted(nameless.raters.tolist()) == [f"rater {k + 1}" for k in range(5)]
     assert nameless.items.tolist() == named.items.tolist()
     assert len(nameless) == len(named)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from raterzoo import models
-from raterzoo.cli.app import app
-from raterzoo.cli.demonstration import compare_with_paper
+from raterzoo.cli.commands import app
+from raterzoo.cli.demo import compare_with_paper
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()
@@ -206,7 +206,7 @@ def test_twelve_printed_accuracies_are_reproduced():
 
 
 def test_help_loads_nothing_heavy():
-    code = "import sys; import raterzoo.cli.app; print(*{'numpy', 'pymc', 'xarray', 'matplotlib'} & set(sys.modules))"
+    code = "import sys; import raterzoo.cli.commands; print(*{'numpy', 'pymc', 'xarray', 'matplotlib'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 
@@ -215,7 +215,7 @@ def test_dermatology_is_converted_from_the_authors_files(tmp_path):
     folder = os.environ.get("RATERZOO_DATA")
     if not folder:
         pytest.skip("RATERZOO_DATA is not set")
-    from raterzoo.cli.fetching import convert_dermatology
+    from raterzoo.cli.data_sets import convert_dermatology
 
     raw = [
         Path(folder) / "raw" / f"dermatology_{name}"

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import read, run, said, write
 from raterzoo import evaluation, models
-from raterzoo.cli import screen
+from raterzoo.cli import terminal as screen
 from rich.console import Console
+
+from tests.support.command_line import read, run, said, write
 
 QUICK = ("--draws", 300, "--seed", 3)
 

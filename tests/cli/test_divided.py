@@ -5,11 +5,12 @@ import pickle
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import run, said, write
-from executors import Stopped, Stops
 from raterzoo import inference, models
-from raterzoo.cli.dividing import builder_of
-from raterzoo.cli.settings import Settings
+from raterzoo.cli.fitting import builder_of
+from raterzoo.cli.options import settings_of
+
+from tests.support.command_line import run, said, write
+from tests.support.executors import Stopped, Stops
 
 VOTES = {
     "item": ["a", "a", "b", "b", "c", "c"],
@@ -66,7 +67,7 @@ def test_dawid_skene_is_divided_by_sums(votes, tmp_path, monkeypatch):
     ],
 )  # fmt: skip
 def test_builders_can_be_sent(kind, model, data):
-    settings = Settings.of(kind, model, {}, draws=1, chains=1, seed=1, layout="long")
+    settings = settings_of(kind, model, {}, draws=1, chains=1, seed=1, layout="long")
     build = pickle.loads(pickle.dumps(builder_of(settings)))
     assert np.asarray(build(data).coords["item"]).tolist() == data.items.tolist()
 

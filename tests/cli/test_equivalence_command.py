@@ -7,11 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import read, run, said, write
 from raterzoo import evaluation
-from raterzoo.cli import equivalences
-from raterzoo.reports.machine import __doc__ as schema
-from survey_files import FAST, LABELS, N_ITEMS, N_RATERS, answers, spoilt, write_tables
+from raterzoo.cli import equivalence as equivalences
+from raterzoo.reports.page import document
+
+from tests.support.command_line import read, run, said, write
+from tests.support.survey_files import (
+    FAST,
+    LABELS,
+    N_ITEMS,
+    N_RATERS,
+    answers,
+    spoilt,
+    write_tables,
+)
 
 ROW = {
     "classifier", "score", "score_lower", "score_upper", "classifier_gain", "classifier_gain_lower",
@@ -69,7 +78,7 @@ def test_figures_are_those_of_evaluation_in_every_layout(files, tmp_path, layout
 def test_keys_of_the_file_and_of_the_report_are_the_same_and_documented(files, report, tmp_path):
     ours, _ = asked(files, "soft", tmp_path / "w.json")
     theirs = json.loads((report / "report.json").read_text())["equivalence"]
-    assert set(ours) == set(theirs) and "equivalence  " in schema
+    assert set(ours) == set(theirs) and "equivalence  " in document.__doc__
     assert {
         "combiner",
         "scorer",

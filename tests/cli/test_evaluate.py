@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from command_line import read, run, said, write
 from raterzoo import evaluation
-from raterzoo.cli.metric_names import AT, AVERAGED, AVERAGES, NAMES, PLAIN, metric_named
+from raterzoo.reports.metric_names import AT, AVERAGED, AVERAGES, NAMES, PLAIN, metric_named
+
+from tests.support.command_line import read, run, said, write
 
 OF_LISTS = ["top-2-accuracy", "accuracy", "balanced-accuracy", "precision", "recall", "f1"]
 OF_LISTS += ["f1-weighted", "f1-micro", "kappa", "mcc", "kendall-tau", "footrule", "rbo", "ndcg@3"]

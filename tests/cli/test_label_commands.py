@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from command_line import run, write
+
+from tests.support.command_line import run, write
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ import os
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import read, run, said, write
 from raterzoo import evaluation
 from raterzoo.cli.fitting import build
-from raterzoo.cli.reading import read_annotations
-from raterzoo.cli.settings import Settings
+from raterzoo.cli.options import settings_of
+from raterzoo.cli.tables import read_annotations
+
+from tests.support.command_line import read, run, said, write
 
 LONG = pytest.mark.skipif(not os.environ.get("RATERZOO_LONG"), reason="NUTS on six models")
 SAMPLER = {"draws": 10, "chains": 1, "seed": 1}
@@ -38,13 +39,13 @@ def test_ordinal_goes_by_the_declared_order(votes, tmp_path, in_file):
     if in_file:
         declared = str(tmp_path / "categories.txt")
         (tmp_path / "categories.txt").write_text("low\nmid\nhigh\n")
-    settings = Settings.of("labels", "ordinal", {"categories": declared}, **SAMPLER)
+    settings = settings_of("labels", "ordinal", {"categories": declared}, **SAMPLER)
     model = build(read_annotations(votes, settings, []), settings, 1)
     assert list(model.coords["cut"]) == ["low|mid", "mid|high"]
 
 
 def test_a_group_is_read_and_reaches_the_model(votes):
-    settings = Settings.of("labels", "hierarchical_dawid_skene", {"group": "kind"}, **SAMPLER)
+    settings = settings_of("labels", "hierarchical_dawid_skene", {"group": "kind"}, **SAMPLER)
     assert settings.rater_attributes == ("kind",) and settings.priors == {"group": "kind"}
     model = build(read_annotations(votes, settings, []), settings, 1)
     assert sorted(model.coords["group_of_raters"]) == ["model", "person"]

@@ -4,8 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from command_line import read, run, said, write
-from survey_files import FAST, N_ITEMS, spoilt, write_tables
+
+from tests.support.command_line import read, run, said, write
+from tests.support.survey_files import FAST, N_ITEMS, spoilt, write_tables
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from command_line import run, said, write
+
+from tests.support.command_line import run, said, write
 
 QUICK = ("--draws", 300, "--seed", 3)
 

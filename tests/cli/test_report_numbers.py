@@ -8,9 +8,10 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import read, run, said, write
 from raterzoo import evaluation
-from raterzoo.reports.machine import SCHEMA
+from raterzoo.reports.page import SCHEMA
+
+from tests.support.command_line import read, run, said, write
 
 CATEGORIES = ["<b>acne", "burn", "cyst", "drug rash", "eczema"]
 N_ITEMS, N_RATERS = 15, 4

@@ -1,12 +1,13 @@
 """A fit that is interrupted leaves its draws, and goes on."""
 
 import pytest
-from command_line import read, run, write
 from raterzoo import models
-from raterzoo.inference import checkpointing
-from raterzoo.inference.runs import Run
-from raterzoo.inference.store_reading import read_draws
-from resumable_runs import assert_same_bits
+from raterzoo.inference import checkpoints as checkpointing
+from raterzoo.inference.runs.run import Run
+from raterzoo.inference.storage.store import read_draws
+
+from tests.support.command_line import read, run, write
+from tests.support.resumable_runs import assert_same_bits
 
 QUICK = ("--draws", 60, "--chains", 2, "--seed", 3)
 

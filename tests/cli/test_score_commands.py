@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import read, run, said, write
 from raterzoo import evaluation, models
-from raterzoo.cli.sides import mean_sides, read_sides
-from raterzoo.evaluation.score_draws import ScoreDraws
+from raterzoo.cli.tables import mean_sides, read_sides
+from raterzoo.evaluation.certainty.thresholds import ScoreDraws
+
+from tests.support.command_line import read, run, said, write
 
 ITEMS = 24
 QUICK = ("--draws", 150, "--chains", 2, "--seed", 3)

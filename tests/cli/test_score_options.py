@@ -1,7 +1,8 @@
 """Scores that cannot be used, and options that do not go together: one message with a remedy, and exit code 2."""
 
 import pytest
-from command_line import run, said, write
+
+from tests.support.command_line import run, said, write
 
 SCORES = ["--kind", "scores"]
 

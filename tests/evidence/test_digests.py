@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import raterzoo
 
-from benchmarks.evidence.digests import FOLDERS, Definition, Sources
-from benchmarks.evidence.records import roots_of
-from benchmarks.evidence.twins import TWINS
-from tests.source_twins import changed
+from evidence.digests import FOLDERS, Definition, Sources
+from evidence.records import roots_of
+from evidence.twins import TWINS
+from tests.support.source_twins import changed
 
 KERNEL = '''"""A kernel."""
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.evidence.tasks import Outcome
+from evidence.tasks import Outcome
 
 
 @pytest.mark.parametrize("numbers", [(np.nan, 4.0), (1.0, np.nan)])

@@ -6,12 +6,12 @@ from collections import Counter
 import pytest
 from raterzoo import models
 
-from benchmarks.evidence.exact_draws import EXACT
-from benchmarks.evidence.records import key_of
-from benchmarks.evidence.studies import STUDIES, methods_of
-from benchmarks.evidence.tasks import all_tasks, kinds_of
-from benchmarks.evidence.twin_sources import in_place_of, rebuilt
-from benchmarks.evidence.twins import TWINS
+from evidence.exact_draws import EXACT
+from evidence.records import key_of
+from evidence.studies import STUDIES, methods_of
+from evidence.tasks import all_tasks, kinds_of
+from evidence.twin_sources import in_place_of, rebuilt
+from evidence.twins import TWINS
 
 
 def test_every_model_and_method_has_all_its_kinds():

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from raterzoo import models
 
-from benchmarks.evidence import records
-from benchmarks.evidence.calibration import deviation
-from benchmarks.evidence.chains import KEPT
-from benchmarks.evidence.page import write_page
-from benchmarks.evidence.records import read, read_ranks, write
-from benchmarks.evidence.tasks import Outcome, Task, all_tasks
+from evidence import records
+from evidence.calibration import deviation
+from evidence.chains import KEPT
+from evidence.page import write_page
+from evidence.records import read, read_ranks, write
+from evidence.tasks import Outcome, Task, all_tasks
 
 TASKS = all_tasks()
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks.evidence.studies import STUDIES, methods_of
-from benchmarks.evidence.tasks import Task
-from benchmarks.evidence.twins import TWINS
+from evidence.studies import STUDIES, methods_of
+from evidence.tasks import Task
+from evidence.twins import TWINS
 
 OWN = [(name, method) for name in STUDIES for method in methods_of(name) if method in ("gibbs", "hmc")]  # fmt: skip
 EXACT = [name for name in STUDIES if "exact" in methods_of(name)]

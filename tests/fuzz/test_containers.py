@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from container_strategies import comparisons, containers, labels, rankings, scores
-from fuzz_doors import check_comparisons, check_labels, check_rankings, check_scores
 from hypothesis import given, settings
 from raterzoo.models import DataError, Labels, PartialRankings
+
+from tests.support.container_strategies import comparisons, containers, labels, rankings, scores
+from tests.support.fuzz_doors import check_comparisons, check_labels, check_rankings, check_scores
 
 few = settings(derandomize=True, deadline=None, max_examples=60)
 

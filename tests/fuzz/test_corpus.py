@@ -14,13 +14,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import xarray as xr
-from fuzz_doors import FILE_DOORS, FRAMES, TABLE_DOORS, bounded, judged
-from fuzz_mutations import spoil_bytes, spoil_table
-from fuzz_seeds import FORMATS, TABLES, as_csv, as_json_lines, written
 from polars.exceptions import PanicException
 from raterzoo.evaluation import predictions_from_table, survey_equivalence
 from raterzoo.evaluation.surveys.subsets import _LogChoose
 from raterzoo.models import Labels
+
+from tests.support.fuzz_doors import FILE_DOORS, FRAMES, TABLE_DOORS, bounded, judged
+from tests.support.fuzz_mutations import spoil_bytes, spoil_table
+from tests.support.fuzz_seeds import FORMATS, TABLES, as_csv, as_json_lines, written
 
 IDS = {
     "rankings": ("item", "rater", "category"), "labels": ("item", "rater", "label"), "wide": ("item",), "counts": ("item",),

@@ -7,10 +7,10 @@ import zipfile
 
 import numpy as np
 import pytest
-from fuzz_doors import JOURNAL_DOORS, judged
-from fuzz_journals import JOURNALS, npz, spoil_journal, written_journal
-from raterzoo.inference.journal import kept
-from raterzoo.inference.journal_notes import check_state
+from raterzoo.inference.storage.journal import check_state, kept
+
+from tests.support.fuzz_doors import JOURNAL_DOORS, judged
+from tests.support.fuzz_journals import JOURNALS, npz, spoil_journal, written_journal
 
 NOTE, ARRAYS = JOURNALS["run"]
 STATE, DONE = JOURNALS["state"]

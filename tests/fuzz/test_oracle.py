@@ -2,12 +2,13 @@
 
 import warnings
 
-import fuzz_doors
 import numpy as np
 import pytest
-from fuzz_doors import Finding, check_labels, check_rankings, check_scores, judged
 from raterzoo.models import Labels, PartialRankings, Scores
 from raterzoo.models.data.errors import DataError
+
+from tests.support import fuzz_doors
+from tests.support.fuzz_doors import Finding, check_labels, check_rankings, check_scores, judged
 
 
 def crash(_):

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
-from command_line import run, said, write
-from fuzz_doors import FILE_DOORS, judged
-from fuzz_posteriors import POSTERIORS, command, spoil_posterior, write_posterior_to
-from fuzz_seeds import TABLES
-from raterzoo.cli.posterior_files import read_posterior
-from raterzoo.inference.netcdf_checks import check_netcdf
-from raterzoo.inference.zarr_checks import check_zarr
+from raterzoo.inference.storage.posterior_files import read_posterior
+from raterzoo.inference.storage.untrusted_files import check_netcdf, check_zarr
 from raterzoo.models import DataError
 from raterzoo.models.data import read_table
+
+from tests.support.command_line import run, said, write
+from tests.support.fuzz_doors import FILE_DOORS, judged
+from tests.support.fuzz_posteriors import POSTERIORS, command, spoil_posterior, write_posterior_to
+from tests.support.fuzz_seeds import TABLES
 
 
 class Payload:

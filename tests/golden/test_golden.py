@@ -6,11 +6,12 @@ import tarfile
 import numpy as np
 import pytest
 import xarray as xr
-from command_line import run, said
-from golden_files import GOLDEN, SOURCES, VERSIONS, container_of, numbers_of, tables
 from raterzoo import __version__
-from raterzoo.cli.posterior_files import read_posterior, write_posterior
-from raterzoo.reports import machine
+from raterzoo.inference.storage.posterior_files import read_posterior, write_posterior
+from raterzoo.reports import page as machine
+
+from tests.support.command_line import run, said
+from tests.support.golden_files import GOLDEN, SOURCES, VERSIONS, container_of, numbers_of, tables
 
 FILES = [(version, name) for version in VERSIONS for name in SOURCES]
 
@@ -58,7 +59,7 @@ def test_reports_keep_their_keys_and_numbers(posteriors, version):
     report = json.loads((GOLDEN / version / "report.json").read_text())
     assert report["schema"] <= machine.SCHEMA
     if report["schema"] == machine.SCHEMA:
-        undocumented = [key for key in report if key not in machine.__doc__]
+        undocumented = [key for key in report if key not in machine.document.__doc__]
         assert not undocumented
     certainty = numbers_of("dawid_skene", read_posterior(posteriors / version / "report.nc"))
     for row in report["certainty"]["rows"]:

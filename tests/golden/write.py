@@ -9,13 +9,22 @@ import sys
 import warnings
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import raterzoo
-from command_line import run
-from golden_files import GOLDEN, SOURCES, container_of, model_of, numbers_of, tables, write_table
 from raterzoo import inference
-from raterzoo.cli.posterior_files import write_posterior
+from raterzoo.inference.storage.posterior_files import write_posterior
+
+from tests.support.command_line import run
+from tests.support.golden_files import (
+    GOLDEN,
+    SOURCES,
+    container_of,
+    model_of,
+    numbers_of,
+    tables,
+    write_table,
+)
 
 
 def write_posteriors(folder):

@@ -54,7 +54,7 @@ def test_face_loads_nothing_heavy():
 @pytest.mark.parametrize("package", PACKAGES)
 def test_unknown_name_is_an_attribute_error(package):
     module = importlib.import_module(package)
-    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+    with pytest.raises(AttributeError, match="nonsense"):
         _ = module.nonsense
 
 

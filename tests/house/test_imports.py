@@ -11,40 +11,82 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("models", "inference", "evaluation", "reports", "cli")
 SOURCES = sorted(p for name in PACKAGES for p in (ROOT / name).rglob("*.py"))
+FAMILIES = ("rankings", "labels", "comparisons", "scores")
+LAWS = {"models.data", "models.distributions"}
+GROUND = {"lazy_loader", "_messages"}  # names and quoted text, on which everything may stand
 
-# package -> what it may import, besides the standard library and itself
-ALLOWED = {
-    "models.data": {"numpy", "narwhals", "pyarrow", "_exports", "_legible"},
-    "models.distributions": {"numpy", "numba", "llvmlite", "pymc", "pytensor", "jax", "_exports"},
-    "models.simulators": {"numpy", "networkx", "models.data", "_exports"},
-    "models.labels": {"numpy", "scipy", "pymc", "pytensor", "models.data", "models.distributions"},
-    "models.rankings": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
-    "models.comparisons": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
-    "models.scores": {"numpy", "pymc", "pytensor", "models.data", "models.distributions"},
-    "inference.kernels": {"numpy", "numba", "threadpoolctl", "models.distributions"},
-    "inference.steps": {
-        "numpy", "pymc", "pytensor", "rich", "inference.kernels", "models.distributions",
+# package -> what it may import, besides the standard library, the ground and itself
+MODELS = {
+    "models.data": {"numpy", "narwhals", "pyarrow"},
+    "models.distributions": {"numpy", "numba", "llvmlite", "pymc", "pytensor", "jax"},
+    "models.simulators": {"numpy", "networkx", "models.data"},
+    **{
+        f"models.{family}": {"numpy", "scipy", "pymc", "pytensor", "models._catalog", *LAWS}
+        for family in FAMILIES
     },
-    "inference.point": {
-        "numpy", "scipy", "xarray", "inference.kernels", "inference.shards", "models.data", "models.distributions",
+}
+ENGINE = {"inference.kernels", "inference.runs"}
+INFERENCE = {
+    "inference.parallel": {"numpy", "threadpoolctl", "models.data", "models._catalog"},
+    "inference.kernels": {"numpy", "numba", "threadpoolctl", "models.distributions"},
+    "inference.runs": {
+        "numpy", "scipy", "pymc", "pytensor", "xarray", "arviz", "rich", "threadpoolctl", "inference.kernels",
+        "inference.diagnostics", *LAWS, "models._catalog",
+    },
+    **{
+        f"inference.{family}": {
+            "numpy", "scipy", "pymc", "pytensor", "xarray", "arviz_stats", "rich", "threadpoolctl",
+            "inference.parallel", "inference.storage",
+            "inference.diagnostics", *ENGINE, *LAWS, "models.comparisons", "models.labels",
+        }
+        for family in FAMILIES
+    },
+    **{
+        f"inference.{family}.kernels": {
+            "numpy", "numba", "threadpoolctl", "inference.kernels", "models.distributions"
+        }
+        for family in FAMILIES
     },
     "inference.design": {
-        "numpy", "scipy", "xarray", "inference.kernels", "inference.point", "models.data", "models.simulators",
-        "models.distributions", "_exports",
-    },
-    "evaluation": {
-        "numpy", "scipy", "xarray", "arviz", "krippendorff", "sklearn", "matplotlib", "arviz_plots", "arviz_stats",
-        "rich", "_exports", "_legible",
-    },
-    "reports": {
-        "numpy", "xarray", "jinja2", "markupsafe", "matplotlib", "evaluation", "_exports",
+        "numpy", "scipy", "xarray", *ENGINE, *(f"inference.{family}" for family in FAMILIES), *LAWS, "models.simulators",
     },
 }  # fmt: skip
+EVALUATION = {
+    "evaluation": {
+        "numpy", "scipy", "xarray", "arviz", "krippendorff", "sklearn", "matplotlib", "arviz_plots", "arviz_stats", "rich",
+    },
+}  # fmt: skip
+ABOVE = {
+    "reports": {
+        "numpy", "scipy", "xarray", "arviz", "arviz_stats", "pandas", "pymc", "jinja2", "markupsafe",
+        "matplotlib", "models", "inference", "evaluation",
+    },
+}  # fmt: skip
+ALLOWED = MODELS | INFERENCE | EVALUATION | ABOVE
+
+# floors of inference, from the top: a module imports its own floor and those below
+FLOORS = (
+    {"sampling", "scattering", "design"},
+    {"checkpoints"},
+    {"methods"},
+    {*FAMILIES},
+    {"storage", "diagnostics"},
+    {"runs"},
+    {"kernels", "parallel"},
+)
 
 
 def module_of(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def resolved(node: ast.ImportFrom, package: tuple[str, ...]) -> list[str]:
+    """Return the modules that a statement imports from, relative ones resolved within the root."""
+    base = package[: len(package) - node.level + 1] if node.level else ()
+    home = ".".join([*base, *(node.module or "").split(".")]).strip(".")
+    of_package = node.level and (ROOT / home.replace(".", "/")).is_dir()
+    return [f"{home}.{a.name}".strip(".") if of_package else home for a in node.names]
 
 
 @cache
@@ -65,10 +107,7 @@ def imports_of(path: Path) -> tuple[str, ...]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            home = ".".join([*base, *(node.module or "").split(".")]).strip(".")
-            of_package = node.level and (ROOT / home.replace(".", "/")).is_dir()
-            found += [f"{home}.{a.name}".strip(".") if of_package else home for a in node.names]
+            found += resolved(node, package)
     return tuple(found)
 
 
@@ -78,6 +117,14 @@ def home_of(module: str) -> str | None:
     return max(fits, key=len, default=None)
 
 
+def floor_of(module: str) -> int | None:
+    """Return the floor of a module of inference, 0 at the top; None of the package itself."""
+    parts = module.split(".")
+    if parts[0] != "inference" or len(parts) < 2:
+        return None
+    return next((k for k, floor in enumerate(FLOORS) if parts[1] in floor), None)
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)
 def test_package_imports_only_what_its_rule_allows(path):
     home = home_of(module_of(path))
@@ -85,11 +132,46 @@ def test_package_imports_only_what_its_rule_allows(path):
         return
     for imported in imports_of(path):
         top = imported.partition(".")[0]
-        if top in sys.stdlib_module_names:
+        if top in sys.stdlib_module_names or top in GROUND:
             continue
         inside = imported == home or imported.startswith(home + ".")
         allowed = any(imported == a or imported.startswith(a + ".") for a in ALLOWED[home])
         assert inside or allowed, f"{module_of(path)} imports {imported}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_inference_imports_no_higher_floor(path):
+    own = floor_of(module_of(path))
+    for imported in imports_of(path):
+        other = floor_of(imported)
+        assert None in (own, other) or own <= other, f"{module_of(path)} imports {imported}"
+
+
+def test_every_module_of_inference_has_a_floor():
+    names = {p.relative_to(ROOT / "inference").parts[0] for p in (ROOT / "inference").rglob("*.py")}
+    assert {name.removesuffix(".py") for name in names} - {"__init__"} == set().union(*FLOORS)
+
+
+def test_numba_stands_in_kernels_only():
+    for path in SOURCES:
+        compiled = {m for m in imports_of(path) if m.partition(".")[0] == "numba"}
+        allowed = (
+            "kernels" in path.parts
+            or path.stem.endswith("_kernels")
+            or path.parts[-2] == "distributions"
+        )
+        assert not compiled or allowed, module_of(path)
+
+
+def test_families_do_not_import_each_other():
+    for path in SOURCES:
+        parts = module_of(path).split(".")
+        if parts[0] not in ("models", "inference") or len(parts) < 2 or parts[1] not in FAMILIES:
+            continue
+        for imported in imports_of(path):
+            other = imported.split(".")
+            foreign = other[0] == parts[0] and len(other) > 1 and other[1] in FAMILIES
+            assert not foreign or other[1] == parts[1], f"{module_of(path)} imports {imported}"
 
 
 def test_only_plots_draw():
@@ -120,5 +202,5 @@ def test_there_is_no_import_cycle():
 
 
 def test_imports_are_read():
-    found = imports_of(ROOT / "models" / "rankings" / "candidates.py")
+    found = imports_of(ROOT / "models" / "rankings" / "observed.py")
     assert {"numpy", "models.data.rankings"} <= set(found)

@@ -6,8 +6,9 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
-from monte_carlo import seed_of
 from raterzoo.inference.diagnostics import ConvergenceWarning, diagnose, warn_unless_converged
+
+from tests.support.monte_carlo import seed_of
 
 N_CHAINS, N_DRAWS = 4, 500
 ITEM = np.array(["b", "b", "b", "a", "c", "c"])

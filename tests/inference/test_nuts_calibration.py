@@ -6,9 +6,10 @@ All but one wait for the long run.
 import os
 
 import pytest
-from monte_carlo import seed_of, within_sbc_band
-from nuts_calibration import KEPT, nuts_ranks
 from raterzoo import models
+
+from tests.support.monte_carlo import seed_of, within_sbc_band
+from tests.support.nuts_calibration import KEPT, nuts_ranks
 
 DESIGN = models.simulators.labels(items=40, raters=4, categories=2, answers=3, random_seed=1).data
 SIMULATIONS = 60

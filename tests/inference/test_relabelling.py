@@ -4,8 +4,9 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from label_designs import tiny_labels
 from raterzoo import inference, models
+
+from tests.support.label_designs import tiny_labels
 
 
 def rated(seed, raters=6, items=60, n=2):

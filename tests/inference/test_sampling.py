@@ -8,9 +8,10 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from monte_carlo import bonferroni_threshold, seed_of
 from raterzoo import inference, models
-from raterzoo.inference.routes import route_of
+from raterzoo.inference.methods import route_of
+
+from tests.support.monte_carlo import bonferroni_threshold, seed_of
 
 CASES = models.published_ddx_cases()
 SMALL = CASES.select(items=["fig3", "fig17a", "fig18c"])

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from raterzoo.models import DataError, PartialRankings
-from raterzoo.models.data import read_table, readers
+from raterzoo.models.data import read_table
+from raterzoo.models.data.reading import files as readers
 
 HEADER = "item,rater,category,rank\n"
 ROWS = "1,a,flu,1\n1,a,cold,2\n2,b,flu,1\n"

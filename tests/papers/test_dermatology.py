@@ -4,8 +4,9 @@ from functools import cache, lru_cache
 
 import numpy as np
 import pytest
-from dermatology import dermatology
 from raterzoo import evaluation, inference, models
+
+from tests.support.dermatology import dermatology
 
 
 @lru_cache(2)  # each is half a gigabyte

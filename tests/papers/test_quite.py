@@ -9,8 +9,9 @@ from functools import cache
 import numpy as np
 import pytest
 import xarray as xr
-from monte_carlo import assert_rejects_twin
 from raterzoo import evaluation, inference, models
+
+from tests.support.monte_carlo import assert_rejects_twin
 
 LINKS = ("bradley_terry", "thurstone")
 RUNS = 24

@@ -7,9 +7,16 @@ By sums over all sequences of labels of the urns, and within Monte-Carlo error o
 import numpy as np
 import pytest
 import xarray as xr
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
-from raterzoo.evaluation.equivalence import survey_equivalence, survey_power_curve
-from survey_urns import asymptote, binary_counts, drawn_states, mutual_information, urn_curve
+from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
+from tests.support.survey_urns import (
+    asymptote,
+    binary_counts,
+    drawn_states,
+    mutual_information,
+    urn_curve,
+)
 
 
 class TestUrns:

@@ -6,10 +6,11 @@ from functools import cache
 import choix
 import numpy as np
 import pytest
-from comparison_designs import simulated
-from monte_carlo import assert_rejects_twin
 from raterzoo import inference, models
 from scipy.stats import kendalltau
+
+from tests.support.comparison_designs import simulated
+from tests.support.monte_carlo import assert_rejects_twin
 
 RUNS = 20
 

@@ -7,8 +7,9 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from crowds import crowd
 from raterzoo import inference, models
+
+from tests.support.crowds import crowd
 
 RECORDED_ABILITY = [0.805968, 0.298508, 1.314174, 1.574855, 0.703716, 0.340505]
 RECORDED_PLAUSIBILITY = [

@@ -9,8 +9,9 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from crowds import crowd
 from raterzoo import inference, models
+
+from tests.support.crowds import crowd
 
 needs_peer = pytest.mark.skipif(find_spec("crowdkit") is None, reason="crowd-kit is not installed")
 THIRD = 0.01 / 3

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 from raterzoo.reports import Section, write_report
-from raterzoo.reports.machine import SCHEMA, document, plain
+from raterzoo.reports.page import SCHEMA, document, plain
 
 
 def test_what_json_does_not_know_becomes_null_or_text(tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from raterzoo.reports.words import few, interval, percent, share_interval, with_interval
+from raterzoo.reports.wording import few, interval, percent, share_interval, with_interval
 from scipy.stats import beta
 
 

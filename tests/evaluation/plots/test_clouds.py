@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo.evaluation import EvaluationError, plots
-from raterzoo.evaluation.plots.clouds import beside
+from raterzoo.evaluation.plots.certainty import beside
 
 AGREED = xr.Dataset(
     {

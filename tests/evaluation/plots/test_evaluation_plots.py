@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation import EvaluationError, plots
-from raterzoo.evaluation.plots.duels import _percent
+from raterzoo.evaluation.plots.classifiers import _percent
 
 BACKENDS = ["matplotlib", "plotly", "bokeh"]
 CATEGORIES = ["x", "y", "z"]
@@ -225,7 +225,7 @@ def test_what_cannot_be_drawn_is_said():
         plots.metric_intervals({})
     with pytest.raises(EvaluationError, match="is empty"):
         plots.metric_intervals(SUMMARY.isel(classifier=[]))
-    with pytest.raises(EvaluationError, match="'two' has other classifiers"):
+    with pytest.raises(EvaluationError, match="'two' has different classifiers"):
         plots.metric_intervals({"one": SUMMARY, "two": SUMMARY.isel(classifier=[0])})
     with pytest.raises(EvaluationError, match=r"'share'.*by="):
         plots.subgroups(SUMMARY)

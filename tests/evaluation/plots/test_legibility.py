@@ -11,9 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from raterzoo import evaluation
 from raterzoo.evaluation import plots
-from raterzoo.evaluation.plots.duels import _named_pairs
-from raterzoo.evaluation.plots.rooms import limits_with_texts
-from raterzoo.evaluation.plots.wording import in_words
+from raterzoo.evaluation.plots.classifiers import _named_pairs
+from raterzoo.evaluation.plots.style import in_words, limits_with_texts
 
 QUIET = {"random_seed": 1, "progressbar": False, "resamples": 20}
 CERTAINTY = xr.DataArray([0.5, 0.9, 1.0], {"item": list("abc")}, ("item",))

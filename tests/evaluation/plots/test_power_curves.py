@@ -7,8 +7,9 @@ import xarray as xr
 from matplotlib.figure import Figure
 from raterzoo import evaluation
 from raterzoo.evaluation import EvaluationError, plots
-from raterzoo.evaluation.curve_summaries import survey_summary
-from survey_urns import PROBABILITY, binary_counts, binary_law, drawn_states
+from raterzoo.evaluation.surveys.item_states.equivalence import survey_summary
+
+from tests.support.survey_urns import PROBABILITY, binary_counts, binary_law, drawn_states
 
 BACKENDS = ["matplotlib", "plotly", "bokeh"]
 STATE, POSITIVE = drawn_states(300, 6, np.random.default_rng(1))

@@ -4,10 +4,11 @@ from functools import cache
 
 import numpy as np
 import xarray as xr
-from evaluation_trees import tree_of
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from raterzoo.inference.design import next_to_ask
 from scipy.special import xlogy
+
+from tests.support.evaluation_trees import tree_of
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 LABELS = ["x", "y", "z"]
 ALPHA = np.full(3, 0.6)

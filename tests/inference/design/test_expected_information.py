@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import xarray as xr
-from monte_carlo import assert_rejects_twin
 from raterzoo.inference.design.expected_information import next_to_ask
 from scipy.special import expit, ndtr, xlogy
+
+from tests.support.monte_carlo import assert_rejects_twin
 
 ITEMS, RATERS = ["a", "b", "c", "d"], [10, 20, 30]
 

@@ -4,16 +4,18 @@ from itertools import product
 
 import numpy as np
 import pytest
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from raterzoo.inference.design.label_information import (
     category_information,
+    largest_shares,
     leader_information,
+    leaders,
     plausibility_information,
 )
-from raterzoo.inference.design.leaders import largest_shares, leaders
 from scipy.integrate import quad
 from scipy.special import digamma, gammaln, xlogy
 from scipy.stats import beta, gamma, ks_1samp, ks_2samp, qmc
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 CONCENTRATIONS = [(1.5, 1.0, 0.7), (4.0, 3.5, 0.5), (0.4, 0.4, 0.4)]
 

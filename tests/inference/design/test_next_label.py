@@ -3,17 +3,20 @@
 import numpy as np
 import pytest
 import xarray as xr
-from evaluation_trees import as_dense, as_flat, random_case, tree_of
-from label_designs import tiny_labels
-from monte_carlo import assert_rejects_twin
 from raterzoo import inference, models
-from raterzoo.inference.design import next_label, next_to_ask
+from raterzoo.inference.design import label_information as next_label
+from raterzoo.inference.design import next_to_ask
 from raterzoo.inference.design.label_information import (
     category_information,
+    largest_shares,
     leader_information,
+    leaders,
     plausibility_information,
 )
-from raterzoo.inference.design.leaders import largest_shares, leaders
+
+from tests.support.evaluation_trees import as_dense, as_flat, random_case, tree_of
+from tests.support.label_designs import tiny_labels
+from tests.support.monte_carlo import assert_rejects_twin
 
 ITEMS, RATERS, LABELS = ["a", "b", "c", "d"], [10, 20, 30], ["x", "y", "z"]
 

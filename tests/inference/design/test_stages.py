@@ -6,16 +6,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import xarray as xr
-from comparison_designs import simulated
-from monte_carlo import assert_rejects_twin
 from raterzoo import evaluation, models
+from raterzoo.inference.comparisons.quite import quite
 from raterzoo.inference.design.stages import BEST_PRODUCT, answer_information, second_stage
-from raterzoo.inference.point.dawid_skene_em import EstimateWarning
-from raterzoo.inference.point.quite import quite
+from raterzoo.inference.diagnostics import EstimateWarning
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, ndtr
 from scipy.stats import norm
+
+from tests.support.comparison_designs import simulated
+from tests.support.monte_carlo import assert_rejects_twin
 
 
 @pytest.mark.parametrize("link", BEST_PRODUCT)

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 import scipy
 from arviz_stats.base import array_stats
-from monte_carlo import assert_rejects_twin, seed_of
 from packaging.version import Version
-from raterzoo.inference.kernels.mixing import TAIL, measure_mixing
-from raterzoo.inference.kernels.order import ascending_order, normal_scores
+from raterzoo.inference.kernels.convergence import (
+    TAIL,
+    ascending_order,
+    measure_mixing,
+    normal_scores,
+)
+
+from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
 # Before 1.18, SciPy ranks in double precision what ArviZ gives it in single precision.
 SINGLE = 1e-10 if Version(scipy.__version__) >= Version("1.18") else 1e-6

@@ -5,18 +5,21 @@ import math
 import numba as nb
 import numpy as np
 import pytest
-from monte_carlo import assert_rejects_twin, seed_of
-from raterzoo.inference.kernels.gamma import log_add, log_standard_gamma, standard_gamma
 from raterzoo.inference.kernels.log_concave import log_concave_sampler
-from raterzoo.inference.kernels.random_stream import (
+from raterzoo.inference.kernels.random_streams import (
     _next_word,
+    log_add,
+    log_standard_gamma,
     standard_exponential,
+    standard_gamma,
     standard_normal,
     stream,
     uniform,
 )
 from scipy import stats
 from scipy.special import betaln, loggamma
+
+from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
 N = 200_000
 

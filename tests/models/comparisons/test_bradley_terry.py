@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from few_comparisons import all_pairs, check_means, draws_of_three_items
-from monte_carlo import assert_rejects_twin, seed_of, within_sbc_band
-from nuts_calibration import KEPT, nuts_ranks
 from raterzoo.models.comparisons.bradley_terry import bradley_terry
+
+from tests.support.few_comparisons import all_pairs, check_means, draws_of_three_items
+from tests.support.monte_carlo import assert_rejects_twin, seed_of, within_sbc_band
+from tests.support.nuts_calibration import KEPT, nuts_ranks
 
 LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 pytestmark = [

@@ -10,12 +10,13 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
-from few_comparisons import from_rows, three_items
 from raterzoo import inference
 from raterzoo.models import Comparisons, DataError, DataWarning
 from raterzoo.models.comparisons.bradley_terry import bradley_terry
 from raterzoo.models.comparisons.thurstone import thurstone
 from raterzoo.models.distributions.paired_comparisons import PairedComparisonsRV
+
+from tests.support.few_comparisons import from_rows, three_items
 
 BUILDERS = [bradley_terry, thurstone]
 PAIRS = three_items()

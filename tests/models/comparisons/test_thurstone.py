@@ -7,11 +7,12 @@ one is of Bradley-Terry.
 import os
 
 import pytest
-from few_comparisons import all_pairs, check_means, draws_of_three_items
-from monte_carlo import assert_rejects_twin, seed_of, within_sbc_band
-from nuts_calibration import KEPT, nuts_ranks
 from raterzoo.models.comparisons.bradley_terry import bradley_terry
 from raterzoo.models.comparisons.thurstone import thurstone
+
+from tests.support.few_comparisons import all_pairs, check_means, draws_of_three_items
+from tests.support.monte_carlo import assert_rejects_twin, seed_of, within_sbc_band
+from tests.support.nuts_calibration import KEPT, nuts_ranks
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),

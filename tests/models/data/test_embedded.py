@@ -1,11 +1,7 @@
 """The printed cases, predictions and accuracies are those of the paper."""
 
 import numpy as np
-from raterzoo.models import (
-    published_ddx_accuracies,
-    published_ddx_cases,
-    published_ddx_predictions,
-)
+from raterzoo.models import published_ddx_accuracies, published_ddx_cases, published_ddx_predictions
 
 
 def test_cases_are_the_seven_printed_ones():

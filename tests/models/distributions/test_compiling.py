@@ -64,7 +64,7 @@ import sys
 from pathlib import Path
 from raterzoo.models.distributions import compiling
 before = set(sys.modules)
-import raterzoo.inference.kernels.label_chain as kernel
+import raterzoo.inference.labels.kernels.gibbs as kernel
 found, new = set(), {Path(kernel.__file__)}
 while new:
     found |= new

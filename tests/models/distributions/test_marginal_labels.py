@@ -7,11 +7,15 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from monte_carlo import bonferroni_threshold, rejects, seed_of
-from raterzoo.models.distributions.answer_sweep import Answers, answer_codes, answer_sweeps
 from raterzoo.models.distributions.counted_labels import CountedLabels
-from raterzoo.models.distributions.label_op import label_logp
-from raterzoo.models.distributions.marginal_labels import MarginalLabels
+from raterzoo.models.distributions.marginal_labels import MarginalLabels, label_logp
+from raterzoo.models.distributions.marginal_labels_kernels import (
+    Answers,
+    answer_codes,
+    answer_sweeps,
+)
+
+from tests.support.monte_carlo import bonferroni_threshold, rejects, seed_of
 
 
 def random_design(rng, items, raters, categories, answers):

@@ -3,8 +3,10 @@
 import numba as nb
 import numpy as np
 import pytest
-from raterzoo.models.distributions import logistic_links, normal_links, vector_math
-from raterzoo.models.distributions.pair_links import law_code
+from raterzoo.models.distributions import paired_comparisons_kernels as logistic_links
+from raterzoo.models.distributions import paired_comparisons_kernels as normal_links
+from raterzoo.models.distributions import vector_math
+from raterzoo.models.distributions.paired_comparisons_kernels import law_code
 from raterzoo.models.distributions.vector_math import FAST
 from scipy.special import erfcx
 

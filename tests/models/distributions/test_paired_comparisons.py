@@ -8,12 +8,12 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from monte_carlo import rejects, seed_of
-from raterzoo.models.distributions.pair_op import PairLogP, pair_logp
-from raterzoo.models.distributions.pair_sweep import Codes, Strengths, pair_sweeps
-from raterzoo.models.distributions.paired_comparisons import PairedComparisons
+from raterzoo.models.distributions.paired_comparisons import PairedComparisons, PairLogP, pair_logp
+from raterzoo.models.distributions.paired_comparisons_kernels import Codes, Strengths, pair_sweeps
 from scipy.stats import chi2, norm
-from sixty_digits import log_p_and_slopes
+
+from tests.support.monte_carlo import rejects, seed_of
+from tests.support.sixty_digits import log_p_and_slopes
 
 LAWS = [("bradley_terry", 2), ("bradley_terry", 3), ("thurstone", 2), ("thurstone", 3)]
 
@@ -188,7 +188,7 @@ def test_backends_agree(link, n_outcomes):
 @pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
 def test_jax_differentiates_far_out(link):
     jax = pytest.importorskip("jax")
-    from raterzoo.models.distributions import pair_jax
+    from raterzoo.models.distributions import paired_comparisons_jax as pair_jax
 
     x, tie = points(np.random.default_rng(seed_of(f"jax {link}")), 200)
     for outcome in range(3):

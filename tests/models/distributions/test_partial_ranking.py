@@ -5,10 +5,11 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from monte_carlo import bonferroni_threshold, rejects, seed_of
-from partial_rankings import all_partial_rankings, random_block
 from raterzoo.models.distributions import PartialRanking, partial_ranking_logp
 from raterzoo.models.distributions.partial_ranking import RankedCandidates
+
+from tests.support.monte_carlo import bonferroni_threshold, rejects, seed_of
+from tests.support.partial_rankings import all_partial_rankings, random_block
 
 PLACES = 7
 SPREADS = (0.3, 1.0, 3.0, 9.0)

@@ -5,10 +5,15 @@ from math import lgamma, log
 
 import numpy as np
 import pytest
-from monte_carlo import bonferroni_threshold, seed_of
-from partial_rankings import all_partial_rankings, log_p_by_enumeration, random_block
-from raterzoo.models.distributions.ranking_kernel import draw_ranking, rankings_log_p
-from raterzoo.models.distributions.tied_block import race, recursion
+from raterzoo.models.distributions.partial_ranking_kernels import (
+    draw_ranking,
+    race,
+    rankings_log_p,
+    recursion,
+)
+
+from tests.support.monte_carlo import bonferroni_threshold, seed_of
+from tests.support.partial_rankings import all_partial_rankings, log_p_by_enumeration, random_block
 
 getcontext().prec, getcontext().Emin, getcontext().Emax = 60, MIN_EMIN, MAX_EMAX
 

@@ -5,9 +5,10 @@ import os
 import numpy as np
 import pymc as pm
 import pytest
-from label_designs import exact_means, favoured, tiny_labels
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
 from raterzoo import inference, models
+
+from tests.support.label_designs import exact_means, favoured, tiny_labels
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
 
 NAMES = [
     "class_conditional",

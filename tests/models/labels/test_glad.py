@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from label_designs import tiny_labels
-from monte_carlo import assert_rejects_twin
-from rater_laws import at_values
 from raterzoo import models
 from raterzoo.models.labels.glad import easiness_nodes
 from scipy.special import expit, log_expit, logsumexp
+
+from tests.support.label_designs import tiny_labels
+from tests.support.monte_carlo import assert_rejects_twin
+from tests.support.rater_laws import at_values
 
 LABELS = tiny_labels()
 

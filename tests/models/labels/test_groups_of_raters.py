@@ -5,11 +5,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from monte_carlo import assert_rejects_twin, seed_of
 from raterzoo import models
-from raterzoo.models.data.rater_groups import rater_groups
+from raterzoo.models.data.raters import rater_groups
 from scipy.special import softmax
 from scipy.stats import dirichlet, halfnorm, norm
+
+from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
 KINDS = {"r": "person", "s": "person", "t": "language model", "u": "person"}
 

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from item_effect_designs import drawn_point, outputs_at
-from label_designs import TINY, tiny_labels
-from monte_carlo import assert_rejects_twin, seed_of
 from raterzoo import models
 from scipy.integrate import quad
 from scipy.special import softmax
 from scipy.stats import norm
+
+from tests.support.item_effect_designs import drawn_point, outputs_at
+from tests.support.label_designs import TINY, tiny_labels
+from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
 TWO = tiny_labels()
 THREE = models.Labels.from_table(TINY, count="count", gold="gold", categories=["x", "y", "z"])

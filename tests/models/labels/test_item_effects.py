@@ -8,18 +8,21 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from item_effect_designs import drawn_point, outputs_at
-from label_designs import tiny_labels
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from raterzoo import models
 from raterzoo.models.data.errors import DataWarning
-from raterzoo.models.distributions.answer_sweep import Answers, answer_sweeps
-from raterzoo.models.distributions.distinct_items import distinct_items
-from raterzoo.models.distributions.label_op import label_logp
-from raterzoo.models.distributions.marginal_labels import MarginalLabels
-from raterzoo.models.labels.effect_nodes import normal_nodes, trapezoid_step
-from raterzoo.models.labels.item_effects import check_size, observe_states
+from raterzoo.models.distributions.marginal_labels import MarginalLabels, distinct_items, label_logp
+from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_sweeps
+from raterzoo.models.labels.item_effects import (
+    check_size,
+    normal_nodes,
+    observe_states,
+    trapezoid_step,
+)
 from scipy.special import expit, log_softmax, logsumexp, softmax
+
+from tests.support.item_effect_designs import drawn_point, outputs_at
+from tests.support.label_designs import tiny_labels
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 LABELS = tiny_labels()
 FAST = "FAST_COMPILE"

@@ -7,13 +7,13 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from label_designs import TINY
-from monte_carlo import seed_of, within_sbc_band
-from nuts_calibration import KEPT, nuts_ranks
 from raterzoo import inference, models
-from raterzoo.inference.nuts_routes import draw_with_nuts
-from raterzoo.inference.plan import Draws
-from raterzoo.inference.routes import route_of
+from raterzoo.inference.methods import draw_with_nuts, route_of
+from raterzoo.inference.runs.run import Draws
+
+from tests.support.label_designs import TINY
+from tests.support.monte_carlo import seed_of, within_sbc_band
+from tests.support.nuts_calibration import KEPT, nuts_ranks
 
 LABELS = models.Labels.from_table(TINY, count="count", gold="gold", categories=["x", "y", "z"])
 OPTIONS = {"item_difficulty": {"nodes": 5}, "logistic_random_effects": {"nodes": 5}}

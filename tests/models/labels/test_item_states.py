@@ -7,10 +7,11 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from raterzoo import models
 from raterzoo.models.distributions.mixed_counts import MixedCounts
 from scipy.special import gammaln
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 TINY = models.Labels.from_counts(
     {"item": list("abcdef"), "x": [2, 0, 3, 1, 2, 0], "y": [1, 4, 0, 1, 1, 0]}

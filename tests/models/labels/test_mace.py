@@ -4,10 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from label_designs import tiny_labels
-from monte_carlo import assert_rejects_twin
-from rater_laws import at_values, given_truth, truths
 from raterzoo import models
+
+from tests.support.label_designs import tiny_labels
+from tests.support.monte_carlo import assert_rejects_twin
+from tests.support.rater_laws import at_values, given_truth, truths
 
 LABELS = tiny_labels()
 

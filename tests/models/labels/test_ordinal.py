@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from item_effect_designs import drawn_point, outputs_at
-from monte_carlo import assert_rejects_twin, seed_of
 from raterzoo import models
 from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
+
+from tests.support.item_effect_designs import drawn_point, outputs_at
+from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
 TABLE = {
     "item": ["a", "a", "a", "b", "b", "c", "d", "d", "e"],

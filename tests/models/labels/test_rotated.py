@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from monte_carlo import assert_rejects_twin, seed_of
-from raterzoo.models.labels.rotated import Rotated
+from raterzoo.models.labels.observed import Rotated
 from scipy.special import softmax
+
+from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
 
 @pytest.mark.parametrize("n", [2, 3, 7])

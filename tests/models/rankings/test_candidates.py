@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.models.rankings.candidates import OTHER_CODE, every_candidate, ranked_candidates
+from raterzoo.models.rankings.observed import OTHER_CODE, every_candidate, ranked_candidates
 
 NESTED = {
     "a": {"r": [["x"], ["y", "z"]], "s": [["y"]]},

@@ -6,8 +6,9 @@ import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
-from monte_carlo import bonferroni_threshold, mc_z, seed_of
 from raterzoo import inference, models
+
+from tests.support.monte_carlo import bonferroni_threshold, mc_z, seed_of
 
 CASES = models.published_ddx_cases().select(items=["fig3", "fig17a"])
 OPTIONS = {"draws": 1000, "tune": 500, "chains": 4, "progressbar": False}

@@ -6,7 +6,8 @@ import pytest
 from raterzoo import inference, models
 from raterzoo.models.data.errors import DataError
 from scipy.stats import norm
-from score_designs import PRIOR, hierarchy, tiny_scores
+
+from tests.support.score_designs import PRIOR, hierarchy, tiny_scores
 
 SCORES = tiny_scores()
 QUIET = {"progressbar": False}

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from raterzoo.models import simulators
 from scipy.stats import norm
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 
 @pytest.fixture(scope="module")

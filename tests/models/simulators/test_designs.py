@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from monte_carlo import bonferroni_threshold, seed_of
 from raterzoo.models import simulators
+
+from tests.support.monte_carlo import bonferroni_threshold, seed_of
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from raterzoo.models import simulators
 from scipy.special import expit, softmax
 from scipy.stats import beta, kstest, norm
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 MODELS = ["class_conditional", "dawid_skene", "hierarchical_dawid_skene", "multinomial", "one_coin"]
 

@@ -3,13 +3,14 @@
 import networkx
 import numpy as np
 import pytest
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
+from raterzoo.inference.comparisons.pair_graph import pair_table
 from raterzoo.models import simulators
 from raterzoo.models.data.connectivity import connected_components
-from raterzoo.models.data.pair_table import pair_table
-from raterzoo.models.simulators.comparison_graph import allot_raters, regular_graph
+from raterzoo.models.simulators.paired_comparisons import allot_raters, regular_graph
 from scipy.special import expit
 from scipy.stats import norm
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 
 def law(link, x, tie):

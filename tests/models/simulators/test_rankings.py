@@ -4,10 +4,11 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from raterzoo.models import simulators
-from raterzoo.models.simulators.race import log_gamma, race_order
+from raterzoo.models.simulators.partial_rankings import log_gamma, race_order
 from scipy.special import digamma, polygamma
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 WORTH = np.array([5.0, 2.0, 1.0, 0.4])
 

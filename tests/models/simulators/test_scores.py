@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from raterzoo.models import Scores, simulators
-from raterzoo.models.data.score_numbers import MAX_SCORE
-from raterzoo.models.data.whole_numbers import MAX_COUNT
+from raterzoo.models.data.reading.numbers import MAX_COUNT, MAX_SCORE
 from raterzoo.models.simulators.rater_scores import different_raters
 from scipy.stats import chisquare, gamma, kstest, norm
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 
 def standard_normal(z, threshold=1e-4):

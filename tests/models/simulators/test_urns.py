@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from raterzoo.models import simulators
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 RUNNING = np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
 

@@ -1,0 +1,304 @@
+"""Command `equivalence`: survey equivalence of classifiers, from files."""
+
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from ..reports.wording import ADDITIVE, OF_POSTERIOR
+from .options import Categories, Chains, Columns, Draws, Layout, LayoutOption, Seed
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from ..models import Labels
+    from ..reports import Section
+    from ..reports.study import Settings
+
+__all__ = ["equivalence"]
+
+COMBINERS = ("abc", "plurality", "frequency", "mean")
+
+ONE_LABEL = ("precision", "recall", "f1", "auc")  # scorers of one category against the rest
+
+CORRELATIONS = ("pearson", "spearman")
+
+SCORERS = (*ADDITIVE, *ONE_LABEL, "mcc", "dmi", "soft-dmi", *CORRELATIONS)
+
+MODEL = "item_states"
+
+LEAST_CALIBRATED = 10  # items
+
+HEADING = "How many raters a classifier is worth"
+
+TITLES = ("scores", "k raters; P(a classifier is better)", "the better classifier first")
+
+NOT_CONVERGED = 1  # exit code
+
+
+class Extras(NamedTuple):
+    """Optional steps and outputs of the command."""
+
+    calibrate: bool
+    posterior: tuple[int, int] | None  # draws and chains
+    plot: Path | None
+    out: Path | None
+
+
+def equivalence(
+    labels: Annotated[Path, typer.Argument(help="Table of labels: CSV, TSV, Parquet, JSON lines.")],
+    predictions: Annotated[
+        Path,
+        typer.Argument(help="Table: item, category, score (a probability) or rank[, classifier]."),
+    ],
+    layout: LayoutOption = Layout.long,
+    column: Columns = None,
+    categories: Categories = None,
+    combiner: Annotated[
+        str | None,
+        typer.Option(help=f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality."),
+    ] = None,
+    scorer: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(SCORERS)}; default cross-entropy, for hard predictions agreement."
+        ),
+    ] = None,
+    clip: Annotated[float, typer.Option(help="Lower bound of probabilities in the score.")] = 0.02,
+    items: Annotated[
+        str, typer.Option(help="Items of the curve: available at each k, or common to all k.")
+    ] = "available",
+    estimand: Annotated[
+        str,
+        typer.Option(
+            help="For f1, auc ...: pooled, of all answers jointly; or mean, over random samples of raters."
+        ),
+    ] = "pooled",
+    learn: Annotated[
+        str | None,
+        typer.Option(
+            help="For abc: leave-one-out, in-sample (default for f1, auc ...), or a number of folds."
+        ),
+    ] = None,
+    base: Annotated[float, typer.Option(help="Base of the logarithm.")] = 2,
+    positive: Annotated[
+        str | None, typer.Option(help="Positive category of precision, recall, f1 and auc.")
+    ] = None,
+    max_raters: Annotated[
+        int | None, typer.Option(help="Largest number of raters on the curve.")
+    ] = None,
+    bootstrap: Annotated[int, typer.Option(help="Resamples of the items; 0 for none.")] = 500,
+    prob: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.9,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Score also with cross-fitted isotonic calibration.")
+    ] = False,
+    posterior: Annotated[
+        bool,
+        typer.Option(
+            "--posterior", help="Fit item_states, for a curve beyond the observed raters."
+        ),
+    ] = False,
+    draws: Draws = 1000,
+    chains: Chains = 4,
+    plot: Annotated[Path | None, typer.Option(help="Picture: curve.svg or curve.png.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="All numbers: worth.csv, worth.json, or a folder for an HTML page."),
+    ] = None,
+    seed: Seed = 1,
+) -> None:
+    """Estimate how many raters each classifier is worth."""
+    from ..reports.equivalence import natural
+    from .options import settings_of
+
+    rules = {
+        "clip": clip, "items": items, "estimand": estimand, "base": base, "positive": positive,
+        "max_raters": max_raters, "bootstrap": bootstrap, "probability": prob, "random_seed": seed,
+    }  # fmt: skip
+    _check_files(plot, out)
+    for option, value, allowed in (
+        ("combiner", combiner, COMBINERS),
+        ("scorer", scorer, SCORERS),
+        ("items", items, ("available", "common")),
+        ("estimand", estimand, ("pooled", "mean")),
+    ):
+        if value is not None and value not in allowed:
+            raise ValueError(f"--{option} {value}: expected one of {', '.join(allowed)}")
+    settings = settings_of(
+        "labels", MODEL, {"categories": categories}, draws=draws, chains=chains, seed=seed, layout=layout
+    )  # fmt: skip
+    data, law, hard = _read(labels, predictions, column or [], settings)
+    rules |= natural(hard and not calibrate, combiner, scorer, learn)
+    _check_asked(rules, posterior, data)
+    extras = Extras(calibrate, (draws, chains) if posterior else None, plot, out)
+    _tell(data, law, rules, extras)
+
+
+def _check_files(plot: Path | None, out: Path | None) -> None:
+    """Raise before anything is computed if an output path has an unknown suffix or cannot be written."""
+    if plot is not None and plot.suffix.lower() not in (".svg", ".png"):
+        raise ValueError(f"--plot {plot}: name a .svg or a .png file")
+    if out is not None and out.suffix.lower() not in (".csv", ".json", ""):
+        raise ValueError(f"--out {out}: name a .csv or a .json file, or a folder for a page")
+    for option, path in (("plot", plot), ("out", out)):
+        if path is None:
+            continue
+        if path.suffix and path.is_dir():
+            raise ValueError(f"--{option} {path}: that is a folder; name a file in it")
+        folders = [path, *path.parents] if not path.suffix else path.parents
+        if blocked := [str(folder) for folder in folders if folder.is_file()]:
+            raise ValueError(
+                f"--{option} {path}: {blocked[0]} is a file, not a folder; name another place"
+            )
+
+
+def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None:
+    """Raise before anything is fitted if options contradict each other or the labels."""
+    from ..reports.wording import few
+
+    combiner, scorer = rules["combiner"], rules["scorer"].replace("_", "-")
+    if rules["positive"] is not None and scorer not in ONE_LABEL:
+        raise ValueError(
+            f"--positive {rules['positive']}: scorer {scorer} is about all labels; leave it out, or take --scorer "
+            f"{', '.join(ONE_LABEL)}"
+        )
+    if posterior and (combiner not in OF_POSTERIOR or scorer not in ADDITIVE):
+        raise ValueError(
+            f"--posterior with combiner {combiner} and scorer {scorer}: the curve of a posterior of item states is of "
+            f"{' or '.join(OF_POSTERIOR)}, and {', '.join(ADDITIVE)}; take these, or leave --posterior out"
+        )
+    least = rules["max_raters"]
+    if least is not None and least < 1:
+        raise ValueError(f"--max-raters {least}: expected a whole number from 1")
+    named = data.categories.tolist()
+    numbers = scorer in CORRELATIONS or (combiner == "mean" and scorer == "auc")
+    texts = [name for name in named if not _is_number(name)]
+    if numbers and len(named) > 2 and texts:
+        raise ValueError(
+            f"--combiner {combiner} --scorer {scorer}: labels must be numbers, and {few(texts)} is none; write numbers into "
+            "both tables, or take another scorer"
+        )
+
+
+def _is_number(name: str) -> bool:
+    try:
+        return isfinite(float(name))
+    except ValueError:
+        return False
+
+
+def _read(
+    labels: Path, predictions: Path, columns: list[str], settings: "Settings"
+) -> "tuple[Labels, xr.DataArray, bool]":
+    """Return labels, predictions (classifier, item, category), and whether these are hard."""
+    from ..reports.equivalence import law_of
+    from ..reports.study import labels_of
+    from ..reports.wording import few
+    from .tables import read_annotations, read_predictions
+
+    predicted = read_predictions(predictions, [])
+    data: Any = read_annotations(labels, settings, columns)
+    known = data.categories.tolist()
+    if unheard := [name for name in labels_of(predicted) if name not in known]:
+        raise ValueError(
+            f"{predictions}: {few(unheard)}: not used by any rater; the raters used {few(known)}; correct the spelling, or "
+            "declare the closed set by --categories"
+        )
+    return data, law_of(predicted, data), "category" not in predicted.dims
+
+
+def _tell(data: "Labels", law: "xr.DataArray", rules: dict[str, Any], extras: Extras) -> None:
+    """Compute the equivalences; print, plot and write them."""
+    from ..reports.equivalence import (
+        beyond,
+        equivalence_sections,
+        left_out,
+        picture_of,
+        posterior_sections,
+        scored_by,
+        sentences,
+        worth,
+    )
+    from .terminal import say, show, working
+
+    drawn, figures, converged = [], [], True
+    pictured = extras.plot is not None or (extras.out is not None and not extras.out.suffix)
+    with working("Computing"):
+        if extras.calibrate:
+            law = _calibrated(law, data, rules["random_seed"])
+        found = worth(data, law, rules | ({"max_raters": None} if extras.posterior else {}))
+        figures += [picture_of(found)] if pictured else []
+        if extras.posterior:
+            summed, converged, verdict = beyond(data, law, rules, extras.posterior)
+            figures += [picture_of(summed)] if pictured else []
+            drawn = posterior_sections(
+                summed, (converged, verdict), *figures[1:], probability=rules["probability"]
+            )
+    sections = equivalence_sections(found, *figures[:1])
+    for sentence in [*sentences(found), left_out(found)]:
+        if sentence:
+            say(sentence)
+    how = f"{rules['combiner']}, {scored_by(found)}"
+    for section, title in zip(sections, TITLES, strict=False):
+        say("")
+        rows = [{name: row[name] for name in row if name != "worth"} for row in section.table]
+        whole = [name for name in rows[0] if name.endswith(("interval", "more", "than"))]
+        show(rows, f"{title} ({how})", whole=whole)
+    for section in drawn[:1]:
+        say("\n" + section.text.replace(". ", ".\n"))
+    _write((data, sections + drawn), sentences(found), figures, extras)
+    if not converged:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def _calibrated(law: "xr.DataArray", data: "Labels", seed: int) -> "xr.DataArray":
+    """Return predictions with and without calibration, cross-fitted on folds of the items."""
+    from ..evaluation import calibrated
+
+    heard = int((data.counts.sum(axis=1) > 0).sum())
+    if heard < LEAST_CALIBRATED:
+        raise ValueError(
+            f"--calibrate: {heard} items have labels; it learns from some of them to calibrate the others, and needs "
+            f"{LEAST_CALIBRATED} at least"
+        )
+    return calibrated(law, data, random_seed=seed).assign_attrs(law.attrs)
+
+
+def _write(
+    told: "tuple[Labels, list[Section]]",
+    box: list[str],
+    figures: "list[Figure]",
+    extras: Extras,
+) -> None:
+    """Write the picture and the numbers: a page with tables, one JSON file, or one CSV file per table."""
+    from ..reports import page, write_report
+    from ..reports import page as machine
+    from ..reports.fit import citation_section
+    from .terminal import say
+
+    (data, sections), out = told, extras.out
+    if extras.plot is not None:
+        extras.plot.parent.mkdir(parents=True, exist_ok=True)
+        figures[-1].savefig(extras.plot, bbox_inches="tight")
+        say(f"wrote {extras.plot}")
+    if out is None:
+        return
+    if not out.suffix:
+        raters = "anonymous raters" if data.anonymous else f"{len(data.raters):,} raters"
+        summary = f"{len(data.items):,} items, {raters}, {int(data.counts.sum()):,} labels."
+        sections = [*sections, citation_section(MODEL)]
+        say(
+            f"wrote {write_report(out, HEADING, summary, sections, box=box, facts={'kind': 'labels'})}"
+        )
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.suffix.lower() == ".json":
+        machine.write_json(out, machine.document({}, sections))
+        say(f"wrote {out}")
+        return
+    for section in sections:
+        path = out.with_name(f"{out.stem}{section.file.removeprefix('equivalence')}{out.suffix}")
+        page.write_table(path, section.rows)
+        say(f"wrote {path}")

@@ -1,0 +1,187 @@
+"""Scores of predictions against a posterior, from files: metrics with intervals, by group, and comparison."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xarray as xr
+
+from .. import evaluation
+from ..inference.storage.posterior_files import read_posterior
+from ..reports import page
+from ..reports import page as machine
+from ..reports.comparisons import concordances, order_pairs
+from ..reports.metric_names import CONCORDANCE, metric_named
+from ..reports.metrics import best_rows, metric_rows, pair_rows, scored
+from ..reports.study import Groups
+from ..reports.wording import interval, percent
+from .options import thresholds_of
+from .tables import (
+    check_side_metrics,
+    metrics_of_sides,
+    read_item_groups,
+    read_orders,
+    read_predictions,
+    read_sides,
+)
+from .terminal import say, show
+
+__all__ = ["Asked", "score_file"]
+
+DEFAULT_METRICS = ("top-1-accuracy", "top-3-accuracy")
+
+WHOLE = ("mean", "90 % interval", "raters", "items", "MCSE", "by", "P")
+
+
+class Asked(NamedTuple):
+    """Options of the evaluation of predictions."""
+
+    metrics: Sequence[str] = ()  # empty: the default of the kind
+    by: Path | None = None  # file of groups
+    compare: bool = False  # compare classifiers pairwise
+    out: Path | None = None  # .csv or .json
+    thresholds: Sequence[str] = ()  # of scores: exactly one
+
+
+def score_file(
+    posterior: Path, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
+) -> None:
+    """Score a file of predictions against a stored posterior; print the tables, and write them if asked."""
+    for name in asked.metrics:
+        if name != CONCORDANCE:
+            metric_named(name)
+    if asked.out is not None and asked.out.suffix.lower() not in (".csv", ".json"):
+        raise ValueError(f"--out {asked.out}: name a .csv or a .json file")
+    tree = read_posterior(posterior)
+    of_votes = "quality" in tree["posterior"]
+    if asked.thresholds and (of_votes or "plausibility" in tree["posterior"]):
+        raise ValueError(f"--threshold: {posterior} is no posterior of scores; leave it out")
+    if wrong := [name for name in asked.metrics if (name == CONCORDANCE) != of_votes]:
+        kind = "comparisons" if of_votes else "rankings, labels or scores"
+        raise ValueError(f"--metric {wrong[0]} is not a metric of {kind}, the data of {posterior}")
+    score = _score_orders if of_votes else _score_predictions
+    rows, pairs, best = score(tree, predictions, asked, columns, seed)
+    show([_narrow(row) for row in rows], _heading(rows), whole=WHOLE)
+    if pairs:
+        say("")
+        show([_narrow_pair(row) for row in pairs], "the better classifier first", whole=WHOLE)
+    if asked.out is not None:
+        _write(asked.out, rows, pairs, best)
+
+
+Found = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
+
+
+def _score_orders(
+    tree: xr.DataTree, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
+) -> Found:
+    """Score rankings of the items against a posterior of comparisons."""
+    del seed
+    if asked.by is not None:
+        raise ValueError("--by: groups are of rankings and labels, not of comparisons")
+    orders = read_orders(predictions, columns, tree["posterior"]["item"].to_numpy())
+    if asked.compare:
+        _check_several(orders, predictions)
+    return concordances(tree, orders), order_pairs(tree, orders) if asked.compare else [], []
+
+
+def _score_predictions(
+    tree: xr.DataTree, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
+) -> Found:
+    """Score predictions of rankings or labels, or of the side of a threshold of scores."""
+    if "plausibility" in tree["posterior"]:
+        predicted = read_predictions(predictions, columns)
+        metrics = asked.metrics or DEFAULT_METRICS
+    else:
+        thresholds = thresholds_of(asked.thresholds)
+        if len(thresholds) != 1:
+            raise ValueError(
+                "--threshold: predictions of scores refer to one threshold; say which, such as --threshold 0"
+            )
+        tree = evaluation.thresholded(tree, thresholds[0])
+        predicted = read_sides(predictions, columns, thresholds[0])
+        check_side_metrics(asked.metrics, predicted)
+        metrics = asked.metrics or metrics_of_sides(tree, predicted)
+    if asked.compare:
+        _check_several(predicted, predictions)
+    by = None
+    if asked.by is not None:
+        groups = read_item_groups(asked.by)
+        by = groups.of(_categories(tree)).group if isinstance(groups, Groups) else groups
+    found = scored(tree, predicted, metrics, seed, by=by)
+    if not asked.compare:
+        return metric_rows(found), [], []
+    compared = found if by is None else scored(tree, predicted, metrics, seed)
+    return metric_rows(found), pair_rows(compared), best_rows(compared)
+
+
+def _check_several(predicted: xr.DataArray, path: Path) -> None:
+    if predicted.sizes.get("classifier", 1) < 2:
+        raise ValueError(
+            f"--compare: {path} has predictions of one classifier; name several in a column 'classifier'"
+        )
+
+
+def _categories(tree: xr.DataTree) -> list[str]:
+    """Return the declared categories of a posterior."""
+    constant = tree["constant_data"].to_dataset() if "constant_data" in tree.children else {}
+    plausibility = tree["posterior"].to_dataset()["plausibility"]
+    if "category_name" in constant and "candidate" in plausibility.dims:
+        return constant["category_name"].to_numpy().astype(str).tolist()
+    names = dict.fromkeys(plausibility["category"].to_numpy().astype(str).tolist())
+    return [name for name in names if name != "OTHER"]
+
+
+def _heading(rows: Sequence[Mapping[str, Any]]) -> str:
+    return "90 % intervals" + (
+        " of raters and items together; sd from either alone"
+        if "sd_items" in rows[0]
+        else " of what the votes left open"
+    )
+
+
+def _narrow(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that fit on the terminal."""
+    narrow = {name: row[name] for name in ("metric", "classifier", "group") if name in row}
+    narrow |= {"mean": row["mean"], "90 % interval": interval(row["lower"], row["upper"])}
+    if "sd_items" in row:
+        narrow |= {"raters": row["sd_raters"], "items": row["sd_items"]}
+    return narrow | {"MCSE": f"{row['mcse']:.1g}"}
+
+
+def _narrow_pair(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "metric": row["metric"],
+        "better": row["classifier"],
+        "than": row["other"],
+        "by": row["difference"],
+        "90 % interval": interval(row["lower"], row["upper"]),
+        "P": percent(row["probability_better"]),
+    }
+
+
+def _write(
+    out: Path,
+    rows: list[dict[str, Any]],
+    pairs: list[dict[str, Any]],
+    best: list[dict[str, Any]],
+) -> None:
+    """Write the numbers: one JSON file, or CSV files of the metrics and of the comparison."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.suffix.lower() == ".json":
+        machine.write_json(
+            out,
+            {
+                "schema": machine.SCHEMA,
+                "metrics": rows,
+                "comparison": {"rows": pairs, "best": {"rows": best}},
+            },
+        )
+        say(f"wrote {out}")
+        return
+    page.write_table(out, rows)
+    say(f"wrote {out}")
+    if pairs:
+        other = out.with_name(f"{out.stem}-comparison{out.suffix}")
+        page.write_table(other, pairs)
+        say(f"wrote {other}")

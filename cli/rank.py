@@ -1,0 +1,139 @@
+"""Command `rank`: leaderboard on the terminal, with intervals, ties and rater reliabilities."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from .. import inference
+from ..evaluation.comparisons.qualities import check_probability
+from ..models import Comparisons
+from ..reports.leaderboard import (
+    equals_in_words,
+    leaderboard_rows,
+    rater_rows,
+    raters_in_words,
+    scale_in_words,
+    tie_certainty,
+)
+from ..reports.page import write_table
+from ..reports.study import Settings
+from .fitting import build_votes, draw_votes, read_votes
+from .terminal import say, show, width, working
+
+__all__ = ["rank_votes"]
+
+WIDE = 100  # characters per line needed for all columns
+
+FEW_RATERS = 10  # up to which all raters are shown
+
+ENDS = 4  # raters shown at either end, if there are more
+
+
+def rank_votes(
+    votes: Path,
+    columns: Sequence[str],
+    settings: Settings,
+    *,
+    prob: float,
+    top: int,
+    out: Path | None,
+) -> None:
+    """Fit a table of votes and print the leaderboard; `out` is a CSV file for all items.
+
+    `prob` is that of the intervals, `top` the number of items printed.
+    """
+    check_probability("--prob", prob)
+    if top < 1:
+        raise ValueError(f"--top {top}: expected a whole number from 1")
+    if out is not None and out.suffix.lower() != ".csv":
+        raise ValueError(f"--out {out}: name a .csv file")
+    with working("Reading"):
+        data = read_votes(votes, columns, settings)
+    tree = draw_votes(build_votes(data, settings), settings, log_likelihood=False)
+    with working("Ranking"):
+        board = leaderboard_rows(tree, data, prob)
+        raters = rater_rows(tree, data, prob)
+        diagnosis = inference.diagnose(tree).attrs
+    if not diagnosis["converged"]:
+        say(
+            f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared."
+        )
+    _show_board(board, data, top, prob)
+    say(
+        f"\nItems of equal rank (=): none is below the first of them with {tie_certainty(prob):.0%} probability."
+    )
+    say(scale_in_words(tree))
+    if shares := equals_in_words(tree, prob):
+        say(shares)
+    if diagnosis["converged"]:
+        say(diagnosis["verdict"])
+    _show_raters(raters, data, tree, prob)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_table(out, board)
+        say(f"wrote {out}")
+
+
+def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: float) -> None:
+    """Print the best items."""
+    holders = Counter(row["rank"] for row in board)
+    rows = [
+        {
+            "rank": f"{row['rank']}{'=' if holders[row['rank']] > 1 else ' '}",
+            "item": row["item"],
+            f"{prob:.0%} ranks": f"{row['rank from']}-{row['rank to']}",
+            "quality": f"{row['quality']:z.2f}",
+            f"{prob:.0%} interval": _interval(row["quality from"], row["quality to"]),
+            "best": _percent(row["P(best)"]),
+            "votes": row["votes"],
+            "won": row["won"],
+            "lost": row["lost"],
+            "tied": row["tied"],
+        }
+        for row in board[:top]
+    ]
+    unneeded = {"votes"} if width() < WIDE else set()
+    if not data.has_ties:
+        unneeded.add("tied")
+    kept = [{name: cell for name, cell in row.items() if name not in unneeded} for row in rows]
+    show(kept, f"{len(board):,} items, {len(data):,} votes", folds="item")
+    if len(board) > top:
+        say(f"... and {len(board) - top:,} more; --top {len(board)} shows them, --out writes them")
+
+
+def _show_raters(
+    raters: list[dict[str, Any]], data: Comparisons, tree: xr.DataTree, prob: float
+) -> None:
+    """Print the most and least reliable raters, and those clearly below average."""
+    if not raters:
+        known = "not told apart" if data.anonymous else f"{len(data.raters):,}, taken as alike"
+        say(f"raters: {known}")
+        return
+    ends = raters if len(raters) <= FEW_RATERS else [*raters[:ENDS], *raters[-ENDS:]]
+    rows = [
+        {name: cell for name, cell in row.items() if name not in ("reliability", "from", "to")}
+        | {
+            "reliability": f"{row['reliability']:.2f}",
+            f"{prob:.0%} interval": _interval(row["from"], row["to"]),
+        }
+        for row in ends
+    ]
+    of = "" if len(ends) == len(raters) else f", the {ENDS} most and the {ENDS} least reliable"
+    say("")
+    show(rows, f"{len(raters):,} raters{of}", folds="rater")
+    say(raters_in_words(raters, "reliability_deviation" in tree["posterior"], prob))
+
+
+def _interval(lower: float, upper: float) -> str:
+    """Return both ends of an interval, aligned over rows."""
+    return f"{lower:z5.2f} to {upper:z5.2f}"
+
+
+def _percent(share: float) -> str:
+    """Return a probability as a percentage, never rounded to 0 % or 100 %."""
+    if share < 0.005:
+        return "<1%"
+    return ">99%" if share > 0.995 else f"{share:.0%}"

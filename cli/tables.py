@@ -1,0 +1,398 @@
+"""Readers of annotation and prediction files."""
+
+from collections.abc import Sequence
+from os.path import isfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from .._messages import shown, some
+from ..evaluation import predictions_from_table
+from ..models import Labels, PartialRankings
+from ..models.data import read_table
+from ..models.data.reading.files import text_lines
+from ..models.data.scores import Scores
+from ..reports.comparisons import _more
+from ..reports.metric_names import metric_named, natural_metrics
+from ..reports.scores import mean_scores
+from ..reports.study import Groups, RankingsOrLabels, Settings
+
+__all__ = [
+    "as_numbers",
+    "check_attributes",
+    "check_side_metrics",
+    "mean_sides",
+    "metrics_of_sides",
+    "read_annotations",
+    "read_columns",
+    "read_container",
+    "read_groups",
+    "read_item_groups",
+    "read_orders",
+    "read_predictions",
+    "read_scores",
+    "read_sides",
+]
+
+
+def read_annotations(path: Path, settings: Settings, columns: Sequence[str]) -> RankingsOrLabels:
+    """Read rankings or labels with the layout, categories and rater attributes of the settings; ids are text.
+
+    The table has columns item, rater, category and rank, or item, rater, label and, optionally, count and
+    gold. `columns` are renamings ``item=case``.
+    """
+    declared = None if settings.categories is None else _declared(settings.categories)
+    known: dict[str, Any] = {
+        "layout": settings.layout,
+        "rater_attributes": settings.rater_attributes,
+    }
+    return settings.nameless(read_container(path, settings.kind, columns, declared, **known))
+
+
+def read_container(
+    path: Path,
+    kind: str,
+    columns: Sequence[str],
+    categories: Sequence[str] | None = None,
+    *,
+    layout: str = "long",
+    rater_attributes: Sequence[str] = (),
+) -> RankingsOrLabels:
+    """Read rankings or labels; `read_votes` reads comparisons, `read_scale` scores.
+
+    `categories` is the closed set, by default those that occur. Layouts of labels: "long", one row per
+    answer; "wide", one column per rater beside item and count; "counts", one column per category beside item.
+    `rater_attributes` names columns with attributes of the raters.
+    """
+    if layout != "long" and kind == "rankings":
+        raise ValueError(f"--layout {layout} is a layout of labels; rankings are long tables")
+    frame, names = read_columns(path, columns)
+    if kind == "rankings":
+        return PartialRankings.from_table(frame, categories=categories)
+    check_attributes(path, names, rater_attributes, layout)
+    if layout == "long":
+        further = {role: role for role in ("count", "gold") if role in names}
+        return Labels.from_table(
+            frame, categories=categories, rater_attributes=rater_attributes, **further
+        )
+    return _read_broad_labels(path, frame, names, categories, layout)
+
+
+def check_attributes(
+    path: Path, names: Sequence[str], attributes: Sequence[str], layout: str
+) -> None:
+    """Raise unless the table is long and has the columns of rater attributes."""
+    missing = [name for name in attributes if name not in names]
+    if attributes and layout != "long":
+        raise ValueError(
+            f"--layout {layout}: the table has no place for the column {attributes[0]!r} of the raters (--rater-attribute, "
+            "--group); write a long one, with a row for each answer"
+        )
+    if missing:
+        raise ValueError(
+            f"{path}: there is no column {missing[0]!r} that says something of the raters; the columns are {some(names)}"
+        )
+
+
+def _read_broad_labels(
+    path: Path, frame: Any, names: list[str], categories: Sequence[str] | None, layout: str
+) -> Labels:
+    """Read labels with one column per rater, or per category."""
+    further = {role: role for role in ("item", "count", "gold") if role in names}
+    if layout == "counts":
+        return Labels.from_counts(frame, categories=categories)
+    if "gold" in further:
+        raise ValueError(f"{path}: a wide table has no place for gold labels; write a long one")
+    raters = [name for name in names if name not in further]
+    return Labels.from_wide(frame, raters=raters, categories=categories, **further)
+
+
+def _declared(categories: str) -> list[str]:
+    """Return the categories of a text file, or of a comma-separated list."""
+    if isfile(categories):  # Path.is_file raises in Python 3.12 if the text is too long for a name
+        return [line for text in text_lines(Path(categories)) if (line := text.rstrip("\r\n"))]
+    if "," not in categories:
+        raise ValueError(
+            f"--categories {categories}: there is no such file; name one, or write the categories with commas: a,b,c"
+        )
+    return [name.strip() for name in categories.split(",")]
+
+
+def read_predictions(path: Path, columns: Sequence[str]) -> xr.DataArray:
+    """Read predictions with a column rank or score, and perhaps classifier; with neither, one label per item.
+
+    `columns` are renamings of columns that the file has. Returns as `evaluation.predictions_from_table`.
+    """
+    table, order = _prediction_columns(path, columns)
+    if not order:
+        order, table["rank"] = ["rank"], np.ones(len(next(iter(table.values()))))
+    named = "classifier" if "classifier" in table else None
+    return predictions_from_table(table, classifier=named, **{order[0]: order[0]})
+
+
+def read_scores(path: Path, columns: Sequence[str]) -> xr.DataArray:
+    """Read rankings of the items (classifier, item) from a column score or rank, and perhaps classifier.
+
+    Larger scores are better; ranks are negated. A missing row is -inf. One classifier without a name is
+    "predictions".
+    """
+    table, order = _prediction_columns(path, columns)
+    if not order:
+        raise ValueError(
+            f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are {some(table)}"
+        )
+    score = table[order[0]] if order == ["score"] else -table[order[0]]
+    rows = len(score)
+    own = {name: table[name] for name in ("item", "classifier") if name in table}
+    own |= {"score": score, "category": np.full(rows, "score")}
+    own.setdefault("classifier", np.full(rows, "predictions"))
+    scores = predictions_from_table(own, score="score", classifier="classifier")
+    return scores.isel(category=0, drop=True)
+
+
+def _prediction_columns(
+    path: Path, columns: Sequence[str]
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Return the columns of a file of predictions, and the name of its ordering one, rank or score."""
+    frame, names = read_columns(path, columns)
+    order = [name for name in ("rank", "score") if name in names]
+    if len(order) > 1:
+        raise ValueError(f"{path}: predictions have a column 'rank' and a column 'score'; drop one")
+    table = {name: np.asarray(frame[name]) for name in names}
+    for name in order:
+        table[name] = as_numbers(path, name, table[name])
+    return table, order
+
+
+def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
+    """Parse a column of text as numbers; raise with file, row and column."""
+    numbers = np.empty(len(texts))
+    for row, text in enumerate(texts):
+        try:
+            numbers[row] = float(text)
+        except (TypeError, ValueError):
+            where = f"{path}: row {row + 1}, column {column!r}"
+            raise ValueError(f"{where}: {shown(text)} is not a number; correct the cell") from None
+    return numbers
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> tuple[Any, list[str]]:
+    """Read a table as pandas or pyarrow frame with text ids, and the names of its columns."""
+    frame = read_table(path, rename=_renamings(columns))
+    return frame, list(getattr(frame, "column_names", None) or frame.columns)
+
+
+def _renamings(columns: Sequence[str]) -> dict[str, str]:
+    """Parse ``item=case`` to {'case': 'item'}."""
+    renamings = {}
+    for column in columns:
+        name, equals, own = column.partition("=")
+        if not (name and equals and own):
+            meant = "write item=case to read the column 'case' as 'item'"
+            raise ValueError(f"--column {column}: {meant}")
+        renamings[own] = name
+    return renamings
+
+
+# --- Concordance of proposed rankings with the posterior of comparisons ---
+
+
+def read_orders(path: Path, columns: Sequence[str], items: np.ndarray) -> xr.DataArray:
+    """Read scores or ranks of the items, aligned to the items of the votes, dims (classifier, item).
+
+    Larger scores are better. Raises ValueError if an item has no votes, or no score.
+    """
+    orders = read_scores(path, columns)
+    voted = items.tolist()
+    if strange := [item for item in orders["item"].to_numpy().tolist() if item not in set(voted)]:
+        raise ValueError(
+            f"{path}: {strange[0]!r}{_more(strange)}: not among the {len(voted):,} items of the votes, such as {voted[0]!r}; "
+            "correct the spelling, or leave it out"
+        )
+    orders = orders.reindex(item=voted)
+    for classifier, own in zip(orders["classifier"].to_numpy(), orders.to_numpy(), strict=True):
+        if absent := items[~np.isfinite(own)].tolist():
+            whose = (
+                f" of classifier {str(classifier)!r}" if str(classifier) != "predictions" else ""
+            )
+            raise ValueError(
+                f"{path}: there is no row{whose} for the item {absent[0]!r}{_more(absent)}; order all items of the votes"
+            )
+    return orders
+
+
+# --- Files of groups: of the categories, such as their risk, perhaps with a value; or of the items ---
+
+
+def read_groups(path: Path) -> Groups:
+    """Read the groups of categories from a table with columns category, group and, optionally, value."""
+    table = _columns(path, ("category", "group"))
+    category, group = (_texts(path, name, table[name]) for name in ("category", "group"))
+    _check_distinct(path, "category", category)
+    value = None
+    if "value" in table:
+        numbers = as_numbers(path, "value", table["value"])
+        if (bad := ~np.isfinite(numbers)).any():
+            row = int(np.argmax(bad))
+            raise ValueError(
+                f"{path}: row {row + 1}, column 'value': {shown(table['value'][row])} is not finite"
+            )
+        order = np.argsort(numbers, kind="stable")  # groups are shown in increasing order of value
+        category, group = ([cells[i] for i in order] for cells in (category, group))
+        value = dict(zip(category, numbers[order].tolist(), strict=True))
+    return Groups(path, dict(zip(category, group, strict=True)), value)
+
+
+def read_item_groups(path: Path) -> Groups | xr.DataArray:
+    """Read groups of categories or, from a file with a column item, of items (item,)."""
+    _, names = read_columns(path, [])
+    if "category" in names or "item" not in names:
+        return read_groups(path)
+    table = _columns(path, ("item", "group"))
+    item, group = (_texts(path, name, table[name]) for name in ("item", "group"))
+    _check_distinct(path, "item", item)
+    return xr.DataArray(np.array(group), {"item": np.array(item)}, ("item",))
+
+
+def _columns(path: Path, needed: Sequence[str]) -> dict[str, np.ndarray]:
+    frame, names = read_columns(path, [])
+    for name in needed:
+        if name not in names:
+            raise ValueError(
+                f"{path}: there is no column {name!r}; a file of groups has category, group and perhaps value, or item and "
+                f"group; the columns are {some(names)}"
+            )
+    table = {name: np.asarray(frame[name]) for name in names}
+    if not len(table[needed[0]]):
+        raise ValueError(f"{path}: the table has no rows")
+    return table
+
+
+def _texts(path: Path, column: str, cells: np.ndarray) -> list[str]:
+    texts: list[Any] = cells.tolist()
+    for row, text in enumerate(texts):
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(f"{path}: row {row + 1}, column {column!r} is empty")
+    return texts
+
+
+def _check_distinct(path: Path, column: str, names: list[str]) -> None:
+    first: dict[str, int] = {}
+    for row, name in enumerate(names):
+        if (earlier := first.setdefault(name, row)) != row:
+            raise ValueError(
+                f"{path}: row {row + 1}: the {column} {shown(name)} is there twice, first in row {earlier + 1}"
+            )
+
+
+# --- Predictions of the side of a threshold: reading, metrics, and the mean score as a point estimate ---
+
+WAYS = ("probability", "score", "label")
+
+
+def _sides(threshold: float) -> list[str]:
+    """Return the names of the two sides of a threshold, the lower first."""
+    return [f"at most {threshold:g}", f"above {threshold:g}"]
+
+
+def read_sides(path: Path, columns: Sequence[str], threshold: float) -> xr.DataArray:
+    """Read predictions of the side of a threshold of each item.
+
+    The table has a column item, optionally classifier, and one of: probability (that the score is above the
+    threshold), score (on the scale of the raters), label ("above" or "at most"). The result has probabilities
+    or scores (item, category), or labels (item, position), with a leading dim classifier if there are
+    several. Its attribute ``way`` is the name of the column.
+    """
+    frame, names = read_columns(path, columns)
+    way = _way_of(path, names, threshold)
+    cells = np.asarray(frame[way])
+    own = {name: np.asarray(frame[name]) for name in ("item", "classifier") if name in names}
+    classifier = "classifier" if "classifier" in own else None
+    if way == "label":
+        own |= {"category": _named(path, cells, threshold), "rank": np.ones(len(cells))}
+        found = predictions_from_table(own, rank="rank", classifier=classifier)
+        return found.assign_attrs(way=way)
+    above = _numbers(path, way, cells)
+    below = 1 - above
+    if way == "score":
+        above, below = above - threshold, threshold - above
+    lower, upper = _sides(threshold)
+    both = {name: np.concatenate([column, column]) for name, column in own.items()}
+    both["category"] = np.repeat([upper, lower], len(above))
+    both["score"] = np.concatenate([above, below])
+    found = predictions_from_table(both, score="score", classifier=classifier)
+    # a score equal to the threshold is on the lower side
+    in_order = found.sel(category=[lower, upper])
+    return in_order.assign_attrs(way=way)
+
+
+def _way_of(path: Path, names: Sequence[str], threshold: float) -> str:
+    """Return the one column that holds the predictions."""
+    ways = [way for way in WAYS if way in names]
+    if len(ways) == 1:
+        return ways[0]
+    found = f"the columns {' and '.join(ways)}" if ways else f"columns {some(names)}"
+    raise ValueError(
+        f"{path}: found {found}; predictions of scores have item, perhaps classifier, and one of: probability (of a score "
+        f"above {threshold:g}), score (on the scale of the raters), label (above or at most)"
+    )
+
+
+def _named(path: Path, cells: np.ndarray, threshold: float) -> np.ndarray:
+    """Return the side named by each cell."""
+    lower, upper = _sides(threshold)
+    meant = {"at most": lower, lower: lower, "above": upper, upper: upper}
+    for row, cell in enumerate(cells.tolist()):
+        if cell not in meant:
+            raise ValueError(
+                f"{path}: row {row + 1}, column 'label': {shown(cell)} is neither 'above' nor 'at most' the threshold "
+                f"{threshold:g}"
+            )
+    return np.array([meant[cell] for cell in cells.tolist()], np.str_)
+
+
+def _numbers(path: Path, way: str, cells: np.ndarray) -> np.ndarray:
+    """Return predicted scores or probabilities as numbers."""
+    numbers = as_numbers(path, way, cells)
+    fine, allowed = np.isfinite(numbers), "a finite number"
+    if way == "probability":
+        fine, allowed = (numbers >= 0) & (numbers <= 1), "a probability, from 0 to 1"
+    if not fine.all():
+        row = int(np.argmin(fine))
+        raise ValueError(
+            f"{path}: row {row + 1}, column {way!r}: {shown(cells[row])} is not {allowed}; correct the cell"
+        )
+    return numbers
+
+
+def check_side_metrics(metrics: Sequence[str], predicted: xr.DataArray) -> None:
+    """Raise if a metric needs a kind of prediction that is not given."""
+    way = predicted.attrs["way"]
+    enough = {"probabilities": ("probability",), "scores": ("probability", "score")}
+    for name in metrics:
+        needed = str(metric_named(name).response)
+        if way not in enough.get(needed, WAYS):
+            columns = " or ".join(map(repr, enough[needed]))
+            raise ValueError(
+                f"--metric {name} needs {needed}, and the predictions have a column {way!r}: give a column {columns} instead"
+            )
+
+
+def metrics_of_sides(tree: xr.DataTree, predicted: xr.DataArray) -> tuple[str, ...]:
+    """Return the default metrics of a report; AUC also for scores that are not probabilities."""
+    names = natural_metrics(tree, predicted)
+    return names if "auc" in names or "category" not in predicted.dims else (*names, "auc")
+
+
+def mean_sides(scores: Scores, threshold: float) -> xr.DataArray:
+    """Return the plausibility (item, category) that takes the mean score of an item as certain.
+
+    It is 1 for the side of the mean score, and 0 for both sides of items without scores.
+    """
+    mean = mean_scores(scores)
+    values = np.stack([mean <= threshold, mean > threshold], axis=1).astype(float)
+    return xr.DataArray(
+        values, {"item": scores.items, "category": _sides(threshold)}, ("item", "category")
+    )

@@ -1,0 +1,115 @@
+"""Terminal output: text and tables."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import wraps
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from .._messages import escaped, legible
+
+__all__ = ["plainly", "say", "show", "width", "working"]
+
+DECODERS = ("h5py", "numcodecs", "zarr")
+
+
+def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
+    """Decorate a command: an error of bad input becomes a message on standard error and exit code 2."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _say_warning
+                command(*args, **kwargs)
+        except (ValueError, OSError) as problem:
+            # a ValueError, but never an input error: a defect, which keeps its traceback
+            if type(problem).__name__ == "LinAlgError":
+                raise
+            typer.echo(f"raterzoo: {legible(str(problem))}", err=True)
+            raise typer.Exit(2) from problem
+        except RuntimeError as problem:
+            if not _of_stored_data(problem):
+                raise
+            typer.echo(f"raterzoo: a stored array is damaged ({legible(str(problem))})", err=True)
+            raise typer.Exit(2) from problem
+
+    return run
+
+
+def _of_stored_data(problem: BaseException) -> bool:
+    """Return whether an error was raised by a decoder of stored arrays, which are read lazily."""
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    return module.partition(".")[0] in DECODERS
+
+
+def _say_warning(message: Warning | str, *where: Any) -> None:
+    """Print a warning without its location in the code."""
+    typer.echo(f"raterzoo: {legible(str(message))}", err=True)
+
+
+# --- Terminal output: text and tables ---
+
+_console = Console(soft_wrap=True)
+
+_progress = Console(stderr=True)
+
+
+def say(text: str) -> None:
+    """Print text with control characters escaped, and without interpreting markup."""
+    _console.print(Text("\n".join(map(escaped, text.split("\n")))))
+
+
+def width() -> int:
+    """Return the number of characters per line."""
+    return _console.width
+
+
+def working(text: str) -> AbstractContextManager[object]:
+    """Context manager: show a status text on standard error, if it is a terminal."""
+    return _progress.status(Text(text))
+
+
+def show(
+    rows: Sequence[Mapping[str, object]],
+    title: str = "",
+    *,
+    folds: str | None = None,
+    whole: Sequence[str] = (),
+) -> None:
+    """Print a table of rows with the same keys.
+
+    `folds` is the only column that may be folded, all others being numeric; by default every column but the
+    first may be, except those in `whole`.
+    """
+    table = Table(
+        title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False
+    )
+    for name in rows[0]:
+        number = all(isinstance(row[name], int | float | None) for row in rows)
+        if folds is not None:
+            number = name != folds
+        table.add_column(
+            Text(name),
+            justify="right" if number else "left",
+            overflow="fold",
+            no_wrap=name in whole or (name == next(iter(rows[0])) if folds is None else number),
+        )
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
+    _console.print(table)
+
+
+def _cell(value: object) -> str:
+    """Return the text of a cell."""
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else escaped(str(value))

@@ -1,0 +1,1 @@
+"""Certainty of the truth: annotation certainty, risk groups, thresholds on scores."""

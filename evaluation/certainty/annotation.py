@@ -1,0 +1,291 @@
+"""Annotation certainty of items, and their plausible labels.
+
+Symbols: lambda ``plausibility``; Y_top-j(lambda) the set of its j most plausible labels.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+Image Analysis, arXiv:2307.02191, eq. 7-11.
+"""
+
+from collections.abc import Mapping
+from itertools import chain
+
+import numpy as np
+import xarray as xr
+
+from ..errors import EvaluationError
+from ..truth.groups import group_by_code
+from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of
+from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
+
+__all__ = ["annotation_certainty", "plausible_labels", "truth_certainty"]
+
+
+def truth_certainty(tree: xr.DataTree | xr.DataArray) -> xr.Dataset:
+    """Return the most probable true category of each item, and its probability max_j E[p_j].
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior of a model of labels with ``plausibility`` (chain, draw, item, category), or that array.
+
+    Returns
+    -------
+    Dataset
+        ``label`` (item), the most probable category, ties by the order of the categories; ``certainty``
+        (item), its probability, in (0, 1]; ``probability`` (item, category).
+
+    Raises
+    ------
+    EvaluationError
+        If the tree has no such plausibility.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> plausibility = xr.DataArray(
+    ...     [[[[0.9, 0.1]], [[0.6, 0.4]]]],
+    ...     {"item": ["x1"], "category": ["no", "yes"]},
+    ...     ("chain", "draw", "item", "category"),
+    ... )
+    >>> found = evaluation.truth_certainty(plausibility)
+    >>> found["label"].item(), round(found["certainty"].item(), 2)
+    ('no', 0.75)
+
+    References
+    ----------
+    Dawid and Skene (1979), equation 2.5, doi:10.2307/2346806.
+    """
+    plausibility = plausibility_of(tree)
+    if "item" not in plausibility.dims:
+        raise EvaluationError(
+            "the tree has no plausibility (item, category); truth_certainty reads posteriors of models of labels"
+        )
+    if plausibility.attrs.get("truth") == "plausibility":
+        raise EvaluationError(
+            "the plausibilities of this model are the truth itself, not the probability of one category; use annotation_certainty"
+        )
+    probability = _mean(plausibility)
+    best = probability.argmax("category")
+    names = probability["category"].to_numpy()[best.to_numpy()]
+    values = probability.transpose("item", "category").to_numpy()
+    return xr.Dataset(
+        {
+            "label": ("item", names),
+            "certainty": ("item", values.max(axis=1)),
+            "probability": (("item", "category"), values),
+        },
+        {dim: probability[dim] for dim in ("item", "category") if dim in probability.coords},
+    )
+
+
+def _mean(plausibility: xr.DataArray) -> xr.DataArray:
+    """Return the mean over draws by blocks of items; a posterior on disk is never loaded whole."""
+    n_items = plausibility.sizes["item"]
+    step = max(BLOCK_SIZE * n_items // max(plausibility.size, 1), 1)
+    blocks = [
+        plausibility.isel(item=slice(first, first + step)).mean(("chain", "draw"), dtype=float)
+        for first in range(0, n_items, step)
+    ]
+    return xr.concat(blocks, "item") if len(blocks) > 1 else blocks[0]
+
+
+# --- Annotation certainty of items, and their plausible labels ---
+
+
+def annotation_certainty(
+    tree: xr.DataTree | xr.DataArray,
+    top: int = 1,
+    groups: Mapping[object, object] | None = None,
+    *,
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.DataArray:
+    """Return the posterior probability of the most probable top-j set of each item.
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior with ``plausibility`` (chain, draw, candidate) or (chain, draw, item, category).
+    top : int
+        Size j of the sets; smaller if fewer labels have positive plausibility.
+    groups : mapping of label to group, optional
+        Use the group of each draw's top-1 label, such as the risk of a condition, instead of the label. With
+        OTHER split, the mapping must contain every declared category.
+    other : {"split", "exclude", "label"}, optional
+        Treatment of OTHER; by default as stored in the tree.
+    random_seed : int or numpy.random.Generator, optional
+        Seed for drawing the members of OTHER, if it is split.
+
+    Returns
+    -------
+    DataArray, shape (item,)
+        Certainty in (0, 1]. If the truth is one category, as in Dawid-Skene, it equals that of
+        `truth_certainty`.
+
+    Raises
+    ------
+    EvaluationError
+        If `groups` lacks a category or is combined with top > 1, or the tree lacks a variable.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
+    >>> coords = {"item": ["a"], "category": ["x", "y"]}
+    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> evaluation.annotation_certainty(truth).values
+    array([0.75])
+
+    References
+    ----------
+    Stutz et al. (2025), eq. 7-11.
+    """
+    _check_top(top)
+    view = Plausibility.of(tree)
+    other = treatment_of_other(view, other)
+    group_of_code = None
+    if groups is not None:
+        if top != 1:
+            raise EvaluationError(f"top={top} with groups=: groups are of the top-1 label")
+        view, group_of_code = group_by_code(view, groups, other)
+    labels = TopLabels(view, other)
+    if view.is_of_category and group_of_code is None and top == 1:
+        return truth_certainty(tree)["certainty"].rename("annotation_certainty")
+
+    def largest_count(block: Block, rng: np.random.Generator) -> np.ndarray:
+        codes = labels.draw(block, top, rng)
+        return _largest_count(_set_keys(codes if group_of_code is None else group_of_code[codes]))
+
+    certainty = np.concatenate(view.map_blocks(largest_count, random_seed)) / view.n_samples
+    return xr.DataArray(certainty, {"item": view.items}, ("item",), name="annotation_certainty")
+
+
+def plausible_labels(
+    tree: xr.DataTree | xr.DataArray,
+    top: int = 1,
+    *,
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Return the top-j sets of each item that occur in the draws, with their posterior probabilities.
+
+    With OTHER split, its members are exchangeable and all appear as ``"OTHER"``: an alternative that contains
+    OTHER stands for one set for each choice of members, all equally probable.
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior.
+    top : int
+        Size j of the sets.
+    other : {"split", "exclude", "label"}, optional
+        Treatment of OTHER; by default as stored in the tree.
+    random_seed : int or numpy.random.Generator, optional
+        Seed for drawing the members of OTHER, if it is split.
+
+    Returns
+    -------
+    Dataset
+        ``probability`` (item, alternative), most probable first, padded with 0; ``label`` (item, alternative,
+        position), in the order of the categories, padded with "".
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
+    >>> coords = {"item": ["a"], "category": ["x", "y"]}
+    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> found = evaluation.plausible_labels(truth)
+    >>> found["label"].values.tolist(), found["probability"].values
+    ([[['x'], ['y']]], array([[0.75, 0.25]]))
+
+    References
+    ----------
+    Stutz et al. (2025), eq. 7-11.
+    """
+    _check_top(top)
+    view = Plausibility.of(tree)
+    labels = TopLabels(view, treatment_of_other(view, other), identify=False)
+
+    def alternatives(block: Block, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+        codes = labels.draw(block, top, rng)
+        cells = np.split(view.code[block.cells], view.start[block.items][1:] - block.cells.start)
+        return [_alternatives(codes[:, i], own, labels.n_codes) for i, own in enumerate(cells)]
+
+    found = list(chain.from_iterable(view.map_blocks(alternatives, random_seed)))
+    unnamed = labels.n_codes + 1 - len(view.categories)
+    names = np.array([*view.categories.tolist(), *[OTHER] * unnamed, ""])
+    width = max(len(count) for _, count in found)
+    probability = np.zeros((len(found), width))
+    label = np.full((len(found), width, top), "", names.dtype)
+    for i, (sets, count) in enumerate(found):
+        probability[i, : len(count)] = count / view.n_samples
+        label[i, : len(count)] = names[sets]
+    return xr.Dataset(
+        {
+            "probability": (("item", "alternative"), probability),
+            "label": (("item", "alternative", "position"), label),
+        },
+        {"item": view.items},
+    )
+
+
+def _check_top(top: int) -> None:
+    if top < 1:
+        raise EvaluationError(f"top={top}: a set has at least one label")
+
+
+def _set_keys(codes: np.ndarray) -> np.ndarray:
+    """Integer keys (item, sample), equal where the sets (top, item, sample) are equal."""
+    ordered = _ascending(codes)
+    base = int(ordered.max()) + 2
+    small = base ** len(codes) < np.iinfo(np.int32).max
+    key = np.zeros(ordered.shape[1:], np.int32 if small else np.int64)
+    for code in ordered:
+        if int(key.max()) > np.iinfo(key.dtype).max // base - 1:
+            key = np.unique(key, return_inverse=True)[1].reshape(key.shape)
+        key *= base
+        key += code + 1
+    return key
+
+
+def _ascending(codes: np.ndarray) -> np.ndarray:
+    """Sort along the first axis, which is short."""
+    ordered = codes.copy()
+    for last in range(1, len(ordered)):
+        for q in range(last, 0, -1):
+            low = np.minimum(ordered[q - 1], ordered[q])
+            np.maximum(ordered[q - 1], ordered[q], out=ordered[q])
+            ordered[q - 1] = low
+    return ordered
+
+
+def _largest_count(keys: np.ndarray) -> np.ndarray:
+    """Count of the most frequent key of each row (row, sample)."""
+    ordered = np.sort(keys, axis=1)
+    new = np.ones(ordered.shape, bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.flatnonzero(new)
+    count = np.diff(first, append=new.size)
+    return np.maximum.reduceat(count, np.searchsorted(first, np.arange(len(keys)) * keys.shape[1]))
+
+
+def _alternatives(
+    codes: np.ndarray, own: np.ndarray, n_codes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct sets of one item (set, position) and their counts (set,), most frequent first.
+
+    Labels of a set are in the order `own` of the item's cells, then OTHER, then none.
+    """
+    _, first, count = np.unique(_set_keys(codes), return_index=True, return_counts=True)
+    order = np.argsort(-count, kind="stable")
+    sets = codes[:, first[order]].T
+    place = np.full(n_codes + 2, n_codes + 1)
+    place[n_codes] = n_codes
+    place[own[own >= 0]] = np.arange(np.count_nonzero(own >= 0))
+    return np.take_along_axis(sets, np.argsort(place[sets], axis=1), axis=1), count[order]

@@ -1,0 +1,1 @@
+"""Qualities and ranks of items that were compared in pairs."""

@@ -1,0 +1,1 @@
+"""Conformal prediction sets calibrated on an uncertain truth."""

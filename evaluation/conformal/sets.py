@@ -1,0 +1,346 @@
+"""Conformal prediction sets for test items when the true labels of the calibration items are uncertain.
+
+Symbols: n calibration items, m labels drawn for each, alpha = 1 - coverage; `conformal_thresholds` has the
+equations.
+
+References
+----------
+Stutz, Roy, Matejovicova, Strachan, Cemgil and Doucet (2023), Conformal prediction under ambiguous ground
+truth, TMLR, arXiv:2307.09302.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from ..errors import EvaluationError
+from ..truth.matching import places_of
+from ..truth.top_labels import OtherAs
+from .inputs import ConformityScores, LabelMass
+
+__all__ = ["conformal_sets", "corrected_threshold", "least_items", "miss_rate", "threshold_of"]
+
+
+def miss_rate(coverage: float) -> Fraction:
+    """Return alpha = 1 - coverage as an exact fraction of the decimal: 1 - .9 is 1/10."""
+    return 1 - Fraction(str(float(coverage)))
+
+
+def least_items(alpha: Fraction) -> int:
+    """Return the number of calibration items below which every label is in the set."""
+    return ceil(1 / alpha) - 1
+
+
+def threshold_of(scores: np.ndarray, count: np.ndarray, alpha: Fraction) -> float:
+    """Return the k-th smallest score of the drawn labels, k as in (2); -inf if there are too few items.
+
+    Shapes: scores (item, category); count (item, category), number of the m labels of an item with this
+    category.
+    """
+    n = len(count)
+    m = int(count[0].sum())
+    k = floor(alpha * m * (n + 1)) - m + 1  # (2)
+    if k < 1:
+        return -np.inf
+    ordered, reached = _reached(scores, count)
+    return float(ordered[np.searchsorted(reached, k)])
+
+
+def corrected_threshold(
+    scores: np.ndarray, count: np.ndarray, drawn: np.ndarray, alpha: Fraction
+) -> float:
+    """Return the threshold of the sets of (3); -inf if there are too few items.
+
+    Shapes: scores and count (item, category) of the first half of the calibration items; drawn (item,),
+    scores of one label for each item of the second half.
+    """
+    k = floor(alpha * (len(drawn) + 1))
+    if k < 1:
+        return -np.inf
+    ordered, _ = _reached(scores, count)
+    below = np.searchsorted(ordered, np.partition(drawn, k - 1)[k - 1], "right")
+    return float(ordered[below - 1]) if below else -np.inf
+
+
+def _reached(scores: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ascending scores of drawn labels, and the cumulative number of labels at each."""
+    found = count > 0
+    order = np.argsort(scores[found])
+    return scores[found][order], np.cumsum(count[found][order])
+
+
+# --- Conformal prediction sets for test items when the true labels of the calibration items are uncertain ---
+
+CalibratedOn = Literal["plausibility", "voted"]
+
+Correction = Literal["ecdf"] | None
+
+NO_VOTE = -1
+
+
+def conformal_sets(
+    tree: xr.DataTree | xr.DataArray,
+    scores: xr.DataArray,
+    calibration: Iterable[object],
+    coverage: float = 0.9,
+    *,
+    samples: int = 100,
+    correction: Correction = None,
+    truth: CalibratedOn = "plausibility",
+    voted: xr.DataArray | None = None,
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Return sets of labels that contain the true label of a new item with at least the given probability.
+
+    Monte Carlo conformal prediction: each calibration item gets `samples` labels, each drawn from the
+    plausibilities of a posterior draw of its own, so that posterior uncertainty is included. The threshold is
+    a quantile of their scores.
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior with ``plausibility``, at least of the calibration items.
+    scores : DataArray, shape (item, category) or (classifier, item, category)
+        Conformity scores, larger = more conforming: usually the probabilities of a classifier that was not
+        trained on the calibration items. Ties and -inf are allowed. All items not in `calibration` are test
+        items.
+    calibration : sequence
+        Ids of the calibration items. They and the test items must be exchangeable, as if drawn at random from
+        one population.
+    coverage : float
+        Probability 1 - alpha that the set of a test item contains its label.
+    samples : int
+        Number m of labels drawn for each calibration item. A larger m reduces the Monte Carlo variance of the
+        threshold; it does not replace calibration items.
+    correction : "ecdf", optional
+        Correct averaged p-values by their empirical distribution on half of the calibration items. By default
+        they are not corrected. The paper proves coverage of 1 - alpha for m = 1 or with the correction, and
+        1 - 2 alpha otherwise; but since the labels of a test item are exchangeable with each other too,
+        coverage is 1 - alpha for every m (see `conformal_thresholds`). The corrected threshold is that of one
+        label for each item of the second half, rounded down: it is more variable and its sets are never
+        smaller.
+    truth : {"plausibility", "voted"}
+        Labels for calibration. "voted" takes one label for each item as certain, as is commonly done. Such
+        sets cover votes, but they cover the labels of ambiguous items less often than stated.
+    voted : DataArray, shape (item,), optional
+        Voted label of items, "" if there is none; by default the label with the largest posterior mean
+        plausibility, ties by the order of `scores`.
+    other : {"split", "exclude"}, optional
+        Whether the members of OTHER share its mass evenly, or OTHER is left out and the other labels are
+        normalised; by default as stored in the tree.
+    random_seed : int or numpy.random.Generator, optional
+        Seed for drawing the labels and the halves of the correction.
+
+    Returns
+    -------
+    Dataset
+        Over the test items: ``threshold`` (), ``member`` (item, category) of bool and ``size`` (item), each
+        with ``classifier`` if `scores` has it. ``coverage`` (chain, draw): plausibility of the labels in the
+        sets, averaged over the test items in the posterior; ``item_coverage`` (item): its posterior mean, NaN
+        for an item that is not in the posterior; ``voted_coverage`` (): share of test items whose voted label
+        is in the set. NaN if there is no such item. Attributes: ``alpha``, ``m``, ``n``, ``correction``,
+        ``truth``; ``least_items``, the number of calibration items that this coverage needs; ``note``, not
+        empty if the sets contain every label.
+
+    Raises
+    ------
+    EvaluationError
+        If an argument is out of range, items or categories do not match, or a score or plausibility is NaN.
+
+    Notes
+    -----
+    The guarantee holds for labels distributed as the posterior mean plausibilities, prior included. Under
+    ``models.dirichlet`` with concentration a, K categories and R raters, a share K a / (K a + R) of the
+    labels is drawn uniformly from all categories, and sets become wide unless it is well below alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> coords = {"item": range(60), "category": ["x", "y", "z"]}
+    >>> law = np.random.default_rng(1).dirichlet([0.3, 0.3, 0.3], 60)
+    >>> scores = xr.DataArray(law, coords, ("item", "category"))
+    >>> found = evaluation.conformal_sets(scores, scores, calibration=range(40), coverage=0.8, random_seed=1)
+    >>> dict(found.sizes), found.attrs["least_items"]
+    ({'item': 20, 'category': 3}, 4)
+
+    References
+    ----------
+    Stutz et al. (2023), arXiv:2307.09302. Lee, Barber and Willett (2023), arXiv:2306.06342.
+    """
+    alpha = _miss_rate(coverage)
+    _check_settings(samples, correction, truth)
+    rng = np.random.default_rng(random_seed)
+    given = ConformityScores.of(scores)
+    mass = LabelMass.of(tree, given.names, other)
+    chosen = np.sort(given.places("calibration", calibration))
+    of_posterior = places_of(
+        given.items, mass.view.items, ("scores", "the posterior"), complete=False
+    )
+    places_of(given.items[chosen], mass.view.items, ("calibration", "the posterior"))
+    mean = mass.mean()
+    votes = _votes(given, voted, mean, of_posterior)
+    if truth == "voted":
+        law = np.eye(len(given.names))[_all_voted(given, votes, chosen)]
+        samples = 1
+    else:
+        law = mean[of_posterior[chosen]]
+    threshold = _thresholds(given.values[:, chosen], law, alpha, samples, correction, rng)
+    sets = _Sets(given, np.delete(np.arange(len(given.items)), chosen), threshold)
+    least = least_items(alpha)
+    return sets.described(mass, mean, of_posterior, votes).assign_attrs(
+        alpha=float(alpha),
+        m=samples,
+        n=len(chosen),
+        correction=correction or "none",
+        truth=truth,
+        least_items=2 * least - 1 if correction else least,
+        note=_note(threshold),
+    )
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """Labels of test items whose scores reach the thresholds of their classifiers."""
+
+    given: ConformityScores
+    test: np.ndarray  # (item,), positions of the test items
+    threshold: np.ndarray  # (classifier,)
+
+    @property
+    def member(self) -> np.ndarray:
+        """Mask of labels in the sets, shape (classifier, item, category)."""
+        return self.given.values[:, self.test] >= self.threshold[:, None, None]
+
+    def described(
+        self, mass: LabelMass, mean: np.ndarray, of_posterior: np.ndarray, votes: np.ndarray
+    ) -> xr.Dataset:
+        """Return the sets, their sizes and their coverage.
+
+        Shapes: mean (posterior item, category); of_posterior (item,), position in the posterior or -1; votes
+        (item,).
+        """
+        member, view = self.member, mass.view
+        known, place = of_posterior[self.test] >= 0, of_posterior[self.test]
+        held = np.full(member.shape[:2], np.nan)
+        held[:, known] = (member[:, known] * mean[place[known]]).sum(axis=2)
+        weight = np.zeros((len(member), *mean.shape))
+        weight[:, place[known]] = member[:, known]
+        covered = np.full((len(member), view.n_samples), np.nan)
+        if known.any():
+            covered = mass.of_sets(weight) / known.sum()
+        vote = votes[self.test]
+        right = member[:, vote != NO_VOTE, vote[vote != NO_VOTE]]
+        of_votes = right.mean(axis=1) if right.size else np.full(len(member), np.nan)
+        lead, sample = self.given.leading, view.sample_dims
+        by_sample = np.moveaxis(
+            covered.reshape(len(member), *view.array.shape[: len(sample)]), 0, -1
+        )
+        pick = slice(None) if lead else 0
+        return xr.Dataset(
+            {
+                "threshold": (lead, self.threshold[pick]),
+                "member": ((*lead, "item", "category"), member[pick]),
+                "size": ((*lead, "item"), member[pick].sum(axis=-1)),
+                "coverage": ((*sample, *lead), by_sample[..., pick]),
+                "item_coverage": ((*lead, "item"), held[pick]),
+                "voted_coverage": (lead, of_votes[pick]),
+            },
+            {
+                **{dim: self.given.coords[dim] for dim in ("category", *lead)},
+                "item": self.given.coords["item"].isel(item=self.test),
+                **view.sample_coords(),
+            },
+        )
+
+
+def _thresholds(
+    scores: np.ndarray,
+    law: np.ndarray,
+    alpha: Fraction,
+    samples: int,
+    correction: Correction,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Threshold of every classifier (classifier,).
+
+    A label drawn from a uniformly chosen posterior draw of its own has the posterior mean as its
+    distribution, so `samples` of them have multinomial counts. Shapes: scores (classifier, item, category);
+    law (item, category).
+    """
+    if correction is None:
+        count = rng.multinomial(samples, law)
+        return np.array([threshold_of(one, count, alpha) for one in scores])
+    first, second = np.split(rng.permutation(len(law)), [len(law) // 2])
+    count = rng.multinomial(samples, law[first])
+    label = rng.multinomial(1, law[second]).argmax(axis=1)
+    drawn = scores[:, second, label]
+    pairs = zip(scores[:, first], drawn, strict=True)
+    return np.array([corrected_threshold(one, count, its, alpha) for one, its in pairs])
+
+
+def _votes(
+    given: ConformityScores, voted: xr.DataArray | None, mean: np.ndarray, of_posterior: np.ndarray
+) -> np.ndarray:
+    """Column of the voted label of every item (item,), -1 if there is none."""
+    if voted is None:
+        return np.where(of_posterior >= 0, mean.argmax(axis=1)[of_posterior], NO_VOTE)
+    if not isinstance(voted, xr.DataArray) or voted.dims != ("item",) or "item" not in voted.coords:
+        found = voted.dims if isinstance(voted, xr.DataArray) else type(voted).__name__
+        raise EvaluationError(
+            f"voted: expected a DataArray of labels with dim item and its coordinate; found {found}"
+        )
+    columns = {name: i for i, name in enumerate(given.names)} | {"": NO_VOTE}
+    votes = np.full(len(given.items), NO_VOTE)
+    labels = voted.to_numpy().astype(str).tolist()
+    places = given.places("voted", voted["item"])
+    for place, label in zip(places.tolist(), labels, strict=True):
+        if label not in columns:
+            raise EvaluationError(
+                f"voted: label {label!r} of item {given.items[place]!s} is no category of scores"
+            )
+        votes[place] = columns[label]
+    return votes
+
+
+def _all_voted(given: ConformityScores, votes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Columns of the voted labels of the calibration items, or raise if one has none."""
+    without = chosen[votes[chosen] == NO_VOTE]
+    if len(without):
+        raise EvaluationError(
+            f'truth="voted": calibration item {given.items[without[0]]!s} has no voted label; add it, or leave the item out'
+        )
+    return votes[chosen]
+
+
+def _note(threshold: np.ndarray) -> str:
+    """Note that every label is in the sets, or ""."""
+    if not np.isneginf(threshold).any():
+        return ""
+    return (
+        "a threshold is -inf, so that every label is in its sets: "
+        "there are fewer calibration items than least_items, or labels drawn for them have scores of -inf"
+    )
+
+
+def _miss_rate(coverage: float) -> Fraction:
+    """Return alpha = 1 - coverage, or raise."""
+    if not isinstance(coverage, int | float | np.number) or not 0 < coverage < 1:
+        raise EvaluationError(f"coverage={coverage!r}: expected a number between 0 and 1")
+    return miss_rate(coverage)
+
+
+def _check_settings(samples: int, correction: object, truth: object) -> None:
+    if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
+        raise EvaluationError(f"samples={samples!r}: expected a whole number from 1")
+    if correction not in ("ecdf", None):
+        raise EvaluationError(f'correction={correction!r}: expected "ecdf" or None')
+    if truth not in get_args(CalibratedOn):
+        raise EvaluationError(f"truth={truth!r}: expected one of {get_args(CalibratedOn)}")

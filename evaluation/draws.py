@@ -1,0 +1,48 @@
+"""Thread pool map with results in order."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from .errors import EvaluationError
+
+__all__ = ["MOST_THREADS", "fixed_seed", "generator_of", "in_threads"]
+
+
+def generator_of(random_seed: int | np.random.Generator | None) -> np.random.Generator:
+    """Return a generator for a seed; raise if the seed is invalid."""
+    if isinstance(random_seed, bool) or not isinstance(random_seed, int | np.integer):
+        if not (random_seed is None or isinstance(random_seed, np.random.Generator)):
+            raise EvaluationError(
+                f"random_seed={random_seed!r}: expected an integer, a Generator or None"
+            )
+    elif random_seed < 0:
+        raise EvaluationError(f"random_seed={random_seed}: expected an integer from 0 on")
+    return np.random.default_rng(random_seed)
+
+
+def fixed_seed(random_seed: int | np.random.Generator | None) -> int:
+    """Return an integer seed, so that the same draws can be made twice."""
+    rng = generator_of(random_seed)
+    if isinstance(random_seed, int | np.integer):
+        return int(random_seed)
+    return int(rng.integers(np.iinfo(np.int64).max))
+
+
+# --- Thread pool map with results in order ---
+
+MOST_THREADS = 4
+
+
+def in_threads[Result](
+    function: Callable[..., Result], *arguments: Iterable[Any], most: int = MOST_THREADS
+) -> Iterator[Result]:
+    """Yield the results of `map(function, *arguments)` in order, computed on up to `most` threads."""
+    if most == 1:
+        yield from map(function, *arguments)
+        return
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, most)) as threads:
+        yield from threads.map(function, *arguments)

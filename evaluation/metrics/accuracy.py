@@ -1,0 +1,279 @@
+"""Overlap of two rankings at their top: overlap, average overlap, and average overlap with ties.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image
+Analysis, arXiv:2307.02191, section 2.5, eq. 12-20, and appendix C. Webber, Moffat and Zobel (2010), A
+similarity measure for indefinite rankings, ACM TOIS 28, doi:10.1145/1852102.1852106 (average overlap).
+"""
+
+from collections.abc import Hashable, Iterable
+from functools import partial
+
+import numpy as np
+
+from ..errors import EvaluationError
+from .metric import Metric
+
+__all__ = [
+    "average_overlap",
+    "hits",
+    "overlap",
+    "partial_average_overlap",
+    "set_accuracy",
+    "top_k_accuracy",
+    "weighted_overlap",
+]
+
+
+def top_k_accuracy(k: int = 1) -> Metric:
+    """Return the top-k accuracy: whether the top-1 label of a draw is among the k best predictions.
+
+    Parameters
+    ----------
+    k : int
+        Number of predicted labels that count.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(2), truth, predicted).item()
+    1.0
+    """
+    return Metric(f"top_{k}_accuracy", "label", _is_among, k)
+
+
+def set_accuracy(k: int) -> Metric:
+    """Return the set accuracy: whether the k best predictions are exactly the top-k set of a draw.
+
+    Parameters
+    ----------
+    k : int
+        Size of the sets. An item with fewer than k plausible labels in a draw needs only as many predictions.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.set_accuracy(2), truth, predicted).item()
+    1.0
+    """
+    return Metric(f"set_accuracy_{k}", "set", _sets_are_equal, k)
+
+
+def hits(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Count the true labels that are predicted.
+
+    Shapes: truth (..., item, position); predictions (item, k); result (..., item).
+    """
+    count = np.zeros(truth.shape[:-1], np.int16, order="F")
+    for position in range(truth.shape[-1]):
+        count += _is_among(truth[..., position], predictions)
+    return count
+
+
+def _is_among(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Mask of true labels (..., item) among the predictions (item, k)."""
+    among = truth == predictions[:, 0]
+    for position in range(1, predictions.shape[1]):
+        among |= truth == predictions[:, position]
+    return among
+
+
+def _sets_are_equal(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Mask of items whose predicted set (item, k) equals the true set (..., item, position)."""
+    shared = hits(truth, predictions)
+    return (shared == (truth >= 0).sum(axis=-1)) & (shared == (predictions >= 0).sum(axis=-1))
+
+
+# --- Overlap of two rankings at their top: overlap, average overlap, and average overlap with ties ---
+
+
+def overlap(k: int) -> Metric:
+    """Return the overlap at k: the share of k common to the top-k set of a draw and the k best predictions.
+
+    Parameters
+    ----------
+    k : int
+        Size of both sets.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.overlap(2), truth, predicted).item()
+    1.0
+
+    References
+    ----------
+    Stutz et al. (2025), section 2.5.
+    """
+    return Metric(f"overlap_{k}", "set", partial(_overlap, depth=k), k)
+
+
+def average_overlap(k: int) -> Metric:
+    """Return the average overlap: overlap with the top-d set, averaged over depths d = 1 ... k.
+
+    Parameters
+    ----------
+    k : int
+        Largest depth d.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.average_overlap(2), truth, predicted).item()
+    0.75
+
+    References
+    ----------
+    Webber, Moffat and Zobel (2010), doi:10.1145/1852102.1852106.
+    """
+    return Metric(f"average_overlap_{k}", "ranking", partial(_average_overlap, depth=k), k)
+
+
+def partial_average_overlap(
+    a: Iterable[Iterable[Hashable]],
+    b: Iterable[Iterable[Hashable]],
+    depth: int,
+    *,
+    categories: int | None = None,
+    normalize: bool = True,
+) -> float:
+    """Return the average overlap of two partial rankings, ties shared evenly.
+
+    A block of m tied labels fills m places, and each label has weight 1/m in each of them. With ``A_d(y)``
+    the weight of label y in the first d places, the overlap at d is ``sum_y A_d(y) B_d(y) / d``, averaged
+    over d = 1 ... depth. With ties the average overlap of a ranking with itself is less than 1; the result is
+    therefore divided by the geometric mean of the two.
+
+    Parameters
+    ----------
+    a, b : iterable of blocks
+        Partial rankings: blocks of tied labels, best first.
+    depth : int
+        Largest d; usually the number of labels of the reference.
+    categories : int, optional
+        Number K of all labels: unranked labels are one last block. By default they do not count.
+    normalize : bool
+        Whether to divide by the geometric mean.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 if a ranking is empty.
+
+    Raises
+    ------
+    EvaluationError
+        If a label is ranked twice, there are more labels than `categories`, or `depth` is not positive.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation
+    >>> round(evaluation.partial_average_overlap([["x"], ["y", "z"]], [["x", "y"]], depth=2), 3)
+    0.772
+
+    References
+    ----------
+    Stutz et al. (2025), appendix C.
+    """
+    if depth < 1:
+        raise EvaluationError(f"depth={depth}: expected a positive integer")
+    rankings = [[list(block) for block in ranking] for ranking in (a, b)]
+    if not all(any(ranking) for ranking in rankings):
+        return 0.0
+    labels = list(dict.fromkeys(y for ranking in rankings for block in ranking for y in block))
+    n_rest = 0 if categories is None else categories - len(labels)
+    if n_rest < 0:
+        raise EvaluationError(f"categories={categories}, but {len(labels)} labels are ranked")
+    count = np.append(np.ones(len(labels)), n_rest)
+    first, second = (_reached(ranking, labels, depth, categories) for ranking in rankings)
+
+    def product(x: np.ndarray, y: np.ndarray) -> float:
+        return float(((x * y) @ count / np.arange(1, depth + 1)).mean())
+
+    shared = product(first, second)
+    if not normalize or not shared:
+        return shared
+    return shared / float(np.sqrt(product(first, first) * product(second, second)))
+
+
+def _reached(
+    ranking: list[list[Hashable]], labels: list[Hashable], depth: int, categories: int | None
+) -> np.ndarray:
+    """Weight of each label in the first d places (depth, label + 1); the last column is any unranked label."""
+    d = np.arange(1, depth + 1)
+    place = {label: i for i, label in enumerate(labels)}
+    weight = np.zeros((depth, len(labels) + 1))
+    ranked: set[Hashable] = set()
+    for block in ranking:
+        for i, label in enumerate(block):
+            if label in ranked or label in block[:i]:
+                raise EvaluationError(f"label {label!r} is ranked twice")
+            weight[:, place[label]] = np.clip((d - len(ranked)) / len(block), 0, 1)
+        ranked.update(block)
+    unranked = [place[label] for label in labels if label not in ranked] + [len(labels)]
+    if categories is not None and categories > len(ranked):
+        left = categories - len(ranked)
+        weight[:, unranked] = np.clip((d - len(ranked)) / left, 0, 1)[:, None]
+    return weight
+
+
+def _overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarray:
+    """Overlap (..., item) of truth (..., item, position) with predictions (item, position)."""
+    return hits(truth, predictions) / np.float32(depth)
+
+
+def _average_overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarray:
+    """Average overlap (..., item) of truth (..., item, position) with predictions (item, position)."""
+    return weighted_overlap(truth, predictions, np.full(depth, 1 / depth))
+
+
+def weighted_overlap(truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sum over d = 1, 2, ... of weights[d - 1] times the overlap of the first d labels.
+
+    Shapes: truth (..., item, position); predictions (item, position); result (..., item).
+    """
+    # a label at places p of one and q of the other is shared from d = max(p, q) + 1 on
+    each = weights / np.arange(1, len(weights) + 1)
+    from_place = np.cumsum(each[::-1])[::-1].astype(np.float32)
+    total = np.zeros(truth.shape[:-1], np.float32, order="F")
+    for p in range(truth.shape[-1]):
+        for q in range(predictions.shape[1]):
+            total += (truth[..., p] == predictions[:, q]) * from_place[max(p, q)]
+    return total

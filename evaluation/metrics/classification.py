@@ -1,0 +1,320 @@
+"""Classification metrics against draws of the truth: precision, recall, F1, kappa and others.
+
+All are computed from counts by label, for all draws at once: how often a label is true, predicted, and both.
+The labels are those that are true in some draw or predicted by some classifier. Averages over labels are over
+these; a label that is neither true nor predicted in a draw counts as 0 there, as with scikit-learn's
+``labels=`` and ``zero_division=0``. With many rare labels a macro average therefore falls as more draws
+produce more labels: coarsen them, or weight.
+
+References
+----------
+Cohen (1960), A coefficient of agreement for nominal scales, doi:10.1177/001316446002000104. Gorodkin (2004),
+Comparing two K-category assignments by a K-category correlation coefficient, Computational Biology and
+Chemistry 28, doi:10.1016/j.compbiolchem.2004.09.006. Brodersen, Ong, Stephan and Buhmann (2010), The balanced
+accuracy and its posterior distribution, doi:10.1109/ICPR.2010.764.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from ..errors import EvaluationError
+from .metric import Metric
+
+__all__ = ["balanced_accuracy", "cohen_kappa", "f1", "matthews_correlation", "precision", "recall"]
+
+Average = Literal["macro", "micro", "weighted"]
+
+MOST_COUNTS = 1_000_000  # entries (sample, label) of one array in one block
+
+
+class Counts(NamedTuple):
+    """Total weight of the items by draw and label."""
+
+    true: np.ndarray  # (sample, label), items whose true label it is
+    predicted: np.ndarray  # (sample, label), items for which it is predicted
+    hit: np.ndarray  # (sample, label), both
+
+
+def precision(average: Average = "macro") -> Metric:
+    """Return the precision: the share of items with a predicted label for which that label is true.
+
+    Parameters
+    ----------
+    average : {"macro", "micro", "weighted"}
+        Unweighted mean over labels; over items, which is accuracy; or mean over labels weighted by how often
+        they are true.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Raises
+    ------
+    EvaluationError
+        If `average` is unknown.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.precision("micro"), truth, predicted).item()
+    0.5
+    """
+    return _averaged("precision", average, _of_predicted)
+
+
+def recall(average: Average = "macro") -> Metric:
+    """Return the recall: the share of items with a true label for which that label is predicted.
+
+    Parameters
+    ----------
+    average : {"macro", "micro", "weighted"}
+        As in `precision`; weighted recall is accuracy, too.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Raises
+    ------
+    EvaluationError
+        If `average` is unknown.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.recall("weighted"), truth, predicted).item()
+    0.5
+    """
+    return _averaged("recall", average, _of_true)
+
+
+def f1(average: Average = "macro") -> Metric:
+    """Return the F1 score: the harmonic mean of precision and recall of a label.
+
+    Parameters
+    ----------
+    average : {"macro", "micro", "weighted"}
+        As in `precision`.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Raises
+    ------
+    EvaluationError
+        If `average` is unknown.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> round(evaluation.uncertainty_adjusted(evaluation.f1(), truth, predicted).item(), 3)
+    0.333
+    """
+    return _averaged("f1", average, _of_both)
+
+
+def balanced_accuracy() -> Metric:
+    """Return the balanced accuracy: recall averaged over the labels that are true for some item in the draw.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> evaluation.uncertainty_adjusted(evaluation.balanced_accuracy(), truth, predicted).item()
+    0.5
+
+    References
+    ----------
+    Brodersen, Ong, Stephan and Buhmann (2010), doi:10.1109/ICPR.2010.764.
+    """
+    return _of_counts("balanced_accuracy", _balanced_accuracy)
+
+
+def cohen_kappa() -> Metric:
+    """Return Cohen's kappa: agreement of true and predicted labels beyond chance, (p_o - p_e) / (1 - p_e).
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; at most 1. NaN in a draw in which all items share one
+        label, both true and predicted.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> round(evaluation.uncertainty_adjusted(evaluation.cohen_kappa(), truth, predicted).item(), 3)
+    0.333
+
+    References
+    ----------
+    Cohen (1960), doi:10.1177/001316446002000104.
+    """
+    return _of_counts("cohen_kappa", _cohen_kappa)
+
+
+def matthews_correlation() -> Metric:
+    """Return Matthews correlation of true and predicted labels, for any number of categories.
+
+    Returns
+    -------
+    Metric
+        For `uncertainty_adjusted` and its relatives; in [-1, 1]. 0 in a draw in which all items have one true
+        label, or all have one predicted label.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
+    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> round(evaluation.uncertainty_adjusted(evaluation.matthews_correlation(), truth, predicted).item(), 3)
+    0.5
+
+    References
+    ----------
+    Gorodkin (2004), doi:10.1016/j.compbiolchem.2004.09.006.
+    """
+    return _of_counts("matthews_correlation", _matthews_correlation)
+
+
+def _averaged(
+    name: str, average: Average, parts: Callable[[Counts], tuple[np.ndarray, np.ndarray]]
+) -> Metric:
+    """Metric that averages a ratio of counts over labels, or raise if the average is unknown."""
+    if average not in get_args(Average):
+        raise EvaluationError(f"{name}: average={average!r}: expected one of {get_args(Average)}")
+    return _of_counts(f"{average}_{name}", partial(_average, parts=parts, average=average))
+
+
+def _of_counts(name: str, function: Callable[[Counts], np.ndarray]) -> Metric:
+    """Metric over all items that is a function of the counts by label."""
+    return Metric(name, "label", partial(_score, function=function), over="items")
+
+
+def _score(
+    truth: np.ndarray,
+    predictions: np.ndarray,
+    weights: np.ndarray | None,
+    n_labels: int,
+    function: Callable[[Counts], np.ndarray],
+) -> np.ndarray:
+    """Apply a function of the counts to every draw, in blocks of draws if there are many labels.
+
+    Shapes: truth (sample, item); predictions (item, 1); weights (sample or 1, item); result (sample,).
+    """
+    if weights is not None:
+        weights = np.broadcast_to(weights, truth.shape)
+    step, values = max(MOST_COUNTS // n_labels, 1), np.empty(len(truth))
+    for first in range(0, len(truth), step):
+        part = slice(first, first + step)
+        weight = None if weights is None else weights[part]
+        values[part] = function(_counts(truth[part], predictions[:, 0], weight, n_labels))
+    return values
+
+
+def _counts(
+    truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray | None, n_labels: int
+) -> Counts:
+    """Return counts by label from truth (sample, item), predicted (item,) and weights (sample, item)."""
+    shape = (len(truth), n_labels)
+    row = np.arange(len(truth))[:, None] * n_labels
+
+    def count(place: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        each = None if weight is None else weight.ravel()
+        return np.bincount(place.ravel(), each, row.size * n_labels).reshape(shape).astype(float)
+
+    true, hit = row + truth, truth == predicted
+    if weights is None:
+        often = np.bincount(predicted, minlength=n_labels).astype(float)
+        return Counts(count(true, None), np.broadcast_to(often, shape), count(true[hit], None))
+    return Counts(
+        count(true, weights), count(row + predicted, weights), count(true[hit], weights[hit])
+    )
+
+
+def _average(
+    counts: Counts, parts: Callable[[Counts], tuple[np.ndarray, np.ndarray]], average: Average
+) -> np.ndarray:
+    """Average of a ratio over labels (sample,)."""
+    part, whole = parts(counts)
+    if average == "micro":
+        return _ratio(part.sum(axis=1), whole.sum(axis=1))
+    share = _ratio(part, whole)
+    if average == "macro":
+        return share.mean(axis=1)
+    return _ratio((share * counts.true).sum(axis=1), counts.true.sum(axis=1))
+
+
+def _of_predicted(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+    """Numerator and denominator of precision."""
+    return counts.hit, counts.predicted
+
+
+def _of_true(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+    """Numerator and denominator of recall."""
+    return counts.hit, counts.true
+
+
+def _of_both(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+    """Numerator and denominator of F1."""
+    return 2 * counts.hit, counts.true + counts.predicted
+
+
+def _balanced_accuracy(counts: Counts) -> np.ndarray:
+    there = counts.true > 0
+    return _ratio(counts.hit, counts.true).sum(axis=1) / there.sum(axis=1)
+
+
+def _cohen_kappa(counts: Counts) -> np.ndarray:
+    """Cohen's kappa of each draw (sample,), both terms times the total weight."""
+    total = counts.true.sum(axis=1)
+    chance = (counts.true * counts.predicted).sum(axis=1) / total
+    one_label = counts.hit.max(axis=1) == total
+    beyond = np.where(one_label, 0, total - chance)
+    return _ratio(counts.hit.sum(axis=1) - chance, beyond, np.nan)
+
+
+def _matthews_correlation(counts: Counts) -> np.ndarray:
+    """Matthews correlation of each draw (sample,); Gorodkin (2004), R_K."""
+    true, predicted = counts.true.sum(axis=1), counts.predicted.sum(axis=1)
+    covariance = counts.hit.sum(axis=1) * true - (counts.true * counts.predicted).sum(axis=1)
+    spread = true**2 - (counts.true**2).sum(axis=1)
+    spread *= predicted**2 - (counts.predicted**2).sum(axis=1)
+    return _ratio(covariance, np.sqrt(spread))
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray, undefined: float = 0.0) -> np.ndarray:
+    """Divide elementwise, with `undefined` where the denominator is zero."""
+    return np.divide(part, whole, out=np.full(part.shape, undefined), where=whole > 0)

@@ -1,0 +1,586 @@
+"""Scatter plots of items: certainty of two models, against agreement, and by number of raters."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from ..errors import EvaluationError
+from .canvas import Backend, canvas, legend, look_of
+from .panel import Panel
+from .style import COLOURS, GREY, INK, needs, some_items
+
+__all__ = [
+    "agreement_histogram",
+    "certainty_agreement",
+    "certainty_by_annotations",
+    "certainty_histogram",
+    "certainty_scatter",
+    "draw_certainty",
+    "names_of",
+    "reliability_sweep",
+    "sorted_certainty",
+]
+
+
+def sorted_certainty(
+    certainty: xr.DataArray | Mapping[str, xr.DataArray],
+    *,
+    ax: Axes | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw the certainty of every item, the least certain first.
+
+    Parameters
+    ----------
+    certainty : DataArray or mapping of str to DataArray, dims (item,)
+        Annotation certainties; the keys of a mapping become the legend.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        One step curve for each certainty over the share of items.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no item.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> axes = plots.sorted_certainty(xr.DataArray([0.9, 0.5, 0.7], dims="item"))
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('share of items', 'annotation certainty')
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, figure 7.
+    """
+    curves = certainty if isinstance(certainty, Mapping) else {"": certainty}
+    picture = canvas((6, 3.6), ax=ax, backend=backend)
+    draw_certainty(picture.panels[0], curves)
+    return picture.only
+
+
+def draw_certainty(panel: Panel, curves: Mapping[str, xr.DataArray]) -> None:
+    """Draw curves of sorted certainties (item,) on a panel."""
+    some_items(curves, "certainty")
+    for place, (name, values) in enumerate(curves.items()):
+        colour, dash, _ = look_of(place, COLOURS)
+        order = np.argsort(values.to_numpy(), kind="stable")
+        height = values.to_numpy()[order]
+        items = np.array(names_of(values, "item"))[order]
+        hover = [f"{i}\ncertainty {h:.3f}" for i, h in zip(items, height, strict=True)]
+        edges = np.linspace(0, 1, len(height) + 1)
+        panel.stairs(height, edges, colour=colour, dash=dash, label=name or None, hover=hover)
+    panel.limits("x", 0, 1)
+    panel.limits("y", 0, 1.02)
+    panel.labels("share of items", "annotation certainty")
+    panel.percent("x")
+    if len(curves) > 1 or next(iter(curves)):
+        legend(panel, place="lower right")
+
+
+def names_of(array: xr.DataArray | xr.Dataset, dim: str) -> list[str]:
+    """Return the names along a dim, or numbers from one."""
+    if dim in array.coords:
+        return [str(name) for name in array[dim].to_numpy().tolist()]
+    return [f"{dim} {k + 1}" for k in range(array.sizes[dim])]
+
+
+def reliability_sweep(
+    sweep: xr.Dataset,
+    *,
+    point: Mapping[str, float] | None = None,
+    metric: str = "uncertainty-adjusted metric",
+    ax: Axes | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw a metric over the reliability of the raters, with its posterior bands.
+
+    Parameters
+    ----------
+    sweep : Dataset
+        Result of `evaluation.reliability_sweep`.
+    point : mapping of str to float, optional
+        Metric against a point estimate of the truth, by classifier ("" without classifiers); drawn as an x at
+        the right end.
+    metric : str
+        Label of the vertical axis.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        One line with its band for each classifier.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no reliability or no classifier.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> sweep = xr.Dataset(
+    ...     {"mean": ("reliability", [0.6, 0.7]), "interval": (("reliability", "bound"), [[0.5, 0.7], [0.6, 0.8]])},
+    ...     {"reliability": [1.0, 5.0]},
+    ... )
+    >>> axes = plots.reliability_sweep(sweep, metric="top-1 accuracy")
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('reliability of the raters', 'top-1 accuracy')
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, figure 6.
+    """
+    some_items({"": sweep["mean"]}, "sweep")
+    reliability = sweep["reliability"].to_numpy().astype(float)
+    several = len(reliability) > 1
+    picture = canvas((6, 3.6), ax=ax, backend=backend, log_x=several)
+    (panel,) = picture.panels
+    names = sweep["classifier"].to_numpy().tolist() if "classifier" in sweep.dims else [""]
+    for place, name in enumerate(names):
+        colour, dash, mark = look_of(place, COLOURS)
+        own = sweep.sel(classifier=name) if name else sweep
+        ends = own["interval"].transpose("bound", "reliability").to_numpy()
+        draw_band(
+            panel,
+            reliability,
+            own["mean"].to_numpy(),
+            ends,
+            name=str(name),
+            look=(colour, dash, mark),
+        )
+        if point and name in point:
+            mark_at_end(panel, reliability, point[name], colour, str(name))
+    if point:
+        panel.points([np.nan], [np.nan], colour=INK, mark="x", label="against a point estimate")
+    if several:
+        panel.logarithmic(reliability)
+    panel.labels("reliability of the raters", metric)
+    if names != [""] or point:
+        legend(panel, "right")
+    return picture.only
+
+
+def draw_band(
+    panel: Panel,
+    at: np.ndarray,
+    mean: np.ndarray,
+    ends: np.ndarray,
+    *,
+    name: str,
+    look: tuple[str, int, str],
+    show: bool = True,
+) -> None:
+    """Draw a mean (reliability,) with its interval (bound, reliability) at reliabilities `at`."""
+    colour, dash, mark = look
+    panel.band(at, *ends, colour=colour)
+    hover = [
+        f"{name}\nreliability {r:g}\n{m:.3f} ({low:.3f} to {high:.3f})".strip()
+        for r, m, low, high in zip(at, mean, *ends, strict=True)
+    ]
+    label = name if name and show else None
+    if panel.backend == "matplotlib":
+        panel.line(at, mean, colour=colour, dash=dash, label=label, marker=mark, markersize=4)
+    else:
+        panel.line(at, mean, colour=colour, dash=dash, label=label)
+        panel.points(at, mean, colour=colour, mark=mark, area=24, hover=hover)
+
+
+def mark_at_end(
+    panel: Panel,
+    at: np.ndarray,
+    height: float,
+    colour: str,
+    name: str,
+    *,
+    mark: str = "x",
+    place: int = 0,
+) -> None:
+    """Mark a height beyond the right end of the data; each `place` is farther to the right."""
+    if panel.backend == "matplotlib":
+        beyond = {"transform": panel.target.get_yaxis_transform(), "clip_on": False}
+        size = {"markersize": 6 if mark == "x" else 4.5}
+        panel.target.plot(1.02 + 0.045 * place, height, mark, color=colour, **size, **beyond)
+        return
+    share = 0.04 * (1 + place)
+    end = at.max() * (at.max() / at.min()) ** share if len(at) > 1 else at[0] * (1 + share)
+    hover = [f"{name}\nagainst the point estimate {height:.3f}".strip()]
+    panel.points([end], [height], colour=colour, mark=mark, area=36, hover=hover)
+
+
+# --- Histograms of the certainty of items and of the agreement of their raters ---
+
+
+def certainty_histogram(
+    certainty: xr.DataArray,
+    *,
+    bins: int = 20,
+    ax: Axes | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw the histogram of the certainty of items.
+
+    Parameters
+    ----------
+    certainty : DataArray, dims (item,)
+        Annotation certainty, or the certainty of the true category.
+    bins : int, default 20
+        Number of bars between zero and one.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        Bars whose heights sum to one; a dashed line at the mean.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no item.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> axes = plots.certainty_histogram(xr.DataArray([0.9, 0.5, 0.7], dims="item"))
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('certainty', 'share of items')
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, figure A.9.
+    """
+    picture = canvas((6, 3.6), ax=ax, backend=backend)
+    _bars(picture.panels[0], certainty, bins, "certainty")
+    return picture.only
+
+
+def agreement_histogram(
+    agreement: xr.DataArray | xr.Dataset,
+    *,
+    bins: int = 20,
+    ax: Axes | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw the histogram of the agreement of the raters of each item.
+
+    Parameters
+    ----------
+    agreement : DataArray, dims (item,), or Dataset
+        Result of `evaluation.annotator_agreement` or `evaluation.certainty_and_agreement`. Items with one
+        rater have no agreement; the label of the axis counts them.
+    bins : int, default 20
+        Number of bars between zero and one.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        Bars whose heights sum to one; a dashed line at the mean.
+
+    Raises
+    ------
+    EvaluationError
+        If no item has an agreement.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=5, random_seed=1).data
+    >>> axes = plots.agreement_histogram(evaluation.annotator_agreement(labels))
+    >>> axes.get_xlabel()
+    'agreement of the raters'
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, appendix E, figures E.14-E.18.
+    """
+    values = agreement["agreement"] if isinstance(agreement, xr.Dataset) else agreement
+    known = values[values.notnull().to_numpy()]
+    without = values.size - known.size
+    picture = canvas((6, 3.6), ax=ax, backend=backend)
+    of = f" ({without:,} items with one rater left out)" if without else ""
+    _bars(picture.panels[0], known, bins, f"agreement of the raters{of}")
+    return picture.only
+
+
+def _bars(panel: Panel, array: xr.DataArray, bins: int, name: str) -> None:
+    some_items({"": array}, name.split()[0])
+    values = array.to_numpy()
+    count, edges = np.histogram(values, np.linspace(0, 1, bins + 1))
+    share = count / len(values)
+    panel.stairs(share, edges, colour=COLOURS[0], fill=True, hover=_read(count, edges))
+    panel.rule(float(values.mean()), axis="x", colour=COLOURS[1])
+    panel.limits("x", 0, 1)
+    panel.labels(name, "share of items")
+    panel.limits("y", 0, 1.06 * share.max())
+    panel.percent("y", 0.0, float(share.max()))
+
+
+def _read(count: np.ndarray, edges: np.ndarray) -> Sequence[str]:
+    pairs = zip(count, edges[:-1], edges[1:], strict=True)
+    return [f"{low:.2f} to {high:.2f}\n{n:,} items" for n, low, high in pairs]
+
+
+# --- Scatter plots of items: certainty of two models, against agreement, and by number of raters ---
+
+GOLDEN = (np.sqrt(5) - 1) / 2
+
+WIDTH = 0.024  # spread of the points of items with the same agreement
+
+
+def certainty_scatter(
+    x: xr.DataArray,
+    y: xr.DataArray,
+    *,
+    correlation: float | None = None,
+    labels: tuple[str, str] = ("certainty", "certainty"),
+    ax: Axes | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw the certainty of every item under one model against that under another.
+
+    Parameters
+    ----------
+    x, y : DataArray, dims (item,)
+        Certainties of the same items, in any order.
+    correlation : float, optional
+        Correlation of both, to be printed in the figure.
+    labels : tuple of str
+        Names of the axes, such as ``("Plackett-Luce", "PrIRN")``.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        A point for each item; the dashed diagonal marks equal certainties.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no item, or the items differ.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> x = xr.DataArray([0.5, 0.7, 0.9], {"item": ["a", "b", "c"]}, ("item",))
+    >>> axes = plots.certainty_scatter(x, x**2, labels=("one model", "another"))
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('one model', 'another')
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, figure D.13.
+    """
+    some_items({"x": x, "y": y}, "certainty")
+    y = _in_order_of(x, y)
+    picture = canvas((4.8, 4.6), ax=ax, backend=backend)
+    (panel,) = picture.panels
+    across, up = x.to_numpy(), y.to_numpy()
+    panel.line([0, 1], [0, 1], colour=INK, width=1, dash=1)
+    hover = [
+        f"{item}\n{labels[0]} {a:.3f}\n{labels[1]} {b:.3f}"
+        for item, a, b in zip(names_of(x, "item"), across, up, strict=True)
+    ]
+    _cloud(panel, across, up, hover)
+    if correlation is not None:
+        text = [f"correlation {correlation:.2f}"]
+        panel.write([0.02], [0.99], text, size=9, align=("left", "top"))
+    panel.labels(*labels)
+    _unit(panel, "x")
+    _unit(panel, "y")
+    return picture.only
+
+
+def certainty_agreement(
+    dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None
+) -> Any:
+    """Draw the certainty of each item against the agreement of its raters.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Result of `evaluation.certainty_and_agreement`. Items with fewer raters than enter the correlation are
+        grey, items with one rater are left out.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        A point for each item. Agreements are shares of few raters: points with the same one are slightly
+        offset from it, in their order.
+
+    Raises
+    ------
+    EvaluationError
+        If no item has an agreement.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> axes = plots.certainty_agreement(evaluation.certainty_and_agreement(tree, labels))
+    >>> axes.get_ylabel()
+    'annotation certainty'
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, appendix E, figures E.14-E.18.
+    """
+    needs(dataset, ("certainty", "agreement", "raters"), "certainty_and_agreement")
+    known = dataset.isel(item=np.flatnonzero(dataset["agreement"].notnull().to_numpy()))
+    if not known.sizes["item"]:
+        raise EvaluationError("no item has two raters: there is no agreement to draw")
+    picture = canvas((5.4, 4.6), ax=ax, backend=backend)
+    (panel,) = picture.panels
+    certainty, agreement, raters = (
+        known[v].to_numpy() for v in ("certainty", "agreement", "raters")
+    )
+    hover = [
+        f"{item}\ncertainty {c:.3f}\nagreement {a:.2f} of {n} raters"
+        for item, c, a, n in zip(names_of(known, "item"), certainty, agreement, raters, strict=True)
+    ]
+    few = raters < dataset.attrs.get("at_least", 0)
+    _cloud(panel, agreement + beside(agreement, WIDTH), certainty, hover, few)
+    if "pearson" in dataset and np.isfinite(dataset["pearson"]):
+        least, items = (dataset.attrs.get(name) for name in ("at_least", "items"))
+        of = f"\nof {items:,} items with {least} raters or more" if items else ""
+        text = f"correlation {float(dataset['pearson']):.2f} (ranks {float(dataset['spearman']):.2f}){of}"
+        panel.write([0.0], [1.05], [text], size=8.5, align=("left", "bottom"))
+    panel.labels("agreement: share of raters who say what the others say", "annotation certainty")
+    _unit(panel, "x")
+    panel.limits("y", -0.03, 1.18)
+    return picture.only
+
+
+def certainty_by_annotations(
+    dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None
+) -> Any:
+    """Draw the certainty of each item by its number of raters.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Result of `evaluation.certainty_and_agreement`.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        A point for each item, side by side for each number of raters; a bar at their median, and the number
+        of items above.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no item.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> axes = plots.certainty_by_annotations(evaluation.certainty_and_agreement(tree, labels))
+    >>> axes.get_ylabel()
+    'certainty; bar: median'
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, appendix E, figures E.14-E.18.
+    """
+    needs(dataset, ("certainty", "raters"), "certainty_and_agreement")
+    certainty, raters = dataset["certainty"].to_numpy(), dataset["raters"].to_numpy()
+    numbers, group, count = np.unique(raters, return_inverse=True, return_counts=True)
+    picture = canvas((max(4.0, 1.6 + 0.75 * len(numbers)), 4.0), ax=ax, backend=backend)
+    (panel,) = picture.panels
+    hover = [
+        f"{item}\ncertainty {c:.3f}\n{n} raters"
+        for item, c, n in zip(names_of(dataset, "item"), certainty, raters, strict=True)
+    ]
+    _cloud(panel, group + beside(group, 0.6), certainty, hover)
+    middle = np.array([np.median(certainty[group == k]) for k in range(len(numbers))])
+    place = np.arange(len(numbers))
+    panel.spans((place - 0.36, place + 0.36), middle, along="x", colour=COLOURS[1], width=3)
+    panel.write(
+        place, np.full(len(place), 1.04), [f"{n:,}" for n in count], align=("center", "bottom")
+    )
+    panel.ticks("x", place.tolist(), numbers.tolist())
+    panel.labels("raters of the item; above, the number of items", "certainty; bar: median")
+    panel.limits("x", -0.6, len(numbers) - 0.4)
+    panel.limits("y", -0.03, 1.14)
+    return picture.only
+
+
+def beside(values: np.ndarray, width: float) -> np.ndarray:
+    """Return deterministic offsets (point,) that spread tied values evenly over `width`."""
+    order = np.argsort(values, kind="stable")
+    _, first, count = np.unique(values[order], return_index=True, return_counts=True)
+    turn = np.empty(len(values))
+    turn[order] = np.arange(len(values)) - np.repeat(first, count)
+    alone = np.empty(len(values), bool)
+    alone[order] = np.repeat(count, count) == 1
+    return np.where(alone, 0.0, width * ((0.5 + GOLDEN * turn) % 1 - 0.5))
+
+
+def _in_order_of(x: xr.DataArray, y: xr.DataArray) -> xr.DataArray:
+    if "item" in x.coords and "item" in y.coords:
+        ours, theirs = set(x["item"].to_numpy().tolist()), set(y["item"].to_numpy().tolist())
+        if ours != theirs:
+            raise EvaluationError(
+                f"x and y have different items: {min(map(str, ours ^ theirs))!r} is not in both"
+            )
+        return y.sel(item=x["item"])
+    if x.size != y.size:
+        raise EvaluationError(f"x has {x.size} items, y {y.size}: pass the same items in both")
+    return y
+
+
+def _cloud(
+    panel: Panel, x: np.ndarray, y: np.ndarray, hover: list[str], pale: np.ndarray | None = None
+) -> None:
+    """Draw points, fainter the more there are, and grey where `pale`."""
+    alpha = float(np.clip(6 / np.sqrt(len(x)), 0.12, 0.8))
+    pale = np.zeros(len(x), bool) if pale is None else pale
+    colours = np.where(pale, GREY, COLOURS[0]).tolist()
+    panel.points(x, y, colour=colours, area=16, alpha=alpha, hover=hover)
+
+
+def _unit(panel: Panel, axis: Any) -> None:
+    panel.limits(axis, -0.03, 1.03)

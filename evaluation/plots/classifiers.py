@@ -1,0 +1,261 @@
+"""Comparison of classifiers: which is better, by how much, and how optimistic a point estimate is."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ..errors import EvaluationError
+from .canvas import Backend, canvas, legend, look_of
+from .certainty import draw_band, mark_at_end
+from .metrics import draw_interval, fit_rows, one_source
+from .panel import Panel
+from .style import COLOURS, INK, in_words, letters_wide, needs, shortened
+
+__all__ = ["comparison"]
+
+FEW = 4  # up to so many classifiers all pairs are drawn
+
+MARKS = "xD^s"
+
+ROW, HEAD, WIDTH = 0.46, 1.3, 3.2  # inches of a row, above and below all, and of a panel
+
+BELOW = 0.17  # rows from an interval to a mark, and from mark to mark
+
+ONE_LINE = 26  # letters of a pair of names
+
+SOURCES = {
+    "both": "raters and items",
+    "raters": "labels of the raters",
+    "items": "the sample of items",
+}
+
+
+def comparison(
+    result: xr.Dataset,
+    *,
+    source: str = "both",
+    label: str | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw the probability that a classifier is better, differences, and the optimism of point estimates.
+
+    Parameters
+    ----------
+    result : Dataset
+        Result of `evaluation.compare`, without groups: pick one by ``.sel(group=...)``.
+    source : {"both", "raters", "items"}
+        Source of the uncertainty of probabilities and intervals: the raters' labels, the sample of items, or
+        both.
+    label : str, optional
+        Name of the metric in the figure; by default its own.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or the figure of plotly or bokeh
+        For one posterior: the matrix of P(row better than column), the best on top; the differences, for all
+        pairs up to four classifiers, otherwise of the best to each other one; with point estimates, the
+        metric with its interval and the point estimates as marks. For several reliabilities: the metric with
+        point estimates at the right end, the probability of being the best, and the mean rank.
+
+    Raises
+    ------
+    EvaluationError
+        If the Dataset is not a result of `evaluation.compare`, or has groups.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> vote = inference.majority_vote(labels)["plausibility"].rename("vote")
+    >>> predictions = xr.concat([vote, 0.7 * vote + 0.1], "classifier").assign_coords(classifier=["vote", "pale"])
+    >>> result = evaluation.compare(evaluation.brier_score(), tree, predictions, random_seed=1)
+    >>> figure = plots.comparison(result)
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['P(row is better) in %', 'differences']
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, figure 6.
+    """
+    needs(result, ("mean", "interval", "difference", "probability_better"), "compare")
+    if "group" in result.dims:
+        raise EvaluationError("result has groups: pick one by result.sel(group=...)")
+    if source not in SOURCES:
+        raise EvaluationError(f"source={source!r}: expected one of {', '.join(SOURCES)}")
+    metric = label or in_words(result.attrs["metric"])
+    own = one_source(result, source)
+    if "reliability" in own.dims:
+        return _over_reliability(own, metric, backend)
+    order = own["mean_rank"].to_numpy().argsort(kind="stable")
+    return _at_once(own.isel(classifier=order, other=order), metric, SOURCES[source], backend)
+
+
+def _at_once(own: xr.Dataset, metric: str, source: str, backend: Backend | None) -> Any:
+    n = own.sizes["classifier"]
+    points = "point" in own
+    names = shortened(own["classifier"].to_numpy(), 24)
+    pairs = list(combinations(range(n), 2)) if n <= FEW else [(0, k) for k in range(1, n)]
+    side, room = max(1.7, 0.42 * n), letters_wide(names)
+    ratios = [side, WIDTH, WIDTH][: 2 + points]
+    lines = [line for row in _named_pairs(names, pairs) for line in row.split("\n")]
+    beside = [room, letters_wide(lines), room + 1.9]
+    size = (
+        sum(ratios) + sum(beside[: len(ratios)]) + 0.5,
+        max(side + room + 1.0, HEAD + ROW * max(len(pairs), n)),
+    )
+    picture = canvas(size, (1, len(ratios)), backend=backend, ratios=ratios)
+    _matrix(picture.panels[0], own["probability_better"].to_numpy(), names)
+    _differences(picture.panels[1], own, pairs, names, metric)
+    if points:
+        _points(picture.panels[2], own, names, metric)
+    probability = f"{own.attrs['probability']:.0%}"
+    picture.panels[0].labels(f"uncertainty: {source},\nintervals of {probability}")
+    return picture.whole
+
+
+def _matrix(panel: Panel, better: np.ndarray, names: list[str]) -> None:
+    """Draw the probabilities (row, column) in percent, with an empty diagonal."""
+    shown = np.where(np.eye(len(names), dtype=bool), np.nan, better)
+    hover = [
+        [
+            f"{a} is better than {b}\nwith probability {p:.3f}" if a != b else ""
+            for b, p in zip(names, row, strict=True)
+        ]
+        for a, row in zip(names, shown, strict=True)
+    ]
+    panel.matrix(shown, hover)
+    for dark in (True, False):
+        row, column = np.nonzero((np.abs(shown - 0.5) > 0.35) == dark)
+        at = [(j, i) for i, j in zip(row, column, strict=True) if np.isfinite(shown[i, j])]
+        text = [_percent(shown[i, j]) for j, i in at]
+        x, y = np.array(at, float).reshape(-1, 2).T
+        panel.write(x, y, text, colour="white" if dark else INK, size=7.5 if len(names) < 12 else 6)
+    panel.ticks("y", range(len(names)), names)
+    panel.ticks("x", range(len(names)), names, turn=90)
+    panel.clear_grid()
+    panel.title("P(row is better) in %")
+
+
+def _percent(probability: float) -> str:
+    """Return a percentage; "<1" and ">99" unless it is exactly 0 or 100."""
+    if 0 < probability < 0.005:
+        return "<1"
+    if 0.995 < probability < 1:
+        return ">99"
+    return f"{100 * probability:.0f}"
+
+
+def _named_pairs(names: list[str], pairs: list[tuple[int, int]]) -> list[str]:
+    """Return "A − B" for each pair, on two lines if long; "− B" if A is always the same."""
+    if len(names) > FEW:
+        return [f"− {names[j]}" for _, j in pairs]
+    long = max(len(names[i]) + len(names[j]) for i, j in pairs) > ONE_LINE
+    gap = "\n" if long else " "
+    return [f"{names[i]}{gap}− {names[j]}" for i, j in pairs]
+
+
+def _differences(
+    panel: Panel, own: xr.Dataset, pairs: list[tuple[int, int]], names: list[str], metric: str
+) -> None:
+    first, second = (xr.DataArray(list(side), dims="row") for side in zip(*pairs, strict=True))
+    table = xr.Dataset(
+        {
+            "mean": own["difference"].isel(classifier=first, other=second),
+            "interval": own["difference_interval"].isel(classifier=first, other=second),
+        }
+    ).drop_vars(["classifier", "other"])
+    panel.rule(0, axis="x")
+    look = ("difference", COLOURS[0], 4.5, 0.0)
+    table = table.assign_coords(row=[f"{names[i]} − {names[j]}" for i, j in pairs])
+    draw_interval(panel, table, look, lift=0.15, show=False)
+    fit_rows(panel, table["interval"], table["mean"])
+    panel.ticks("y", range(len(pairs)), _named_pairs(names, pairs), size=7.5)
+    panel.limits("y", len(pairs) - 0.5, -0.7)
+    larger = "larger" if own.attrs.get("larger_is_better", 1) else "smaller"
+    panel.title("differences" if len(names) <= FEW else f"{names[0]} minus")
+    panel.labels(f"difference in {metric}\n({larger} is better)")
+
+
+def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> None:
+    """Draw the metric with its interval, and the point estimates of it."""
+    table = own[["mean", "interval"]].rename(classifier="row").assign_coords(row=names)
+    draw_interval(panel, table, ("posterior", COLOURS[0], 4.5, 0.0), lift=0.15)
+    point, optimism = (
+        own[v].transpose("estimate", "classifier").to_numpy() for v in ("point", "optimism")
+    )
+    for k, estimate in enumerate(own["estimate"].to_numpy().tolist()):
+        hover = [
+            f"{name}\n{estimate}: {p:.3f}, flatters by {o:+.3f}"
+            for name, p, o in zip(names, point[k], optimism[k], strict=True)
+        ]
+        colour, mark = COLOURS[1 + k % (len(COLOURS) - 1)], MARKS[k % len(MARKS)]
+        look = {"colour": colour, "mark": mark, "area": 26, "width": 1.7 if mark == "x" else 0}
+        below = np.arange(len(names)) + BELOW * (k + 1)  # so that no mark hides another
+        panel.points(point[k], below, label=str(estimate), hover=hover, **look)
+    ends = [np.ravel(table["interval"]), np.ravel(point)]
+    fit_rows(panel, xr.DataArray(np.concatenate(ends)), table["mean"])
+    panel.ticks("y", range(len(names)), names)
+    panel.limits("y", len(names) - 0.5, -0.7)
+    panel.title("how point estimates flatter")
+    panel.labels(f"{metric}\n")
+    legend(panel, "right")
+
+
+def _over_reliability(own: xr.Dataset, metric: str, backend: Backend | None) -> Any:
+    """Draw metric and order of the classifiers over the reliability of the raters."""
+    at = own["reliability"].to_numpy().astype(float)
+    names = own["classifier"].to_numpy().tolist()
+    legible = shortened(names, 24)
+    estimates = own["estimate"].to_numpy().tolist() if "point" in own else []
+    several = len(at) > 1
+    picture = canvas((11, 3.8), (1, 3), backend=backend, log_x=several)
+    left, middle, right = picture.panels
+    for place, (name, text) in enumerate(zip(names, legible, strict=True)):
+        look = look_of(place, COLOURS)
+        one = own.sel(classifier=name)
+        ends = one["interval"].transpose("bound", "reliability").to_numpy()
+        draw_band(left, at, one["mean"].to_numpy(), ends, name=text, look=look, show=False)
+        _curve(middle, at, one["probability_best"].to_numpy(), name=text, look=look)
+        _curve(right, at, one["mean_rank"].to_numpy(), name=text, look=look, show=True)
+        for k, estimate in enumerate(estimates):
+            value = float(one["point"].isel(reliability=-1).sel(estimate=estimate))
+            mark = MARKS[k % len(MARKS)]
+            mark_at_end(left, at, value, look[0], f"{text}, {estimate}", mark=mark, place=k)
+    for k, estimate in enumerate(estimates):
+        mark = MARKS[k % len(MARKS)]
+        right.points([np.nan], [np.nan], colour=INK, mark=mark, label=f"point estimate: {estimate}")
+    titles = (metric, "probability to be the best", "mean rank, 1 is the best")
+    for panel, title in zip(picture.panels, titles, strict=True):
+        panel.title(title)
+        if several:
+            panel.logarithmic(at)
+        panel.labels("reliability of the raters")
+    middle.limits("y", -0.03, 1.03)
+    middle.percent("y")
+    right.limits("y", len(names) + 0.2, 0.8)
+    right.ticks("y", range(1, len(names) + 1), range(1, len(names) + 1))
+    legend(right, "right")
+    return picture.whole
+
+
+def _curve(
+    panel: Panel,
+    at: np.ndarray,
+    height: np.ndarray,
+    *,
+    name: str,
+    look: tuple[str, int, str],
+    show: bool = False,
+) -> None:
+    colour, dash, mark = look
+    hover = [f"{name}\nreliability {r:g}: {h:.3f}" for r, h in zip(at, height, strict=True)]
+    panel.line(at, height, colour=colour, dash=dash, label=name if show else None)
+    panel.points(at, height, colour=colour, mark=mark, area=20, hover=hover)

@@ -1,0 +1,224 @@
+"""Leaderboards: ranks and qualities of items with their intervals."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from .style import COLOURS, INK, Picture, plain, shortened, tidy
+
+__all__ = ["leaderboard", "quality_forest", "win_matrix"]
+
+LONGEST = 40  # letters, of a label
+
+BAND = "#eef1f4"
+
+
+def leaderboard(
+    intervals: xr.Dataset, groups: xr.DataArray | None = None, *, most: int = 100
+) -> Figure:
+    """Draw the rank of every item with its interval, the best on top.
+
+    Parameters
+    ----------
+    intervals : Dataset
+        Result of `evaluation.rank_intervals`.
+    groups : DataArray, dims (item,), optional
+        Result of `evaluation.tied_groups`: a band behind every second group, and its number at the right.
+    most : int, default 100
+        Largest number of items to draw, the best ones.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Median rank as a point; at its interval the probability of being the best, if it is at least 1 %.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> from raterzoo.evaluation import plots
+    >>> draws = np.random.default_rng(1).normal([0.0, 1.0, 2.0], 0.5, size=(2, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"), name="quality")
+    >>> figure = plots.leaderboard(evaluation.rank_intervals(quality))
+    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    ['c', 'b', 'a']
+    """
+    order = np.lexsort((intervals["mean_rank"], intervals["median_rank"]))[:most]
+    own = intervals.isel(item=order)
+    figure, ax = _rows(own["item"].to_numpy())
+    rows = np.arange(len(order))
+    if groups is not None:
+        _bands(ax, groups.sel(item=own["item"]).to_numpy())
+    ax.hlines(rows, own["lower"], own["upper"], color=COLOURS[0], linewidth=4, alpha=0.55)
+    ax.scatter(own["median_rank"], rows, color=COLOURS[0], s=20, zorder=3)
+    last = float(own["upper"].max())
+    ticks = MaxNLocator(integer=True, steps=[1, 2, 5, 10]).tick_values(1, last)
+    ax.set_xticks([1, *(tick for tick in ticks if 1 < tick <= last)])
+    best, upper = own["best"].to_numpy(), own["upper"].to_numpy()
+    shown = np.flatnonzero(best >= 0.01)
+    room = 0.16 if (upper[shown] > 0.85 * last).any() else 0.02
+    ax.set(xlim=(0.5 - 0.01 * last, last + 0.5 + room * last), xlabel=_describe(intervals))
+    look = {"xytext": (5, 0), "textcoords": "offset points", "fontsize": 7, "color": INK}
+    for row in shown:
+        ax.annotate(f"{best[row]:.0%} best", (upper[row], row), va="center", ha="left", **look)
+    return figure
+
+
+def quality_forest(
+    intervals: xr.Dataset,
+    truth: xr.DataArray | None = None,
+    *,
+    most: int = 100,
+    label: str = "quality",
+) -> Figure:
+    """Draw the quality of every item with its interval, the highest on top.
+
+    Parameters
+    ----------
+    intervals : Dataset
+        Result of `evaluation.rank_intervals`.
+    truth : DataArray, dims (item,), optional
+        True qualities or another estimate, on the same scale; drawn as crosses.
+    most : int, default 100
+        Largest number of items to draw, the best ones.
+    label : str
+        Label of the horizontal axis.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Posterior mean as a point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> from raterzoo.evaluation import plots
+    >>> draws = np.random.default_rng(1).normal([0.0, 1.0, 2.0], 0.5, size=(2, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"), name="quality")
+    >>> figure = plots.quality_forest(evaluation.rank_intervals(quality))
+    >>> figure.axes[0].get_xlabel()
+    'quality, 90% intervals'
+    """
+    order = np.argsort(-intervals["quality"].to_numpy(), kind="stable")[:most]
+    own = intervals.isel(item=order)
+    figure, ax = _rows(own["item"].to_numpy())
+    rows = np.arange(len(order))
+    ends = own["quality_lower"], own["quality_upper"]
+    ax.hlines(rows, *ends, color=COLOURS[0], linewidth=4, alpha=0.55)
+    ax.scatter(own["quality"], rows, color=COLOURS[0], s=20, zorder=3, label="posterior mean")
+    if truth is not None:
+        true = truth.sel(item=own["item"]).to_numpy()
+        ax.scatter(true, rows, color=COLOURS[1], marker="x", s=26, zorder=4, label="truth")
+        ax.legend(frameon=False, loc="upper left", fontsize=8)
+    ax.set_xlabel(plain(f"{label}, {intervals.attrs['prob']:.0%} intervals"))
+    return figure
+
+
+def _rows(items: np.ndarray) -> tuple[Figure, Axes]:
+    """Return a figure and axes with a row for each item, the first on top."""
+    n = len(items)
+    figure = Picture(figsize=(7.2, 0.9 + 0.19 * n), layout="constrained")
+    ax = tidy(figure.add_subplot())
+    ax.set_yticks(np.arange(n), [plain(name) for name in shortened(items, LONGEST)], fontsize=7.5)
+    ax.set_ylim(n - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    return figure, ax
+
+
+def _bands(ax: Axes, groups: np.ndarray) -> None:
+    """Draw a band behind the rows of every second group and its number; groups need not be contiguous."""
+    start = 0
+    for row in range(1, len(groups) + 1):
+        if row < len(groups) and groups[row] == groups[start]:
+            continue
+        if groups[start] % 2 == 0:
+            ax.axhspan(start - 0.5, row - 0.5, color=BAND, linewidth=0, zorder=0)
+        middle = (start + row - 1) / 2
+        look = {"transform": ax.get_yaxis_transform(), "fontsize": 7.5, "color": INK}
+        ax.text(1.01, middle, f"{groups[start]}", va="center", ha="left", **look)
+        start = row
+    look = {"transform": ax.transAxes, "fontsize": 7.5, "color": INK}
+    ax.text(1.01, 1.0, "tied\ngroup", va="bottom", ha="left", **look)
+
+
+def _describe(intervals: xr.Dataset) -> str:
+    of = "simultaneous " if intervals.attrs["simultaneous"] else ""
+    return f"rank: median, {of}{intervals.attrs['prob']:.0%} interval"
+
+
+# --- Heat map of pairwise win probabilities ---
+
+MOST_NUMBERS = 20  # items; larger matrices have no numbers in their cells
+
+
+def win_matrix(
+    win: xr.DataArray, items: Sequence[object] | None = None, *, label: str = "P(row beats column)"
+) -> Figure:
+    """Draw the probability that one item wins against another, for all pairs.
+
+    Parameters
+    ----------
+    win : DataArray, shape (item, other)
+        Result of `evaluation.preference_probability`, or ``win`` of `evaluation.win_probability`; with ties
+        its ``points``, in which equal items have one half.
+    items : sequence, optional
+        Items in the order to draw, such as by quality; by default by their mean win probability, the best
+        first.
+    label : str
+        Label of the colour bar.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Rows beat columns; orange loses, purple wins, white is even. Up to twenty items have their numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> from raterzoo.evaluation import plots
+    >>> draws = np.random.default_rng(1).normal([0.0, 1.0, 2.0], 0.5, size=(2, 200, 3))
+    >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"), name="quality")
+    >>> figure = plots.win_matrix(evaluation.preference_probability(quality))
+    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    ['c', 'b', 'a']
+    """
+    values = win.transpose("item", "other")
+    best = np.argsort(-values.to_numpy().mean(axis=1), kind="stable")
+    order = values["item"].to_numpy()[best].tolist() if items is None else list(items)
+    shown = values.sel(item=order, other=order).to_numpy()
+    n = len(order)
+    side = 2.6 + (0.36 if n <= MOST_NUMBERS else 0.17) * n
+    figure = Picture(figsize=(side + 0.9, side), layout="constrained")
+    ax = figure.add_subplot()
+    image = ax.imshow(shown, vmin=0, vmax=1, cmap="PuOr", interpolation="nearest")
+    names = [plain(item) for item in shortened(order)]
+    size = 8 if n <= MOST_NUMBERS else 6.5
+    ax.set_xticks(range(n), names, rotation=90, fontsize=size)
+    ax.set_yticks(range(n), names, fontsize=size)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if n <= MOST_NUMBERS:
+        _write(ax, shown)
+    bar = figure.colorbar(image, ax=ax, shrink=0.5, pad=0.02, label=plain(label))
+    bar.ax.yaxis.set_major_formatter(PercentFormatter(1))
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    return figure
+
+
+def _write(ax: Axes, values: np.ndarray) -> None:
+    """Write percentages into the cells off the diagonal."""
+    for i, j in np.ndindex(values.shape):
+        if i != j:
+            ink = "white" if abs(values[i, j] - 0.5) > 0.35 else INK
+            ax.text(
+                j, i, f"{100 * values[i, j]:.0f}", ha="center", va="center", color=ink, fontsize=7
+            )

@@ -1,0 +1,228 @@
+"""Strip plots of the posterior plausibilities of the categories of items."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from ..truth.plausibility import plausibility_of
+from .canvas import Backend, canvas, legend
+from .panel import Panel
+from .style import COLOURS, GREY, INK, shortened, some_items
+
+__all__ = ["draws_of_item", "plausibility_strips", "simplex"]
+
+
+def draws_of_item(plausibility: xr.DataArray, item: str | int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the category names (category,) of an item and its plausibilities (sample, category).
+
+    `plausibility` is flat (..., candidate) or dense (..., item, category); a point estimate has one sample.
+    """
+    if "candidate" in plausibility.dims:
+        own = plausibility.isel(candidate=(plausibility["item"] == item).to_numpy())
+        last = "candidate"
+    else:
+        own, last = plausibility.sel(item=item), "category"
+    values = own.transpose(..., last).to_numpy()
+    return own["category"].to_numpy(), values.reshape(-1, values.shape[-1])
+
+
+# --- Strip plots of the posterior plausibilities of the categories of items ---
+
+MOST_CATEGORIES = 10
+
+
+def plausibility_strips(
+    tree: xr.DataTree | xr.DataArray,
+    items: Sequence[str | int] | None = None,
+    *,
+    point: Mapping[str, xr.DataArray] | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw the plausibilities of each item's categories: median, 50 % and 90 % intervals.
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior, flat or dense.
+    items : sequence, optional
+        Items to draw; by default the first six.
+    point : mapping of str to DataArray, optional
+        Point estimates by name (IRN, maximum likelihood), in the flat layout; drawn as marks.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or the figure of plotly or bokeh
+        One panel for each item; the categories in the order of the mean plausibility, at most ten. OTHER, the
+        pool of the categories that nobody ranked, is grey.
+
+    Raises
+    ------
+    ValueError
+        If there is no item, or none of a name.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> figure = plots.plausibility_strips(tree, items=[0, 1])
+    >>> figure.axes[1].get_xlabel()
+    'plausibility'
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, figure 5.
+    """
+    plausibility = plausibility_of(tree)
+    some_items({"": plausibility}, "plausibility")
+    every = list(dict.fromkeys(plausibility["item"].to_numpy().tolist()))
+    shown = every[:6] if items is None else list(items)
+    if missing := [i for i in shown if i not in every]:
+        raise ValueError(f"no item {missing[0]!r}; expected items such as {every[0]!r}")
+    if not shown:
+        raise ValueError(f"items is empty: expected items such as {every[0]!r}")
+    chosen = [draws_of_item(plausibility, item) for item in shown]
+    heights = [min(len(names), MOST_CATEGORIES) + 1.4 for names, _ in chosen]
+    size = (6.4, 0.27 * sum(heights) + 0.4)
+    picture = canvas(size, (len(shown), 1), backend=backend, ratios=heights)
+    for panel, item, (names, draws) in zip(picture.panels, shown, chosen, strict=True):
+        best = _best(draws)
+        _strip(panel, names[best], draws[:, best])
+        panel.title(item)
+        marks = {name: draws_of_item(p, item) for name, p in (point or {}).items()}
+        _mark(panel, marks, names[best], show=panel is picture.panels[0])
+        panel.limits("x", -0.015, 1.015)
+        if panel is not picture.panels[-1]:
+            panel.hide_names("x")
+    picture.panels[-1].labels("plausibility")
+    if point:
+        legend(picture.panels[0], place="lower right")
+    return picture.whole
+
+
+def _best(draws: np.ndarray) -> np.ndarray:
+    """Return the indices of the categories to draw, the most plausible last."""
+    return np.argsort(-draws.mean(axis=0), kind="stable")[:MOST_CATEGORIES][::-1]
+
+
+def _strip(panel: Panel, names: np.ndarray, draws: np.ndarray) -> None:
+    """Draw median and intervals of one item's categories; draws (sample, category)."""
+    low, first, median, third, high = np.quantile(draws, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
+    rows = np.arange(len(names))
+    hover = [
+        f"{name}\nmedian {m:.3f}\n90 %: {a:.3f} to {b:.3f}"
+        for name, m, a, b in zip(names, median, low, high, strict=True)
+    ]
+    for colour, own in ((COLOURS[0], names != "OTHER"), (GREY, names == "OTHER")):
+        panel.spans((low[own], high[own]), rows[own], along="x", colour=colour, width=1.2)
+        ends = (first[own], third[own])
+        panel.spans(ends, rows[own], along="x", colour=colour, width=5, alpha=0.6)
+    colours = [GREY if name == "OTHER" else COLOURS[0] for name in names]
+    panel.points(median, rows, colour=colours, area=18, hover=hover)
+    panel.ticks("y", rows.tolist(), shortened(names))
+    panel.limits("y", -0.6, len(names) - 0.4)
+
+
+def _mark(
+    panel: Panel, marks: dict[str, tuple[np.ndarray, np.ndarray]], shown: np.ndarray, *, show: bool
+) -> None:
+    """Mark the point estimates of the categories that are drawn."""
+    rows = {name: row for row, name in enumerate(shown.tolist())}
+    for (estimate, (names, value)), mark in zip(marks.items(), "xd+^" * len(marks), strict=False):
+        at = [(value[0, k], rows[n]) for k, n in enumerate(names.tolist()) if n in rows]
+        x, y = np.array(at, float).reshape(-1, 2).T
+        hover = [f"{estimate} {v:.3f}" for v in x]
+        panel.points(
+            x,
+            y,
+            colour=COLOURS[1],
+            mark=mark,
+            area=30,
+            label=estimate if show else None,
+            hover=hover,
+        )
+
+
+# --- Simplex of all distributions over three categories ---
+
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+
+
+def simplex(
+    tree: xr.DataTree | xr.DataArray,
+    item: str | int,
+    *,
+    ax: Axes | None = None,
+    backend: Backend | None = None,
+) -> Any:
+    """Draw the posterior plausibilities of one item as points of a triangle.
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior in which the item has three categories.
+    item : str or int
+        Item to draw.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        A corner for each category, a point for each draw, a cross at the mean.
+
+    Raises
+    ------
+    ValueError
+        If the item does not have three categories.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo.evaluation import plots
+    >>> draws = np.random.default_rng(1).dirichlet([4, 2, 1], size=(2, 100, 1))
+    >>> coords = {"item": ["case 1"], "category": ["benign", "atypical", "malignant"]}
+    >>> plausibility = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> axes = plots.simplex(plausibility, "case 1")
+    >>> [text.get_text() for text in axes.texts]
+    ['benign', 'atypical', 'malignant']
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, figure 2.
+    """
+    names, draws = draws_of_item(plausibility_of(tree), item)
+    if len(names) != 3:
+        raise ValueError(f"item {item!r} has {len(names)} categories; a triangle needs three")
+    picture = canvas((4.4, 4.2), ax=ax, backend=backend)
+    (panel,) = picture.panels
+    panel.line(*CORNERS[[0, 1, 2, 0]].T, colour=INK, width=1)
+    alpha = min(1.0, 400 / len(draws))
+    panel.points(
+        *(draws @ CORNERS).T, colour=COLOURS[0], area=4, alpha=alpha, hover=_read(names, draws)
+    )
+    mean = draws.mean(axis=0)
+    read = [f"mean\n{_read(names, mean[None])[0]}"]
+    panel.points(*(mean @ CORNERS), colour=COLOURS[1], mark="+", area=140, width=2, hover=read)
+    for corner, name, down in zip(CORNERS, shortened(names), (-1, -1, 1), strict=True):
+        align = ("center", "top" if down < 0 else "bottom")
+        panel.write([corner[0]], [corner[1] + 0.025 * down], [name], size=9, align=align)
+    panel.title(shortened([item])[0], "center")
+    panel.limits("x", -0.25, 1.25)
+    panel.limits("y", -0.15, 1.05)
+    panel.bare()
+    return picture.only
+
+
+def _read(names: np.ndarray, draws: np.ndarray) -> list[str]:
+    return ["\n".join(f"{n} {p:.2f}" for n, p in zip(names, row, strict=True)) for row in draws]

@@ -1,0 +1,144 @@
+"""Prior sensitivity plot: dependence of items on the prior against that on the annotations."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from .canvas import Backend, canvas, legend
+from .certainty import names_of
+from .panel import Panel
+from .style import COLOURS, GREY, INK, in_words, needs, shortened
+
+__all__ = ["sensitivity"]
+
+UNRELIABLE = 0.7  # Pareto k above which importance weights are unreliable
+
+MOST_NAMED = 5
+
+# start of ArviZ's diagnosis -> legend, colour, mark
+WORDS = {
+    "✓": ("the prior hardly moves it", GREY, "o"),
+    "potential strong prior": ("prior moves it more than annotations", COLOURS[1], "^"),
+    "potential prior-data": ("both prior and annotations move it", COLOURS[3], "D"),
+}
+
+
+def sensitivity(
+    dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None
+) -> Any:
+    """Draw each item's sensitivity to its prior against its sensitivity to its annotations.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Result of `evaluation.prior_sensitivity`.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        A point for each item, its mark by the diagnosis, hollow if Pareto k is above .7; dashed lines at the
+        threshold. The five items with the largest sensitivity to the prior, if above the threshold, are
+        named.
+
+    Raises
+    ------
+    EvaluationError
+        If the Dataset is not a result of `evaluation.prior_sensitivity`, or has no item.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> model = models.dirichlet(labels)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> axes = plots.sensitivity(evaluation.prior_sensitivity(tree, random_seed=1))
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('sensitivity to the annotations', 'sensitivity to the prior')
+
+    References
+    ----------
+    Kallioinen et al. (2024), doi:10.1007/s11222-023-10366-5.
+    """
+    needs(dataset, ("prior", "likelihood", "diagnosis"), "prior_sensitivity")
+    picture = canvas((8.6, 4.2), ax=ax, backend=backend)
+    (panel,) = picture.panels
+    threshold = float(dataset.attrs.get("threshold", 0.05))
+    words = dataset["diagnosis"].to_numpy().astype(str)
+    shaky = _shaky(dataset)
+    for word in sorted(set(words.tolist()), key=lambda word: _look(word)[3]):
+        text, colour, mark, _ = _look(word)
+        own = words == word
+        for hollow in (False, True):
+            chosen = np.flatnonzero(own & (shaky == hollow))
+            if len(chosen):
+                uncertain = ", Pareto k above 0.7" if hollow else ""
+                name = f"{text}{uncertain} ({len(chosen):,})"
+                _items(panel, dataset.isel(item=chosen), name, (colour, mark, hollow))
+    panel.rule(threshold, axis="x")
+    panel.rule(threshold, axis="y")
+    _name_the_most(panel, dataset, threshold)
+    right, top = (max(float(dataset[v].max()), threshold) for v in ("likelihood", "prior"))
+    panel.limits("x", -0.04 * right, 1.16 * right)  # room for a name
+    panel.limits("y", -0.04 * top, 1.08 * top)
+    panel.labels("sensitivity to the annotations", "sensitivity to the prior")
+    unit = "change of the mean" if dataset.attrs.get("distance") == "mean" else "CJS distance"
+    quantity = in_words(dataset.attrs.get("quantity", "quantity"))
+    legend(panel, "right", title=f"{quantity}, {unit} by doubling")
+    return picture.only
+
+
+def _look(word: str) -> tuple[str, str, str, int]:
+    """Return legend, colour, mark and position in the legend of a diagnosis; unknown ones name themselves."""
+    for place, (start, look) in enumerate(WORDS.items()):
+        if word.startswith(start):
+            return *look, place
+    return word, INK, "s", len(WORDS)
+
+
+def _shaky(dataset: xr.Dataset) -> np.ndarray:
+    if "pareto_k" not in dataset:
+        return np.zeros(dataset.sizes["item"], bool)
+    k = dataset["pareto_k"].transpose(..., "item").to_numpy()
+    return (k.reshape(-1, k.shape[-1]) > UNRELIABLE).any(axis=0)
+
+
+def _items(panel: Panel, own: xr.Dataset, name: str, look: tuple[str, str, bool]) -> None:
+    colour, mark, hollow = look
+    prior, likelihood = own["prior"].to_numpy(), own["likelihood"].to_numpy()
+    hover = [
+        f"{item}\nprior {p:.3f}\nannotations {q:.3f}"
+        for item, p, q in zip(names_of(own, "item"), prior, likelihood, strict=True)
+    ]
+    alpha = 0.55 if len(prior) > 200 and not hollow else 0.85
+    panel.points(
+        likelihood,
+        prior,
+        colour=colour,
+        mark=mark,
+        area=22,
+        alpha=alpha,
+        hollow=hollow,
+        label=name,
+        hover=hover,
+    )
+
+
+def _name_the_most(panel: Panel, dataset: xr.Dataset, threshold: float) -> None:
+    """Write the names of the items with the largest sensitivity to the prior."""
+    prior, likelihood = dataset["prior"].to_numpy(), dataset["likelihood"].to_numpy()
+    most = [k for k in np.argsort(-prior, kind="stable")[:MOST_NAMED] if prior[k] > threshold]
+    names = shortened(np.array(names_of(dataset, "item"))[most], 24)
+    panel.write(
+        likelihood[most],
+        prior[most],
+        [f" {n}" for n in names],
+        colour=INK,
+        align=("left", "bottom"),
+    )

@@ -1,0 +1,163 @@
+"""Certainty of items at a threshold of their scores: sorted, and by distance from the threshold."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from .canvas import Backend, canvas, legend, look_of
+from .certainty import names_of
+from .panel import Panel
+from .style import COLOURS, INK, one_or_more
+
+__all__ = ["threshold_certainty", "threshold_distance"]
+
+QUANTITIES = {
+    "annotation_certainty": "annotation certainty: of the side the item is on",
+    "threshold_probability": "threshold probability: of the side of its next score",
+}
+
+MOST_STEPS = 500  # points of a curve; more are indistinguishable
+
+MOST_POINTS = 3000
+
+Certainties = xr.Dataset | Mapping[str, xr.Dataset]
+
+
+def threshold_certainty(
+    certainty: Certainties, *, ax: Axes | None = None, backend: Backend | None = None
+) -> Any:
+    """Draw annotation certainty and threshold probability of every item, the least certain first.
+
+    Parameters
+    ----------
+    certainty : Dataset or mapping of str to Dataset
+        Result of `evaluation.threshold_certainty`; for several thresholds or data sets by name. With more
+        than 500 items quantiles are drawn.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
+        Two curves over the share of items for each name: the annotation certainty, and dashed the threshold
+        probability.
+
+    Raises
+    ------
+    EvaluationError
+        If a Dataset is not a result of `evaluation.threshold_certainty`, or empty.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> scores = models.simulators.scores(model="normal_scores", items=20, raters=8, random_seed=1).data
+    >>> model = models.normal_scores(scores)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> certainty = evaluation.threshold_certainty(tree, 0.0)
+    >>> axes = plots.threshold_certainty(certainty)
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('share of items, the least certain first', 'certainty')
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, appendix A, figures A.10-A.11.
+    """
+    every = one_or_more(certainty, tuple(QUANTITIES), "threshold_certainty", "")
+    picture = canvas((6.4, 4.0), ax=ax, backend=backend)
+    (panel,) = picture.panels
+    for place, (name, own) in enumerate(every.items()):
+        colour, _, _ = look_of(place, COLOURS)
+        for dash, (quantity, words) in enumerate(QUANTITIES.items()):
+            share, height = _sorted(own[quantity].to_numpy())
+            label = f"{name}: {words.split(':')[0]}" if name else words
+            hover = [
+                f"{label}\n{h:.3f} or less: {x:.1%}" for x, h in zip(share, height, strict=True)
+            ]
+            panel.line(share, height, colour=colour, dash=dash, label=label, hover=hover)
+    panel.limits("x", 0, 1)
+    panel.limits("y", 0.48, 1.01)
+    panel.percent("x")
+    panel.labels("share of items, the least certain first", "certainty")
+    legend(panel, place="lower right")
+    return picture.only
+
+
+def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return shares of items from 0 to 1, and the quantiles of the values there."""
+    ordered = np.sort(values)
+    at = np.linspace(0, 1, min(len(ordered), MOST_STEPS)) if len(ordered) > 1 else np.zeros(1)
+    height = ordered[np.rint(at * (len(ordered) - 1)).astype(int)]
+    return (at, height) if len(at) > 1 else (np.array([0.0, 1.0]), np.repeat(height, 2))
+
+
+def threshold_distance(certainty: Certainties, *, backend: Backend | None = None) -> Any:
+    """Draw both certainties of every item by the distance of its location from the threshold.
+
+    Parameters
+    ----------
+    certainty : Dataset or mapping of str to Dataset
+        Result of `evaluation.threshold_certainty`; for a mapping, a panel for each threshold or data set. At
+        most 3,000 items are drawn, evenly spaced by the rank of their location.
+    backend : {"matplotlib", "plotly", "bokeh"}, optional
+        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or the figure of plotly or bokeh
+        Two points for each item: its annotation certainty, and its threshold probability.
+
+    Raises
+    ------
+    EvaluationError
+        If a Dataset is not a result of `evaluation.threshold_certainty`, or empty.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.evaluation import plots
+    >>> scores = models.simulators.scores(model="normal_scores", items=20, raters=8, random_seed=1).data
+    >>> model = models.normal_scores(scores)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> certainty = evaluation.threshold_certainty(tree, 0.0)
+    >>> figure = plots.threshold_distance(certainty)
+    >>> figure.axes[0].get_xlabel()
+    'location of the item less the threshold 0'
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, appendix A, figures A.10-A.11.
+    """
+    every = one_or_more(certainty, (*QUANTITIES, "location"), "threshold_certainty", "")
+    picture = canvas((1.6 + 3.8 * len(every), 3.9), (1, len(every)), backend=backend)
+    for panel, (name, own) in zip(picture.panels, every.items(), strict=True):
+        _clouds(panel, own)
+        panel.title(name)
+    legend(picture.panels[-1], "above")
+    return picture.whole
+
+
+def _clouds(panel: Panel, own: xr.Dataset) -> None:
+    """Draw both certainties over location minus threshold."""
+    threshold = own.attrs["threshold"]
+    order = np.argsort(own["location"].to_numpy(), kind="stable")
+    kept = np.unique(np.linspace(0, len(order) - 1, min(len(order), MOST_POINTS)).astype(int))
+    shown = own.isel(item=order[kept])
+    across = shown["location"].to_numpy() - threshold
+    panel.rule(0.0, axis="x", colour=INK)
+    for place, (quantity, words) in enumerate(QUANTITIES.items()):
+        up = shown[quantity].to_numpy()
+        hover = [
+            f"{item}\nlocation {x + threshold:.3g}\n{words.split(':')[0]} {y:.3f}"
+            for item, x, y in zip(names_of(shown, "item"), across, up, strict=True)
+        ]
+        colour, mark = COLOURS[place], "oD"[place]
+        look = {"colour": colour, "mark": mark, "area": 8, "alpha": 0.5}
+        panel.points(across, up, label=words.split(":")[0], hover=hover, **look)
+    panel.limits("y", 0.48, 1.02)
+    panel.labels(f"location of the item less the threshold {threshold:g}", "certainty")

@@ -1,0 +1,1 @@
+"""Raters: quality, agreement and worth."""

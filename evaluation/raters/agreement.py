@@ -1,0 +1,425 @@
+"""Agreement of each rater with the other raters of an item, and its correlation with posterior certainty.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+Image Analysis, arXiv:2307.02191, eq. 3-5 (inverse rank normalisation, IRN) and appendix E.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from math import lcm
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from scipy.stats import pearsonr, spearmanr
+
+from ..certainty.annotation import annotation_certainty
+from ..errors import EvaluationError
+from ..truth.containers import Labels, Rankings
+from ..truth.matching import match_items
+from ..truth.plausibility import Plausibility
+from ..truth.top_labels import OtherAs
+
+__all__ = ["annotator_agreement", "certainty_and_agreement", "label_agreement", "ratings_of"]
+
+TieWeight = Literal["split", "full"]
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """Answers of raters with integer label weights: a ranking, or all labels of one rater for one item."""
+
+    item: np.ndarray  # (answer,)
+    times: np.ndarray  # (answer,), number of raters who gave it
+    answer: np.ndarray  # (entry,), an entry is one label of an answer
+    category: np.ndarray  # (entry,)
+    weight: np.ndarray  # (entry,), integers
+    own: np.ndarray  # (entry,), mask of labels that agree if they lead among the others
+
+
+def annotator_agreement(
+    annotations: Rankings | Labels, tie_weight: TieWeight = "split"
+) -> xr.DataArray:
+    """Return the share of raters who agree with the top-1 label of the other raters.
+
+    With rankings, the label is the top of the inverse rank normalisation of the other raters, and a ranking
+    agrees if it contains that label. With labels, it is the most frequent label of the others, and a rater
+    agrees if it is the rater's own most frequent label. If several labels lead, any of them counts. The
+    comparison is exact, in integers.
+
+    Parameters
+    ----------
+    annotations : PartialRankings or Labels
+        Annotations. Each answer of an anonymous count is treated as a separate rater.
+    tie_weight : {"split", "full"}
+        For rankings: whether the labels of a tied block at place i share the weight 1/i, or each has it.
+
+    Returns
+    -------
+    DataArray, shape (item,)
+        Agreement in [0, 1]; NaN for an item with fewer than two raters.
+
+    Raises
+    ------
+    EvaluationError
+        If `tie_weight` is unknown, or `annotations` are neither rankings nor labels.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, models
+    >>> rows = {"item": ["a", "a", "a", "b"], "rater": ["r", "s", "t", "r"], "label": ["x", "x", "y", "y"]}
+    >>> evaluation.annotator_agreement(models.Labels.from_table(rows)).values.round(2)
+    array([0.67,  nan])
+
+    References
+    ----------
+    Stutz et al. (2025), eq. 3 and appendix E.
+    """
+    answers = _answers_of(annotations, tie_weight)
+    share = _share_agreeing(answers, len(annotations.items), len(annotations.categories))
+    return xr.DataArray(share, {"item": annotations.items}, ("item",), name="annotator_agreement")
+
+
+def certainty_and_agreement(
+    tree: xr.DataTree | xr.DataArray,
+    annotations: Rankings | Labels,
+    *,
+    at_least: int = 3,
+    tie_weight: TieWeight = "split",
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Return annotation certainty and annotator agreement of each item, and their correlation.
+
+    Parameters
+    ----------
+    tree : DataTree or DataArray
+        Posterior, as in `annotation_certainty`.
+    annotations : PartialRankings or Labels
+        Data from which the posterior was drawn.
+    at_least : int, default 3
+        Smallest number of raters of an item in the correlations. With two raters, both agree or neither.
+    tie_weight : {"split", "full"}
+        For rankings, as in `annotator_agreement`.
+    other, random_seed : optional
+        As in `annotation_certainty`.
+
+    Returns
+    -------
+    Dataset
+        ``certainty``, ``agreement`` and ``raters`` (their number), each (item), in the order of the
+        posterior; ``pearson`` and ``spearman`` (), NaN if certainty or agreement is constant or there are
+        fewer than two items. The attributes ``at_least`` and ``items`` give the threshold and the number of
+        items correlated.
+
+    Raises
+    ------
+    EvaluationError
+        If the items differ, or an argument is wrong.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> rows = {"item": list("aaabbb"), "rater": list("rstrst"), "label": list("xxyyyy")}
+    >>> labels = models.Labels.from_table(rows)
+    >>> found = evaluation.certainty_and_agreement(inference.majority_vote(labels)["plausibility"], labels)
+    >>> found["agreement"].values.round(2), found["raters"].values
+    (array([0.67, 1.  ]), array([3, 3]))
+
+    References
+    ----------
+    Stutz et al. (2025), appendix E, figures E.14-E.18.
+    """
+    if isinstance(at_least, bool) or not isinstance(at_least, int) or at_least < 2:
+        raise EvaluationError(
+            f"at_least={at_least!r} must be a whole number from 2: one rater agrees with nobody"
+        )
+    place = match_items(Plausibility.of(tree).items, np.asarray(annotations.items), "annotation")
+    answers = _answers_of(annotations, tie_weight)
+    raters = np.bincount(answers.item, answers.times, len(annotations.items)).astype(int)[place]
+    agreement = annotator_agreement(annotations, tie_weight).to_numpy()[place]
+    certainty = annotation_certainty(tree, other=other, random_seed=random_seed)
+    enters = raters >= at_least
+    x, y = certainty.to_numpy()[enters], agreement[enters]
+    vary = len(x) > 1 and np.ptp(x) > 0 and np.ptp(y) > 0
+    result = certainty.to_dataset(name="certainty").assign(
+        agreement=("item", agreement),
+        raters=("item", raters),
+        pearson=pearsonr(x, y)[0] if vary else np.nan,
+        spearman=spearmanr(x, y)[0] if vary else np.nan,
+    )
+    return result.assign_attrs(at_least=at_least, items=int(enters.sum()))
+
+
+def _share_agreeing(answers: _Answers, n_items: int, n_categories: int) -> np.ndarray:
+    """Share of raters of every item (item,) who agree with the others; NaN with fewer than two raters."""
+    item, answer, weight = answers.item, answers.answer, answers.weight
+    raters = np.bincount(item, answers.times, n_items)
+    share = np.full(n_items, np.nan)
+    if not len(item):
+        return share
+    key = item[answer].astype(np.int64) * n_categories + answers.category
+    keys, cell = np.unique(key, return_inverse=True)
+    total = np.zeros(len(keys), weight.dtype)
+    np.add.at(total, cell, weight * answers.times[answer])
+    # pair every answer with every cell (item, category) of its item
+    cell_start = np.searchsorted(keys, np.arange(n_items + 1) * n_categories)
+    count = np.diff(cell_start)[item]
+    start = np.r_[0, np.cumsum(count)]
+    pair_cell = np.arange(start[-1]) + np.repeat(cell_start[item] - start[:-1], count)
+    others = total[pair_cell]
+    own = start[answer] + cell - cell_start[item[answer]]
+    others[own] -= weight
+    leads = others == np.repeat(np.maximum.reduceat(others, start[:-1]), count)
+    said = np.zeros(len(others), bool)
+    said[own[answers.own]] = True
+    agrees = np.logical_or.reduceat(leads & said, start[:-1])
+    agreeing = np.bincount(item, agrees * answers.times, n_items)
+    np.divide(agreeing, raters, out=share, where=raters > 1)
+    return share
+
+
+def _answers_of(annotations: Rankings | Labels, tie_weight: str) -> _Answers:
+    """Convert rankings or labels to answers, or raise."""
+    if tie_weight not in ("split", "full"):
+        raise EvaluationError(f'tie_weight={tie_weight!r}: expected "split" or "full"')
+    if isinstance(annotations, Labels):
+        return _given_labels(annotations)
+    if isinstance(annotations, Rankings):
+        return _given_rankings(annotations, tie_weight)
+    raise EvaluationError(
+        f"a {type(annotations).__name__} is neither rankings nor labels; pass the PartialRankings or Labels of the raters"
+    )
+
+
+def _given_rankings(rankings: Rankings, tie_weight: str) -> _Answers:
+    """Convert rankings to answers with inverse ranks as weights, over one common denominator."""
+    size = np.diff(rankings.block_start)
+    blocks = np.diff(rankings.annotation_start)
+    place = np.arange(len(size)) - np.repeat(rankings.annotation_start[:-1], blocks) + 1
+    inverse = place * size if tie_weight == "split" else place
+    denominator = lcm(*np.unique(inverse).tolist())
+    fits = denominator < np.iinfo(np.int64).max // max(len(size), 1)
+    # Python integers where 64 bits overflow
+    weight = np.array([denominator // d for d in inverse.tolist()], np.int64 if fits else object)
+    annotation = np.repeat(np.repeat(np.arange(len(blocks)), blocks), size)
+    return _Answers(
+        item=np.asarray(rankings.annotation_item),
+        times=np.ones(len(blocks), np.int64),
+        answer=annotation,
+        category=np.asarray(rankings.category_code),
+        weight=np.repeat(weight, size),
+        own=np.ones(len(annotation), bool),
+    )
+
+
+def _given_labels(labels: Labels) -> _Answers:
+    """Convert labels to answers: one for each rater and item, one for each entry of an anonymous count."""
+    item, rater, count = (
+        np.asarray(a) for a in (labels.annotation_item, labels.annotation_rater, labels.count)
+    )
+    opens = (rater < 0) | (np.diff(item, prepend=-1) != 0) | (np.diff(rater, prepend=-1) != 0)
+    answer = np.cumsum(opens) - 1
+    alone = rater < 0
+    weight = np.where(alone, 1, count).astype(np.int64)
+    most = np.zeros(int(opens.sum()), np.int64)
+    np.maximum.at(most, answer, weight)
+    return _Answers(
+        item=item[opens],
+        times=np.where(alone, count, 1)[opens].astype(np.int64),
+        answer=answer,
+        category=np.asarray(labels.label_code),
+        weight=weight,
+        own=weight == most[answer],
+    )
+
+
+# --- Chance-corrected agreement of raters on labels: Krippendorff's alpha, Cohen's kappa, Gwet's AC1 ---
+
+
+def ratings_of(tree: xr.DataTree) -> xr.DataArray:
+    """Return the label that each rater gave each item, from the tree of a model of raters.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Tree with ``observed_label``, ``annotation_item`` and ``annotation_rater``.
+
+    Returns
+    -------
+    DataArray, shape (item, rater)
+        Codes of labels, NaN without an answer. Of several answers of a rater the most frequent, ties by the
+        order of the categories. The attribute ``categories`` is the number of categories.
+
+    Raises
+    ------
+    EvaluationError
+        If the tree lacks a variable.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> names = {"item": ["a", "b"], "rater": ["r", "s"], "category": ["x", "y"]}
+    >>> who = {"annotation_item": ("annotation", [0, 0, 1]), "annotation_rater": ("annotation", [0, 1, 1])}
+    >>> label = {"observed_label": ("annotation", [0, 1, 1])}
+    >>> groups = {"posterior": xr.Dataset(coords=names), "constant_data": xr.Dataset(who)}
+    >>> tree = xr.DataTree.from_dict(groups | {"observed_data": xr.Dataset(label)})
+    >>> evaluation.ratings_of(tree).values
+    array([[ 0.,  1.],
+           [nan,  1.]])
+    """
+    try:
+        constant, posterior = tree["constant_data"], tree["posterior"]
+        label = tree["observed_data"]["observed_label"].to_numpy()
+        item, rater = (constant[f"annotation_{who}"].to_numpy() for who in ("item", "rater"))
+        names = {"item": posterior["item"].to_numpy(), "rater": posterior["rater"].to_numpy()}
+    except KeyError as missing:
+        raise EvaluationError(
+            f"the tree lacks {missing}; ratings_of reads trees of models of raters that inference.sample returned"
+        ) from None
+    shape = (len(names["item"]), len(names["rater"]), posterior.sizes["category"])
+    answer, count = np.unique(np.ravel_multi_index((item, rater, label), shape), return_counts=True)
+    order = np.lexsort((-answer, count))  # the most frequent, then the first, is written last
+    item, rater, label = np.unravel_index(answer[order], shape)
+    ratings = np.full(shape[:2], np.nan)
+    ratings[item, rater] = label
+    return xr.DataArray(
+        ratings, names, ("item", "rater"), name="label", attrs={"categories": shape[2]}
+    )
+
+
+def label_agreement(
+    ratings: xr.DataArray,
+    *,
+    bootstrap: int = 1000,
+    probability: float = 0.9,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Return Krippendorff's alpha, Gwet's AC1 and Cohen's kappa of every pair of raters, with intervals.
+
+    Parameters
+    ----------
+    ratings : DataArray, shape (item, rater)
+        Codes of labels, NaN without an answer, as from `ratings_of`. The attribute ``categories`` is the
+        number of categories; without it the categories that occur are counted.
+    bootstrap : int, default 1000
+        Number of bootstrap samples of items for the intervals; 0 for none.
+    probability : float, default .9
+        Probability of the intervals.
+    random_seed : int or numpy.random.Generator, optional
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    Dataset
+        ``alpha`` and ``ac1`` (); ``kappa`` (rater, other), over the items that both labelled, NaN on the
+        diagonal and if there are no such items or chance agreement is certain. Each also with ``_interval``
+        (bound: lower, upper), over the samples in which the coefficient is defined, and ``_undefined``, the
+        number of samples in which it is not.
+
+    Raises
+    ------
+    EvaluationError
+        If `ratings` has other dims, no item has two labels, or a package is missing: install
+        ``raterzoo[agreement]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> codes = np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
+    >>> ratings = xr.DataArray(codes, {"rater": ["r", "s"]}, ("item", "rater"))
+    >>> found = evaluation.label_agreement(ratings, bootstrap=0)
+    >>> found["kappa"].values.round(2), round(found["alpha"].item(), 2)
+    (array([[nan, 0.5],
+           [0.5, nan]]), 0.53)
+    """
+    table = _checked(ratings)
+    if not 0 < probability < 1 or bootstrap < 0:
+        raise EvaluationError(
+            f"probability={probability!r} must lie between 0 and 1, and bootstrap={bootstrap!r} be a number from 0"
+        )
+    rng = np.random.default_rng(random_seed)
+    samples = [rng.integers(0, len(table), len(table)) for _ in range(bootstrap)]
+    tails = [(1 - probability) / 2, (1 + probability) / 2]
+    raters = ratings["rater"].to_numpy()
+    n_categories = ratings.attrs.get("categories", len(np.unique(table[np.isfinite(table)])))
+    statistics: dict[str, tuple[tuple[str, ...], Callable]] = {
+        "alpha": ((), _alpha),
+        "ac1": ((), lambda rows: _ac1(rows, n_categories)),
+        "kappa": (("rater", "other"), _kappas),
+    }
+    result = xr.Dataset(coords={"rater": raters, "other": raters, "bound": ["lower", "upper"]})
+    for name, (dims, statistic) in statistics.items():
+        result[name] = (dims, np.asarray(statistic(table)))
+        if bootstrap:
+            drawn = np.stack([np.asarray(statistic(table[rows])) for rows in samples])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # if one is never defined
+                bounds = np.nanquantile(drawn, tails, axis=0)
+            result[f"{name}_interval"] = (("bound", *dims), bounds)
+            result[f"{name}_undefined"] = (dims, np.isnan(drawn).sum(axis=0))
+    return result
+
+
+def _checked(ratings: xr.DataArray) -> np.ndarray:
+    """Convert ratings to a float table (item, rater), or raise."""
+    if not isinstance(ratings, xr.DataArray):
+        raise EvaluationError(
+            f"a {type(ratings).__name__} is not a DataArray (item, rater); ratings_of makes one of a tree"
+        )
+    if set(ratings.dims) != {"item", "rater"}:
+        raise EvaluationError(f"ratings have dims {ratings.dims}; they must be item and rater")
+    table = ratings.transpose("item", "rater").to_numpy().astype(float)
+    if (np.isfinite(table).sum(axis=1) < 2).all():
+        raise EvaluationError("no item has labels of two raters: there is no agreement to measure")
+    return table
+
+
+def _alpha(table: np.ndarray) -> float:
+    """Krippendorff's alpha of a table (item, rater); NaN if there is only one label."""
+    try:
+        import krippendorff
+    except ImportError as missing:
+        raise EvaluationError(f"{missing}; install raterzoo[agreement]") from None
+    if len(np.unique(table[np.isfinite(table)])) < 2:
+        return np.nan
+    return krippendorff.alpha(reliability_data=table.T, level_of_measurement="nominal")
+
+
+def _ac1(table: np.ndarray, n_categories: int) -> float:
+    """Gwet's AC1 for any number of raters and missing labels (2008, equations 4 and 5); table (item, rater)."""
+    labels = np.unique(table[np.isfinite(table)])
+    counts = (table[:, :, None] == labels).sum(axis=1)
+    n = counts.sum(axis=1)
+    pairs = n >= 2
+    if not pairs.any():
+        return np.nan
+    # eq. 4: agreeing pairs of raters over all pairs, of items with two labels or more
+    agree = (counts * (counts - 1)).sum(axis=1)[pairs] / (n * (n - 1))[pairs]
+    # eq. 5: chance agreement of raters who label at random
+    share = (counts[n > 0] / n[n > 0, None]).mean(axis=0)
+    chance = (share * (1 - share)).sum() / max(n_categories - 1, 1)
+    return float((agree.mean() - chance) / (1 - chance))
+
+
+def _kappas(table: np.ndarray) -> np.ndarray:
+    """Cohen's kappa of every pair of raters (rater, rater) from a table (item, rater)."""
+    try:
+        from sklearn.metrics import cohen_kappa_score
+    except ImportError as missing:
+        raise EvaluationError(f"{missing}; install raterzoo[agreement]") from None
+    n_raters = table.shape[1]
+    kappas = np.full((n_raters, n_raters), np.nan)
+    for a, b in combinations(range(n_raters), 2):
+        both = np.isfinite(table[:, [a, b]]).all(axis=1)
+        one, other = table[both, a], table[both, b]
+        if len(np.unique([one, other])) > 1:
+            kappas[a, b] = kappas[b, a] = cohen_kappa_score(one, other)
+    return kappas

@@ -1,0 +1,1 @@
+"""Sensitivity of a posterior to its prior and to the reliability."""

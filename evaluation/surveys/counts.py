@@ -1,0 +1,234 @@
+"""Counts of labels by item, from counts, a tree, or a table of named raters."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+
+from ..errors import EvaluationError
+from ..truth.containers import Labels
+from ..truth.matching import places_of
+
+__all__ = ["BLANK", "LabelCounts", "codes_of", "coordinate_of"]
+
+BLANK = -1
+
+WHOLE = 2.0**53  # above it, floats do not represent all integers
+
+EXPECTED = "expected text or a whole number, or a blank where the rater gave no label"
+
+
+def codes_of(given: xr.DataArray, items: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the names of the categories, and the code (item, rater) of each cell, -1 for a blank.
+
+    Raises EvaluationError if a cell is neither a label nor blank, or all are blank.
+    """
+    table = given.transpose("item", "rater")
+    cells = table.to_numpy()
+    if cells.dtype.kind not in "OUTSbiuf":
+        raise EvaluationError(f"{what}: dtype {cells.dtype}; expected labels as text or numbers")
+    if cells.dtype.kind == "T":
+        cells = cells.astype(object)
+    if cells.dtype.kind == "S":
+        try:
+            cells = np.strings.decode(cells, "utf-8")
+        except UnicodeDecodeError as error:
+            raise EvaluationError(
+                f"{what}: bytes {error.object!r} are not UTF-8; decode them, and pass text"
+            ) from None
+    read = _read_objects if cells.dtype.kind == "O" else _read_array
+    blank, said, wrong = read(cells)
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        rater = table["rater"].to_numpy()[j] if "rater" in table.coords else j
+        raise EvaluationError(
+            f"{what}: item {items[i]!s}, rater {rater!s}: {cells[i, j]!s} is no label; {EXPECTED}"
+        )
+    if not said.size:
+        raise EvaluationError(f"{what}: every cell is blank; expected labels")
+    names, code = np.unique(said, return_inverse=True)
+    codes = np.full(cells.shape, BLANK)
+    codes[~blank] = code
+    return names.astype(str), codes
+
+
+def _read_array(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the mask of blanks, the labels of the other cells, and the mask of invalid cells."""
+    blank = wrong = np.zeros(cells.shape, bool)
+    if cells.dtype.kind == "U":
+        blank = np.strings.str_len(np.strings.strip(cells)) == 0
+    if cells.dtype.kind != "f":
+        return blank, cells[~blank], wrong
+    blank = np.isnan(cells)
+    wrong = ~blank & ((abs(cells) > WHOLE) | (cells != np.floor(cells)))
+    return blank, cells[~blank & ~wrong].astype(np.int64), wrong
+
+
+def _read_objects(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the same as `_read_array` for cells of any type."""
+    labels = [_label(cell) for cell in cells.ravel().tolist()]
+    blank = np.array([label == "" for label in labels]).reshape(cells.shape)
+    wrong = np.array([label is None for label in labels]).reshape(cells.shape)
+    said = [label for label in labels if label not in ("", None)]
+    # numeric labels are sorted as numbers, as in a table of a numeric dtype
+    whole = all(isinstance(label, int) for label in said)
+    names = np.array(said, object) if whole else np.array([str(label) for label in said])
+    return blank, names, wrong
+
+
+def _label(cell: object) -> str | int | None:
+    """Return a label, empty text for a blank, None for an invalid cell."""
+    if isinstance(cell, str):
+        return cell if cell.strip() else ""
+    if isinstance(cell, bool | np.bool_):
+        return str(cell)
+    if isinstance(cell, int | np.integer):
+        return int(cell)
+    if isinstance(cell, float | np.floating):
+        if cell != cell:
+            return ""
+        return int(float(cell)) if abs(cell) <= WHOLE and float(cell).is_integer() else None
+    # pandas' NA and NaT, by name: this package does not import pandas
+    return "" if cell is None or str(cell) in ("<NA>", "NaT") else None
+
+
+# --- Counts of labels by item, from counts, a tree, or a table of named raters ---
+
+MOST = 2**31  # upper bound of a count
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """Counts of labels by item, and the label of each rater if raters are named."""
+
+    items: np.ndarray  # (item,), text or integers
+    categories: np.ndarray  # (category,), text
+    counts: np.ndarray  # (item, category), int64
+    # (item, rater), label codes, -1 for a blank; None if raters are anonymous
+    labels: np.ndarray | None = None
+
+    @property
+    def size(self) -> np.ndarray:
+        """Number of labels (item,) of each item."""
+        return self.counts.sum(axis=1)
+
+    @classmethod
+    def of(cls, given: object, what: str = "counts") -> "LabelCounts":
+        """Read counts (item, category), a table (item, rater) of labels, Labels or a tree.
+
+        Raises EvaluationError if there are no labels, an item occurs twice, or counts are negative,
+        fractional or NaN.
+        """
+        if isinstance(given, xr.DataTree):
+            return _of_tree(given)
+        if isinstance(given, Labels):
+            named = (np.asarray(given.items), np.asarray(given.categories).astype(str))
+            codes = (np.asarray(given.annotation_item), np.asarray(given.label_code))
+            return cls(
+                *named, _counted(codes, np.asarray(given.count), (len(named[0]), len(named[1])))
+            )
+        if isinstance(given, xr.DataArray) and {*given.dims} == {"item", "category"}:
+            return _of_counts(given, what)
+        if isinstance(given, xr.DataArray) and {*given.dims} == {"item", "rater"}:
+            return _of_raters(given, what)
+        found = given.dims if isinstance(given, xr.DataArray) else type(given).__name__
+        raise EvaluationError(
+            f"{what}: expected a DataArray (item, category) of counts or (item, rater) of labels, Labels, or the tree of a model "
+            f"of labels; found {found}"
+        )
+
+    def taken(self, which: np.ndarray) -> "LabelCounts":
+        """Return some of the items, by index or mask."""
+        labels = None if self.labels is None else self.labels[which]
+        return replace(self, items=self.items[which], counts=self.counts[which], labels=labels)
+
+    def over(self, categories: np.ndarray, what: str) -> "LabelCounts":
+        """Return the counts over other categories, in their order; raise if a category would be lost."""
+        place = {name: i for i, name in enumerate(categories.tolist())}
+        lost = [name for name in self.categories.tolist() if name not in place]
+        if lost:
+            raise EvaluationError(
+                f"{what}: no category {lost[0]!r}, which raters can give; add it, with 0 where it does not occur"
+            )
+        to = np.array([place[name] for name in self.categories.tolist()])
+        counts = np.zeros((len(self.items), len(categories)), np.int64)
+        counts[:, to] = self.counts
+        labels = self.labels
+        if labels is not None:
+            labels = np.where(labels == BLANK, BLANK, to[labels])
+        return replace(self, categories=categories, counts=counts, labels=labels)
+
+    def matched(self, items: np.ndarray, what: tuple[str, str]) -> "LabelCounts":
+        """Return the given items, each of which must occur."""
+        return self.taken(places_of(items, self.items, what))
+
+
+def _of_counts(given: xr.DataArray, what: str) -> LabelCounts:
+    items, categories = coordinate_of(given, "item", what), coordinate_of(given, "category", what)
+    table = given.transpose("item", "category").to_numpy()
+    if table.dtype.kind not in "iufb":
+        raise EvaluationError(
+            f"{what}: dtype {table.dtype}; expected whole numbers: convert by astype(int), with 0 where nobody gave the label"
+        )
+    number = table.astype(float)
+    # NaN fails the range check, too
+    wrong = np.argwhere(~((number >= 0) & (number < MOST)) | (number != np.floor(number)))
+    if len(wrong):
+        i, j = wrong[0]
+        raise EvaluationError(
+            f"{what}: item {items[i]!s}, category {categories[j]!s}: {number[i, j]:g}; expected a whole number from 0, "
+            "and 0 where nobody gave the label"
+        )
+    return LabelCounts(items, categories.astype(str), table.astype(np.int64))
+
+
+def _of_raters(given: xr.DataArray, what: str) -> LabelCounts:
+    items = coordinate_of(given, "item", what)
+    names, labels = codes_of(given, items, what)
+    item, rater = np.nonzero(labels != BLANK)
+    counts = _counted((item, labels[item, rater]), None, (len(items), len(names)))
+    return LabelCounts(items, names, counts, labels)
+
+
+def _of_tree(tree: xr.DataTree) -> LabelCounts:
+    """Return the labels that a model was fitted to."""
+    try:
+        observed = tree["observed_data"]["observed_label"]
+        posterior = tree["posterior"]
+        items, categories = (posterior[dim].to_numpy() for dim in ("item", "category"))
+        if observed.ndim == 2:
+            return _of_counts(observed.assign_coords(item=items, category=categories), "counts")
+        item = tree["constant_data"]["annotation_item"].to_numpy()
+    except KeyError as missing:
+        raise EvaluationError(
+            f"counts: the tree lacks {missing}; pass the tree of a model of labels that inference.sample returned, or the counts"
+        ) from None
+    shape = (len(items), len(categories))
+    return LabelCounts(
+        items, categories.astype(str), _counted((item, observed.to_numpy()), None, shape)
+    )
+
+
+def _counted(
+    codes: tuple[np.ndarray, np.ndarray], times: np.ndarray | None, shape: tuple[int, int]
+) -> np.ndarray:
+    flat = np.ravel_multi_index(codes, shape)
+    counts = np.zeros(shape[0] * shape[1], np.int64)
+    np.add.at(counts, flat, 1 if times is None else times)
+    return counts.reshape(shape)
+
+
+def coordinate_of(given: xr.DataArray, dim: str, what: str) -> np.ndarray:
+    """Return the ids along a dim; raise if there are none or one occurs twice."""
+    if dim not in given.coords:
+        raise EvaluationError(f"{what}: dim {dim} has no coordinate; name its {dim}s")
+    values = given[dim].to_numpy()
+    values = values if values.dtype.kind in "iu" else values.astype(str)
+    if not len(values):
+        raise EvaluationError(f"{what}: no {dim}; expected at least one")
+    unique, times = np.unique(values, return_counts=True)
+    if (times > 1).any():
+        raise EvaluationError(
+            f"{what}: {dim} {unique[times > 1][0]!s} is duplicated; keep one, or add their labels"
+        )
+    return values

@@ -1,0 +1,364 @@
+"""Survey equivalence: the survey power curve, and the number of raters that a classifier is worth.
+
+    c_k = E[ score(combined labels of k random raters, label of a further rater) ]
+    equivalence of a classifier = the smallest interpolated k with c_k above its own score against a random rater
+
+The curve is a sum over all possible answers of k raters, given how often each label was given to an item
+(`surveys.subsets`). Raters are sampled only if they are identified, or if a ratio is averaged over subsets.
+
+References
+----------
+Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier
+accuracy against human labels, arXiv:2106.01254.
+"""
+
+from collections.abc import Callable, Mapping
+from inspect import signature
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+
+from ..errors import EvaluationError
+from ..truth.containers import Labels
+from .classifiers import Classifiers
+from .combiners import Learn
+from .counts import LabelCounts
+from .item_states.equivalence import posterior_power_curve, posterior_survey_equivalence
+from .resampling import Resampling, check_resampling, survey_scores
+from .results import Described
+from .rules import CombinerName, Items, Rules, ScorerName
+from .survey import Survey
+
+__all__ = [
+    "equivalence_summary",
+    "has_states",
+    "rules_of_states",
+    "survey_equivalence",
+    "survey_power_curve",
+]
+
+ANSWERED = ("combiner", "scorer", "base", "max_raters", "random_seed")
+
+
+def has_states(tree: object) -> bool:
+    """Return whether a tree has posterior draws of item states."""
+    if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
+        return False
+    return "state_weight" in tree["posterior"].data_vars
+
+
+def rules_of_states(
+    asked: Callable[..., Any], given: Mapping[str, Any], *more: str
+) -> dict[str, Any]:
+    """Return the arguments for a posterior; raise if an argument that applies to counts alone was given.
+
+    `asked` is the public function, whose defaults tell given arguments from omitted ones; `given` its
+    arguments without labels and predictions; `more` names further arguments that a posterior accepts.
+    """
+    taken = (*ANSWERED, *more)
+    for name, value in given.items():
+        default = signature(asked).parameters[name].default
+        if name not in taken and value is not default and (default is None or value != default):
+            raise EvaluationError(
+                f"{name}={value!r} is for counts of labels; with item states pass {', '.join(taken)}"
+            )
+    named = {name: given[name] for name in taken if name != "max_raters"}
+    longest = given["max_raters"]
+    return named if longest is None else named | {"longest": longest}
+
+
+# --- Survey equivalence: the survey power curve, and the number of raters that a classifier is worth ---
+
+Combine = CombinerName | Callable[[np.ndarray], Any]
+
+Scoring = ScorerName | Callable[[np.ndarray, np.ndarray], Any]
+
+Given = xr.DataArray | xr.DataTree | Labels
+
+
+def survey_power_curve(
+    counts: Given,
+    combiner: Combine = "abc",
+    scorer: Scoring = "cross_entropy",
+    *,
+    against: Given | None = None,
+    clip: float = 0.02,
+    items: Items = "available",
+    estimand: Literal["pooled", "mean"] = "pooled",
+    learn: Learn = "leave-one-out",
+    base: float = 2,
+    reference: int = 1,
+    max_raters: int | None = None,
+    no_labels: Literal["data", "uniform"] = "data",
+    positive: object = None,
+    values: Mapping[Any, float] | None = None,
+    raters: Literal["exchangeable", "identified"] = "exchangeable",
+    samples: int = 100,
+    bootstrap: int = 500,
+    relearn: bool = False,
+    probability: float = 0.95,
+    draws: bool = False,
+    random_seed: int = 1,
+) -> xr.Dataset:
+    """Return the survey power curve: how well the labels of k raters predict the label of a further rater.
+
+    Parameters
+    ----------
+    counts : DataArray (item, category) or (item, rater), Labels, or DataTree
+        Number of labels of each category; or labels by rater, blank (NaN, None, " ") if missing; or a fitted
+        model of labels, whose data are used. For draws of `models.item_states` the posterior of the curve is
+        returned by `posterior_power_curve`, which takes only combiner, scorer, base, max_raters and
+        random_seed.
+    combiner : {"abc", "frequency", "plurality", "mean"} or callable
+        How k labels become a prediction: the anonymous Bayesian combiner, their shares, the most frequent
+        label (ties averaged), or their mean value. A function takes counts (row, category) and returns
+        probabilities; with an attribute ``categories`` it gets the counts in that order.
+        `raterzoo.inference.label_combiner` makes one from a fitted model.
+    scorer : str or callable
+        "cross_entropy", "brier", "agreement"; "precision", "recall", "f1", "mcc", "dmi" and "soft_dmi"
+        (determinant of the joint distribution of prediction and label); "auc", "pearson", "spearman". Higher
+        is better. A function takes probabilities (row, category) and codes of labels (row,) and returns a
+        score for each row, or with estimand="mean" one number.
+    against : as `counts`, optional
+        Labels of the same items by other raters, against whom the combined labels are scored: amateurs
+        against experts, or language models against people.
+    clip : float
+        For cross-entropy, Brier score and functions, all distributions are clipped to [clip, 1 - clip] and
+        renormalised, also those of classifiers.
+    items : {"available", "common"}
+        Whether k raters are scored on all items with enough labels for k raters and for scoring, or only on
+        items with enough labels for the largest k. Classifiers are compared on the same items as the raters.
+    estimand : {"pooled", "mean"}
+        For scores that are not additive over items: the exact score of the joint distribution of all answers,
+        or the mean score of single random samples of raters.
+    learn : {"leave-one-out", "in-sample"} or int
+        Training items of "abc": all other items, all items, or the other folds of so many. With folds, scores
+        that are not additive compare the items within a fold and are averaged.
+    base : float
+        Base of the logarithm of the cross-entropy.
+    reference : int
+        Number of further raters whose plurality is the predicted label, ties averaged.
+    max_raters : int, optional
+        Largest k; by default the largest k for which half of the items have enough labels.
+    no_labels : {"data", "uniform"}
+        Prediction of "frequency" and "mean" without labels: the shares of all labels, or equal shares.
+    positive : optional
+        Positive category of precision, recall, F1 and AUC; by default the second of two.
+    values : mapping of category to number, optional
+        Values of the categories for correlations, AUC and "mean"; by default the categories if they are
+        numbers, or 0 and 1.
+    raters : {"exchangeable", "identified"}
+        With "identified" the function `combiner` takes codes of labels (item, rater), -1 if missing, k for
+        each item, and returns probabilities (item, category). Raters are then sampled.
+    samples : int
+        Number of samples of raters, if they are sampled.
+    bootstrap : int
+        Number of bootstrap resamples of the items for the intervals; 0 for none.
+    relearn : bool
+        Whether the combiner is trained again on every resample, without the copies of the item it predicts.
+    probability : float
+        Probability of the equal-tailed intervals.
+    draws : bool
+        Whether to return the resamples too.
+    random_seed : int
+        Seed for resampling items, folds and raters.
+
+    Returns
+    -------
+    Dataset
+        Over ``k``: ``power_curve``; ``information_gain``, the curve minus its start; ``items``, their number;
+        and ``monte_carlo_error``, 0 where the curve is exact. ``baseline``: the start of the curve. With
+        ``_interval`` (bound) and, if requested, ``_draw`` (resample). The attributes name the rules and the
+        number of items that were left out because they have too few labels.
+
+    Raises
+    ------
+    EvaluationError
+        If the labels are not whole counts, an argument is out of range, no item has enough labels, or there
+        are too many possible answers to sum over.
+
+    Notes
+    -----
+    NaN if a score is undefined, such as recall without positive labels. With "abc" and many categories the
+    curve falls for large k: few or no other items can have the same labels, and without any all categories
+    are equally probable.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> coords = {"item": ["a", "b", "c", "d"], "category": ["x", "y"]}
+    >>> counts = xr.DataArray([[3, 0], [2, 1], [0, 3], [1, 2]], coords, ("item", "category"))
+    >>> curve = evaluation.survey_power_curve(counts, "frequency", "agreement", bootstrap=0)
+    >>> curve["power_curve"].values.round(3)
+    array([0.5  , 0.667, 0.667])
+
+    References
+    ----------
+    Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, algorithms 1-6.
+    """
+    scored: dict[str, Any] = dict(
+        combiner=combiner, scorer=scorer, clip=clip, items=items, estimand=estimand, learn=learn, base=base, reference=reference,
+        max_raters=max_raters, no_labels=no_labels, positive=positive, values=values, raters=raters, samples=samples,
+    )  # fmt: skip
+    if isinstance(counts, xr.DataTree) and has_states(counts):
+        resampled: dict[str, Any] = dict(
+            against=against, bootstrap=bootstrap, relearn=relearn, probability=probability, draws=draws, random_seed=random_seed
+        )  # fmt: skip
+        named = rules_of_states(survey_power_curve, scored | resampled)
+        return posterior_power_curve(counts, **named)
+    rules = Rules(**scored)
+    check_resampling(bootstrap, probability, random_seed)
+    survey = Survey.of(rules, *_both(counts, against), random_seed)
+    nobody = np.empty((0, *survey.labels.counts.shape))
+    how = Resampling(bootstrap, random_seed)
+    scores = survey_scores(survey, nobody, how, relearn=relearn)
+    return Described(survey, scores, probability, draws).curve()
+
+
+def survey_equivalence(
+    counts: Given,
+    predictions: xr.DataArray,
+    combiner: Combine = "abc",
+    scorer: Scoring = "cross_entropy",
+    *,
+    against: Given | None = None,
+    clip: float = 0.02,
+    items: Items = "available",
+    estimand: Literal["pooled", "mean"] = "pooled",
+    learn: Learn = "leave-one-out",
+    base: float = 2,
+    reference: int = 1,
+    max_raters: int | None = None,
+    no_labels: Literal["data", "uniform"] = "data",
+    positive: object = None,
+    values: Mapping[Any, float] | None = None,
+    raters: Literal["exchangeable", "identified"] = "exchangeable",
+    samples: int = 100,
+    bootstrap: int = 500,
+    relearn: bool = False,
+    probability: float = 0.95,
+    draws: bool = False,
+    random_seed: int = 1,
+) -> xr.Dataset:
+    """Return the survey equivalence: the number of raters that each classifier is worth.
+
+    Parameters
+    ----------
+    counts, combiner, scorer, against, clip, items, estimand, learn, base, reference, max_raters, no_labels, positive, values
+        As in `survey_power_curve`. Draws of `models.item_states`, for which `clip` is allowed too, are passed
+        to `posterior_survey_equivalence`.
+    predictions : DataArray (item, category) or (classifier, item, category)
+        Probabilities of every label of every item; for a hard classifier 1 for its label. Items and
+        categories are matched by name. Predictions for items without labels are ignored. Categories that
+        occur only in the predictions, if labels are given by rater, affect the scores of classifiers but not
+        the curve.
+    raters, samples, bootstrap, relearn, probability, draws, random_seed
+        As in `survey_power_curve`. Curve and classifiers are resampled together.
+
+    Returns
+    -------
+    Dataset
+        The result of `survey_power_curve` and, over ``classifier`` if there is such a dim: ``score`` against
+        a random rater; ``classifier_gain``, the score minus the baseline; ``score_of_same_items`` (k), on the
+        items with enough labels for k raters; ``equivalence``; and ``integer_equivalence``, the smallest
+        number of raters who are as good. ``censored`` is "below" for a classifier worse than no labels at
+        all, "above" for one that the curve never exceeds, else ""; if censored, the equivalence is NaN, and
+        bounds beyond the curve are -inf or inf. ``words`` is the equivalence as text. ``probability_above``
+        (k): the share of resamples in which the classifier scores above k raters. For several classifiers
+        also ``score_difference``, ``equivalence_difference`` (NaN unless both are inside the curve) and
+        ``probability_better``, each (classifier, versus).
+
+    Raises
+    ------
+    EvaluationError
+        As `survey_power_curve`, or if predictions are not probabilities, or lack an item or a category.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> coords = {"item": ["a", "b", "c", "d"], "category": ["x", "y"]}
+    >>> counts = xr.DataArray([[3, 0], [2, 1], [0, 3], [1, 2]], coords, ("item", "category"))
+    >>> predicted = counts.copy(data=[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.4, 0.6]])
+    >>> evaluation.survey_equivalence(counts, predicted, "frequency", "agreement", bootstrap=0)["words"].item()
+    'more than 2 raters'
+
+    References
+    ----------
+    Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254.
+    """
+    scored: dict[str, Any] = dict(
+        combiner=combiner, scorer=scorer, clip=clip, items=items, estimand=estimand, learn=learn, base=base, reference=reference,
+        max_raters=max_raters, no_labels=no_labels, positive=positive, values=values, raters=raters, samples=samples,
+    )  # fmt: skip
+    if isinstance(counts, xr.DataTree) and has_states(counts):
+        resampled: dict[str, Any] = dict(
+            against=against, bootstrap=bootstrap, relearn=relearn, probability=probability, draws=draws, random_seed=random_seed
+        )  # fmt: skip
+        named = rules_of_states(survey_equivalence, scored | resampled, "clip")
+        return posterior_survey_equivalence(counts, predictions, **named)
+    rules = Rules(**scored)
+    check_resampling(bootstrap, probability, random_seed)
+    labels, theirs = _both(counts, against)
+    classifiers = Classifiers.matched(predictions, labels)
+    survey = Survey.of(rules, labels, theirs, random_seed, classifiers.categories)
+    kept = classifiers.probability[:, np.isin(labels.items, survey.labels.items)]
+    scores = survey_scores(survey, kept, Resampling(bootstrap, random_seed), relearn=relearn)
+    found = Described(survey, scores, probability, draws).classifiers(classifiers.names)
+    return found if classifiers.named else found.isel(classifier=0, drop=True)
+
+
+def equivalence_summary(found: xr.Dataset) -> xr.Dataset:
+    """Summarise survey equivalences in one row for each classifier, ready for ``to_dataframe()``.
+
+    Parameters
+    ----------
+    found : Dataset
+        Result of `survey_equivalence` or `rater_equivalence`.
+
+    Returns
+    -------
+    Dataset
+        ``score``, ``classifier_gain`` and ``equivalence``, each with ``_lower`` and ``_upper`` if there are
+        intervals; ``integer_equivalence``, ``censored``; and ``words``, such as "3.4 raters (2.9 to 4.1)" or
+        "more than 9 raters".
+
+    Raises
+    ------
+    EvaluationError
+        If there are no equivalences.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> coords = {"item": ["a", "b", "c", "d"], "category": ["x", "y"]}
+    >>> counts = xr.DataArray([[3, 0], [2, 1], [0, 3], [1, 2]], coords, ("item", "category"))
+    >>> predicted = counts.copy(data=[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.4, 0.6]])
+    >>> found = evaluation.survey_equivalence(counts, predicted, "frequency", "agreement", bootstrap=0)
+    >>> list(evaluation.equivalence_summary(found))
+    ['score', 'classifier_gain', 'equivalence', 'integer_equivalence', 'censored', 'words']
+    """
+    if not isinstance(found, xr.Dataset) or "words" not in found:
+        raise EvaluationError("found: no equivalences; pass what survey_equivalence returned")
+    rows = {}
+    for name in ("score", "classifier_gain", "equivalence"):
+        rows[name] = found[name]
+        if f"{name}_interval" in found:
+            for bound in found["bound"].to_numpy().tolist():
+                rows[f"{name}_{bound}"] = found[f"{name}_interval"].sel(bound=bound, drop=True)
+    rows |= {name: found[name] for name in ("integer_equivalence", "censored", "words")}
+    return xr.Dataset(rows, attrs=found.attrs)
+
+
+def _both(counts: Given, against: Given | None) -> tuple[LabelCounts, LabelCounts | None]:
+    """Read labels and, if given, labels by other raters, over the same items and categories."""
+    labels = LabelCounts.of(counts)
+    if against is None:
+        return labels, None
+    theirs = LabelCounts.of(against, "against").matched(labels.items, ("counts", "against"))
+    more = [name for name in theirs.categories.tolist() if name not in labels.categories.tolist()]
+    labels = labels.over(np.array([*labels.categories.tolist(), *more]), "counts")
+    return labels, theirs.over(labels.categories, "against")

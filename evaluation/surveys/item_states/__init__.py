@@ -1,0 +1,1 @@
+"""Survey equivalence from a posterior of item states."""

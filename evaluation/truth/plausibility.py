@@ -1,0 +1,357 @@
+"""Plausibilities of a posterior, flat or dense, as one ragged array of the labels of each item.
+
+A *cell* is one (item, label) pair. Cells of an item are contiguous; OTHER, the pooled rest of the categories,
+is the last cell of its item and has code -1. Draws are read in blocks of whole items, so that memory is
+bounded and a posterior on disk is never loaded as a whole.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import xarray as xr
+
+from ..draws import MOST_THREADS, generator_of, in_threads
+from ..errors import EvaluationError
+
+__all__ = [
+    "OTHER",
+    "REMEDY",
+    "Block",
+    "Plausibility",
+    "are_integers",
+    "declared_categories",
+    "dense_cells",
+    "flat_cells",
+    "law_of_other",
+    "plausibility_of",
+]
+
+OTHER = "OTHER"
+
+Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categories, start, code
+
+REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
+
+
+def plausibility_of(tree: xr.DataTree | xr.DataArray) -> xr.DataArray:
+    """Return the plausibility of a tree, or the array itself; raise if there is none."""
+    if isinstance(tree, xr.DataArray):
+        return tree
+    if not isinstance(tree, xr.DataTree):
+        raise EvaluationError(
+            f"expected a DataTree or the DataArray of its plausibility, found {type(tree).__name__}"
+        )
+    if "posterior" not in tree.children:
+        raise EvaluationError(f"the tree has no group posterior; {REMEDY}")
+    if "plausibility" not in tree["posterior"].data_vars:
+        raise EvaluationError(f"the posterior has no variable plausibility; {REMEDY}")
+    array = tree["posterior"]["plausibility"]
+    assert isinstance(array, xr.DataArray)
+    return array
+
+
+def flat_cells(array: xr.DataArray) -> Cells:
+    """Items, categories, start and code of the cells of an array (..., candidate), or raise."""
+    for name in ("item", "category"):
+        if name not in array.coords:
+            raise EvaluationError(f"plausibility has no coord {name} along candidate; {REMEDY}")
+    item, labels = _ids(array["item"]), array["category"].to_numpy().astype(str)
+    start = np.flatnonzero(np.r_[True, item[1:] != item[:-1]])
+    items = item[start]
+    if len(np.unique(items)) < len(items):
+        raise EvaluationError(f"the candidates of an item must be contiguous; {REMEDY}")
+    named = labels != OTHER
+    unique, first, inverse = np.unique(labels[named], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    code = np.full(len(labels), -1, np.int32)
+    code[named] = np.argsort(order)[inverse]
+    return items, unique[order], np.r_[start, len(item)], code
+
+
+def dense_cells(array: xr.DataArray) -> Cells:
+    """Items, categories, start and code of the cells of an array (..., item, category), or raise."""
+    for name in ("item", "category"):
+        if name not in array.dims:
+            raise EvaluationError(
+                f"plausibility has dims {array.dims}: expected candidate, or item and category"
+            )
+        if name not in array.coords:
+            raise EvaluationError(f"dim {name} of plausibility has no labels; {REMEDY}")
+    items, labels = _ids(array["item"]), array["category"].to_numpy().astype(str)
+    start = np.arange(len(items) + 1) * len(labels)
+    return items, labels, start, np.tile(np.arange(len(labels), dtype=np.int32), len(items))
+
+
+def _ids(coord: xr.DataArray) -> np.ndarray:
+    """Return ids as integers or text."""
+    ids = coord.to_numpy()
+    return ids if ids.dtype.kind in "iu" else ids.astype(str)
+
+
+def are_integers(category: xr.DataArray) -> bool:
+    """Whether the labels are integers, stored as integers or as decimal text."""
+    return category.dtype.kind in "iu" or category.attrs.get("kind") == "integer"
+
+
+def declared_categories(tree: xr.DataTree | xr.DataArray) -> np.ndarray | None:
+    """Return the closed set of categories of a tree with candidates, or None if it is not stored."""
+    if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
+        return None
+    constant = tree["constant_data"]
+    return constant["category_name"].to_numpy().astype(str) if "category_name" in constant else None
+
+
+def law_of_other(
+    tree: xr.DataTree | xr.DataArray, items: np.ndarray
+) -> tuple[np.ndarray | None, float | None]:
+    """Return the number of categories in each item's OTHER (item,) and their concentration, or None."""
+    if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
+        return None, None
+    data = tree["constant_data"].to_dataset()
+    size = concentration = None
+    if "other_size" in data:
+        size = data["other_size"]
+        ids = _ids(size["item"]) if "item" in size.coords else items
+        if len(ids) != size.sizes["item"] or not np.isin(items, ids).all():
+            raise EvaluationError(f"constant_data other_size lacks items; {REMEDY}")
+        size = size.assign_coords(item=ids).sel(item=items)
+        size = size.to_numpy().astype(np.int64)
+    if "other_concentration" in data:
+        concentration = float(data["other_concentration"])
+    return size, concentration
+
+
+# --- Plausibilities of a posterior, flat or dense, as one ragged array of the labels of each item ---
+
+BLOCK_SIZE = 5_000_000  # plausibilities in one block: few numpy calls, bounded memory
+
+SLAB = 64  # samples transposed at once
+
+
+@dataclass(frozen=True)
+class Block:
+    """Draws of consecutive items."""
+
+    items: slice
+    cells: slice
+    draws: np.ndarray  # (cell, sample), contiguous by cell
+
+
+@dataclass(frozen=True)
+class Plausibility:
+    """Posterior plausibility of every label of every item.
+
+    Attributes
+    ----------
+    array : xarray.DataArray
+        Sample dims first, then ``candidate`` or ``item, category``.
+    sample_dims : tuple of str
+        All dims except those of the cells: chain and draw, or none for a point estimate.
+    items : ndarray, shape (item,)
+        Item ids, text or integers.
+    categories : ndarray of str, shape (label,)
+        Labels in the order of the coordinate, without OTHER.
+    start : ndarray of int, shape (item + 1,)
+        Cells of item i are ``start[i]:start[i + 1]``.
+    code : ndarray of int, shape (cell,)
+        Position in `categories`; -1 is OTHER.
+    integer_labels : bool
+        Whether the labels are integers, stored as their decimal text.
+    other_size : ndarray of int, shape (item,), or None
+        Number of categories in OTHER; None if the tree does not contain it.
+    other_concentration : float or None
+        Symmetric Dirichlet concentration of the members of OTHER; NaN if OTHER is not to be split.
+    declared : ndarray of str or None
+        Closed set of categories, ranked or not; None if the tree does not list it.
+    """
+
+    array: xr.DataArray
+    sample_dims: tuple[str, ...]
+    items: np.ndarray
+    categories: np.ndarray
+    start: np.ndarray
+    code: np.ndarray
+    integer_labels: bool
+    other_size: np.ndarray | None
+    other_concentration: float | None
+    declared: np.ndarray | None
+
+    @property
+    def is_of_category(self) -> bool:
+        """Whether the truth is one category, as in Dawid-Skene, and plausibility its probability in a draw."""
+        return bool(self.sample_dims) and self.array.attrs.get("truth") == "category"
+
+    @classmethod
+    def of(cls, tree: xr.DataTree | xr.DataArray) -> "Plausibility":
+        """Read a labelled tree, or the DataArray of its plausibility, or raise."""
+        array = plausibility_of(tree)
+        flat = "candidate" in array.dims
+        last = ("candidate",) if flat else ("item", "category")
+        # chains before draws, whatever the order in memory; the dims of the cells are checked next
+        array = array.transpose("chain", "draw", ..., *last, missing_dims="ignore")
+        if array.dtype.kind not in "iuf":
+            raise EvaluationError(f"plausibility has dtype {array.dtype}: expected real numbers")
+        if not array.size:
+            raise EvaluationError(f"plausibility is empty: its sizes are {dict(array.sizes)}")
+        cells = flat_cells(array) if flat else dense_cells(array)
+        view = cls(
+            array,
+            tuple(str(d) for d in array.dims if d not in ("candidate", "item", "category")),
+            *cells,
+            are_integers(array["category"]),
+            *law_of_other(tree, cells[0]),
+            cells[1] if not flat else declared_categories(tree),
+        )
+        view._check_cells()
+        return view
+
+    @property
+    def n_samples(self) -> int:
+        """Number of draws over all sample dims."""
+        return int(np.prod([self.array.sizes[d] for d in self.sample_dims], dtype=int))
+
+    @property
+    def has_other(self) -> np.ndarray:
+        """Mask of items with the pooled candidate OTHER (item,)."""
+        return self.code[self.start[1:] - 1] < 0
+
+    def named_count(self) -> np.ndarray:
+        """Return the number of cells of every item (item,), without OTHER."""
+        return np.diff(self.start) - self.has_other
+
+    def declared_count(self) -> int | None:
+        """Return the number K of declared categories, or None without OTHER or if unknown."""
+        if self.other_size is None or not self.has_other.any():
+            return None
+        return int((self.other_size + self.named_count())[self.has_other].max())
+
+    def with_categories(self, labels: Iterable[str]) -> "Plausibility":
+        """Return the same posterior with further categories; raise if there are then more than declared."""
+        known = set(self.categories.tolist())
+        added = [label for label in dict.fromkeys(labels) if label not in known]
+        if not added:
+            return self
+        view = replace(self, categories=np.array([*self.categories.tolist(), *added]))
+        declared = self.declared_count()
+        if declared is not None and len(view.categories) > declared:
+            raise EvaluationError(
+                f"{len(view.categories)} categories are named but {declared} were declared: "
+                f"{added[-1]!r} is none of them, or another is not; check the spelling"
+            )
+        return view
+
+    def map_blocks[Result](
+        self,
+        function: Callable[[Block, np.random.Generator], Result],
+        random_seed: int | np.random.Generator | None = None,
+        width: int = 0,
+    ) -> list[Result]:
+        """Apply a function of a block and its own generator to blocks of items, on several threads.
+
+        Results do not depend on the number of threads. `width`: numbers that the function needs by item and
+        draw, if more than the cells.
+        """
+        cells = np.maximum(np.diff(self.start), width)
+        number = np.cumsum(cells) * self.n_samples // BLOCK_SIZE
+        edges = np.flatnonzero(np.diff(number, prepend=-1, append=number[-1] + 1)).tolist()
+        generators = generator_of(random_seed).spawn(len(edges) - 1)
+
+        def apply(items: tuple[int, int], rng: np.random.Generator) -> Result:
+            return function(self._block(*items), rng)
+
+        return list(in_threads(apply, pairwise(edges), generators))
+
+    def map_draws[Result](
+        self,
+        function: Callable[[Block, slice, np.random.Generator], Result],
+        random_seed: int | np.random.Generator | None = None,
+        width: int = 0,
+        *,
+        most_threads: int = MOST_THREADS,
+    ) -> Iterator[Result]:
+        """Apply a function of a block, its samples and its own generator to blocks of draws of all items.
+
+        Memory does not grow with the number of draws. `width`: numbers that the function needs by draw, if
+        more than the cells. most_threads=1 for a function that is not thread-safe.
+        """
+        parts = list(self.parts(width))
+        generators = generator_of(random_seed).spawn(len(parts))
+
+        def apply(part: tuple[slice, xr.DataArray], rng: np.random.Generator) -> Result:
+            samples, array = part
+            draws = _by_cell(array, samples.stop - samples.start)
+            every = Block(slice(0, len(self.items)), slice(0, len(draws)), draws)
+            return function(self._checked(every), samples, rng)
+
+        yield from in_threads(apply, parts, generators, most=most_threads)
+
+    def parts(self, width: int = 0) -> Iterator[tuple[slice, xr.DataArray]]:
+        """Yield all items by blocks of consecutive samples, in the order of storage.
+
+        `width`: numbers needed by draw, if more than the cells.
+        """
+        if not self.sample_dims:
+            yield slice(0, 1), self.array
+            return
+        *leading, last = (self.array.sizes[d] for d in self.sample_dims)
+        step = max(BLOCK_SIZE // max(len(self.code), width, 1), 1)
+        for number, chain in enumerate(np.ndindex(*leading)):
+            for first in range(0, last, step):
+                end = min(first + step, last)
+                which = dict(zip(self.sample_dims, (*chain, slice(first, end)), strict=True))
+                yield slice(number * last + first, number * last + end), self.array.isel(which)
+
+    def sample_coords(self) -> dict[str, xr.DataArray]:
+        """Return the coordinates of the sample dims."""
+        return {d: self.array[d] for d in self.sample_dims if d in self.array.coords}
+
+    def unstack(self, samples: np.ndarray) -> np.ndarray:
+        """Reshape the last axis of an array, all samples, to the sample dims, moved to the front."""
+        shape = tuple(self.array.sizes[d] for d in self.sample_dims)
+        return np.moveaxis(samples, -1, 0).reshape(*shape, *samples.shape[:-1])
+
+    def _block(self, first: int, last: int) -> Block:
+        """Read the draws of consecutive items."""
+        cells = slice(int(self.start[first]), int(self.start[last]))
+        if "candidate" in self.array.dims:
+            part = self.array.isel(candidate=cells)
+        else:
+            part = self.array.isel(item=slice(first, last))
+        return self._checked(Block(slice(first, last), cells, _by_cell(part, self.n_samples)))
+
+    def _checked(self, block: Block) -> Block:
+        """Return a block, or raise at a plausibility that is NaN, negative or infinite."""
+        draws, cells = block.draws, block.cells
+        if not (draws.min() >= 0 and draws.max() < np.inf):
+            cell = np.argmax(~((draws >= 0) & (draws < np.inf)).all(axis=1))
+            item = self.items[np.searchsorted(self.start, cells.start + cell, "right") - 1]
+            wrong = draws[cell][~((draws[cell] >= 0) & (draws[cell] < np.inf))][0]
+            raise EvaluationError(
+                f"plausibility of item {item!s} is {'NaN' if np.isnan(wrong) else wrong}: "
+                + (
+                    "a draw failed; sample again"
+                    if np.isnan(wrong)
+                    else "probabilities are needed, from 0 on"
+                )
+            )
+        return block
+
+    def _check_cells(self) -> None:
+        """Raise if OTHER is not last, or a label occurs twice in an item."""
+        if (np.delete(self.code, self.start[1:] - 1) < 0).any():
+            raise EvaluationError(f"{OTHER} must be the last candidate of its item; {REMEDY}")
+        item = np.repeat(np.arange(len(self.items)), np.diff(self.start))
+        cells = np.sort(item * (len(self.categories) + 1) + self.code)
+        if len(set(self.categories.tolist())) < len(self.categories) or (np.diff(cells) == 0).any():
+            raise EvaluationError(f"plausibility has a label twice in an item; {REMEDY}")
+
+
+def _by_cell(part: xr.DataArray, n_samples: int) -> np.ndarray:
+    """Transpose draws to (cell, sample), slab by slab to stay in the cache."""
+    rows = part.to_numpy().reshape(n_samples, -1)
+    draws = np.empty(rows.shape[::-1], rows.dtype)
+    for first in range(0, n_samples, SLAB):
+        draws[:, first : first + SLAB] = rows[first : first + SLAB].T
+    return draws

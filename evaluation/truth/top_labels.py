@@ -1,0 +1,202 @@
+"""Most plausible labels of every draw: ordered by plausibility, ties by the order of the categories.
+
+Labels are codes 0, 1, ... of one numbering of the categories for all items. OTHER, the pool of the categories
+that nobody named, is split into its members, excluded, or kept as one label; a member has the code of its
+category.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from ..errors import EvaluationError
+from .other import distinct_members, insert, largest_members
+from .plausibility import OTHER, REMEDY, Block, Plausibility
+
+__all__ = ["NO_LABEL", "OtherAs", "TopLabels", "treatment_of_other"]
+
+OtherAs = Literal["split", "exclude", "label"]
+
+NO_LABEL = -1
+
+IN_CACHE = 50_000  # values of one position processed at a time, to stay in the CPU cache
+
+
+def treatment_of_other(view: Plausibility, other: OtherAs | None) -> OtherAs:
+    """Return the treatment of OTHER: as requested, or as the tree implies; raise if the two contradict.
+
+    The default is "split" if the tree stores the size and concentration of OTHER, and "exclude" if it says
+    that OTHER has no members (``unranked="single"``, concentration NaN) or no item has OTHER.
+    """
+    if other is not None and other not in get_args(OtherAs):
+        raise EvaluationError(f"other={other!r}: expected one of {get_args(OtherAs)} or None")
+    if not view.has_other.any():
+        return "exclude"
+    if other in ("exclude", "label"):
+        return other
+    if view.other_size is None or view.other_concentration is None:
+        raise EvaluationError(
+            f"the posterior has candidates {OTHER} but no constant_data other_size and "
+            f'other_concentration: pass the tree, or other="exclude" or "label"; {REMEDY}'
+        )
+    if np.isfinite(view.other_concentration):
+        return "split"
+    if other == "split":
+        raise EvaluationError(
+            f'other="split": the model has one pseudo-category {OTHER} (other_concentration is NaN), '
+            'which has no members; use other="exclude" or "label"'
+        )
+    return "exclude"
+
+
+@dataclass(frozen=True)
+class TopLabels:
+    """Most plausible labels of every draw."""
+
+    view: Plausibility
+    other: OtherAs
+    identify: bool = True  # whether members of OTHER get their own codes; if not, that of OTHER
+
+    @property
+    def n_codes(self) -> int:
+        """Number of category codes; the next code stands for OTHER as a label."""
+        known = len(self.view.categories)
+        return max(known, self.view.declared_count() or 0) if self.other == "split" else known
+
+    @property
+    def dtype(self) -> type[np.signedinteger]:
+        """Smallest signed integer type that holds every code."""
+        return np.int16 if self.n_codes < np.iinfo(np.int16).max else np.int32
+
+    def draw(self, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the top labels of every draw, or the true category if plausibilities are its probabilities.
+
+        Shapes: result (top, item, sample), codes with the best first, -1 where fewer than `top` are positive.
+        `rng` draws the members of a split OTHER, and the true category.
+        """
+        if self.view.is_of_category:
+            return self._true_category(block, top, rng)
+        best, codes = self._named(block, top)
+        with_other = np.flatnonzero(self.view.has_other[block.items])
+        if len(with_other) and self.other != "exclude":
+            last = self.view.start[1:][block.items][with_other] - 1 - block.cells.start
+            n_pieces = len(last) * block.draws.shape[1] // IN_CACHE + 1
+            for piece in np.array_split(np.arange(len(last)), n_pieces):
+                items, mass = with_other[piece], block.draws[last[piece]]
+                of_items = best.take(items, axis=1), codes.take(items, axis=1)
+                if self.other == "label":
+                    insert(of_items[0], mass, of_items[1], self.n_codes)
+                else:
+                    self._split(*of_items, mass, block.items.start + items, rng)
+                codes[:, items] = of_items[1]
+        return codes
+
+    def _true_category(self, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw one category (1, item, sample) from the probabilities of every draw."""
+        if top > 1:
+            raise EvaluationError(
+                f"the truth of this model is one category, not the best {top}: ask for top 1, or use top_k_accuracy"
+            )
+        n, samples = int(self.view.start[1]), block.draws.shape[1]
+        reached = block.draws.reshape(-1, n, samples).cumsum(axis=1, dtype=float)
+        point = rng.random((len(reached), 1, samples)) * reached[:, -1:]
+        return (reached <= point).sum(axis=1).astype(self.dtype)[None]
+
+    def _named(self, block: Block, top: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest plausibilities of named categories, and their codes: (top, item, sample)."""
+        view, start = self.view, self.view.start[block.items]
+        shape = (top, len(start), block.draws.shape[1])
+        best, codes = np.empty(shape, block.draws.dtype), np.empty(shape, self.dtype)
+        count = view.named_count()[block.items]
+        # items with the same number of labels are processed as one array
+        for n in np.unique(count).tolist():
+            of_count = np.flatnonzero(count == n)
+            for items in np.array_split(of_count, len(of_count) * shape[2] // IN_CACHE + 1):
+                cells = start[items] + np.arange(n)[:, None]
+                values = [block.draws[_evenly(cell - block.cells.start)] for cell in cells]
+                if top == 1 and n:
+                    best[0, items], codes[0, items] = self._first(values, start[items])
+                    continue
+                of_items = np.zeros((top, len(items), shape[2]), best.dtype)
+                codes_of_items = np.full(of_items.shape, NO_LABEL, self.dtype)
+                for cell, value in zip(cells, values, strict=True):
+                    insert(of_items, value, codes_of_items, view.code[cell, None])
+                best[:, items], codes[:, items] = of_items, codes_of_items
+        return best, codes
+
+    def _first(self, values: list[np.ndarray], start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest of the values and its code, both (item, sample).
+
+        Shapes: values, a list over categories of (item, sample); start (item,), first cell of each item. Free
+        of branches, and therefore faster than `insert`.
+        """
+        best = values[0].copy()
+        for value in values[1:]:
+            np.maximum(best, value, out=best)
+        # place = number of values before the first maximum: ties by the order of the categories
+        place = np.zeros(best.shape, np.min_scalar_type(len(values)))
+        before, differs = np.ones(best.shape, bool), np.empty(best.shape, bool)
+        for value in values[:-1]:
+            np.not_equal(value, best, out=differs)
+            np.logical_and(before, differs, out=before)
+            np.add(place, before.view(np.uint8), out=place)
+        codes = self.view.code.astype(self.dtype).take(start[:, None] + place)
+        if not best.all():
+            codes[best == 0] = NO_LABEL
+        return best, codes
+
+    def _split(
+        self,
+        best: np.ndarray,
+        codes: np.ndarray,
+        mass: np.ndarray,
+        items: np.ndarray,
+        rng: np.random.Generator,
+    ) -> None:
+        """Insert the largest members of OTHER into `best` and `codes`, which are overwritten in place.
+
+        Only draws whose mass of OTHER exceeds the last of the best are concerned. Shapes: best and codes
+        (top, item, sample); mass (item, sample); items (item,).
+        """
+        size, concentration = self.view.other_size, self.view.other_concentration
+        assert size is not None and concentration is not None
+        top, _, n_samples = best.shape
+        best, codes, mass = best.reshape(top, -1), codes.reshape(top, -1), mass.ravel()
+        where = np.flatnonzero(mass > best[-1])
+        floor, size = best[-1].take(where), size[items].take(where // n_samples)
+        value = largest_members(mass.take(where), floor, size, concentration, top, rng)
+        enters = np.flatnonzero(value[0] > floor)
+        where, value = where.take(enters), value.take(enters, axis=1)
+        columns, labels = best.take(where, axis=1), codes.take(where, axis=1)
+        member_codes, first = self._unnamed_codes(items)
+        first, size = first.take(where // n_samples), size.take(enters)
+        members = distinct_members(top, size, rng) if self.identify else [None] * top
+        for one, member in zip(value, members, strict=True):
+            # past the last member the code is arbitrary: its plausibility is not positive
+            label = (
+                self.n_codes if member is None else member_codes.take(first + member, mode="clip")
+            )
+            insert(columns, one, labels, label)
+        for code, label in zip(codes, labels, strict=True):
+            code[where] = label
+
+    def _unnamed_codes(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the codes that items do not name, and where each item's codes start.
+
+        Shapes: codes concatenated over items, ascending within each; start (item,).
+        """
+        start, unnamed = self.view.start, np.ones((len(items), self.n_codes), bool)
+        for row, item in zip(unnamed, items.tolist(), strict=True):
+            code = self.view.code[start[item] : start[item + 1]]
+            row[code[code >= 0]] = False
+        count = unnamed.sum(axis=1)
+        return np.nonzero(unnamed)[1].astype(self.dtype), count.cumsum() - count
+
+
+def _evenly(rows: np.ndarray) -> np.ndarray | slice:
+    """Return evenly spaced rows as a slice, which avoids a copy."""
+    step = np.diff(rows)
+    if len(step) and (step == step[0]).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1, int(step[0]))
+    return rows

@@ -1,0 +1,268 @@
+"""Comparison of classifiers on the same draws of the truth, and the optimism of point estimates.
+
+References
+----------
+Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
+Image Analysis, arXiv:2307.02191, figure 6.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import xarray as xr
+
+from ..errors import EvaluationError
+from ..metrics.callables import ByDraw, name_of, says_what_is_better
+from ..metrics.metric import Metric
+from ..truth.top_labels import OtherAs
+from .adjusted import uncertainty_adjusted
+from .intervals import SOURCES, metric_draws, summarised, summary_of_draws
+
+__all__ = ["compare", "reliability_sweep"]
+
+Trees = xr.DataTree | xr.DataArray | Mapping[float, xr.DataTree]
+
+OF_DRAWS = ("by", "items", "resamples", "larger_is_better")
+
+
+def compare(
+    metric: Metric | ByDraw,
+    trees: Trees,
+    predictions: xr.DataArray,
+    *,
+    points: Mapping[str, xr.DataArray] | None = None,
+    probability: float = 0.9,
+    **options: Any,
+) -> xr.Dataset:
+    """Compare classifiers on the same draws and items, and the posterior with point estimates.
+
+    Parameters
+    ----------
+    metric : Metric or callable
+        As in `metric_draws`.
+    trees : DataTree, DataArray, or mapping of reliability to DataTree
+        Posterior; or several, to show how the order depends on the trust in the raters.
+    predictions : DataArray
+        As in `uncertainty_adjusted`, with the dim ``classifier``.
+    points : mapping of str to DataArray, optional
+        Point estimates of the plausibilities by name, such as votes, IRN or maximum likelihood.
+    probability : float
+        Probability of the intervals.
+    **options
+        As in `metric_draws`.
+
+    Returns
+    -------
+    Dataset
+        The result of `metric_intervals`, and over (source, classifier, other): ``difference``,
+        ``difference_interval``, ``difference_mcse`` and ``probability_better``, the probability that the
+        classifier is better than the other, ties counted half. Over (source, classifier):
+        ``probability_best`` and ``mean_rank``, ties shared. With points, ``point`` (estimate, classifier) and
+        ``optimism``, the metric of the point estimate minus the posterior mean, with opposite sign if smaller
+        is better. With several trees, everything has the dim ``reliability``.
+
+    Raises
+    ------
+    EvaluationError
+        If there are fewer than two classifiers, or as in `metric_draws`.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
+    >>> coords = {"item": ["a"], "category": ["x", "y"]}
+    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> names = {"classifier": ["good", "bad"], "item": ["a"]}
+    >>> predicted = xr.DataArray([[["x"]], [["y"]]], names, ("classifier", "item", "position"))
+    >>> found = evaluation.compare(evaluation.top_k_accuracy(1), truth, predicted, resamples=10, random_seed=1)
+    >>> found["probability_better"].sel(source="raters", classifier="good", other="bad").item()
+    0.75
+
+    References
+    ----------
+    Stutz et al. (2025), figure 6.
+    """
+    if isinstance(predictions, xr.DataArray) and predictions.sizes.get("classifier", 0) < 2:
+        raise EvaluationError(
+            f"compare needs predictions of two classifiers along the dim classifier; found dims {predictions.dims}"
+        )
+    if points is not None and not isinstance(points, Mapping):
+        raise EvaluationError(f"points={type(points).__name__}: expected {{name: plausibilities}}")
+    told = options.get("larger_is_better") is not None
+    if not isinstance(metric, Metric) and not told and not says_what_is_better(metric):
+        raise EvaluationError(
+            f"{name_of(metric)} does not say whether more is better: pass larger_is_better=True or False"
+        )
+    if isinstance(trees, xr.DataTree) or not isinstance(trees, Mapping):  # a DataTree is a Mapping
+        return _compare(metric, trees, predictions, points, probability, options)
+    if not trees:
+        raise EvaluationError(
+            "trees is empty: pass {reliability: tree}, as inference.sweep returns"
+        )
+    each = [
+        _compare(metric, tree, predictions, points, probability, options) for tree in trees.values()
+    ]
+    reliability = xr.DataArray([float(r) for r in trees], dims="reliability", name="reliability")
+    return xr.concat(each, reliability, combine_attrs="override").sortby("reliability")
+
+
+def _compare(
+    metric: Metric | ByDraw,
+    tree: xr.DataTree | xr.DataArray,
+    predictions: xr.DataArray,
+    points: Mapping[str, xr.DataArray] | None,
+    probability: float,
+    options: Mapping[str, Any],
+) -> xr.Dataset:
+    """Compare classifiers against one posterior."""
+    drawn = metric_draws(metric, tree, predictions, **options)
+    result = summary_of_draws(drawn, probability)
+    others = drawn[list(SOURCES)].rename(classifier="other")
+    difference = summary_of_draws((drawn[list(SOURCES)] - others), probability)
+    result["difference"] = difference["mean"]
+    result["difference_interval"] = difference["interval"]
+    result["difference_mcse"] = difference["mcse"]
+    sign = 1 if drawn.attrs["larger_is_better"] else -1
+    orders = [_order(sign * drawn[name]) for name in SOURCES]
+    order = xr.concat(orders, result["source"])
+    result = result.merge(order)
+    if points:
+        result["point"] = _points(metric, points, predictions, options)
+        flattery = result["point"] - result["mean"].sel(source="raters", drop=True)
+        result["optimism"] = sign * flattery
+    return result
+
+
+def _points(
+    metric: Metric | ByDraw,
+    points: Mapping[str, xr.DataArray],
+    predictions: xr.DataArray,
+    options: Mapping[str, Any],
+) -> xr.DataArray:
+    """Metric against point estimates (estimate, classifier[, group]), in the same groups."""
+    found = []
+    for name, point in points.items():
+        if not isinstance(point, xr.DataArray) or {"chain", "draw"} & set(point.dims):
+            raise EvaluationError(
+                f"points={name!r}: expected a DataArray of plausibilities without draws, such as inference.irn returns"
+            )
+        if options.get("by") is not None:
+            drawn = metric_draws(metric, point, predictions, **{**options, "resamples": 1})
+            found.append(drawn["raters"])
+        else:
+            kept = {k: v for k, v in options.items() if k not in OF_DRAWS}
+            found.append(uncertainty_adjusted(metric, point, predictions, **kept))
+    estimate = xr.DataArray(list(points), dims="estimate", name="estimate")
+    return xr.concat(found, estimate).rename("point")
+
+
+def _order(score: xr.DataArray) -> xr.Dataset:
+    """Probabilities of being better and of being best, and mean rank; larger scores are better."""
+    samples = [d for d in score.dims if d not in ("classifier", "group")]
+    other = score.rename(classifier="other")
+    defined = score.notnull() & other.notnull()
+    better = ((score > other) + 0.5 * (score == other)).where(defined)
+    best = (score == score.max("classifier")).where(score.notnull().all("classifier"))
+    return xr.Dataset(
+        {
+            "probability_better": better.mean(samples),
+            "probability_best": (best / best.sum("classifier")).mean(samples),
+            "mean_rank": 0.5 + (1 - better).sum("other", skipna=False).mean(samples),
+        }
+    )
+
+
+# --- Sensitivity of a metric to the assumed reliability of the raters ---
+
+
+def reliability_sweep(
+    trees: Mapping[float, xr.DataTree],
+    metric: Metric | ByDraw,
+    predictions: xr.DataArray,
+    *,
+    probability: float = 0.95,
+    other: OtherAs | None = None,
+    random_seed: int | None = None,
+    **arguments: Any,
+) -> xr.Dataset:
+    """Summarise an uncertainty-adjusted metric over posteriors with different reliabilities.
+
+    Parameters
+    ----------
+    trees : mapping of reliability to DataTree
+        Posteriors of the same items, as from `inference.sweep`.
+    metric : Metric or callable
+        As in `uncertainty_adjusted`.
+    predictions : DataArray
+        As in `uncertainty_adjusted`.
+    probability : float
+        Posterior probability of the equal-tailed interval.
+    other : {"split", "exclude", "label"}, optional
+        Treatment of OTHER; by default as stored in each tree.
+    random_seed : int, optional
+        Seed of the evaluation of every posterior.
+    **arguments
+        Arguments of a callable metric.
+
+    Returns
+    -------
+    Dataset
+        Over ``reliability``: ``mean``, ``sd``, ``interval`` (bound: lower, upper) and ``mcse``, the Monte
+        Carlo standard error of the mean; with classifiers also ``probability_best``, the share of draws in
+        which each is best, ties shared. `compare` takes several trees, too.
+
+    Raises
+    ------
+    EvaluationError
+        If `trees` is not a mapping or is empty, `probability` is not between 0 and 1, or as in
+        `uncertainty_adjusted`.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> names = {"item": ["a"], "category": ["x", "y"]}
+    >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
+    >>> law = xr.DataArray(draws, names, ("chain", "draw", "item", "category"), name="plausibility")
+    >>> tree = xr.DataTree.from_dict({"posterior": law.to_dataset()})
+    >>> predicted = xr.DataArray([["x"]], {"item": ["a"]}, ("item", "position"))
+    >>> found = evaluation.reliability_sweep({1: tree, 3: tree}, evaluation.top_k_accuracy(1), predicted)
+    >>> found["mean"].values
+    array([0.75, 0.75])
+
+    References
+    ----------
+    Stutz et al. (2025), figure 6.
+    """
+    if isinstance(trees, xr.DataTree) or not isinstance(trees, Mapping):  # a DataTree is a Mapping
+        raise EvaluationError(
+            f"a {type(trees).__name__} does not say which reliability its trees have: pass {{reliability: tree}}"
+        )
+    if not trees:
+        raise EvaluationError(
+            "trees is empty: pass {reliability: tree}, as inference.sweep returns"
+        )
+    if not 0 < probability < 1:
+        raise EvaluationError(f"probability={probability}: expected a number between 0 and 1")
+    summaries = []
+    for tree in trees.values():
+        values = uncertainty_adjusted(
+            metric, tree, predictions, other=other, random_seed=random_seed, **arguments
+        )
+        summaries.append(_summary(values, probability))
+    reliability = xr.DataArray([float(r) for r in trees], dims="reliability", name="reliability")
+    return xr.concat(summaries, reliability).sortby("reliability")
+
+
+def _summary(values: xr.DataArray, probability: float) -> xr.Dataset:
+    """Summarise the draws of a metric at one reliability."""
+    samples = [dim for dim in values.dims if dim != "classifier"]
+    dataset = summarised(values, probability)[["mean", "sd", "interval", "mcse"]]
+    if "classifier" in values.dims:
+        score = values if values.attrs.get("larger_is_better", 1) else -values
+        best = (score == score.max("classifier")).astype(float)
+        dataset["probability_best"] = (best / best.sum("classifier")).mean(samples)
+    return dataset.transpose(..., "bound").assign_attrs(
+        metric=str(values.name), probability=probability
+    )

@@ -1,0 +1,437 @@
+"""Draws and intervals of a metric: uncertainty of the truth, of the sample of items, and both."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, cast, get_args
+
+import numpy as np
+import xarray as xr
+from arviz_stats.base.array import array_stats
+
+from ..draws import fixed_seed
+from ..errors import EvaluationError
+from ..metrics.callables import ByDraw
+from ..metrics.metric import Metric, Response, Truth
+from ..truth.plausibility import Block
+from ..truth.top_labels import OtherAs
+from .adjusted import Scorer
+from .subgroups import By, Drawn, Members, members_of
+
+__all__ = [
+    "ItemWeights",
+    "Resampled",
+    "Resampling",
+    "metric_draws",
+    "metric_intervals",
+    "resampled_scores",
+    "summarised",
+    "summary_of_draws",
+]
+
+ItemWeights = Literal["bayesian", "counts"]
+
+# number of draws of the truth to average over for the items alone; for a callable, which is slow
+FEW_TRUTHS, FEWEST = 20, 10
+
+
+class Resampling(NamedTuple):
+    """Options of the bootstrap: kind of weights, number of resamples of the items alone, and seed."""
+
+    items: ItemWeights
+    resamples: int
+    seed: int
+    progressbar: bool
+
+
+class Resampled(NamedTuple):
+    """Draws of a metric in every group, and the share of the items in it."""
+
+    raters: np.ndarray  # (classifier, group, sample), NaN for empty groups and undefined metrics
+    both: np.ndarray  # (classifier, group, sample)
+    items: np.ndarray  # (classifier, group, resample)
+    share: np.ndarray  # (classifier, group, sample)
+
+
+def resampled_scores(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
+    """Score every draw of the truth, with and without random weights of the items."""
+    whole = isinstance(how.resamples, int | np.integer) and how.resamples >= 1
+    if how.items not in get_args(ItemWeights) or not whole:
+        raise EvaluationError(
+            f"items={how.items!r}, resamples={how.resamples}: expected one of {get_args(ItemWeights)}, and a whole number from 1"
+        )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (_by_item if scorer.metric.over == "item" else _over_items)(scorer, members, how)
+
+
+def _by_item(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
+    """Sum scores and weights of items in blocks, for metrics that are means over items."""
+    view = scorer.aligned.view
+    weighing = _Weighing(how, len(view.items), view.n_samples)
+    every, kept = slice(0, view.n_samples), _few(view.n_samples, FEW_TRUTHS)
+
+    def sums(block: Block, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        truth = scorer.truth(block, rng)
+        scores = scorer.by_item(truth, block.items)
+        member = members.weights(Drawn(block.items, every, _label_of(scorer, block, truth, rng)))
+        weight = weighing(every, block.items, rng)
+        shape = (len(scores), member.shape[1], len(weight))
+        totals = np.zeros((4, *shape))
+        # with fixed groups the mean is linear in the truth, so the mean score over all draws is enough
+        fixed = member.shape[2] == 1
+        few = np.zeros((2, *shape[:2], 1 if fixed else len(kept), weight.shape[1]))
+        for c, g in np.ndindex(shape[:2]):
+            own = np.broadcast_to(member[c if len(member) > 1 else 0, g], weight.shape)
+            value = own * scores[c].T
+            totals[:, c, g] = value.sum(-1), own.sum(-1), _dot(value, weight), _dot(own, weight)
+            few[0, c, g] = value.mean(0) if fixed else value[kept]
+            few[1, c, g] = own[0] if fixed else own[kept]
+        return totals, few
+
+    totals, few = zip(*view.map_blocks(sums, how.seed, scorer.width), strict=True)
+    value, count, weighted, weights = np.sum(totals, axis=0)
+    raters = value / count
+    values, member = np.concatenate(few, axis=-1)
+
+    def mean(weight: np.ndarray) -> np.ndarray:
+        return (values @ weight) / (member @ weight)
+
+    items = _items_alone(mean, raters, weighing, how)
+    return Resampled(raters, weighted / weights, items, count / len(view.items))
+
+
+def _over_items(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
+    """Score blocks of draws, with the weights of all items, for metrics of all items together."""
+    if (function := scorer.called) is not None:
+        function.check_weights()
+    scorer = scorer.closed(how.seed)
+    view = scorer.aligned.view
+    weighing = _Weighing(how, len(view.items), view.n_samples)
+    kept = _few(view.n_samples, FEW_TRUTHS if scorer.called is None else FEWEST)
+
+    def scores(block: Block, samples: slice, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        truth = scorer.truth(block, rng)
+        label = _label_of(scorer, block, truth, rng)
+        member = members.weights(Drawn(block.items, samples, label))
+        member = np.broadcast_to(member, (*member.shape[:2], *truth.shape[:2])).astype(float)
+        both = member * weighing(samples, block.items, rng)
+        numbers = np.arange(samples.start, samples.stop)
+        few = np.flatnonzero(np.isin(numbers, kept))
+        found = [_of_groups(scorer, truth, weight, numbers) for weight in (member, both)]
+        return *found, member.sum(-1), truth[few], member[:, :, few]
+
+    blocks = list(zip(*scorer.map_draws(scores, how.seed, how.progressbar), strict=True))
+    raters, both, count = (np.concatenate(part, axis=-1) for part in blocks[:3])
+    truth, member = np.concatenate(blocks[3]), np.concatenate(blocks[4], axis=2)
+
+    def mean(weight: np.ndarray) -> np.ndarray:
+        return _of_groups(scorer, truth, member * weight, kept)
+
+    items = _items_alone(mean, raters, weighing, how)
+    share = np.broadcast_to(count / len(view.items), raters.shape)
+    return Resampled(raters, both, items, share)
+
+
+def _items_alone(
+    score: Callable[[np.ndarray], np.ndarray],
+    raters: np.ndarray,
+    weighing: "_Weighing",
+    how: Resampling,
+) -> np.ndarray:
+    """Average a score over few truths at every resample, centred on the mean over all draws.
+
+    Shapes: score(weight) (classifier, group, few), for weight (item,); raters (classifier, group, sample);
+    result (classifier, group, resample).
+    """
+    rng = np.random.default_rng([how.seed, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a group without members
+        off = np.nanmean(raters, axis=-1) - np.nanmean(score(weighing.none()), axis=-1)
+        draws = [np.nanmean(score(weighing.one(rng)), axis=-1) for _ in range(how.resamples)]
+    return np.stack(draws, axis=-1) + off[..., None]
+
+
+def _of_groups(
+    scorer: Scorer, truth: np.ndarray, weights: np.ndarray, samples: np.ndarray
+) -> np.ndarray:
+    """Score the groups one by one, NaN in draws without members.
+
+    Shapes: truth (sample, item[, position]); weights (classifier or 1, group, sample, item); result
+    (classifier, group, sample).
+    """
+    n_classifiers = len(scorer.aligned.predicted)
+    found = np.full((n_classifiers, weights.shape[1], len(samples)), np.nan)
+    for w, g in np.ndindex(weights.shape[:2]):
+        weight = weights[w, g]
+        own = np.flatnonzero(weight.any(axis=-1))
+        if len(own):
+            scores = scorer.over_items(truth[own], weight[own], samples[own])
+            which = slice(None) if len(weights) == 1 else slice(w, w + 1)
+            found[which, g, own] = scores[which]
+    return found
+
+
+def _label_of(
+    scorer: Scorer, block: Block, truth: np.ndarray, rng: np.random.Generator
+) -> Callable[[], np.ndarray]:
+    """Return a function for the label (sample, item) of each draw: the scored label, if there is one."""
+    if scorer.metric.truth in ("label", "sampled"):
+        return lambda: truth
+    if scorer.metric.truth == "plausibility":
+        return lambda: scorer.labels.draw(block, 1, rng)[0].T
+    return lambda: truth[..., 0]
+
+
+def _few(n_samples: int, few: int) -> np.ndarray:
+    """Numbers of few evenly spaced draws."""
+    return np.unique(np.linspace(0, n_samples - 1, min(few, n_samples)).astype(int))
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.einsum("si,si->s", a, b)
+
+
+class _Weighing:
+    """Random weights of the items, different for each draw."""
+
+    def __init__(self, how: Resampling, n_items: int, n_samples: int) -> None:
+        self.bayesian, self.n_items = how.items == "bayesian", n_items
+        rng = np.random.default_rng([how.seed, 2])
+        # counts of draws with replacement depend on all items: computed once, one byte each
+        drawn = [] if self.bayesian else [self.one(rng).astype(np.uint8) for _ in range(n_samples)]
+        self.counts = np.array(drawn)
+
+    def __call__(self, samples: slice, items: slice, rng: np.random.Generator) -> np.ndarray:
+        """Return weights (sample, item) up to a factor by sample."""
+        if self.bayesian:
+            shape = (samples.stop - samples.start, items.stop - items.start)
+            return rng.standard_exponential(shape)
+        return self.counts[samples, items].astype(float)
+
+    def one(self, rng: np.random.Generator) -> np.ndarray:
+        """Return the weights (item,) of one resample."""
+        if self.bayesian:
+            return rng.standard_exponential(self.n_items)
+        drawn = rng.integers(0, self.n_items, self.n_items)
+        return np.bincount(drawn, minlength=self.n_items).astype(float)
+
+    def none(self) -> np.ndarray:
+        """Return equal weights (item,)."""
+        return np.ones(self.n_items)
+
+
+# --- Draws and intervals of a metric: uncertainty of the truth, of the sample of items, and both ---
+
+SOURCES = ("raters", "items", "both")
+
+# resamples of items: for means over items, and for metrics computed from all items at once
+MANY, FEW = 1000, 200
+
+
+def metric_draws(
+    metric: Metric | ByDraw,
+    tree: xr.DataTree | xr.DataArray,
+    predictions: xr.DataArray,
+    *,
+    by: By | None = None,
+    items: ItemWeights = "bayesian",
+    resamples: int | None = None,
+    truth: Truth | None = None,
+    response: Response | None = None,
+    top: int = 1,
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+    larger_is_better: bool | None = None,
+    progressbar: bool = True,
+    **arguments: Any,
+) -> xr.Dataset:
+    """Return draws of a metric with the uncertainty of the truth, of the sample of items, and both.
+
+    Parameters
+    ----------
+    metric : Metric or callable
+        As in `uncertainty_adjusted`; a callable must take ``sample_weight``.
+    tree : DataTree or DataArray
+        Posterior with ``plausibility``, or a point estimate of it.
+    predictions : DataArray
+        As in `uncertainty_adjusted`.
+    by : mapping of label to group, or DataArray, optional
+        Subgroups, whose members may differ between draws: the group of the label of the draw, such as its
+        risk; or groups (item), optionally with the dims of the draws or ``classifier``, such as the predicted
+        label; or weights (..., item, group).
+    items : {"bayesian", "counts"}
+        Weights of the items: of the Bayesian bootstrap, or counts of items drawn with replacement.
+    resamples : int, optional
+        Number of weight vectors for the uncertainty of the items alone; by default 1,000, or 200 if the
+        metric is computed from all items at once.
+    larger_is_better : bool, optional
+        For a callable; by default derived from the name of a loss or a function of scikit-learn.
+    truth, response, top, other, random_seed, progressbar, **arguments
+        As in `uncertainty_adjusted`.
+
+    Returns
+    -------
+    Dataset
+        ``raters`` and ``both`` (chain, draw[, classifier][, group]): the metric of each draw of the truth,
+        with equal or with random weights of the items. ``items`` (resample[, classifier][, group]): with
+        random weights of the items, averaged over the same draws of the truth. NaN if a group has no member.
+        With `by`, ``share`` (chain, draw[, classifier], group), the share of the items in the group.
+
+    Raises
+    ------
+    EvaluationError
+        If predictions, groups and posterior do not match.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = [[[[0.6, 0.4], [0.3, 0.7]], [[0.7, 0.3], [0.8, 0.2]]]]
+    >>> names = {"item": ["a", "b"], "category": ["x", "y"]}
+    >>> truth = xr.DataArray(draws, names, ("chain", "draw", "item", "category"))
+    >>> predicted = xr.DataArray([["x"], ["x"]], {"item": ["a", "b"]}, ("item", "position"))
+    >>> found = evaluation.metric_draws(evaluation.top_k_accuracy(1), truth, predicted, resamples=5, random_seed=1)
+    >>> found["raters"].values, dict(found.sizes)
+    (array([[0.5, 1. ]]), {'chain': 1, 'draw': 2, 'resample': 5})
+
+    References
+    ----------
+    Rubin (1981), doi:10.1214/aos/1176345338.
+    """
+    scorer = Scorer.of(
+        metric, tree, predictions, arguments, truth=truth, response=response, top=top, other=other
+    )
+    if larger_is_better is not None:
+        better = replace(scorer.metric, larger_is_better=larger_is_better)
+        scorer = replace(scorer, metric=better)
+    scorer, members = members_of(scorer, by)
+    many = MANY if scorer.metric.over == "item" else FEW
+    how = Resampling(
+        items, many if resamples is None else resamples, fixed_seed(random_seed), progressbar
+    )
+    found = resampled_scores(scorer, members, how)
+    view, classifier = scorer.aligned.view, scorer.aligned.classifier
+    samples = view.sample_dims
+    dims = {"raters": samples, "both": samples, "items": ("resample",), "share": samples}
+    arrays = {}
+    for name, values in found._asdict().items():
+        unstacked = np.moveaxis(values, -1, 0) if name == "items" else view.unstack(values)
+        arrays[name] = ((*dims[name], "classifier", "group"), unstacked)
+    drawn = xr.Dataset(arrays, {**view.sample_coords(), "group": members.names})
+    drawn.attrs = {
+        "metric": scorer.metric.name,
+        "larger_is_better": int(scorer.metric.larger_is_better),
+        "items": len(view.items),
+    }
+    if by is None:
+        drawn = drawn.isel(group=0, drop=True).drop_vars("share")
+    if classifier is None:
+        return drawn.isel(classifier=0)
+    return drawn.assign_coords(classifier=classifier.to_numpy())
+
+
+def metric_intervals(
+    metric: Metric | ByDraw,
+    tree: xr.DataTree | xr.DataArray,
+    predictions: xr.DataArray,
+    *,
+    probability: float = 0.9,
+    **options: Any,
+) -> xr.Dataset:
+    """Return a metric with intervals for the uncertainty of the truth, of the sample of items, and both.
+
+    The variance of both together exceeds the sum of the two variances, because the weights of the items meet
+    truths that are uncertain one by one. That is right if the model learns the population of the items from
+    them, and conservative if it does not (see `resampling`).
+
+    Parameters
+    ----------
+    metric, tree, predictions
+        As in `metric_draws`.
+    probability : float
+        Probability of the equal-tailed intervals.
+    **options
+        As in `metric_draws`: ``by``, ``items``, ``truth``, ``random_seed`` and the others.
+
+    Returns
+    -------
+    Dataset
+        Over ``source`` ("raters", "items", "both") and, like the draws, over classifier and group: ``mean``;
+        ``sd``; ``interval`` (bound: lower, upper); ``mcse`` and ``interval_mcse`` (bound), the Monte Carlo
+        standard errors of mean and bounds; ``undefined``, the share of draws without a value. With `by`,
+        ``share`` and ``share_interval`` of the items in the group.
+
+    Raises
+    ------
+    EvaluationError
+        As in `metric_draws`.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> draws = [[[[0.6, 0.4], [0.3, 0.7]], [[0.7, 0.3], [0.8, 0.2]]]]
+    >>> names = {"item": ["a", "b"], "category": ["x", "y"]}
+    >>> truth = xr.DataArray(draws, names, ("chain", "draw", "item", "category"))
+    >>> predicted = xr.DataArray([["x"], ["x"]], {"item": ["a", "b"]}, ("item", "position"))
+    >>> found = evaluation.metric_intervals(evaluation.top_k_accuracy(1), truth, predicted, random_seed=1)
+    >>> found["mean"].sel(source="raters").item(), found["interval"].dims
+    (0.75, ('source', 'bound'))
+    """
+    drawn = metric_draws(metric, tree, predictions, **options)
+    return summary_of_draws(drawn, probability)
+
+
+def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
+    """Summarise draws of `metric_draws` for every source: mean, sd, interval and Monte Carlo errors."""
+    if not isinstance(probability, int | float) or not 0 < probability < 1:
+        raise EvaluationError(f"probability={probability!r}: expected a number between 0 and 1")
+    sources = [summarised(drawn[name], probability) for name in SOURCES]
+    result = xr.concat(sources, xr.DataArray(list(SOURCES), dims="source", name="source"))
+    if "share" in drawn:
+        share = summarised(drawn["share"], probability)
+        result["share"], result["share_interval"] = share["mean"], share["interval"]
+    attrs = {**drawn.attrs, "probability": probability}
+    return result.transpose("source", ..., "bound").assign_attrs(attrs)
+
+
+def summarised(draws: xr.DataArray, probability: float) -> xr.Dataset:
+    """Mean, sd, interval and Monte Carlo errors over all dims except those of classifiers and groups."""
+    kept = [d for d in ("classifier", "other", "group") if d in draws.dims]
+    samples = [d for d in draws.dims if d not in kept]
+    shape = [draws.sizes[d] for d in kept]
+    values = draws.transpose(*kept, *samples).to_numpy()
+    draws_of_chain = values.shape[-1] if samples else 1
+    chains = values.reshape(*shape, -1, draws_of_chain)
+    flat = values.reshape(*shape, -1)
+    tails = ((1 - probability) / 2, (1 + probability) / 2)
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)  # a group that never has a member
+        summary = {
+            "mean": (kept, np.nanmean(flat, axis=-1)),
+            "sd": (kept, np.nanstd(flat, axis=-1)),
+            "interval": (
+                (*kept, "bound"),
+                np.moveaxis(np.nanquantile(flat, tails, axis=-1), 0, -1),
+            ),
+            "mcse": (kept, _mcse(chains)),
+            "interval_mcse": (
+                (*kept, "bound"),
+                np.stack([_mcse(chains, p) for p in tails], axis=-1),
+            ),
+            "undefined": (kept, np.isnan(flat).mean(axis=-1)),
+        }
+    coords = {d: draws[d] for d in kept if d in draws.coords}
+    return xr.Dataset(summary, {**coords, "bound": ["lower", "upper"]})
+
+
+def _mcse(chains: np.ndarray, probability: float | None = None) -> np.ndarray:
+    """Monte Carlo error of the mean, or of a quantile, of the draws (..., chain, draw) that are not NaN."""
+    how = {} if probability is None else {"method": "quantile", "prob": probability}
+    if np.isfinite(chains).all():
+        return cast(np.ndarray, array_stats.mcse(chains, **how))
+    error = np.full(chains.shape[:-2], np.nan)
+    for place in np.ndindex(error.shape):
+        defined = chains[place][~np.isnan(chains[place])]
+        error[place] = array_stats.mcse(defined[None], **how) if len(defined) else np.nan
+    return error

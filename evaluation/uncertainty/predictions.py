@@ -1,0 +1,227 @@
+"""Conversion of a table of predictions to a DataArray for the metrics."""
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import xarray as xr
+
+from ..._messages import shown, some
+from ..errors import EvaluationError
+
+__all__ = ["predictions_from_table"]
+
+MAX_SCORES = 1_000_000_000  # of a dense array
+
+LARGEST = sys.float_info.max
+
+UNSAFE = re.compile(r"[\0\ud800-\udfff]")  # NUL truncates numpy text, surrogates cannot be encoded
+
+
+class Frame(Protocol):
+    """Protocol of columns by name: a frame of any library, or a mapping."""
+
+    def __getitem__(self, column: str, /) -> object:
+        """Return a column."""
+        ...
+
+
+def predictions_from_table(
+    frame: Frame,
+    *,
+    item: str = "item",
+    category: str = "category",
+    score: str | None = None,
+    rank: str | None = None,
+    classifier: str | None = None,
+) -> xr.DataArray:
+    """Read predictions from a table with one row for each item, category and classifier.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow frame, or mapping of columns
+        Table.
+    item, category : str
+        Columns of the ids and the labels.
+    score, rank : str
+        Column of the scores, larger = better, or of the ranks, 1 = best. Exactly one of them.
+    classifier : str, optional
+        Column of the names of the classifiers.
+
+    Returns
+    -------
+    DataArray
+        With `rank`: labels (item, position), best first, "" after the last. With `score`: scores (item,
+        category), -inf for absent rows. With `classifier`, (classifier, item, ...). Items and classifiers in
+        order of appearance, categories sorted.
+
+    Raises
+    ------
+    EvaluationError
+        If a column is missing, a value is empty or not a number, a row is duplicated, or there are more than
+        a billion scores.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation
+    >>> rows = {"item": ["a", "a", "b"], "category": ["x", "y", "y"], "rank": [2, 1, 1]}
+    >>> evaluation.predictions_from_table(rows, rank="rank").values.tolist()
+    [['y', 'x'], ['y', '']]
+    """
+    if (score is None) == (rank is None):
+        raise EvaluationError(
+            "predictions: pass either score= or rank=, the column that orders labels"
+        )
+    value_column = score if score is not None else str(rank)
+    columns = [item, category] if classifier is None else [item, category, classifier]
+    ids = [_ids(frame, column) for column in columns]
+    value = _numbers(frame, value_column)
+    for column, values in zip([*columns[1:], value_column], [*ids[1:], value], strict=True):
+        if len(values) != len(ids[0]):
+            raise EvaluationError(
+                f"predictions: column {column!r} has {len(values)} rows, {item!r} has {len(ids[0])}"
+            )
+    if not len(value):
+        raise EvaluationError("predictions: the table has no rows")
+    items, row_item = _coded(ids[0])
+    categories, row_category = np.unique(ids[1], return_inverse=True)
+    names, row_name = _coded(ids[2]) if classifier else (np.array([""]), np.zeros(len(value), int))
+    if rank is None and len(names) * len(items) * len(categories) > MAX_SCORES:
+        raise EvaluationError(
+            f"predictions: {len(names):,} classifiers x {len(items):,} items x {len(categories):,} categories are over "
+            f"{MAX_SCORES:,} scores; pass ranks of the best categories, or split the items"
+        )
+    rows = np.ravel_multi_index(
+        (row_name, row_item, row_category), (len(names), len(items), len(categories))
+    )
+    _check_distinct(rows, f"{category} {{}} of {item} {{}}", (ids[1], ids[0]))
+    shape = (len(names), len(items))
+    if rank is not None:
+        group = np.ravel_multi_index((row_name, row_item), shape)
+        _check_ranks(group, value, rank, ids[0])
+        labels = _ranked(
+            group, value, categories[row_category].astype(str), len(names) * len(items)
+        )
+        array = xr.DataArray(
+            labels.reshape(*shape, -1), {"item": items}, ("classifier", "item", "position")
+        )
+    else:
+        scores = np.full((*shape, len(categories)), -np.inf)
+        scores.flat[rows] = value
+        coords = {"item": items, "category": categories}
+        array = xr.DataArray(scores, coords, ("classifier", "item", "category"))
+    return array.assign_coords(classifier=names) if classifier else array.isel(classifier=0)
+
+
+def _column(frame: Frame, column: str) -> np.ndarray:
+    """Read a column as an array (row,) of its own dtype or of objects, or raise."""
+    names = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None)
+    names = getattr(frame, "columns", None) if names is None else names
+    if names is not None and column not in list(names):
+        raise EvaluationError(f"predictions: no column {column!r}; the columns are {some(names)}")
+    try:
+        values: Any = frame[column]
+    except (TypeError, LookupError, ValueError):
+        raise EvaluationError(
+            f"predictions: {shown(frame)} is no table with a column {column!r}; pass a frame, or columns by name"
+        ) from None
+    for to_list in ("to_pylist", "to_list"):  # pyarrow; pandas and polars
+        if hasattr(values, to_list):
+            values = getattr(values, to_list)()
+            break
+    if not isinstance(values, list | tuple):
+        values = np.asarray(values)
+        if values.ndim != 1:
+            raise EvaluationError(
+                f"predictions: column {column!r} has {values.ndim} dims; pass its cells in the order of the rows"
+            )
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "mM":
+        return values
+    # object dtype: numpy would convert a mixed list to text, and times to numbers
+    return np.fromiter(values, object, len(values))
+
+
+def _ids(frame: Frame, column: str) -> np.ndarray:
+    """Read a column of ids as integers or text, or raise."""
+    values = _column(frame, column)
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    listed: Sequence[object] = values.tolist()
+    integers = [isinstance(value, int) and not isinstance(value, bool) for value in listed]
+    for row, value in enumerate(listed):
+        if integers[0] == integers[row] and (_fits(value) if integers[row] else _is_text(value)):
+            continue
+        raise EvaluationError(
+            f"predictions: row {row + 1}, column {column!r}: {shown(value)} is no "
+            f"{'integer' if integers[0] else 'text'} id; write all ids of a column as text, or all as integers, in every row"
+        )
+    return values.astype(np.int64 if integers and integers[0] else str)
+
+
+def _fits(number: Any) -> bool:
+    """Whether an integer fits into int64."""
+    return -(2**63) <= number < 2**63
+
+
+def _is_text(value: Any) -> bool:
+    """Whether an id is text that numpy can store: not empty, without NUL and unpaired surrogates."""
+    return isinstance(value, str) and value != "" and not UNSAFE.search(value)
+
+
+def _numbers(frame: Frame, column: str) -> np.ndarray:
+    """Read a column of finite numbers or -inf, or raise."""
+    values = _column(frame, column)
+    listed: Sequence[Any] = values.tolist()
+    for row, value in enumerate(listed):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not (value == -np.inf or abs(value) <= LARGEST):
+            raise EvaluationError(
+                f"predictions: row {row + 1}, column {column!r}: {shown(value)} is no finite number; "
+                "leave the row out where nothing is predicted"
+            )
+    return values.astype(float)
+
+
+def _coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct values in order of first appearance, and the code of each value."""
+    unique, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return unique[order], np.argsort(order)[inverse]
+
+
+def _check_distinct(keys: np.ndarray, what: str, columns: tuple[np.ndarray, np.ndarray]) -> None:
+    """Raise with the numbers of both rows if a key occurs twice."""
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(keys[order][1:] == keys[order][:-1])
+    if len(again):
+        first, row = order[again[0]], order[again[0] + 1]
+        values = what.format(*(shown(column.tolist()[row]) for column in columns))
+        raise EvaluationError(
+            f"predictions: row {row + 1}: {values} is duplicated, first in row {first + 1}; keep one of them"
+        )
+
+
+def _check_ranks(group: np.ndarray, value: np.ndarray, rank: str, item: np.ndarray) -> None:
+    """Raise if a rank is not a positive integer, or occurs twice in an item."""
+    wrong = np.flatnonzero((value < 1) | (value != np.floor(value)))
+    if len(wrong):
+        row = wrong[0]
+        raise EvaluationError(
+            f"predictions: row {row + 1}, column {rank!r}: {value[row]:g} is no rank; number the labels of an item 1, 2, ..."
+        )
+    _, place = np.unique(value, return_inverse=True)
+    key = group * (int(place.max()) + 1) + place
+    _check_distinct(key, f"{rank} {{}} of item {{}}", (value, item))
+
+
+def _ranked(group: np.ndarray, value: np.ndarray, labels: np.ndarray, n_groups: int) -> np.ndarray:
+    """Labels of each group by rank (group, position), "" after the last."""
+    order = np.lexsort((value, group))
+    count = np.bincount(group, minlength=n_groups)
+    start = np.cumsum(count) - count
+    position = np.arange(len(group)) - start[group[order]]
+    table = np.full((n_groups, int(count.max())), "", labels.dtype)
+    table[group[order], position] = labels[order]
+    return table

@@ -1,0 +1,286 @@
+"""Own samplers, told new annotations without building the model again: whole runs, and transitions from anywhere.
+
+A run is what `inference.sample` does between reading the model and storing the draws; `calibration` compares the two bit by bit.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from pytensor.compile.maker import function
+from raterzoo.inference.comparisons import hmc as comparison_chains
+from raterzoo.inference.comparisons.hmc import begin_hmc
+from raterzoo.inference.comparisons.kernels import hmc as laplace_hmc
+from raterzoo.inference.comparisons.kernels.centre import find_centre
+from raterzoo.inference.comparisons.kernels.likelihood import pair_cells
+from raterzoo.inference.comparisons.recognition import coordinates_of, read_comparisons, values_of
+from raterzoo.inference.kernels.random_streams import stream
+from raterzoo.inference.labels import gibbs as label_chains
+from raterzoo.inference.labels import item_states as state_chains
+from raterzoo.inference.labels.gibbs import begin_labels_gibbs
+from raterzoo.inference.labels.item_states import begin_item_states_gibbs
+from raterzoo.inference.labels.kernels import gibbs as label_chain
+from raterzoo.inference.labels.kernels import item_states
+from raterzoo.inference.labels.kernels.gibbs import ROWS, LabelDraws, LabelSchedule, LabelState
+from raterzoo.inference.labels.recognition import (
+    as_table,
+    constant_prior,
+    read_item_states,
+    read_labels,
+)
+from raterzoo.inference.rankings import gibbs as worth_chains
+from raterzoo.inference.rankings.gibbs import begin_gibbs
+from raterzoo.inference.rankings.kernels import gibbs as worth
+from raterzoo.inference.rankings.kernels.annotations import distinct_annotations, worth_posterior
+from raterzoo.inference.rankings.recognition import gamma_parameters, read_rankings
+from raterzoo.inference.runs.run import Run
+from raterzoo.inference.scores import hierarchical as score_chains
+from raterzoo.inference.scores.hierarchical import begin_hierarchical_scores
+from raterzoo.inference.scores.kernels import hierarchical as score_chain
+from raterzoo.inference.scores.kernels.hierarchical import ScoreDraws, ScoreState
+from raterzoo.inference.scores.recognition import read_rater_scores
+from raterzoo.models.distributions.marginal_labels_kernels import answer_codes
+
+from .joint_law import Values
+
+__all__ = ["KEPT", "Chains", "chains_of"]
+
+KEPT = 99  # draws that each truth is ranked among
+
+
+class Chains:
+    """A sampler of one model.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        Read once; its own annotations are not used.
+    schedule : tuple of int
+        Sweeps before the first kept draw, and for each.
+    """
+
+    begun_by: Callable[..., Run] | None = (
+        None  # how `inference.sample` begins: evidence for that, too
+    )
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        self.model, (self.tune, self.thin) = model, schedule
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain from the sampler's own start; return its kept draws."""
+        raise NotImplementedError
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Make transitions from given parameters; return where they lead."""
+        raise NotImplementedError
+
+
+class LabelChains(Chains):
+    """Gibbs of labels: collapsed for rows, else plain."""
+
+    begun_by = begin_labels_gibbs
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_labels(model)
+        self.prior = constant_prior(model, self.law)
+        self.n = len(self.prior.prevalence)
+        self.rater = self.law.answers.code // self.n
+        self._confusion = function(list(self.law.skills), self.law.confusion)
+
+    def told(self, answers: np.ndarray) -> Any:
+        """Return the answers as the kernel reads them."""
+        return self.law.answers._replace(code=answer_codes(self.rater, answers, self.n))
+
+    def named(self, prevalence: np.ndarray, table: np.ndarray) -> Values:
+        """Return draws by the names of the free variables."""
+        matrices = table.reshape(len(table), -1, self.n, self.n).swapaxes(-1, -2)
+        drawn = (prevalence, *self.law.skills_of(matrices))
+        return {str(rv.name): x for rv, x in zip(self.law.free, drawn, strict=True)}
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        plan = label_chains.LabelPlan(1, KEPT, self.tune, seed, 1, "float64")
+        drawn = label_chains.draw_labels_model(self.told(answers), self.prior, self.thin, plan)
+        return self.named(drawn.prevalence[0], drawn.table[0])
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Draw the true categories given the parameters, then sweep."""
+        told = self.told(answers)
+        skills = [values[str(rv.name)] for rv in self.law.skills]
+        table = as_table(np.asarray(self._confusion(*skills)))
+        log_p = np.log(values[str(self.law.prevalence.name)]) + np.zeros((len(told.known), self.n))
+        np.add.at(log_p, np.repeat(np.arange(len(log_p)), np.diff(told.start)), np.log(table)[told.code])  # fmt: skip
+        category = np.argmax(log_p + rng.gumbel(size=log_p.shape), axis=1).astype(np.int64)
+        shapes = ((1, self.n), (1, *table.shape), (1, *log_p.shape), (1, len(log_p)))
+        draws = LabelDraws(*(np.empty(shape) for shape in shapes))
+        schedule = LabelSchedule(0, moves, self.prior.kind == ROWS)
+        state = LabelState(category, table.copy())
+        label_chain.sample_labels(stream(rng), told, self.prior, schedule, (state, draws))
+        return {name: x[0] for name, x in self.named(draws.prevalence, draws.table).items()}
+
+
+class StateChains(Chains):
+    """Gibbs of item states."""
+
+    begun_by = begin_item_states_gibbs
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        _, self.prior = read_item_states(model)
+
+    def told(self, answers: np.ndarray) -> item_states.CountPatterns:
+        """Return the patterns of counts as the kernel reads them."""
+        distinct, items = np.unique(answers, axis=0, return_counts=True)
+        return item_states.CountPatterns(distinct.astype(np.float64), items.astype(np.int64))
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        plan = state_chains.StatePlan(1, KEPT, self.tune, self.thin, seed, 1)
+        drawn = state_chains.draw_states(self.told(answers), self.prior, plan)
+        return {"state_weight": drawn.weight[0], "state_probability": drawn.probability[0]}
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Sweep."""
+        own = [np.log(values[name]) for name in ("state_weight", "state_probability")]
+        draws = item_states.StateDraws(*(np.empty((1, *x.shape)) for x in own))
+        state = (own[0], own[1])
+        item_states.continue_item_states(
+            stream(rng), self.told(answers), self.prior, (0, moves), (state, draws)
+        )
+        return {"state_weight": draws.weight[0], "state_probability": draws.probability[0]}
+
+
+class WorthChains(Chains):
+    """Gibbs of the worths of Plackett-Luce."""
+
+    begun_by = begin_gibbs
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_rankings(model)
+        self.gamma = gamma_parameters(self.law.worth)
+        self.keys = worth_chains.item_keys(np.asarray(model.coords["item"]))
+        self.shape = tuple(int(n) for n in np.asarray(self.law.worth.shape.eval()))
+
+    def told(self, answers: np.ndarray) -> Any:
+        """Return the posterior as the kernel reads it."""
+        law = self.law
+        own = distinct_annotations(answers, law.candidate, law.reliability, len(self.gamma[0]))
+        return worth_posterior(own, *self.gamma)
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain of every item."""
+        plan = worth_chains.ChainPlan(1, KEPT, self.tune, seed, 1, "float64")
+        drawn = worth_chains.draw_log_worths(self.told(answers), self.keys, self.thin, plan)
+        return {"worth": np.exp(drawn[0]).reshape(KEPT, *self.shape)}
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Sweep."""
+        posterior, log_worth = self.told(answers), np.log(values["worth"]).ravel()
+        for _ in range(moves):
+            worth.sweep_items(stream(rng), posterior, log_worth)
+        return {"worth": np.exp(log_worth).reshape(self.shape)}
+
+
+class ScoreChains(Chains):
+    """Gibbs of hierarchical scores."""
+
+    begun_by = begin_hierarchical_scores
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_rater_scores(model)
+
+    def named(self, draws: ScoreDraws) -> Values:
+        """Return draws by the names of the free variables."""
+        mean, spread, bias_spread, shape = np.moveaxis(draws.population, -1, 0)
+        found = {
+            "location_mean": mean,
+            "location_spread": spread,
+            "location": draws.location,
+            "bias_spread": bias_spread,
+            "variance_shape": shape,
+            "group_bias": draws.group_bias,
+            "usual_variance": draws.usual if self.law.grouped else draws.usual[..., 0],
+            "rater_bias": draws.bias,
+            "rater_variance": draws.variance,
+        }
+        return {name: found[name] for name in (str(rv.name) for rv in self.model.free_RVs)}
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        length = score_chains.ChainLength(1, KEPT, self.tune, self.thin, seed, 1, "float64")
+        told = self.law.scores._replace(score=answers)
+        drawn = score_chains.draw_hierarchy(told, self.law.hyper, length)
+        return self.named(ScoreDraws(*(x[0] for x in drawn)))
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Sweep."""
+        names = ("location_mean", "location_spread", "bias_spread", "variance_shape")
+        own = ("location", "rater_bias", "rater_variance", "group_bias", "usual_variance")
+        no_group = np.zeros(1)
+        arrays = [np.array(np.atleast_1d(values.get(name, no_group)), np.float64) for name in own]
+        state = ScoreState(*arrays, np.array([float(values[name]) for name in names]))
+        draws = ScoreDraws(*(np.empty((1, len(x))) for x in state))
+        told = self.law.scores._replace(score=answers)
+        score_chain.sample_scores(stream(rng), told, self.law.hyper, (0, moves), (state, draws))
+        return {name: x[0] for name, x in self.named(draws).items()}
+
+
+class PairChains(Chains):
+    """Laplace-split HMC of comparisons."""
+
+    begun_by = begin_hmc
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_comparisons(model)
+        (observed,) = model.observed_RVs
+        *_, left, right, rater, _ = observed.owner.op.dist_params(observed.owner)
+        codes = [np.asarray(code.eval()) for code in (left, right, rater)]
+        codes[2] = codes[2] if self.law.prior.n_raters > 1 else np.zeros_like(codes[2])
+        self.codes = tuple(codes)
+
+    def told(self, answers: np.ndarray) -> Any:
+        """Return the answers as the kernel reads them."""
+        prior, oriented = self.law.prior, "left_bias" in self.law.variables
+        return pair_cells(self.law.cells.law, self.codes, answers, prior.n_raters, oriented)
+
+    def named(self, theta: np.ndarray) -> Values:
+        """Return draws by the names of the free variables."""
+        values = values_of(theta, self.law.prior)
+        return {str(rv.name): values[role] for role, rv in self.law.variables.items()}
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Find the centre, tune the steps, and run one chain."""
+        model = (self.told(answers), self.law.prior)
+        centre = find_centre(*model)
+        steps = comparison_chains.tuned_steps(model, centre, seed)
+        plan = comparison_chains.PairPlan(1, KEPT, self.tune, self.thin, seed, 1)
+        return self.named(comparison_chains.draw_comparisons(model, centre, steps, plan)[0][0])
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Make transitions of three pushes about the centre of these answers."""
+        prior, cells = self.law.prior, self.told(answers)
+        centre = find_centre(cells, prior)
+        own = {role: np.asarray(values[str(rv.name)]) for role, rv in self.law.variables.items()}
+        sizes = np.sqrt([prior.n_items, prior.n_raters])  # of means that are known to no variable
+        theta = coordinates_of(own, prior, rng.standard_normal(2) / sizes)
+        draws = np.empty((moves, len(theta)))
+        schedule = laplace_hmc.HmcSchedule(0, 3, centre.open_scales, centre.rival is not None)
+        laplace_hmc.sample_pairs(stream(rng), (cells, prior), centre.laplace, schedule, (theta, draws))  # fmt: skip
+        return {name: x[0] for name, x in self.named(draws[-1:]).items()}
+
+
+def chains_of(name: str) -> type[Chains]:
+    """Return the class of the sampler of a model."""
+    others: dict[str, type[Chains]] = {
+        "bradley_terry": PairChains,
+        "hierarchical_scores": ScoreChains,
+        "item_states": StateChains,
+        "plackett_luce": WorthChains,
+        "thurstone": PairChains,
+    }
+    return others.get(name, LabelChains)

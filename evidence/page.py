@@ -1,0 +1,151 @@
+"""The page: every model and method with its verdicts, and the wrong twins with what caught them."""
+
+import html
+from typing import Any
+
+from raterzoo import models
+
+from . import records
+from .figures import draw_ecdf
+from .records import key_of, read, read_ranks
+from .studies import STUDIES, methods_of
+from .tasks import Task, kinds_of
+from .twins import Kind
+
+__all__ = ["write_page"]
+
+KINDS: tuple[Kind, ...] = ("calibration", "invariance", "joint", "closed form")
+INTRODUCTION = """# Evidence
+
+Every sampler of every model of the catalog, tested on small designs whose data are simulated from the model itself. Made by
+
+    python -m evidence
+
+which runs what has not been run since the sources changed, over processes (`--cores`), and can be stopped and started again;
+`--only NAME` runs some tasks, `--page` draws this page alone, `--quick` takes a tenth of the simulations.
+
+- **calibration** (Talts et al. 2018): truths from the prior are ranked among 99 draws of their posterior. Shown is how far the
+  ECDF of the ranks strays, in widths of the simultaneous 99 % band (Säilynoja et al. 2022), Bonferroni over all quantities: below
+  1 it is inside. Own samplers run as `inference.sample` runs them, and three simulations of each are drawn by it once more, to
+  the same bits; NUTS is nutpie's, compiled once. Exact draws are of 1,000 items by `inference.sample` itself.
+- **invariance**: parameters and data from the joint law, three transitions, and the parameters must have the prior's law still.
+  Largest |z| of means of all quantities and of products of two, and its bound at a false alarm of 1 in 10,000. There is no
+  warm-up that could hide anything. NUTS is PyMC's with fixed step and metric.
+- **joint** (Geweke 2004): chains that alternate transitions with new data, started from the joint law, keep it. NUTS is left out:
+  the test of invariance moves it from the same law.
+- **closed form**: 4,000 draws of five items against the textbook's law (Kolmogorov-Smirnov), and items, chains and successive
+  draws against each other (correlations). It takes the place of the other two for exact draws, which make no transitions.
+
+The last number of a cell is that of simulations, pairs or chains.
+"""
+TWINS = """
+## Wrong twins
+
+One bug each, seeded into a line of source, a prior or the data that the sampler is told; the evidence named must reject it. The
+simulated data and the bounds are those of the right sampler.
+
+| study | method | bug | caught by | statistic | bound | |
+|---|---|---|---|---|---|---|
+"""
+
+
+def write_page(tasks: list[Task]) -> bool:
+    """Write figures and page from the records; tell whether every verdict is there and good.
+
+    Parameters
+    ----------
+    tasks : list of Task
+        All.
+
+    Returns
+    -------
+    bool
+        Whether the evidence is complete.
+    """
+    found = {task: read(task) for task in tasks}
+    evidence = [task for task in tasks if task.twin is None]
+    twins = [task for task in tasks if task.twin is not None]
+    for task in evidence:
+        if found[task] and task.kind == "calibration":
+            _draw(task)
+    rows = [_row(name, method, found) for name in models.catalog for method in methods_of(name)]
+    head = "| model | method | " + " | ".join(KINDS) + " | CPU s | verdict |\n" + "|---" * 8 + "|\n"
+    text = INTRODUCTION + _summary(found, evidence, twins) + head + "".join(rows) + TWINS
+    text += "".join(_twin(task, found[task]) for task in twins) + _designs() + _versions(found)
+    records.FOLDER.mkdir(exist_ok=True)
+    (records.FOLDER / "README.md").write_text(text)
+    return all(record and record["passed"] for record in found.values())
+
+
+def _draw(task: Task) -> None:
+    folder = records.FOLDER / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    ranks, names = read_ranks(task)
+    title = f"{task.study} by {task.method}, {len(ranks):,} simulations"
+    draw_ecdf(ranks, names, title, folder / f"{task.study}.{task.method}.png")
+
+
+def _summary(found: dict[Task, Any], evidence: list[Task], twins: list[Task]) -> str:
+    good, caught = (sum(bool(found[t] and found[t]["passed"]) for t in some) for some in (evidence, twins))  # fmt: skip
+    bad = [t for t in evidence if found[t] and not found[t]["passed"]]
+    missing = [t for t in (*evidence, *twins) if not found[t]]
+    old = [t for t in found if found[t] and found[t]["key"] != key_of(t)]
+    hours = sum(found[t]["cpu_seconds"] for t in found if found[t]) / 3600
+    lines = [
+        f"\n{good} of {len(evidence)} verdicts are good, {caught} of {len(twins)} wrong twins are caught; "
+        f"{hours:.1f} CPU hours.\n"
+    ]
+    for words, some in (("Bad", bad), ("Missing", missing), ("Of older sources", old)):
+        if some:
+            lines.append(f"\n{words}: " + ", ".join(f"`{t.name}`" for t in some) + ".\n")
+    return "".join(lines) + "\n"
+
+
+def _row(name: str, method: str, found: dict[Task, Any]) -> str:
+    own = {t.kind: record for t, record in found.items() if (t.study, t.method, t.twin) == (name, method, None)}  # fmt: skip
+    cells = [_cell(kind, own, name, method) for kind in KINDS]
+    there = [own.get(kind) for kind in kinds_of(method)]
+    seconds = sum(record["cpu_seconds"] for record in there if record)
+    good = all(record and record["passed"] for record in there)
+    verdict = "good" if good else "**missing**" if None in there else "**BAD**"
+    return f"| {name} | {method} | " + " | ".join(cells) + f" | {seconds:,.0f} | {verdict} |\n"
+
+
+def _cell(kind: Kind, own: dict[Kind, Any], name: str, method: str) -> str:
+    if kind not in kinds_of(method):
+        return "does not apply"
+    record = own.get(kind)
+    if record is None:
+        return "missing"
+    said = f"{record['statistic']:.2f} of {record['threshold']:.2f}"
+    if kind != "closed form":  # one posterior, of five items
+        said += f", {record['simulations']:,}"
+    if not record["passed"]:
+        said = f"**{said}, {html.escape(record['worst'])}**"
+    if kind == "calibration":
+        said = f"[{said}](figures/{name}.{method}.png)"
+        if record["notes"].get("equals inference.sample") is False:
+            said += " **differs from `inference.sample`**"
+        if divergent := record["notes"].get("divergences in a thousand"):
+            said += f"; {divergent:.1f} ‰ divergent"
+    return said
+
+
+def _twin(task: Task, record: Any) -> str:
+    bug = task.bug.bug if task.bug else ""
+    if record is None:
+        return f"| {task.study} | {task.method} | {bug} | {task.kind} | | | **missing** |\n"
+    statistic = "infinite" if record["statistic"] >= 1e9 else f"{record['statistic']:.2f}"
+    verdict = "caught" if record["passed"] else "**MISSED**"
+    return f"| {task.study} | {task.method} | {bug} | {task.kind} | {statistic} | {record['threshold']:.2f} | {verdict} |\n"
+
+
+def _designs() -> str:
+    rows = [f"| {s.name} | {s.design} |\n" for s in STUDIES.values()]
+    return "\n## Designs\n\n| model | design |\n|---|---|\n" + "".join(rows)
+
+
+def _versions(found: dict[Task, Any]) -> str:
+    seen = {tuple(record["versions"].items()) for record in found.values() if record}
+    lines = [", ".join(f"{name} {number}" for name, number in versions) for versions in sorted(seen)]  # fmt: skip
+    return "\n## Versions\n\n" + "\n\n".join(lines) + "\n"

@@ -1,0 +1,140 @@
+"""What is kept of every task: a small file of its verdict, its ranks, and the key that says what it is evidence of."""
+
+import json
+import os
+import platform
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from raterzoo import models
+from raterzoo.inference.labels.dirichlet import begin_counted_labels
+from raterzoo.inference.rankings.gibbs import begin_independent
+from raterzoo.inference.scores.normal import begin_scores
+
+from . import calibration, chains, designs, exact_draws, joint_law, nuts, stationarity, studies
+from .chains import chains_of
+from .digests import EVIDENCE, Sources
+from .tasks import Outcome, Task
+
+__all__ = ["FOLDER", "key_of", "read", "read_ranks", "roots_of", "write"]
+
+FOLDER = Path(__file__).parent
+PACKAGES = ("raterzoo", "pymc", "pytensor", "nutpie", "numba", "numpy", "scipy")
+OURS = (calibration, chains, designs, exact_draws, joint_law, nuts, stationarity, studies)
+EXACTLY = {  # what draws by kind of annotation
+    "labels": begin_counted_labels,
+    "scores": begin_scores,
+    "rankings": begin_independent,
+}
+
+
+def key_of(task: Task) -> str:
+    """Return a digest of a task's settings and of all code that it depends on.
+
+    The code is that of the model's builder, of the sampler and of the evidence, as far as it is reached; `digests` says which
+    changes count. The containers of data, which the simulations fill, are left out.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+
+    Returns
+    -------
+    str
+        Sixteen hexadecimal digits.
+    """
+    parts = [task.name, task.simulations, version("raterzoo")]
+    if task.bug:
+        parts += [task.bug.name, task.bug.links]
+        parts += [_digests_of(f) for f in (task.bug.told, task.bug.spoil) if f]
+    roots = [_sources().of(root) for root in roots_of(task.study, task.method)]
+    parts += [_sources().digests(roots), _digests_of_evidence()]
+    return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+
+
+def roots_of(study: str, method: str) -> list[Any]:
+    """Return the functions and classes from which all code of a model and its sampler is reached."""
+    builder = getattr(models, study)
+    if method == "nuts":
+        return [builder]
+    exact = method == "exact"
+    return [builder, EXACTLY[models.catalog[study].data] if exact else chains_of(study)]
+
+
+def _digests_of(function: Callable[..., Any]) -> list[str]:
+    """Return digests of a function of the evidence, or of a lambda's text, and of what it reaches in the evidence."""
+    sources = _sources()
+    if function.__name__ != "<lambda>":
+        return sources.digests([sources.of(function)], EVIDENCE)
+    form = sources.of_lambda(function)
+    named = [sources.digest(own, within=EVIDENCE) for own in form.references]
+    return [form.text, *named, *sources.digests(form.references, EVIDENCE)]
+
+
+@cache
+def _digests_of_evidence() -> list[str]:
+    """Return digests of all definitions of the modules that every task depends on."""
+    roots = [own for module in OURS for own in _sources().all_of(module.__name__)]
+    return _sources().digests(roots, EVIDENCE)
+
+
+@cache
+def _sources() -> Sources:
+    return Sources()
+
+
+def write(task: Task, outcome: Outcome, seconds: float) -> None:
+    """Write the record of a task, and the ranks beside it; a record is there whole or not at all.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    outcome : Outcome
+        What it found.
+    seconds : float
+        Of CPU.
+    """
+    folder = FOLDER / "records"
+    folder.mkdir(parents=True, exist_ok=True)
+    if outcome.ranks is not None and task.twin is None:
+        quantities = np.array(outcome.quantities)
+        np.savez_compressed(folder / f"{task.name}.npz", ranks=outcome.ranks, quantities=quantities)
+    record = {
+        "model": task.study,
+        "method": task.method,
+        "kind": task.kind,
+        "bug": task.bug.bug if task.bug else None,
+        "passed": outcome.within is not bool(task.bug),
+        "statistic": round(min(outcome.statistic, 1e9), 3),
+        "threshold": round(outcome.threshold, 3),
+        "worst": outcome.worst,
+        "simulations": outcome.simulations,
+        "notes": outcome.notes,
+        "cpu_seconds": round(seconds, 1),
+        "quick": task.quick,
+        "key": key_of(task),
+        "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
+    }
+    path = folder / f"{task.name}.json"
+    beside = path.with_suffix(".part")
+    beside.write_text(json.dumps(record, indent=1) + "\n")
+    os.replace(beside, path)
+
+
+def read(task: Task) -> dict[str, Any] | None:
+    """Return the record of a task, or None if there is none yet."""
+    path = FOLDER / "records" / f"{task.name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def read_ranks(task: Task) -> tuple[np.ndarray, list[str]]:
+    """Return the ranks of a calibration, and the names of its quantities."""
+    with np.load(FOLDER / "records" / f"{task.name}.npz", allow_pickle=False) as stored:
+        return stored["ranks"], stored["quantities"].tolist()

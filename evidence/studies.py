@@ -1,0 +1,209 @@
+"""The studies: for every model of the catalog a small design, priors that inform, and what is ranked."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.tensor.sort import argsort
+from raterzoo import models
+from raterzoo.models.distributions.marginal_labels import label_logp
+
+from . import designs
+
+__all__ = ["STUDIES", "Study", "methods_of"]
+
+PRIOR_OF_SCORES = {"mean": 1.5, "mean_weight": 0.4, "shape": 1.7, "rate": 0.9}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A model on a small design.
+
+    Attributes
+    ----------
+    name : str
+        Of the model, as in the catalog.
+    design : str
+        In words.
+    build : callable
+        Returns the model; its annotations are replaced in every simulation.
+    derived : callable
+        Quantities besides the free variables, see `JointLaw`.
+    schedule : tuple of int
+        Sweeps before the first kept draw of an own sampler, and for each.
+    ranked : tuple of str, optional
+        Free variables that are ranked; all by default.
+    """
+
+    name: str
+    design: str
+    build: Callable[[], pm.Model]
+    derived: Callable[[pm.Model, Any], Mapping[str, Any]]
+    schedule: tuple[int, int] = (200, 20)
+    ranked: tuple[str, ...] | None = None
+
+
+def of_labels(model: pm.Model, answers: Any) -> dict[str, Any]:
+    """Return the certainty of the first item and the accuracy of the first rater."""
+    (observed,) = model.observed_RVs
+    prevalence, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
+    nodes, n_labels = observed.owner.op.nodes, len(model.coords["label"] or ())
+    law = (start, rater * n_labels + pt.cast(answers, "int64"), known)
+    state: Any = label_logp(prevalence, confusion, law, nodes)[1]
+    found = {"certainty of item 0": state[0].max()}
+    if nodes == 1:
+        found["plausibility of item 0"] = state[0, 0]
+        found["diagonal of rater 0"] = confusion[0, 0, 0]
+        return found
+    by_node = state[0].reshape((-1, nodes))
+    return {
+        "plausibility of item 0": by_node[0].sum(),
+        "place of item 0": (by_node.sum(axis=0) * pt.arange(nodes)).sum(),
+    }  # fmt: skip
+
+
+def of_effects(model: pm.Model, answers: Any) -> dict[str, Any]:
+    """Those of labels, and the average confusion of the first rater."""
+    confusion: Any = model["confusion"]
+    entry = confusion[0, 0, 0] if confusion.ndim == 3 else confusion[0, 0]
+    return of_labels(model, answers) | {"average diagonal": entry}
+
+
+def of_thresholds(model: pm.Model, answers: Any) -> dict[str, Any]:
+    """Those of labels, and the first threshold and prevalence."""
+    threshold: Any = model["threshold"]
+    prevalence: Any = model["prevalence"]
+    return of_labels(model, answers) | {"threshold[0]": threshold[0], "prevalence[0]": prevalence[0]}  # fmt: skip
+
+
+def of_items(model: pm.Model, answers: Any) -> dict[str, Any]:
+    """Return the certainty of the first item."""
+    plausibility: Any = model["plausibility"]
+    return {"certainty of item 0": plausibility[0].max(), "sum of squares of item 0": (plausibility[0] ** 2).sum()}  # fmt: skip
+
+
+def of_states(model: pm.Model, answers: Any) -> dict[str, Any]:
+    """Return quantities that do not depend on the names of the states: ordered states, and moments over them."""
+    weight: Any = model["state_weight"]
+    probability: Any = model["state_probability"]
+    order: Any = argsort(probability[:, -1])
+    mean = weight @ probability[:, 0]
+    return {
+        "probability of the lowest state": probability[order[0], -1],
+        "probability of the highest state": probability[order[-1], -1],
+        "weight of the lowest state": weight[order[0]],
+        "mean probability": mean,
+        "variance between states": weight @ (probability[:, 0] - mean) ** 2,
+        "sum of squared weights": (weight**2).sum(),
+    }
+
+
+def of_places(variable: str) -> Callable[[pm.Model, Any], dict[str, Any]]:
+    """Return what gives the rank of the first item by a variable, and its distance from the second."""
+
+    def derived(model: pm.Model, answers: Any) -> dict[str, Any]:
+        place: Any = model[variable]
+        return {"rank of item 0": (place > place[0]).sum(), "item 0 less item 1": place[0] - place[1]}  # fmt: skip
+
+    return derived
+
+
+def _labels(name: str, categories: int = 2, **options: Any) -> Study:
+    return Study(
+        name,
+        f"20 items, 4 raters, 3 answers an item, {categories} categories",
+        lambda: getattr(models, name)(designs.labels(categories), **options),
+        of_labels,
+    )
+
+
+def _effects(name: str, derived: Any = of_effects, items: int = 12, **options: Any) -> Study:
+    return Study(
+        name,
+        f"{items} items, 4 raters, 3 answers an item, 2 categories",
+        lambda: getattr(models, name)(designs.labels(2, items), **options),
+        derived,
+    )
+
+
+def _comparisons(name: str, words: str, **options: Any) -> Study:
+    return Study(
+        name,
+        f"27 votes of 3 raters on 4 items, {words}",
+        lambda: getattr(models, name)(designs.comparisons(), **options),
+        of_places("quality"),
+        (50, 12),
+    )
+
+
+def _rankings(name: str) -> Study:
+    return Study(
+        name,
+        "2 items, 3 raters, partial rankings of 4 categories",
+        lambda: getattr(models, name)(designs.rankings(), concentration=0.5, candidates="all"),
+        of_items,
+        (200, 10),
+    )
+
+
+STUDIES: Mapping[str, Study] = {
+    study.name: study
+    for study in (
+        _comparisons("bradley_terry", "with ties", ties="davidson"),
+        _labels("class_conditional", 3),
+        _labels("dawid_skene", prevalence_concentration=2.0),
+        Study(
+            "dirichlet",
+            "1 to 5 labels of an item, 3 categories",
+            lambda: models.dirichlet(designs.many_labels(3), concentration=0.7),
+            of_items,
+        ),
+        _effects("glad"),
+        _labels("hierarchical_dawid_skene"),
+        Study(
+            "hierarchical_scores",
+            "7 items, 5 raters of 2 groups, 3 scores an item",
+            lambda: models.hierarchical_scores(designs.scores(), group="kind", mean=0.0, spread=1.0),
+            of_places("location"),
+            (300, 30),
+        ),
+        _effects("item_difficulty"),
+        Study(
+            "item_states",
+            "20 items, 3 labels of each, 2 states",
+            lambda: models.item_states(
+                designs.labels(), states=2, weight_concentration=2.0, probability_concentration=1.0
+            ),
+            of_states,
+            (500, 30),
+            (),
+        ),
+        _effects("logistic_random_effects"),
+        _labels("mace", prevalence_concentration=2.0),
+        _labels("multinomial", 3),
+        Study(
+            "normal_scores",
+            "1 to 4 scores of an item",
+            lambda: models.normal_scores(designs.many_scores(4), **PRIOR_OF_SCORES),
+            of_places("location"),
+        ),
+        _labels("one_coin", 3),
+        _effects("ordinal", of_thresholds),
+        _rankings("plackett_luce"),
+        Study(
+            "prirn",
+            "3 raters, partial rankings of 4 categories",
+            lambda: models.prirn(designs.rankings(), reliability=3.0, smoothing=0.2),
+            of_items,
+        ),
+        _rankings("tempered_plackett_luce"),
+        _comparisons("thurstone", "with a side that may have an advantage", left_bias=True),
+    )
+}  # fmt: skip
+
+
+def methods_of(name: str) -> tuple[str, ...]:
+    """Return the methods that the catalog lists for a model."""
+    return models.catalog[name].methods

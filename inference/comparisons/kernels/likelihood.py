@@ -1,0 +1,334 @@
+"""Log likelihood of comparisons, its slopes and its information, by one pass over pairs and raters.
+
+    dl/dd_e = sum_k rho_k l'(x_ek),     dl/drho_k = sum_e d_e l'(x_ek),     x_ek = rho_k d_e + bias,     d_e = q_first - q_second
+
+A tile has a cell for every rater and pair, empty if the rater did not answer, so that no rater is looked up.
+A sparse table lists the raters of each pair. Either is read in blocks of cells, gathered and scattered around
+one loop over the laws.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+
+from ....models.distributions.compiling import kept
+from ....models.distributions.paired_comparisons_kernels import (
+    BRADLEY_TERRY,
+    DAVIDSON,
+    THURSTONE,
+    davidson_counts,
+    davidson_information,
+    logistic_counts,
+    logistic_information,
+    logistic_score,
+    normal_counts,
+    normal_information,
+    normal_score,
+    threshold_counts,
+    threshold_information,
+)
+from ....models.distributions.vector_math import FAST
+
+__all__ = [
+    "PairCells",
+    "add_information",
+    "answers_of_block",
+    "joint_gradient",
+    "pair_cells",
+    "pair_log_p",
+]
+
+
+def _loop_over(counts: Callable) -> Any:
+    """Compile the loop over answers of one law, given its function of counts."""
+
+    @nb.njit(**FAST)
+    def loop(x, tie, answers, low, slope):
+        a, b, c = answers
+        total, of_bias, of_tie = 0.0, 0.0, 0.0
+        for m in range(len(x)):
+            own = (float(a[low + m]), float(b[low + m]), float(c[low + m]))
+            log_p, of_x, of_t = counts(x[m], *own, tie)
+            total += log_p
+            slope[m] = of_x
+            of_bias += of_x
+            of_tie += of_t
+        return total, of_bias, of_tie
+
+    return loop
+
+
+_logistic, _davidson = _loop_over(logistic_counts), _loop_over(davidson_counts)
+
+_normal, _threshold = _loop_over(normal_counts), _loop_over(threshold_counts)
+
+
+@nb.njit(**FAST)
+def answers_of_block(law, x, tie, answers, low, slope):
+    """Return log p and its slopes in a shift of all x and in the tie parameter; overwrite the slopes in each x.
+
+    Shapes: x, slope (cell of the block,); answers: wins, losses, ties, float32 (cell,). `law` is a constant
+    of `pair_links`; x = rho (q_first - q_second) + bias; `low` is the first cell of the block.
+    """
+    if law == BRADLEY_TERRY:
+        return _logistic(x, tie, answers, low, slope)
+    if law == THURSTONE:
+        return _normal(x, tie, answers, low, slope)
+    if law == DAVIDSON:
+        return _davidson(x, tie, answers, low, slope)
+    return _threshold(x, tie, answers, low, slope)
+
+
+# --- Gradient of the log likelihood of comparisons in all distances of pairs and all reliabilities ---
+
+
+@kept(nogil=True, **FAST)
+def joint_gradient(thurstone, votes, distance, reliability):
+    """Differentiate the sum of a log F(x) + b log F(-x), x = rho_k d_e, in distances and reliabilities.
+
+    Shapes: distance (pair,), reliability (rater,); derivatives likewise. `votes` are grouped by pair; F is
+    the normal cdf if `thurstone`, otherwise the logistic function.
+    """
+    by_distance, by_reliability = np.zeros(len(distance)), np.zeros(len(reliability))
+    residual = np.empty(np.diff(votes.start).max())
+    for e in range(len(distance)):
+        first, n = votes.start[e], votes.start[e + 1] - votes.start[e]
+        for c in range(n):
+            residual[c] = reliability[votes.other[first + c]] * distance[e]
+        a, b = votes.wins[first : first + n], votes.losses[first : first + n]
+        if thurstone:
+            for c in range(n):
+                residual[c] = normal_score(residual[c], a[c], b[c])[0]
+        else:
+            for c in range(n):
+                residual[c] = logistic_score(residual[c], a[c], b[c])[0]
+        for c in range(n):
+            k = votes.other[first + c]
+            by_distance[e] += reliability[k] * residual[c]  # sum_k rho_k l'(x)
+            by_reliability[k] += distance[e] * residual[c]  # sum_e d_e l'(x)
+    return by_distance, by_reliability
+
+
+# --- Log likelihood of comparisons, its slopes and its information, by one pass over pairs and raters ---
+
+TILE_PAYS_FROM = 0.7  # share of filled cells
+
+BLOCK = 256  # cells
+
+
+class PairCells(NamedTuple):
+    """Answers by pair and rater, in arrays for compiled code."""
+
+    law: int  # constant of `pair_links`
+    tile: bool  # whether every pair has a cell for every rater
+    first: np.ndarray  # int64 (pair,), item
+    second: np.ndarray  # int64 (pair,), item
+    # int64 (pair + 1,); cells of pair e: start[e]:start[e + 1], in a tile all raters in order
+    start: np.ndarray
+    rater: np.ndarray  # int32 (cell,)
+    wins: np.ndarray  # float32 (cell,), times that the rater preferred the first item
+    losses: np.ndarray  # float32 (cell,), the second
+    ties: np.ndarray  # float32 (cell,), neither
+
+
+def pair_cells(
+    law: int,
+    codes: tuple[np.ndarray, np.ndarray, np.ndarray],
+    counts: np.ndarray,
+    n_raters: int,
+    oriented: bool = False,
+) -> PairCells:
+    """Arrange answers by pair and rater, as a tile if enough cells are filled.
+
+    Shapes: codes: left item, right item, rater (annotation,); counts (annotation, outcome): left, right and,
+    with ties, tie. `oriented` keeps the two orders of a pair apart, as a left bias needs.
+    """
+    left, right, rater = (np.asarray(x, np.int64) for x in codes)
+    heard = counts.sum(axis=1) > 0
+    left, right, rater, counts = left[heard], right[heard], rater[heard], counts[heard]
+    turned = (left > right) & (not oriented)  # otherwise the smaller code is first
+    first, second = np.where(turned, right, left), np.where(turned, left, right)
+    n_items = int(max(first.max(), second.max())) + 1
+    key, cell = np.unique((first * n_items + second) * n_raters + rater, return_inverse=True)
+    pair, rater = np.divmod(key, n_raters)
+    distinct, start = np.unique(pair, return_index=True)
+    answers = np.zeros((3, len(key)), np.float32)
+    for outcome, own in enumerate(counts.T):
+        place = np.where(turned, 1 - outcome, outcome) if outcome < 2 else np.full(len(cell), 2)
+        np.add.at(answers, (place, cell), own)
+    start = np.r_[start, len(key)].astype(np.int64)
+    tile = len(key) > TILE_PAYS_FROM * len(distinct) * n_raters
+    if tile:
+        place = np.repeat(np.arange(len(distinct)), np.diff(start)) * n_raters + rater
+        full = np.zeros((3, len(distinct) * n_raters), np.float32)
+        full[:, place] = answers
+        start = np.arange(len(distinct) + 1) * n_raters
+        rater, answers = np.tile(np.arange(n_raters), len(distinct)), full
+    first, second = np.divmod(distinct, n_items)
+    return PairCells(law, tile, first, second, start, rater.astype(np.int32), *answers)
+
+
+@nb.njit(**FAST)
+def _see(cells, parameters, bias, span, x):
+    """Write x = rho d + bias for the cells of a block; return the pair in which the next block begins."""
+    quality, rho = parameters
+    e, low, high = span
+    m = low
+    while m < high:
+        d = quality[cells.first[e]] - quality[cells.second[e]]
+        stop = min(cells.start[e + 1], high)
+        if cells.tile:
+            by, seen = rho[m - cells.start[e] : stop - cells.start[e]], x[m - low : stop - low]
+            for k in range(len(by)):
+                seen[k] = by[k] * d + bias
+        else:
+            for cell in range(m, stop):
+                x[cell - low] = rho[cells.rater[cell]] * d + bias
+        m = stop
+        e += m == cells.start[e + 1]
+    return e
+
+
+@nb.njit(**FAST)
+def _add_slopes(cells, parameters, span, slope, sums):
+    """Add the slopes of a block in x to those in quality and reliability."""
+    (quality, rho), (of_quality, of_rho) = parameters, sums
+    e, low, high = span
+    m = low
+    while m < high:
+        i, j = cells.first[e], cells.second[e]
+        d, of_d = quality[i] - quality[j], 0.0
+        stop = min(cells.start[e + 1], high)
+        if cells.tile:
+            row = slice(m - cells.start[e], stop - cells.start[e])
+            by, sums_of_row, own = rho[row], of_rho[row], slope[m - low : stop - low]
+            for k in range(len(by)):
+                of_d += by[k] * own[k]  # dl/dd_e
+                sums_of_row[k] += d * own[k]  # dl/drho_k
+        else:
+            for cell in range(m, stop):
+                k = cells.rater[cell]
+                of_d += rho[k] * slope[cell - low]
+                of_rho[k] += d * slope[cell - low]
+        of_quality[i] += of_d
+        of_quality[j] -= of_d
+        m = stop
+        e += m == cells.start[e + 1]
+
+
+@kept(nogil=True, **FAST)
+def pair_log_p(
+    cells: PairCells,
+    parameters: tuple[np.ndarray, np.ndarray],
+    shared: tuple[float, float],
+    sums: tuple[np.ndarray, np.ndarray],
+) -> tuple[float, float, float]:
+    """Return the log likelihood without multinomial coefficients, and its slopes in bias and tie parameter.
+
+    Shapes: parameters: quality (item,), reliability (rater,); sums, overwritten with the slopes in these,
+    likewise. `shared`: bias and tie parameter. Every pair has an answer.
+    """
+    bias, tie = shared
+    answers = (cells.wins, cells.losses, cells.ties)
+    total, of_bias, of_tie = 0.0, 0.0, 0.0
+    sums[0][:] = 0.0
+    sums[1][:] = 0.0
+    x, slope = np.empty(BLOCK), np.empty(BLOCK)
+    e, n_cells = 0, cells.start[-1]
+    for low in range(0, n_cells, BLOCK):
+        high = min(low + BLOCK, n_cells)
+        span, own = (e, low, high), x[: high - low]
+        e = _see(cells, parameters, bias, span, own)
+        parts = answers_of_block(cells.law, own, tie, answers, low, slope)
+        _add_slopes(cells, parameters, span, slope, sums)
+        total += parts[0]
+        of_bias += parts[1]
+        of_tie += parts[2]
+    return total, of_bias, of_tie
+
+
+@nb.njit(**FAST)
+def _information(law, x, tie):
+    """Return the Fisher information of one answer in x and the tie parameter: xx, xt, tt."""
+    if law == BRADLEY_TERRY:
+        return logistic_information(x, tie)
+    if law == THURSTONE:
+        return normal_information(x, tie)
+    if law == DAVIDSON:
+        return davidson_information(x, tie)
+    return threshold_information(x, tie)
+
+
+@nb.njit(**FAST)
+def _slope(law, x, a, b, c, tie):
+    """Return the slope of log p in x."""
+    if law == BRADLEY_TERRY:
+        return logistic_counts(x, a, b, c, tie)[1]
+    if law == THURSTONE:
+        return normal_counts(x, a, b, c, tie)[1]
+    if law == DAVIDSON:
+        return davidson_counts(x, a, b, c, tie)[1]
+    return threshold_counts(x, a, b, c, tie)[1]
+
+
+@kept(nogil=True, **FAST)
+def add_information(
+    cells: PairCells,
+    parameters: tuple[np.ndarray, np.ndarray],
+    shared: tuple[float, float],
+    observed: bool,
+    information: np.ndarray,
+) -> None:
+    """Add the information in the answers about quality, reliability, bias and tie parameter, in this order.
+
+    Shapes: parameters: quality (item,), reliability (rater,); information
+    (item + rater + 2, item + rater + 2), symmetric. `observed`: the blocks of quality by reliability are
+    those of the observed information, which the slope enters because x = rho d is not linear. Curvature in x
+    is the expected one either way.
+    """
+    (quality, rho), (bias, tie) = parameters, shared
+    n = len(quality)
+    at_bias = n + len(rho)
+    at_tie = at_bias + 1
+    h = information
+    for e in range(len(cells.first)):
+        i, j = cells.first[e], cells.second[e]
+        d, of_dd, of_db, of_dt = quality[i] - quality[j], 0.0, 0.0, 0.0
+        for m in range(cells.start[e], cells.start[e + 1]):
+            a, b, c = float(cells.wins[m]), float(cells.losses[m]), float(cells.ties[m])
+            total = a + b + c
+            if total == 0.0:
+                continue
+            k = cells.rater[m]
+            x = rho[k] * d + bias
+            xx, xt, tt = _information(cells.law, x, tie)
+            xx, xt, tt = total * xx, total * xt, total * tt
+            # -d2l / dd drho = rho d I_xx, less l'(x) if observed
+            cross = xx * rho[k] * d
+            if observed:
+                cross -= _slope(cells.law, x, a, b, c, tie)
+            of_dd += rho[k] * rho[k] * xx  # sum_k rho_k^2 I_xx
+            of_db += rho[k] * xx
+            of_dt += rho[k] * xt
+            h[i, n + k] += cross
+            h[j, n + k] -= cross
+            h[n + k, n + k] += d * d * xx
+            h[n + k, at_bias] += d * xx
+            h[n + k, at_tie] += d * xt
+            h[at_bias, at_bias] += xx
+            h[at_bias, at_tie] += xt
+            h[at_tie, at_tie] += tt
+        h[i, i] += of_dd
+        h[j, j] += of_dd
+        h[i, j] -= of_dd
+        h[j, i] -= of_dd
+        h[i, at_bias] += of_db
+        h[j, at_bias] -= of_db
+        h[i, at_tie] += of_dt
+        h[j, at_tie] -= of_dt
+    for row in range(len(h)):
+        for column in range(row):
+            if row >= n:
+                h[row, column] = h[column, row]

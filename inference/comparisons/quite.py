@@ -1,0 +1,370 @@
+"""QUITE: qualities of items and reliabilities of raters, by least squares on the graph of compared pairs."""
+
+import warnings
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import xarray as xr
+
+from ...models.data.comparisons import Comparisons
+from ...models.data.connectivity import require_connected
+from ...models.data.container import expect
+from ..diagnostics import EstimateWarning
+from .averaged_link import AveragedLink, Link, averaged_link
+from .kernels.modes import Prior
+from .pair_graph import PairGraph, PairTable, pair_table
+from .vote_modes import CompleteVotes, Modes, SparseVotes, by_pair, vote_modes
+
+__all__ = [
+    "OUTGROWN",
+    "Degenerate",
+    "Iterate",
+    "Readings",
+    "Start",
+    "climb",
+    "first_distances",
+    "quite",
+]
+
+OUTGROWN = 1000.0  # largest ratio of prior precision to the information in the answers
+
+
+class Degenerate(Exception):
+    """Error: the priors of the distances have outgrown the answers, in this iteration (from 1)."""
+
+    def __init__(self, iteration: int) -> None:
+        super().__init__(iteration)
+        self.iteration = iteration
+
+
+class Readings(NamedTuple):
+    """Reading of the paper's formulas (see the module), range of reliabilities and stopping rule."""
+
+    variance: str
+    prior: str
+    reliability_range: tuple[float, float]
+    max_iterations: int
+    tolerance: float  # for the statistic of eq. 23  # for the statistic of eq. 23
+
+
+class Start(NamedTuple):
+    """Initial values of the iteration."""
+
+    reliability: np.ndarray  # (rater,)
+    distance: np.ndarray  # (pair,)
+    prior: Prior  # of the distances
+    # reliabilities are estimates; if False, distances and weights come from the averaged link
+    known: bool
+
+
+class Iterate(NamedTuple):
+    """State after the last iteration."""
+
+    quality: np.ndarray  # (item,)
+    reliability: np.ndarray  # (rater,)
+    distance: np.ndarray  # (pair,)
+    precision: np.ndarray  # (pair,), weights of the least squares
+    qualities: list[np.ndarray]  # of every iteration
+    # of every iteration: |q - q_before| / (N |q_before|), eq. 23; NaN in the first
+    changes: list[float]
+    converged: bool
+
+
+def first_distances(
+    link: AveragedLink, wins: np.ndarray, losses: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Estimate distances and their precisions (27) by the averaged link, before any reliability is known.
+
+    A share of 0 or 1 has no finite distance and no variance by (27): the shares of M votes are kept between 1
+    / 2M and 1 - 1 / 2M, half a vote from unanimity. Shapes: all (pair,).
+    """
+    votes = wins + losses
+    share = np.clip(wins / votes, 0.5 / votes, 1 - 0.5 / votes)
+    return link.from_shares(share, votes)
+
+
+def climb(
+    modes: SparseVotes | CompleteVotes,
+    graph: PairGraph,
+    start: Start,
+    readings: Readings,
+    reach: float,
+) -> Iterate:
+    """Iterate distances, qualities and reliabilities until convergence or the largest number of iterations.
+
+    Raises `Degenerate` if the priors outgrow the answers, LinAlgError if the weights make the least squares
+    singular.
+    """
+    reliability, distance, prior, known = start
+    precision = prior.precision
+    qualities: list[np.ndarray] = []
+    changes: list[float] = []
+    while True:
+        if qualities or known:
+            found = modes.distances(reliability, prior, distance, reach)
+            if readings.variance == "printed":
+                _check_weights(found, prior, len(qualities) + 1)
+            distance, precision = found.value, _precision(found, prior, readings.variance)
+        if not np.isfinite(precision).all() or precision.min() <= 0:
+            raise np.linalg.LinAlgError("a weight is zero or infinite")
+        # q = argmin  sum_e (d_e - q_first + q_second)^2 / v_e
+        quality = graph.fit(distance, precision)
+        predicted = graph.differences(quality)
+        reliability = modes.reliabilities(predicted, reliability, readings.reliability_range).value
+        changes.append(_change(quality, qualities[-1] if qualities else None))
+        qualities.append(quality)
+        converged = changes[-1] < readings.tolerance
+        if converged or len(changes) == readings.max_iterations:
+            break
+        if readings.prior == "predicted":
+            # damped: with the last weight alone the iteration ends in a cycle of two
+            prior = Prior(predicted, 0.5 * (prior.precision + precision))
+        elif readings.prior == "printed":
+            prior = Prior(distance, precision)
+    return Iterate(quality, reliability, distance, precision, qualities, changes, converged)
+
+
+def _precision(found: Modes, prior: Prior, variance: str) -> np.ndarray:
+    """Return the weight 1 / v_e of every distance, shape (pair,)."""
+    if variance == "fisher":
+        return found.expected
+    if variance == "laplace":
+        return found.observed + prior.precision
+    return (found.observed + prior.precision) ** 2 / found.expected
+
+
+def _check_weights(found: Modes, prior: Prior, iteration: int) -> None:
+    """Raise `Degenerate` if the priors of most pairs have far more weight than their answers."""
+    if np.mean(prior.precision > OUTGROWN * found.expected) > 0.5:
+        raise Degenerate(iteration)
+
+
+def _change(quality: np.ndarray, before: np.ndarray | None) -> float:
+    """Return the statistic of the stopping rule (23)."""
+    if before is None:
+        return np.nan
+    scale = len(quality) * np.linalg.norm(before)
+    return float(np.linalg.norm(quality - before) / scale) if scale > 0 else np.inf
+
+
+# --- QUITE: qualities of items and reliabilities of raters, by least squares on the graph of compared pairs ---
+
+Variance = Literal["fisher", "laplace", "printed"]
+
+PriorReading = Literal["predicted", "frozen", "printed"]
+
+
+def quite(
+    pairs: Comparisons,
+    *,
+    link: Link = "bradley_terry",
+    variance: Variance = "fisher",
+    prior: PriorReading = "predicted",
+    reliability_range: tuple[float, float] = (1.0, 20.0),
+    quality_range: float = 1.0,
+    max_iterations: int = 50,
+    tolerance: float = 1e-5,
+    start: xr.Dataset | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Estimate qualities of items and reliabilities of raters from comparisons, by QUITE.
+
+        P(rater k prefers i to j) = F(rho_k (q_i - q_j))
+        q on an interval of length 1,   rho ~ Uniform(1, 20)
+
+    | symbol | meaning | variable | dims |
+    |---|---|---|---|
+    | q | quality, centred | ``quality`` | item |
+    | rho | reliability | ``reliability`` | rater |
+    | delta | distance of a pair | ``distance`` | pair |
+    | sigma | its variance (a variance everywhere, omega = 1 / sigma) | ``distance_variance`` | pair |
+    | F, G | link, link averaged over rho | `averaged_link` | |
+
+    The iteration and the three readings of the printed formulas are in `quite_steps`. The scale of the
+    qualities is weakly identified, by the two ranges alone: estimated qualities are shrunk, by a factor of
+    1.04 with very many votes to 4 or more with few, and reliabilities accumulate at the end of their range.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        Votes. A tie counts as half a vote for each item; anonymous raters are treated as one rater.
+    link : {"bradley_terry", "thurstone"}
+        F, the logistic function or the normal cdf.
+    variance : {"fisher", "laplace", "printed"}
+        Variance of an estimated distance: the inverse of its Fisher information, that of the posterior, or
+        (37)-(38) as printed.
+    prior : {"predicted", "frozen", "printed"}
+        Gaussian prior of a distance: about the difference of the last qualities, about the estimate of the
+        first iteration, or about the last estimate, (29) as printed.
+    reliability_range : tuple of float, default (1, 20)
+        Bounds of the uniform prior of the reliabilities.
+    quality_range : float, default 1
+        Length of the interval of the qualities, which is the largest distance.
+    max_iterations : int, default 50
+        Largest number of iterations.
+    tolerance : float, default 1e-5
+        Stop when the qualities move by less than this times their number, relative to their norm (23).
+    start : Dataset, optional
+        Estimate of a first stage, to continue from with the votes of both stages. A pair of the first stage
+        keeps its variance for the first step, a new pair has a flat prior there; a new rater starts in the
+        middle of the range.
+    random_seed : int or numpy.random.Generator, optional
+        Only for the variances of more than 4,000 items, which are estimated with random probes.
+
+    Returns
+    -------
+    Dataset
+        ``quality`` (item), centred, and ``quality_variance`` (item), its variance by the least squares;
+        ``reliability`` (rater); ``distance`` (pair) and ``distance_variance`` (pair), with the items
+        ``first`` and ``second`` along ``pair``; ``quality_trace`` (iteration, item) and ``change``
+        (iteration), the statistic of the stopping rule. Attributes ``converged`` (0 or 1), ``iterations``,
+        ``link``, ``variance``, ``prior``.
+
+    Raises
+    ------
+    DataError
+        If the graph of comparisons is not connected.
+    ValueError
+        If an argument is out of range, or the reading degenerates, as the printed one always does, or the
+        counts of the pairs differ so much that the least squares are singular.
+
+    Warns
+    -----
+    EstimateWarning
+        If the iteration has not converged.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.comparisons(items=20, raters=20, degree=10, random_seed=1)
+    >>> estimate = inference.quite(drawn.data)
+    >>> dict(estimate.sizes) | {"converged": estimate.attrs["converged"]}
+    {'item': 20, 'rater': 20, 'pair': 100, 'iteration': 32, 'converged': 1}
+    >>> import numpy as np
+    >>> bool(np.corrcoef(estimate["quality"], drawn.truth["quality"])[0, 1] > 0.95)
+    True
+
+    References
+    ----------
+    Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy
+    problem, arXiv:2310.02016, section 4 and eq. 23-38.
+    """
+    expect(pairs, Comparisons)
+    readings = Readings(variance, prior, reliability_range, max_iterations, tolerance)
+    _check(link, readings, quality_range)
+    require_connected(pairs, "quite")
+    table = pair_table(pairs)
+    graph = PairGraph(table.first, table.second, table.n_items)
+    if start is None:
+        begin = _cold_start(table, link, readings, quality_range)
+    else:
+        begin = _warm_start(pairs, table, start, reliability_range)
+    try:
+        found = climb(vote_modes(table, link), graph, begin, readings, quality_range)
+    except Degenerate as degenerate:
+        raise ValueError(
+            f"variance={variance!r} with prior={prior!r} degenerates in iteration {degenerate.iteration}: the priors of most "
+            f"distances, estimated from the answers, have over {OUTGROWN:,.0f} times the precision of the answers; take "
+            "variance='fisher' with prior='predicted', or variance='laplace' with prior='frozen'"
+        ) from None
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"variance={variance!r} with prior={prior!r} ends in singular least squares: the weights of the pairs differ too "
+            "much for double precision; check the counts, take a narrower reliability_range, or use inference.sample"
+        ) from None
+    if not found.converged:
+        warnings.warn(
+            f"the qualities still move by {found.changes[-1]:.1e} after {max_iterations} iterations, tolerance={tolerance:.0e}; "
+            "raise max_iterations",
+            EstimateWarning,
+            stacklevel=2,
+        )
+    spread = graph.variances(found.precision, np.random.default_rng(random_seed))
+    return _dataset(
+        pairs, table, found, spread, {"link": link, "variance": variance, "prior": prior}
+    )
+
+
+def _check(link: str, readings: Readings, quality_range: float) -> None:
+    for name, value, allowed in (
+        ("link", link, get_args(Link)),
+        ("variance", readings.variance, get_args(Variance)),
+        ("prior", readings.prior, get_args(PriorReading)),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
+    low, high = readings.reliability_range
+    if not 0 < low < high < np.inf:
+        raise ValueError(
+            f"reliability_range=({low!r}, {high!r}) must be two positive finite numbers, the lower first"
+        )
+    if not 0 < quality_range < np.inf:
+        raise ValueError(f"quality_range={quality_range!r} must be positive and finite")
+    most = readings.max_iterations
+    if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
+        raise ValueError(f"max_iterations={most!r} must be a whole number from 1")
+    if not readings.tolerance >= 0:
+        raise ValueError(
+            f"tolerance={readings.tolerance!r} must not be negative; at 0 every iteration is made"
+        )
+
+
+def _cold_start(table: PairTable, link: Link, readings: Readings, reach: float) -> Start:
+    """Start from the averaged link, with every reliability in the middle of the range."""
+    votes = by_pair(table)
+    wins, losses = (np.add.reduceat(v, table.start[:-1]) for v in (votes.wins, votes.losses))
+    averaged = averaged_link(link, readings.reliability_range, reach)
+    distance, precision = first_distances(averaged, wins, losses)
+    middle = np.full(table.n_raters, np.mean(readings.reliability_range))
+    return Start(middle, distance, Prior(distance, precision), known=False)
+
+
+def _warm_start(
+    pairs: Comparisons, table: PairTable, start: xr.Dataset, interval: tuple[float, float]
+) -> Start:
+    """Start from a first stage; new pairs have a flat prior, new raters the middle of the range."""
+    if missing := set(pairs.items.tolist()) - set(start["item"].to_numpy().tolist()):
+        raise ValueError(
+            f"start has no quality of item {min(missing, key=str)!r} ({len(missing)} of {len(pairs.items)} items are missing); "
+            "leave start= out, or compare the items of the first stage"
+        )
+    quality = start["quality"].sel(item=pairs.items).to_numpy()
+    difference = quality[table.first] - quality[table.second]
+    raters = pairs.raters if len(pairs.raters) else start["rater"].to_numpy()[:1]
+    reliability = start["reliability"].reindex(rater=raters).fillna(sum(interval) / 2)
+    named = zip(
+        start["first"].to_numpy().tolist(), start["second"].to_numpy().tolist(), strict=True
+    )
+    weight = dict(
+        zip(map(frozenset, named), (1 / start["distance_variance"]).to_numpy(), strict=True)
+    )
+    first, second = (pairs.items[code].tolist() for code in (table.first, table.second))
+    precision = [weight.get(frozenset(pair), 0.0) for pair in zip(first, second, strict=True)]
+    return Start(
+        reliability.to_numpy(), difference, Prior(difference, np.array(precision)), known=True
+    )
+
+
+def _dataset(
+    pairs: Comparisons, table: PairTable, found: Iterate, spread: np.ndarray, said: dict[str, str]
+) -> xr.Dataset:
+    """Assemble the result; `spread` holds the variances of the qualities, `said` further attributes."""
+    raters = pairs.raters if len(pairs.raters) else np.array(["anonymous"])
+    return xr.Dataset(
+        {
+            "quality": ("item", found.quality),
+            "quality_variance": ("item", spread),
+            "reliability": ("rater", found.reliability),
+            "distance": ("pair", found.distance),
+            "distance_variance": ("pair", 1 / found.precision),
+            "quality_trace": (("iteration", "item"), np.stack(found.qualities)),
+            "change": ("iteration", np.array(found.changes)),
+        },
+        {
+            "item": pairs.items,
+            "rater": raters,
+            "first": ("pair", pairs.items[table.first]),
+            "second": ("pair", pairs.items[table.second]),
+        },
+        {"converged": int(found.converged), "iterations": len(found.changes), **said},
+    )

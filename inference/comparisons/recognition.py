@@ -1,0 +1,288 @@
+"""Reader of comparison models: data and priors of the Laplace-split sampler, from the PyMC graph."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pymc as pm
+from pymc.distributions.multivariate import ZeroSumNormalRV
+from pytensor.graph.basic import Variable
+from pytensor.tensor.basic import Alloc
+from pytensor.tensor.elemwise import DimShuffle, Elemwise
+from pytensor.tensor.math import add as add_op
+from pytensor.tensor.math import exp as exp_op
+from pytensor.tensor.random.basic import LogNormalRV, NormalRV, UniformRV
+from pytensor.tensor.variable import TensorVariable
+
+from ...models.distributions.paired_comparisons import PairedComparisonsRV
+from ...models.distributions.paired_comparisons_kernels import law_code
+from ..runs.model_graph import NotConjugate, lengths, number
+from .kernels.likelihood import PairCells, pair_cells
+from .kernels.posterior import BOX, LOG, NONE, SHARED, SIGNED, PairPrior
+
+__all__ = ["PairStructure", "coordinates_of", "read_comparisons", "values_of"]
+
+MOST_COORDINATES = 4_000  # the metric is dense: memory grows with the square
+
+
+@dataclass(frozen=True, eq=False)
+class PairStructure:
+    """Observed comparisons of a model, its priors, and its free random variables by role."""
+
+    cells: PairCells  # the answers
+    prior: PairPrior  # priors of the coordinates
+    # by role: quality, rater (behind the reliabilities), quality_scale, rater_scale, left_bias, tie
+    variables: dict[str, TensorVariable]
+
+
+def read_comparisons(model: pm.Model) -> PairStructure:
+    """Read a comparison model with qualities and reliabilities that are zero-sum, or uniform in a box.
+
+    The one observed variable must be a `PairedComparisons`, as in `models.bradley_terry` and
+    `models.thurstone`. Raises NotConjugate for any other model; the message says where it differs.
+    """
+    observed = _observed(model)
+    parameters = observed.owner.op.dist_params(observed.owner)
+    quality, reliability, left_bias, tie, *codes = parameters
+    if quality not in model.free_RVs:
+        raise NotConjugate("the qualities are not a free random variable but computed from others")
+    form, rater = _raters(reliability, model)
+    variables: dict[str, TensorVariable] = {"quality": quality}
+    if rater is not None:
+        variables["rater"] = rater
+    laws: dict[str, Any] = {}
+    if form == BOX and rater is not None:
+        laws["low"], laws["high"] = _box(quality, rater)
+    else:
+        laws["quality_scale"] = _scale(quality, "quality_scale", variables, model)
+        if rater is not None:
+            laws["reliability_scale"] = _scale(rater, "rater_scale", variables, model)
+    laws["left_bias"] = _shared(left_bias, NormalRV, "left_bias", 0.0, variables, model)
+    laws["tie"] = _tie(tie, observed, variables, model)
+    if unread := {rv.name for rv in model.free_RVs} - {rv.name for rv in variables.values()}:
+        raise NotConjugate(f"the model has the free variable {min(unread)!r} besides")
+    n_items, n_raters = lengths(quality)[0], 1 if rater is None else lengths(rater)[0]
+    prior = _prior(form, (n_items, n_raters), variables, laws)
+    left, right, who, _ = (number(code, "the codes of the annotations") for code in codes)
+    counts = number(model.rvs_to_values[observed], "the observed answers")
+    op = observed.owner.op
+    law = law_code(op.link, op.n_outcomes == 3)
+    who = np.zeros_like(who) if form == SHARED else who
+    cells = pair_cells(law, (left, right, who), counts, n_raters, "left_bias" in variables)
+    return PairStructure(cells, prior, variables)
+
+
+def _observed(model: pm.Model) -> TensorVariable:
+    """Return the observed comparisons, or raise."""
+    found = [rv for rv in model.observed_RVs if isinstance(rv.owner.op, PairedComparisonsRV)]
+    if len(model.observed_RVs) != 1 or not found:
+        names = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
+        raise NotConjugate(
+            f"the sampler of comparisons needs one observed PairedComparisons, and the model observes {names}"
+        )
+    if model.potentials:
+        raise NotConjugate(f"the potential {model.potentials[0].name!r} is not part of the sampler")
+    return found[0]
+
+
+def _bare(variable: Variable) -> TensorVariable:
+    """Return the variable behind names and changes of shape."""
+    while variable.owner is not None:
+        op = variable.owner.op
+        if not (isinstance(op, DimShuffle | Alloc) or type(op).__name__ == "ViewOp"):
+            break
+        variable = variable.owner.inputs[0]
+    return cast(TensorVariable, variable)
+
+
+def _raters(reliability: Variable, model: pm.Model) -> tuple[int, TensorVariable | None]:
+    """Return the form of the reliabilities, and the free random variable behind them, or raise."""
+    bare = _bare(reliability)
+    if bare in model.free_RVs and isinstance(bare.owner.op, UniformRV):
+        return BOX, bare
+    op, inputs = (None, []) if bare.owner is None else (bare.owner.op, bare.owner.inputs)
+    of_raters = [v for v in map(_bare, inputs) if v in model.free_RVs]
+    if isinstance(op, Elemwise) and len(of_raters) == 1 and _is_zero_sum(of_raters[0]):
+        if op == exp_op:
+            return LOG, of_raters[0]
+        if op == add_op and len(inputs) == 2:
+            (constant,) = (v for v in inputs if _bare(v) is not of_raters[0])
+            if np.all(number(constant, "the mean reliability") == 1):
+                return SIGNED, of_raters[0]
+    if np.all(number(reliability, "the reliability") == 1):
+        return SHARED, None
+    raise NotConjugate(
+        "the reliabilities are none of: 1, exp(ZeroSumNormal), 1 + ZeroSumNormal, Uniform"
+    )
+
+
+def _is_zero_sum(variable: Variable) -> bool:
+    return variable.owner is not None and isinstance(variable.owner.op, ZeroSumNormalRV)
+
+
+def _box(quality: TensorVariable, rater: TensorVariable) -> tuple[float, float]:
+    """Return the range of the reliabilities; raise unless the qualities are uniform on (0, 1)."""
+    if not isinstance(quality.owner.op, UniformRV):
+        raise NotConjugate("uniform reliabilities need qualities that are uniform from 0 to 1")
+    bounds = []
+    for rv in (quality, rater):
+        for p in rv.owner.op.dist_params(rv.owner):
+            value = np.unique(number(p, f"a bound of {rv.name!r}"))
+            if len(value) != 1:
+                raise NotConjugate(f"{rv.name!r} has bounds that differ")
+            bounds.append(float(value[0]))
+    if bounds[:2] != [0.0, 1.0] or not 0 <= bounds[2]:
+        raise NotConjugate("uniform qualities must be on (0, 1), and reliabilities non-negative")
+    return bounds[2], bounds[3]
+
+
+def _scale(
+    rv: TensorVariable, role: str, variables: dict[str, TensorVariable], model: pm.Model
+) -> tuple[float, float]:
+    """Return mean and sd of the log scale of a ZeroSumNormal; the sd is 0 if the scale is known."""
+    if not _is_zero_sum(rv):
+        raise NotConjugate(f"the prior of {rv.name!r} is {rv.owner.op}, not a ZeroSumNormal")
+    if lengths(rv) == (1,):
+        raise NotConjugate(f"{rv.name!r} has one entry, which is zero")
+    sigma = _bare(rv.owner.op.dist_params(rv.owner)[0])
+    if sigma not in model.free_RVs:
+        value = np.unique(number(sigma, f"the scale of {rv.name!r}"))
+        if len(value) != 1:
+            raise NotConjugate(f"{rv.name!r} has scales that differ")
+        return float(np.log(value[0])), 0.0
+    if not isinstance(sigma.owner.op, LogNormalRV) or lengths(sigma) != ():
+        raise NotConjugate(f"the prior of {sigma.name!r} is {sigma.owner.op}, not one LogNormal")
+    variables[role] = sigma
+    return _mean_and_sd(sigma)
+
+
+def _shared(
+    parameter: Variable,
+    law: type,
+    role: str,
+    known: float,
+    variables: dict[str, TensorVariable],
+    model: pm.Model,
+) -> tuple[float, float]:
+    """Return mean and sd of a parameter (or of its log) that all raters share; zeros if it is known."""
+    bare = _bare(parameter)
+    if bare in model.free_RVs and isinstance(bare.owner.op, law) and lengths(bare) == ():
+        variables[role] = bare
+        return _mean_and_sd(bare)
+    if np.all(number(bare, f"the parameter {role}") == known):
+        return 0.0, 0.0
+    raise NotConjugate(f"{role} is neither {known:g} nor one free {law.__name__}")
+
+
+def _tie(
+    tie: Variable, observed: TensorVariable, variables: dict[str, TensorVariable], model: pm.Model
+) -> tuple[float, float]:
+    """Return mean and sd of the log of the tie parameter; zeros without ties."""
+    if observed.owner.op.n_outcomes == 2:
+        return 0.0, 0.0
+    return _shared(tie, LogNormalRV, "tie", np.nan, variables, model)
+
+
+def _mean_and_sd(rv: TensorVariable) -> tuple[float, float]:
+    mean, sd = (
+        number(p, f"a parameter of the prior of {rv.name!r}")
+        for p in rv.owner.op.dist_params(rv.owner)
+    )
+    return float(mean), float(sd)
+
+
+def _prior(
+    form: int,
+    sizes: tuple[int, int],
+    variables: dict[str, TensorVariable],
+    laws: dict[str, Any],
+) -> PairPrior:
+    """Assign a place to every coordinate, and collect the priors."""
+    n_items, n_raters = sizes
+    place = n_items + (0 if form == SHARED else n_raters)
+    at = []
+    for role in ("quality_scale", "rater_scale", "left_bias", "tie"):
+        at.append(place if role in variables else NONE)
+        place += role in variables
+    if place > MOST_COORDINATES:
+        raise NotConjugate(
+            f"{n_items:,} items and {n_raters:,} raters are more than the dense metric of the sampler is made for"
+        )
+    known = (0.0, 0.0)
+    return PairPrior(
+        n_items=n_items,
+        n_raters=n_raters,
+        form=form,
+        at=(at[0], at[1], at[2], at[3]),
+        quality_scale=laws.get("quality_scale", known),
+        reliability_scale=laws.get("reliability_scale", known),
+        left_bias=laws["left_bias"],
+        tie=laws["tie"],
+        low=laws.get("low", 0.0),
+        high=laws.get("high", 1.0),
+    )
+
+
+# --- Transforms between the coordinates of the sampler and the values of the model's variables ---
+
+ROLES = ("quality_scale", "rater_scale", "left_bias", "tie")  # in the order of `PairPrior.at`
+
+
+def values_of(theta: np.ndarray, prior: PairPrior) -> dict[str, np.ndarray]:
+    """Transform coordinates to values of the variables, by role.
+
+    Shapes: theta (..., coordinate); result: quality (..., item); rater, as drawn in the model, and
+    reliability (..., rater), unless it is shared; quality_scale, rater_scale, left_bias, tie (...), where the
+    model has them.
+    """
+    n, k = prior.n_items, prior.n_raters
+    q, r = theta[..., :n], theta[..., n : n + k]
+    values = {}
+    if prior.form == BOX:
+        values["quality"] = _logistic(q)
+        values["rater"] = values["reliability"] = prior.low + (prior.high - prior.low) * _logistic(
+            r
+        )
+    else:
+        values["quality"] = q - q.mean(axis=-1, keepdims=True)
+        if prior.form != SHARED:
+            values["rater"] = r - r.mean(axis=-1, keepdims=True)
+            values["reliability"] = (
+                np.exp(values["rater"]) if prior.form == LOG else 1.0 + values["rater"]
+            )
+    for role, place in zip(ROLES, prior.at, strict=True):
+        if place != NONE:
+            own = theta[..., place]
+            values[role] = own.copy() if role == "left_bias" else np.exp(own)
+    return values
+
+
+def coordinates_of(
+    values: dict[str, np.ndarray], prior: PairPrior, means: np.ndarray
+) -> np.ndarray:
+    """Transform values of the variables, by role, of one draw, to coordinates; the reliability is not read.
+
+    Shapes: means (2,), of the coordinates of items and of raters, which the model does not determine; result
+    (coordinate,).
+    """
+    parts = []
+    if prior.form == BOX:
+        share = (values["rater"] - prior.low) / (prior.high - prior.low)
+        parts += [_logit(values["quality"]), _logit(share)]
+    else:
+        parts.append(values["quality"] + means[0])
+        if prior.form != SHARED:
+            parts.append(values["rater"] + means[1])
+    for role, place in zip(ROLES, prior.at, strict=True):
+        if place != NONE:
+            own = values[role] if role == "left_bias" else np.log(values[role])
+            parts.append(np.atleast_1d(own))
+    return np.concatenate(parts)
+
+
+def _logistic(x: np.ndarray) -> np.ndarray:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def _logit(p: np.ndarray) -> np.ndarray:
+    return np.log(p) - np.log1p(-p)

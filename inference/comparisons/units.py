@@ -1,0 +1,297 @@
+"""Units of qualities and reliabilities of comparisons: identification by an anchor, after sampling."""
+
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+
+__all__ = ["Anchor", "in_units", "initial_values"]
+
+
+def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
+    """Convert a point estimate to initial values for `models.bradley_terry` or `models.thurstone`.
+
+    They are passed as ``pm.sample(initvals=...)``. Votes depend only on distances times reliabilities. The
+    result has a geometric mean reliability of 1, and qualities scaled up by the same factor.
+
+    Parameters
+    ----------
+    estimate : Dataset
+        ``quality`` (item) and positive ``reliability`` (rater), as `quite` returns them.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``quality`` (item,) and ``log_reliability`` (rater,), each with sum zero.
+
+    Raises
+    ------
+    ValueError
+        If a reliability is not positive.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.comparisons(items=20, raters=20, degree=10, random_seed=1)
+    >>> start = inference.initial_values(inference.quite(drawn.data))
+    >>> {name: values.shape for name, values in start.items()}
+    {'quality': (20,), 'log_reliability': (20,)}
+    """
+    quality, reliability = estimate["quality"].to_numpy(), estimate["reliability"].to_numpy()
+    if len(wrong := np.flatnonzero(~(reliability > 0))):
+        rater = estimate["rater"].to_numpy()[wrong[0]].item()
+        raise ValueError(
+            f"the reliability {reliability[wrong[0]]:g} of rater {rater!r} must be positive: it has no logarithm; "
+            "start from quite"
+        )
+    logs = np.log(reliability)
+    return {
+        "quality": (quality - quality.mean()) * np.exp(logs.mean()),
+        "log_reliability": logs - logs.mean(),
+    }
+
+
+# --- Units of qualities and reliabilities of comparisons: identification by an anchor, after sampling ---
+
+Anchor = (
+    Literal["mean reliability", "quality sd"]
+    | tuple[Any, Any]
+    | tuple[tuple[float, float], tuple[float, float]]
+)
+
+WITH_QUALITY = ("quality", "quality_scale", "coefficient", "residual")  # divided by g
+
+WITH_RELIABILITY = ("reliability", "reliability_deviation")  # multiplied by g
+
+HALVINGS = 60  # bisections: to the last digit of a double
+
+
+def in_units(
+    tree: xr.DataTree, anchor: Anchor, *, random_seed: int | np.random.Generator | None = None
+) -> xr.DataTree:
+    """Express the posterior of a comparison model in other units of quality.
+
+    Answers depend on reliability times the difference of qualities, x = rho_k (q_i - q_j). For any g > 0 and
+    m,
+
+        q -> m + q / g,     rho -> g rho
+
+    leaves the probabilities of all answers unchanged: the prior alone identifies scale and shift. Here g is
+    chosen for every draw so that an anchor has the same value in all draws. Identified quantities - order of
+    the items, ratios of differences, ratios of reliabilities, probabilities of answers, ties, left bias - do
+    not change.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Draws of `models.bradley_terry` or `models.thurstone`.
+    anchor : {"mean reliability", "quality sd"}, or pair
+        Quantity that is set to one: the arithmetic mean of the reliabilities, or the standard deviation of
+        the qualities of the items. For two items (better, worse): the difference of their qualities. For two
+        ranges, such as ``((0, 1), (1, 20))``: qualities lie in the first and reliabilities in the second,
+        with scale and shift drawn from their posterior under uniform priors there.
+    random_seed : int or Generator, optional
+        Seed of scale and shift, for ranges.
+
+    Returns
+    -------
+    DataTree
+        New tree. In its ``posterior`` ``quality``, ``quality_scale``, ``coefficient`` and ``residual`` are
+        divided by g; ``reliability``, ``reliability_deviation`` and, for signed raters, ``reliability_scale``
+        are multiplied by g; ``log_reliability`` is raised by log g. If all raters are alike, ``reliability``
+        (chain, draw) is added. ``tie``, ``left_bias`` and the other groups are unchanged. ``quality`` has the
+        attribute ``unit``.
+
+    Raises
+    ------
+    ValueError
+        If the tree has no qualities, or some draws admit no positive g.
+
+    Notes
+    -----
+    Take N items, K raters, qualities in a range of width w and reliabilities from l to h. With c the
+    geometric mean of the reliabilities, x = c q and eta = rho / c are free of scale. Given them, g on
+    [max(range(x) / w, l / min(eta)), h / max(eta)] has density proportional to g^(K - N) (w - range(x) / g),
+    and the shift is uniform over the remaining room: an exact draw. It completes draws of the model with
+    ``reliability_range=``; draws under another prior keep that prior's ratios.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import inference
+    >>> quality = xr.DataArray([[[3.0, 1.0, 0.0]]], {"item": ["tea", "milk", "cocoa"]}, ("chain", "draw", "item"))
+    >>> reliability = (("chain", "draw", "rater"), [[[1.0, 2.0]]])
+    >>> draws = xr.Dataset({"quality": quality, "reliability": reliability})
+    >>> posterior = inference.in_units(xr.DataTree.from_dict({"posterior": draws}), ("tea", "milk"))["posterior"]
+    >>> posterior["quality"].values.tolist(), posterior["reliability"].values.tolist()
+    ([[[1.5, 0.5, 0.0]]], [[[2.0, 4.0]]])
+    """
+    posterior = _comparisons_posterior(tree)
+    quality = posterior["quality"].transpose("chain", "draw", "item")
+    reliability = posterior.get("reliability")
+    shift: xr.DataArray | float = 0.0
+    if isinstance(anchor, str):
+        factor, unit = _named_factor(quality, reliability, anchor)
+    elif _is_ranges(anchor):
+        rng = np.random.default_rng(random_seed)
+        factor, shift = _draw_in_ranges(quality, reliability, anchor, rng)
+        unit = f"qualities in {tuple(anchor[0])}, reliabilities in {tuple(anchor[1])}"
+    else:
+        factor, unit = _factor_of_pair(quality, anchor)
+    _require_positive(factor, unit)
+    changed = _rescaled(posterior, factor)
+    changed["quality"] = (changed["quality"] + shift).transpose(*posterior["quality"].dims)
+    changed["quality"].attrs["unit"] = unit
+    result = tree.copy()
+    result["posterior"] = xr.DataTree(changed)
+    return result
+
+
+def _comparisons_posterior(tree: xr.DataTree) -> xr.Dataset:
+    """Posterior of a tree; raise if it has no qualities of items."""
+    posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
+    if "quality" not in posterior or "item" not in posterior["quality"].dims:
+        raise ValueError(
+            "the tree has no posterior of the 'quality' of items; sample models.bradley_terry or models.thurstone"
+        )
+    return posterior
+
+
+def _rescaled(posterior: xr.Dataset, factor: xr.DataArray) -> xr.Dataset:
+    """Posterior with all variables that have a unit converted. Shapes: factor, g (chain, draw)."""
+    changed = posterior.copy()
+    for name in WITH_QUALITY:
+        if name in posterior:
+            changed[name] = (posterior[name] / factor).transpose(*posterior[name].dims)
+    for name in WITH_RELIABILITY:
+        if name in posterior:
+            changed[name] = (posterior[name] * factor).transpose(*posterior[name].dims)
+    if "log_reliability" in posterior:
+        raised = posterior["log_reliability"] + np.log(factor)
+        changed["log_reliability"] = raised.transpose(*posterior["log_reliability"].dims)
+    if "reliability_deviation" in posterior and "reliability_scale" in posterior:
+        changed["reliability_scale"] = posterior["reliability_scale"] * factor
+    if "reliability" not in posterior:
+        changed["reliability"] = factor  # of all raters alike
+    return changed
+
+
+def _named_factor(
+    quality: xr.DataArray, reliability: xr.DataArray | None, anchor: str
+) -> tuple[xr.DataArray, str]:
+    """Factor g (chain, draw) and unit of a named anchor."""
+    if anchor == "quality sd":
+        return quality.std("item"), "standard deviation of the qualities 1"
+    if anchor != "mean reliability":
+        raise ValueError(
+            f"anchor={anchor!r} is not 'mean reliability', 'quality sd', a pair of items or a pair of ranges"
+        )
+    unit = "mean of the reliabilities 1"
+    if reliability is None:
+        return xr.ones_like(quality.isel(item=0, drop=True)), unit
+    mean = reliability.mean("rater") if "rater" in reliability.dims else reliability
+    return 1 / mean, unit
+
+
+def _factor_of_pair(quality: xr.DataArray, anchor: Any) -> tuple[xr.DataArray, str]:
+    """Factor g (chain, draw) that sets the difference of two items to one, and the unit."""
+    if not isinstance(anchor, tuple | list) or len(anchor) != 2 or anchor[0] == anchor[1]:
+        raise ValueError(
+            f"anchor={anchor!r} is not 'mean reliability', 'quality sd', a pair of items or a pair of ranges"
+        )
+    items = quality["item"].to_numpy().tolist()
+    for item in anchor:
+        if item not in items:
+            raise ValueError(
+                f"anchor={anchor!r}: {item!r} is not one of the {len(items)} items, such as {items[0]!r}"
+            )
+    better, worse = (quality.sel(item=item, drop=True) for item in anchor)
+    return better - worse, f"quality of {anchor[0]} minus quality of {anchor[1]} 1"
+
+
+def _is_ranges(anchor: Any) -> bool:
+    """Whether an anchor has the form of two ranges."""
+    if not isinstance(anchor, tuple | list) or len(anchor) != 2:
+        return False
+    return all(isinstance(own, tuple | list) and len(own) == 2 for own in anchor)
+
+
+def _require_positive(factor: xr.DataArray, unit: str) -> None:
+    """Raise unless g is positive and finite in every draw."""
+    wrong = ~((factor > 0) & np.isfinite(factor))
+    if wrong.any():
+        raise ValueError(
+            f"{unit}: impossible in {float(wrong.mean()):.1%} of the draws, which would need a scale that is not positive; "
+            "choose two items that are surely in this order, or anchor='quality sd'"
+        )
+
+
+def _draw_in_ranges(
+    quality: xr.DataArray, reliability: xr.DataArray | None, ranges: Any, rng: np.random.Generator
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Draw g and the shift of the qualities (chain, draw each) under uniform priors on the two ranges."""
+    (first, last), (low, high) = _checked(ranges)
+    if reliability is None or "rater" not in reliability.dims:
+        raise ValueError(
+            f"anchor={ranges!r} is of raters who differ, but here they are all alike; take 'quality sd'"
+        )
+    if not (reliability > 0).all():
+        raise ValueError(
+            f"anchor={ranges!r} is of positive reliabilities, but some are not; take 'quality sd'"
+        )
+    # c = geometric mean of rho, x = c q, eta = rho / c
+    mean = xr.apply_ufunc(np.exp, xr.apply_ufunc(np.log, reliability).mean("rater"))
+    x, eta = quality * mean, reliability / mean
+    spread = (x.max("item") - x.min("item")) / (last - first)
+    least = np.maximum(spread, low / eta.min("rater"))
+    most = high / eta.max("rater")
+    misfit = float((least > most).mean())
+    if misfit > 0:
+        raise ValueError(
+            f"anchor={ranges!r}: {misfit:.1%} of the draws do not fit, as their reliabilities or differences are too unlike; "
+            "widen the ranges, or build the model with reliability_range="
+        )
+    power = reliability.sizes["rater"] - quality.sizes["item"]
+    bounds = (least.to_numpy(), most.to_numpy())
+    scale = spread.copy(data=_draw_scale(bounds, spread.to_numpy(), power, rng))
+    room = (last - first) * (1 - spread / scale)
+    start = first + room * rng.random(room.shape)
+    return scale / mean, start - x.min("item") / scale
+
+
+def _checked(ranges: Any) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return two increasing pairs of finite numbers, the second not negative, or raise."""
+    try:
+        (first, last), (low, high) = ((float(a), float(b)) for a, b in ranges)
+    except (TypeError, ValueError):
+        first = last = low = high = np.nan
+    if not (-np.inf < first < last < np.inf and 0 <= low < high < np.inf):
+        raise ValueError(
+            f"anchor={ranges!r} must be two rising pairs of finite numbers, such as ((0, 1), (1, 20))"
+        )
+    return (first, last), (low, high)
+
+
+def _draw_scale(
+    bounds: tuple[np.ndarray, np.ndarray], spread: np.ndarray, power: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw g within bounds with density proportional to g^power (1 - spread / g), by inversion with bisection.
+
+    Shapes: bounds (two arrays) and spread (chain, draw).
+    """
+    least, most = bounds
+    unit = most if power >= 0 else least  # powers of g / unit stay within the range of doubles
+
+    def antiderivative(g: np.ndarray) -> np.ndarray:
+        s, r = g / unit, spread / unit
+        first = np.log(s) if power == -1 else s ** (power + 1) / (power + 1)
+        return first - r * (np.log(s) if power == 0 else s**power / power)
+
+    below = antiderivative(least)
+    wanted = below + rng.random(least.shape) * (antiderivative(most) - below)
+    low, high = least.copy(), most.copy()
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        less = antiderivative(middle) < wanted
+        low, high = np.where(less, middle, low), np.where(less, high, middle)
+    return 0.5 * (low + high)

@@ -1,0 +1,241 @@
+"""Random streams for compiled code, which can be cached, copied and stored: xoshiro256++ and three draws.
+
+A stream is its state, uint64 (4,), advanced in place by every draw. Compiled functions of a NumPy generator
+hold addresses of the running process and cannot be cached, which costs every process ten seconds.
+
+References
+----------
+Blackman and Vigna (2021), Scrambled linear pseudorandom number generators, ACM TOMS 47,
+doi:10.1145/3460772. Leva (1992), A fast normal random number generator, ACM TOMS 18,
+doi:10.1145/138351.138364.
+"""
+
+import math
+
+import numba as nb
+import numpy as np
+
+from ...models.distributions.compiling import kept
+
+__all__ = [
+    "draw_binomial",
+    "draw_log_gammas",
+    "item_streams",
+    "log_add",
+    "log_standard_gamma",
+    "split_count",
+    "standard_exponential",
+    "standard_gamma",
+    "standard_normal",
+    "stream",
+    "uniform",
+]
+
+
+def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
+    """Return the stream, uint64 (4,), of a seed sequence, or of the next four words of a generator."""
+    if isinstance(seed, np.random.SeedSequence):
+        return seed.generate_state(4, np.uint64)
+    return seed.integers(0, 2**64, size=4, dtype=np.uint64)
+
+
+@nb.njit(inline="always")
+def _rotate(word, by):
+    """Rotate the bits of a word to the left."""
+    return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
+
+
+@nb.njit
+def _next_word(state):
+    """Advance the state and return a word (xoshiro256++)."""
+    word = _rotate(state[0] + state[3], 23) + state[0]
+    shifted = state[1] << np.uint64(17)
+    state[2] ^= state[0]
+    state[3] ^= state[1]
+    state[1] ^= state[2]
+    state[0] ^= state[3]
+    state[2] ^= shifted
+    state[3] = _rotate(state[3], 45)
+    return word
+
+
+@nb.njit
+def uniform(rng: np.ndarray) -> float:
+    """Draw from the odd multiples of 2**-54 in (0, 1): never 0, never 1."""
+    return (np.float64(_next_word(rng) >> np.uint64(11)) + 0.5) * 2.0**-53
+
+
+@nb.njit
+def standard_exponential(rng: np.ndarray) -> float:
+    """Draw an Exponential(1) variable; it is positive."""
+    return -math.log(uniform(rng))
+
+
+@nb.njit
+def standard_normal(rng: np.ndarray) -> float:
+    """Draw a Normal(0, 1) variable as a ratio of uniforms, between Leva's two quadratic bounds."""
+    while True:
+        u = uniform(rng)
+        v = 1.7156 * (uniform(rng) - 0.5)  # 2 sqrt(2 / e) = 1.71553
+        x = u - 0.449871
+        y = abs(v) + 0.386595
+        bound = x * x + y * (0.19600 * y - 0.25472 * x)
+        if bound < 0.27597:  # inside the inner bound: accepted
+            break
+        # inside the outer bound: exact test
+        if bound <= 0.27846 and v * v <= -4.0 * math.log(u) * u * u:
+            break
+    return v / u
+
+
+# --- Independent draws of the location and variance of items from normal-inverse-gamma laws ---
+
+
+@kept(nogil=True, error_model="numpy")
+def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Derive a stream for every item from its key and the stream of a chain.
+
+    Shapes: keys uint64 (item,); words uint64 (4,); result uint64 (4, item).
+    """
+    streams = np.empty((4, len(keys)), np.uint64)
+    for i in range(len(keys)):
+        mixed = _mixed(keys[i])
+        for k in range(4):
+            streams[k, i] = _mixed(mixed ^ words[k])
+    return streams
+
+
+@nb.njit(inline="always")
+def _mixed(word):
+    """Mix the bits of a word, one to one (SplitMix64)."""
+    word = word + np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+# --- Gamma draws, their logs, and sums of exponentials, without underflow ---
+
+
+@nb.njit(error_model="numpy", inline="always")
+def standard_gamma(rng: np.ndarray, shape: float) -> float:
+    """Draw a Gamma(shape, 1) variable, shape >= 1 (Marsaglia and Tsang 2000, doi:10.1145/358407.358414)."""
+    if shape == 1.0:
+        return standard_exponential(rng)
+    centre = shape - 1.0 / 3.0
+    spread = 1.0 / math.sqrt(9.0 * centre)
+    while True:
+        x = standard_normal(rng)
+        root = 1.0 + spread * x
+        if root > 0.0:
+            ratio = root * root * root
+            u = uniform(rng)
+            x *= x
+            if u < 1.0 - 0.0331 * x * x:  # squeeze
+                break
+            # full acceptance test
+            if math.log(u) < 0.5 * x + centre * (1.0 - ratio + math.log(ratio)):
+                break
+    return centre * ratio
+
+
+@nb.njit(error_model="numpy", inline="always")
+def log_standard_gamma(rng: np.ndarray, shape: float) -> float:
+    """Draw the log of a Gamma(shape, 1) variable, for any positive shape.
+
+    Up to shape one the draw is log Gamma(shape + 1) + log(U) / shape: at shape 1/419 every sixth
+    Gamma variable is smaller than any positive double, while its log is finite.
+    """
+    if shape > 1.0:
+        log_draw = math.log(standard_gamma(rng, shape))
+    else:
+        log_boosted = math.log(standard_gamma(rng, shape + 1.0))
+        log_draw = log_boosted - standard_exponential(rng) / shape
+    return log_draw
+
+
+@nb.njit(error_model="numpy", inline="always")
+def log_add(a: float, b: float) -> float:
+    """Return log(exp(a) + exp(b)); either may be -inf."""
+    high, low = max(a, b), min(a, b)
+    if low > -np.inf:
+        high += math.log1p(math.exp(low - high))
+    return high
+
+
+# --- Binomial and multinomial draws from a stream, for any number of trials ---
+
+COUNTED = 12  # this many trials or fewer are drawn one by one
+
+
+@nb.njit(error_model="numpy")
+def draw_binomial(rng: np.ndarray, trials: int, p: float) -> int:
+    """Draw a Binomial(trials, p) variable, for trials from 0 and p from 0 to 1."""
+    below = 0
+    while trials > COUNTED and 0.0 < p < 1.0:
+        a = 1 + trials // 2
+        # middle ~ Beta(a, n + 1 - a), the a-th smallest of n uniforms
+        low = standard_gamma(rng, float(a))
+        high = standard_gamma(rng, float(trials + 1 - a))
+        middle = low / (low + high)
+        if middle <= p:
+            # a uniforms are below p, n - a are uniform above middle
+            below += a
+            trials -= a
+            p = (p - middle) / (1.0 - middle)
+        else:
+            # a - 1 uniforms are below middle, the others above p
+            trials = a - 1
+            p /= middle
+    if p >= 1.0:
+        below += trials
+    elif p > 0.0:
+        for _ in range(trials):
+            if uniform(rng) < p:
+                below += 1
+    return below
+
+
+@nb.njit(error_model="numpy")
+def split_count(rng: np.ndarray, count: int, share: np.ndarray, parts: np.ndarray) -> None:
+    """Draw the multinomial allocation of `count` things to parts, by successive binomials.
+
+    Shapes: share (part,), probabilities that sum to one; parts int64 (part,), overwritten.
+    """
+    left = 1.0
+    last = len(share) - 1
+    for j in range(last):
+        parts[j] = 0
+        if count > 0 and share[j] > 0.0:
+            # n_j | n_1, ..., n_(j-1) ~ Binomial(count left, p_j / probability left)
+            parts[j] = draw_binomial(rng, count, min(1.0, share[j] / left))
+        count -= parts[j]
+        left -= share[j]
+        if left <= 0.0:
+            left = 0.0 if count == 0 else share[j + 1 :].sum()
+    parts[last] = count
+
+
+# --- Independent log Gamma variables of items, each item with its own stream ---
+
+
+@kept(nogil=True, error_model="numpy")
+def draw_log_gammas(
+    streams: np.ndarray,
+    start: np.ndarray,
+    shape: np.ndarray,
+    log_rate: np.ndarray,
+    draws: np.ndarray,
+) -> None:
+    """Draw the logs of Gamma(shape, rate) variables.
+
+    Shapes: streams uint64 (4, item), advanced in place; start (item + 1,), variables of each item, relative
+    to start[0]; shape, log_rate (variable,); draws (draw, variable), overwritten.
+    """
+    rng = np.empty(4, np.uint64)
+    for i in range(len(start) - 1):
+        rng[:] = streams[:, i]
+        for d in range(len(draws)):
+            for k in range(start[i] - start[0], start[i + 1] - start[0]):
+                draws[d, k] = log_standard_gamma(rng, shape[k]) - log_rate[k]
+        streams[:, i] = rng

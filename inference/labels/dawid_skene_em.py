@@ -1,0 +1,393 @@
+"""Point estimate of Dawid and Skene's model by EM, with every distinct optimum that random starts find."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import linear_sum_assignment
+
+from ...models.data.container import expect
+from ...models.data.labels import Labels, check_answers, one_by_one
+from ...models.data.prior_arguments import favoured_rows
+from ...models.distributions.marginal_labels_kernels import answer_sweeps
+from ..diagnostics import EstimateWarning
+from ..parallel.workers import AnyExecutor
+from . import sharded_answers as label_tasks
+from .kernels.em import (
+    AnswerPatterns,
+    Ascent,
+    answer_patterns,
+    ascend,
+    climb,
+    coded_answers,
+    jittered_vote,
+    vote_share,
+)
+from .sharded_answers import LabelWork, label_work, total
+
+__all__ = ["InMemory", "LabelEvidence", "dawid_skene_em", "evidence_of", "patterns_of"]
+
+Prior = tuple[np.ndarray, np.ndarray]
+
+
+class LabelEvidence(Protocol):
+    """Interface of EM to the labels, wherever they are stored."""
+
+    def ascents(
+        self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
+    ) -> Iterator[Ascent]:
+        """Yield the EM result from the vote shares, then from `restarts` random starts near them.
+
+        `prior` holds the pseudo-counts of prevalence and confusion; `stop` the largest number of iterations
+        and the relative gain of the objective below which a start has converged.
+        """
+        ...
+
+    def expected_labels(self, run: Ascent) -> np.ndarray:
+        """Return the expected labels by true category, shape (rater * label, category)."""
+        ...
+
+    def plausibility(self, run: Ascent) -> np.ndarray:
+        """Return p(true category | estimate, answers), shape (item, category)."""
+        ...
+
+
+@contextmanager
+def evidence_of(
+    labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
+) -> Iterator[LabelEvidence]:
+    """Context manager: labels in memory, or in shards if an executor or a number of shards is given."""
+    if executor is None and shards is None:
+        yield InMemory(patterns_of(labels), len(labels.categories))
+        return
+    with label_work(labels, executor, shards, folder) as work:
+        yield InShards(work)
+
+
+def patterns_of(labels: Labels) -> AnswerPatterns:
+    """Return the distinct answer patterns of the items, with their multiplicities."""
+    item, rater, label = one_by_one(labels)
+    return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
+
+
+class InMemory:
+    """Labels in the memory of this process."""
+
+    def __init__(self, patterns: AnswerPatterns, n_categories: int) -> None:
+        self._patterns, self._n = patterns, n_categories
+
+    def ascents(
+        self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
+    ) -> Iterator[Ascent]:
+        """Yield the EM result of every start."""
+        rng = np.random.default_rng(random_seed)
+        answers = self._patterns.answers
+        for number in range(restarts + 1):
+            near = jittered_vote(answers, self._n, rng) if number else vote_share(answers, self._n)
+            yield ascend(self._patterns, near, prior, *stop)
+
+    def expected_labels(self, run: Ascent) -> np.ndarray:
+        """Return the expected labels by true category, shape (rater * label, category)."""
+        answers, weight, _ = self._patterns
+        counts = np.empty(run.table.shape)
+        answer_sweeps(self._n).counts(self._of_patterns(run), weight, answers, counts)
+        return counts
+
+    def plausibility(self, run: Ascent) -> np.ndarray:
+        """Return p(true category | estimate, answers), shape (item, category)."""
+        return self._of_patterns(run)[self._patterns.pattern]
+
+    def _of_patterns(self, run: Ascent) -> np.ndarray:
+        log_p = np.empty(len(self._patterns.multiplicity))
+        found = np.empty((len(log_p), self._n))
+        table = np.ascontiguousarray(run.table)
+        answer_sweeps(self._n).log_p(run.prevalence, table, self._patterns.answers, log_p, found)
+        return found
+
+
+class InShards:
+    """Labels in shards that workers process."""
+
+    def __init__(self, work: LabelWork) -> None:
+        self._work = work
+
+    def ascents(
+        self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
+    ) -> Iterator[Ascent]:
+        """Yield the EM result of every start; the starts do not depend on the division into shards."""
+        work = self._work
+        seed = int(np.random.SeedSequence(random_seed).generate_state(1)[0])
+        for number in range(restarts + 1):
+            if number:
+                which = label_tasks.Sweep(seed, number, 0)
+                expected = total(work.map(label_tasks.near_vote, work.shape, which))
+            else:
+                expected = total(work.map(label_tasks.vote_counts, work.shape))
+
+            def expect(prevalence, table, expected=expected):
+                counts, log_likelihood = self._expected(prevalence, table)
+                for whole, summed in zip(expected, counts, strict=True):
+                    whole[...] = summed
+                return log_likelihood
+
+            yield climb(expect, expected, prior, *stop)
+
+    def expected_labels(self, run: Ascent) -> np.ndarray:
+        """Return the expected labels by true category, shape (rater * label, category)."""
+        (_, labels), _ = self._expected(run.prevalence, run.table)
+        return labels
+
+    def plausibility(self, run: Ascent) -> np.ndarray:
+        """Return p(true category | estimate, answers), shape (item, category)."""
+        parameters = run.prevalence, np.ascontiguousarray(run.table)
+        found = self._work.map(label_tasks.plausibility, parameters)
+        return np.concatenate([of_items for of_items, _ in found])
+
+    def _expected(self, prevalence, table):
+        """Return expected counts and log likelihood, summed over the shards."""
+        parameters, log_p = (prevalence, np.ascontiguousarray(table)), []
+
+        def counts():
+            for part, of_part in self._work.map(label_tasks.expected_counts, parameters):
+                log_p.append(of_part)
+                yield part
+
+        return total(counts()), sum(log_p)
+
+
+# --- Point estimate of Dawid and Skene's model by EM, with every distinct optimum that random starts find ---
+
+# largest differences of two runs at the same optimum: relative, and absolute
+SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01
+
+
+def dawid_skene_em(
+    labels: Labels,
+    *,
+    start: Literal["vote"] = "vote",
+    prior: Literal["diagonal"] | None = "diagonal",
+    restarts: int = 20,
+    max_iterations: int = 1000,
+    tolerance: float = 1e-10,
+    random_seed: int | None = None,
+    executor: AnyExecutor = None,
+    shards: int | None = None,
+    folder: str | Path | None = None,
+) -> xr.Dataset:
+    """Estimate prevalence, confusion matrices and true categories by EM.
+
+        T_i ~ Categorical(p),   P(rater k says l | T_i = j) = pi^k_jl
+        E-step  P(T_i = j | answers) proportional to  p_j prod of pi^k_jl over the answers to i
+        M-step  p_j and pi^k_jl proportional to  pseudo-counts + expected counts
+
+    | symbol | meaning | variable | dims |
+    |---|---|---|---|
+    | p | prevalence | ``prevalence`` | category |
+    | pi | confusion matrix | ``confusion`` | rater, category, label |
+    | P(T) | plausibility | ``plausibility`` | item, category |
+
+    Parameters
+    ----------
+    labels : Labels
+        Labels of identified raters. Gold labels are taken as known true categories; if all items have one,
+        the estimate has a closed form.
+    start : {"vote"}, default "vote"
+        First start: the share of each label among an item's answers.
+    prior : {"diagonal"} or None, default "diagonal"
+        Prior of the confusion matrices and the prevalence, as in `models.dawid_skene`; the estimate maximises
+        the posterior of the log odds. None maximises the likelihood, which overfits raters with few answers.
+    restarts : int, default 20
+        Number of random starts near the vote shares, from Dirichlet(20 share + .3).
+    max_iterations : int, default 1000
+        Largest number of iterations per start.
+    tolerance : float, default 1e-10
+        Relative gain of the objective below which a start has converged.
+    random_seed : int, optional
+        Seed of the random starts.
+    executor : Executor, dask.distributed.Client or int, optional
+        Executor that processes the answers in shards of items: anything with ``submit``, or a number of
+        processes. The estimate does not depend on the executor, and equals that of this process but for the
+        rounding of sums; random starts are drawn item by item there.
+    shards : int, optional
+        Number of shards; by default one per million answers. Given without `executor`, a pool of processes
+        shares them.
+    folder : path, optional
+        Folder of the shards while they are in use, which workers on other machines must see; by default the
+        folder of temporary files.
+
+    Returns
+    -------
+    Dataset
+        ``prevalence`` (category), ``confusion`` (rater, category, label), ``plausibility`` (item, category),
+        ``log_likelihood`` and ``objective`` (with the log prior) of the best optimum, and ``trace``
+        (iteration) of the start that found it. The same with the prefix ``optimum_`` for every distinct
+        ``optimum``, the best first; ``optimum_found``, the number of starts that ended there;
+        ``vote_optimum``, the optimum reached from the vote shares. Attributes ``log_likelihood``,
+        ``converged`` (0 or 1) and ``iterations``.
+
+    Raises
+    ------
+    ValueError
+        If the raters are anonymous, or an argument is out of range.
+
+    Warns
+    -----
+    EstimateWarning
+        If the likelihood alone is maximised, a rater never labelled an item of some category (its row is
+        NaN), no item has two answers (only the vote is identified), there are several optima, or a start has
+        not converged.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.labels(items=60, raters=5, answers=5, random_seed=3)
+    >>> estimate = inference.dawid_skene_em(drawn.data, restarts=3, random_seed=1)
+    >>> estimate["confusion"].dims, estimate.sizes["optimum"], estimate.attrs["converged"]
+    (('rater', 'category', 'label'), 1, 1)
+
+    References
+    ----------
+    Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS
+    C 28(1), doi:10.2307/2346806.
+    """
+    _check(labels, start, prior, restarts, max_iterations)
+    _check_tolerance(tolerance)
+    pseudo, stop = _pseudo_counts(labels, prior), (max_iterations, tolerance)
+    with evidence_of(labels, executor, shards, folder) as evidence:
+        found = list(evidence.ascents(restarts, random_seed, pseudo, stop))
+        if prior is None and (labels.gold < 0).all():
+            found = [_aligned(run, evidence) for run in found]
+        optima, ended = _distinct(found, evidence)
+    result = _dataset(labels, optima, prior)
+    result["optimum_found"] = ("optimum", np.bincount(ended, minlength=len(optima)))
+    result["vote_optimum"] = ended[0]
+    _warn(labels, prior, result, found)
+    return result
+
+
+def _check_tolerance(tolerance: float) -> None:
+    if (
+        isinstance(tolerance, bool)
+        or not isinstance(tolerance, int | float)
+        or tolerance != tolerance
+    ):
+        raise ValueError(
+            f"tolerance={tolerance!r} must be a number; below zero every iteration is made"
+        )
+
+
+def _check(labels: Labels, start: str, prior: str | None, restarts: int, iterations: int) -> None:
+    expect(labels, Labels)
+    check_answers(labels)
+    if labels.anonymous:
+        raise ValueError(
+            "dawid_skene_em describes each rater, but these labels are counts of anonymous raters; read a table with raters"
+        )
+    if start != "vote":
+        raise ValueError(f"start={start!r} is not 'vote'")
+    if prior not in ("diagonal", None):
+        raise ValueError(f"prior={prior!r} is neither 'diagonal' nor None")
+    for name, value, least in (("restarts", restarts, 0), ("max_iterations", iterations, 1)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name}={value!r} must be a whole number from {least}")
+
+
+def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pseudo-counts: prevalence (category,), confusion (rater * label, category)."""
+    n = len(labels.categories)
+    if prior is None:
+        return np.zeros(n), np.zeros((len(labels.raters) * n, n))
+    return np.ones(n), np.tile(favoured_rows(n), (len(labels.raters), 1))
+
+
+def _aligned(run: Ascent, evidence: LabelEvidence) -> Ascent:
+    """Permute the categories so that raters are right as often as possible; the likelihood is invariant."""
+    n = len(run.prevalence)
+    right = evidence.expected_labels(run).reshape(-1, n, n).sum(axis=0)  # (label, category)
+    _, category = linear_sum_assignment(right, maximize=True)
+    return run._replace(prevalence=run.prevalence[category], table=run.table[:, category])
+
+
+def _distinct(
+    found: list[Ascent], evidence: LabelEvidence
+) -> tuple[list[tuple[Ascent, np.ndarray]], np.ndarray]:
+    """Return one run and plausibility per distinct optimum, the best first; and the optimum of each run."""
+    order = np.argsort([-run.trace[-1] for run in found], kind="stable")
+    optima: list[tuple[Ascent, np.ndarray]] = []
+    ended = np.empty(len(found), int)
+    for place in order:
+        run, own = found[place], evidence.plausibility(found[place])
+        for k, (other, theirs) in enumerate(optima):
+            near = abs(run.trace[-1] - other.trace[-1]) <= SAME_OBJECTIVE * (1 + abs(run.trace[-1]))
+            if near and np.abs(own - theirs).max() < SAME_PLAUSIBILITY:
+                ended[place] = k
+                break
+        else:
+            ended[place] = len(optima)
+            optima.append((run, own))
+    return optima, ended
+
+
+def _dataset(
+    labels: Labels, optima: list[tuple[Ascent, np.ndarray]], prior: str | None
+) -> xr.Dataset:
+    """Assemble the result from the optima."""
+    n, names = len(labels.categories), labels.categories.astype(str)
+    runs = [run for run, _ in optima]
+    tables = np.stack([run.table for run in runs]).reshape(len(runs), -1, n, n)
+    if prior is None:
+        unseen = tables.sum(axis=2, keepdims=True) == 0
+        tables = np.where(unseen, np.nan, tables)
+    variables: dict[str, Any] = {
+        "prevalence": (("category",), np.stack([run.prevalence for run in runs])),
+        "confusion": (("rater", "category", "label"), tables.swapaxes(2, 3)),
+        "plausibility": (("item", "category"), np.stack([own for _, own in optima])),
+        "log_likelihood": ((), np.array([run.log_likelihood for run in runs])),
+        "objective": ((), np.array([run.trace[-1] for run in runs])),
+    }
+    data = {name: (dims, values[0]) for name, (dims, values) in variables.items()}
+    data |= {f"optimum_{k}": (("optimum", *dims), v) for k, (dims, v) in variables.items()}
+    data["trace"] = (("iteration",), runs[0].trace)
+    kind = {"kind": "integer" if np.issubdtype(labels.categories.dtype, np.integer) else "text"}
+    coords = {"item": labels.items, "rater": labels.raters}
+    coords |= {dim: xr.DataArray(names, dims=dim, attrs=kind) for dim in ("category", "label")}
+    attrs = {
+        "log_likelihood": float(runs[0].log_likelihood),
+        "converged": int(runs[0].converged),
+        "iterations": len(runs[0].trace),
+    }
+    return xr.Dataset(data, coords, attrs)
+
+
+def _warn(labels: Labels, prior: str | None, result: xr.Dataset, found: list[Ascent]) -> None:
+    """Warn of overfitting, unidentified raters, several optima or starts that have not converged."""
+    said = []
+    if not labels.identified:
+        said.append(
+            "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"
+        )
+    if prior is None:
+        said.append(
+            "maximum likelihood is overconfident and overfits raters with few answers; prior='diagonal' does not"
+        )
+        unseen = np.argwhere(result["confusion"].isnull().any("label").to_numpy())
+        if len(unseen):
+            rater, category = (
+                labels.raters[unseen[0][0]].item(),
+                labels.categories[unseen[0][1]].item(),
+            )
+            said.append(
+                f"{len(unseen)} rows of confusion matrices are NaN: rater {rater!r} never faced category {category!r}"
+            )
+    if (several := result.sizes["optimum"]) > 1:
+        said.append(
+            f"{len(found)} starts ended at {several} distinct optima; see the variables optimum_..."
+        )
+    if stopped := sum(not run.converged for run in found):
+        said.append(f"{stopped} of {len(found)} starts have not converged; raise max_iterations")
+    if said:
+        warnings.warn("; ".join(said), EstimateWarning, stacklevel=3)

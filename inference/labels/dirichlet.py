@@ -1,0 +1,67 @@
+"""Sampler of models of label counts: independent draws from the Dirichlet posterior."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+from ..runs.run import Draws, Found, Run, item_keys, streams_of_items
+from ..runs.trees import as_dataset
+from .kernels.item_states import DirichletDraws, DirichletItems, draw_dirichlet_items
+from .recognition import read_counted_labels
+
+__all__ = ["begin_counted_labels"]
+
+SAMPLE = ("chain", "draw")
+
+BLOCK = 256  # items in one unit of work
+
+
+def begin_counted_labels(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Set up independent draws of plausibilities from their Dirichlet posterior.
+
+    Each item has its own random stream, so its draws do not depend on the other items of the data.
+    """
+    plausibility, alpha, counts, reliability = read_counted_labels(model)
+    # Dirichlet posterior of item i: alpha + r_i n_i
+    concentration = alpha + reliability[..., None] * counts
+    alpha = np.ascontiguousarray(np.broadcast_to(alpha, counts.shape), np.float64)
+    laws = DirichletItems(concentration, counts.astype(np.float64), alpha)
+    items = np.asarray(model.coords.get("item", range(len(counts))))
+    streams = streams_of_items(item_keys(items), plan.chains, plan.seed)
+    names = str(model.observed_RVs[0].name), str(plausibility.name)
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        draws = _draw(laws, streams, n, plan)
+        groups = {"posterior": as_dataset(model, {names[1]: draws.plausibility}, SAMPLE)}
+        if plan.densities:
+            by_item = (*SAMPLE, "item")
+            groups["log_likelihood"] = xr.Dataset({names[0]: (by_item, draws.log_p)})
+            groups["log_prior"] = xr.Dataset({names[1]: (by_item, draws.log_prior)})
+        return groups
+
+    return Run({}, {"stream": streams}, draw)
+
+
+def _draw(laws: DirichletItems, streams: np.ndarray, n: int, plan: Draws) -> DirichletDraws:
+    """Draw all items of all chains, multi-threaded over blocks of items.
+
+    Shapes: streams (chain, 4, item), advanced in place.
+    """
+    size = (plan.chains, n, len(laws.counts))
+    shapes = ((*size, laws.counts.shape[1]), size, size)
+    draws = DirichletDraws(*(np.empty(shape, plan.dtype) for shape in shapes))
+
+    def run(chain: int, first: int) -> None:
+        own = slice(first, first + BLOCK)
+        block = DirichletItems(*(array[own] for array in laws))
+        place = DirichletDraws(*(array[chain, :, own] for array in draws))
+        draw_dirichlet_items(streams[chain, :, own], block, place)
+
+    with ThreadPoolExecutor(plan.cores or os.cpu_count()) as pool:
+        work = product(range(plan.chains), range(0, len(laws.counts), BLOCK))
+        list(pool.map(lambda unit: run(*unit), work))
+    return draws

@@ -1,0 +1,223 @@
+"""Sampler of label models with conjugate confusion: the compiled Gibbs loop."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from scipy.special import betaln, gammaln, xlogy
+
+from ...models.distributions.marginal_labels_kernels import Answers
+from ..kernels.random_streams import stream
+from ..runs.run import PILOT_CHAINS, PILOT_DRAWS, Draws, Found, Run, sweeps_for_each_draw
+from ..runs.trees import as_dataset
+from .kernels.em import jittered_vote
+from .kernels.gibbs import (
+    COIN,
+    ROWS,
+    SPAM,
+    ConfusionPrior,
+    LabelDraws,
+    LabelSchedule,
+    LabelState,
+    begin_table,
+    sample_labels,
+)
+from .recognition import LabelStructure, constant_prior, read_labels
+
+__all__ = [
+    "LabelPlan",
+    "begin_labels",
+    "begin_labels_gibbs",
+    "continue_labels",
+    "draw_labels_model",
+    "label_pilot",
+]
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """Length, seed, threads and storage of the Gibbs chains of a label model."""
+
+    chains: int
+    draws: int  # kept draws of each chain
+    tune: int  # sweeps before the first draw
+    seed: int
+    threads: int | None = None
+    dtype: str = "float32"  # storage; the arithmetic is in double precision
+    collapsed: bool = True  # whether sweeps integrate the confusion tables out
+
+
+def draw_labels_model(
+    answers: Answers, prior: ConfusionPrior, thin: int, plan: LabelPlan
+) -> LabelDraws:
+    """Run all chains from their start, with `thin` sweeps per kept draw; `LabelDraws` with a leading dim chain."""
+    return continue_labels(answers, prior, thin, plan, begin_labels(answers, prior, plan))
+
+
+def begin_labels(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> dict[str, np.ndarray]:
+    """Initialise every chain near the majority vote.
+
+    Shapes of the returned state: stream (chain, word); the fields of `LabelState` with a leading dim chain.
+    """
+    n_rows, n = prior.confusion.shape
+    n_items = len(answers.known)
+    state = {
+        "stream": np.empty((plan.chains, 4), np.uint64),
+        "category": np.empty((plan.chains, n_items), np.int64),
+        "table": np.empty((plan.chains, n_rows, n)),
+    }
+    for chain in range(plan.chains):
+        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
+        vote = jittered_vote(answers, n, rng)
+        below = vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))
+        state["category"][chain] = below.sum(axis=1)
+        state["stream"][chain] = stream(rng)
+        begin_table(state["stream"][chain], prior, state["table"][chain])
+    return state
+
+
+def continue_labels(
+    answers: Answers,
+    prior: ConfusionPrior,
+    thin: int,
+    plan: LabelPlan,
+    state: dict[str, np.ndarray],
+) -> LabelDraws:
+    """Run all chains on from their state, which is overwritten in place.
+
+    `thin` sweeps are made for each kept draw. Returns `LabelDraws` with leading dims (chain, draw).
+    """
+    n_rows, n = prior.confusion.shape
+    n_items, size = len(answers.known), (plan.chains, plan.draws)
+    # MACE: a competence is a difference of two entries, which single precision would round away
+    of_table = "float64" if prior.kind == SPAM else plan.dtype
+    draws = LabelDraws(
+        np.empty((*size, n), plan.dtype),
+        np.empty((*size, n_rows, n), of_table),
+        np.empty((*size, n_items, n), plan.dtype),
+        np.empty((*size, n_items), plan.dtype),
+    )
+    schedule = LabelSchedule(plan.tune, thin, plan.collapsed)
+
+    def run(chain: int) -> None:
+        own = LabelDraws(*(array[chain] for array in draws))
+        place = (LabelState(state["category"][chain], state["table"][chain]), own)
+        sample_labels(state["stream"][chain], answers, prior, schedule, place)
+
+    with ThreadPoolExecutor(plan.threads or plan.chains) as pool:
+        list(pool.map(run, range(plan.chains)))
+    return draws
+
+
+def label_pilot(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> int:
+    """Return the number of sweeps per kept draw, by a pilot run.
+
+    4 chains of 300 draws after the warm-up of the plan; the smallest ESS among the entries of prevalence and
+    confusion decides, by the rule of `sweeps_for_each_draw`.
+    """
+    length = (PILOT_CHAINS, PILOT_DRAWS)
+    pilot = LabelPlan(*length, plan.tune, plan.seed + 1, plan.threads, "float64", plan.collapsed)
+    draws = draw_labels_model(answers, prior, 1, pilot)
+    flat = np.concatenate([draws.prevalence, draws.table.reshape(*length, -1)], axis=2)
+    return int(sweeps_for_each_draw(flat, plan.chains * plan.draws, plan.threads)[0])
+
+
+# --- Sampler of label models with conjugate confusion: the compiled Gibbs loop ---
+
+SWEEPS_BEFORE = 200  # default warm-up
+
+SAMPLE = ("chain", "draw")
+
+
+def begin_labels_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Set up the compiled Gibbs loop of prevalence, confusion and plausibility; `found` restores the thinning."""
+    structure = read_labels(model)
+    answers, prior = structure.answers, constant_prior(model, structure)
+    tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
+    chains = LabelPlan(plan.chains, plan.draws, tune, plan.seed, plan.cores, plan.dtype)
+    if found is None:
+        thin = label_pilot(answers, prior, chains) if plan.thin == "pilot" else int(plan.thin)
+        found = {"thinning": np.array(thin)}
+    thin, state = int(found["thinning"]), begin_labels(answers, prior, chains)
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        now = replace(chains, draws=n, tune=0 if drawn else tune)
+        draws = continue_labels(answers, prior, thin, now, state)
+        groups = _groups(model, (structure, prior), draws, plan)
+        return groups | {"sample_stats": xr.Dataset({"thinning": np.int64(thin)})}
+
+    return Run(found, state, draw)
+
+
+def _groups(
+    model: pm.Model, law: tuple[LabelStructure, ConfusionPrior], drawn: LabelDraws, plan: Draws
+) -> dict[str, xr.Dataset]:
+    """Convert draws of the loop to draws of the model's variables, with log densities if the plan asks for them."""
+    structure, prior = law
+    n = len(prior.prevalence)
+    confusion = drawn.table.reshape(*drawn.table.shape[:2], -1, n, n).swapaxes(-1, -2)
+    values = (drawn.prevalence, *structure.skills_of(confusion))
+    arrays = {str(rv.name): value for rv, value in zip(structure.free, values, strict=True)}
+    if prior.kind != ROWS and "confusion" in model.named_vars:
+        arrays["confusion"] = confusion
+    if "plausibility" in model.named_vars:
+        arrays["plausibility"] = drawn.plausibility
+    stored = {name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()}
+    groups = {"posterior": as_dataset(model, stored, SAMPLE)}
+    if plan.densities:
+        name = model.observed_RVs[0].name
+        groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), drawn.log_p)})
+        groups["log_prior"] = _log_prior(model, structure, prior, values)
+    return groups
+
+
+def _log_prior(
+    model: pm.Model,
+    structure: LabelStructure,
+    prior: ConfusionPrior,
+    drawn: tuple[np.ndarray, ...],
+) -> xr.Dataset:
+    """Log prior density of each free variable, with its batch dims.
+
+    Shapes: drawn holds prevalence (chain, draw, category), then the skills (chain, draw, ...).
+    """
+    prevalence, *skills = drawn
+    n = len(prior.prevalence)
+    concentration = prior.confusion.reshape(-1, n, n)
+    if prior.kind == ROWS:
+        beta = concentration.swapaxes(1, 2)
+        own = [_dirichlet_log_density(skills[0], beta if skills[0].ndim == 5 else beta[0])]
+    elif prior.kind == SPAM:
+        own = [_beta_log_density(skills[0], concentration[:, 0, 1], concentration[:, 1, 1])]
+        own.append(_dirichlet_log_density(skills[1], concentration[:, :, 0]))
+    else:
+        coin = 0 if prior.kind == COIN else slice(None)
+        own = [_beta_log_density(skills[0], concentration[:, 0, coin], concentration[:, 1, coin])]
+    variables = {"prevalence": (SAMPLE, _dirichlet_log_density(prevalence, prior.prevalence))}
+    coords = {}
+    for rv, log_p in zip(structure.skills, own, strict=True):
+        dims = model.named_vars_to_dims[str(rv.name)][: log_p.ndim - 2]
+        coords |= {dim: np.asarray(model.coords[dim]) for dim in dims}
+        variables[str(rv.name)] = ((*SAMPLE, *dims), log_p)
+    return xr.Dataset(variables, coords)
+
+
+def _beta_log_density(p: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Log density of the Beta(right, wrong) distribution."""
+    kind = np.finfo(p.dtype)
+    p = np.clip(p, kind.tiny, 1 - kind.epsneg)  # storage may have rounded it to 0 or 1
+    return xlogy(right - 1, p) + xlogy(wrong - 1, 1 - p) - betaln(right, wrong)
+
+
+def _dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Log density of the Dirichlet distribution along the last axis."""
+    # storage may have rounded a probability to 0
+    return _density_of_logs(np.log(np.maximum(p, np.finfo(p.dtype).tiny)), alpha)
+
+
+def _density_of_logs(log_p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Log density of the Dirichlet distribution along the last axis, from finite log probabilities."""
+    normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
+    return ((alpha - 1) * log_p).sum(axis=-1) + normaliser

@@ -1,0 +1,279 @@
+"""Sampler of item-state mixtures: the compiled Gibbs loop, then draws of the items given their states."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from scipy.special import gammaln, logsumexp, xlogy
+
+from ...models.distributions.mixed_counts import MixedCountsRV
+from ..kernels.random_streams import stream
+from ..runs.model_graph import number
+from ..runs.run import PILOT_CHAINS, Draws, Found, Run, item_keys, sweeps_for_each_draw
+from ..runs.trees import as_dataset
+from .kernels.item_states import (
+    CountPatterns,
+    StateDraws,
+    StatePrior,
+    begin_item_states,
+    continue_item_states,
+    draw_item_plausibility,
+)
+from .recognition import read_item_states
+
+__all__ = [
+    "StatePlan",
+    "begin_item_states_gibbs",
+    "begin_states",
+    "continue_states",
+    "draw_states",
+    "in_order",
+    "state_pilot",
+    "streams_of_drawn_items",
+    "with_items_drawn",
+]
+
+PILOT_DRAWS, LARGEST_THINNING = 1000, 100  # states mix slowly, and their draws are cheap
+
+
+@dataclass(frozen=True)
+class StatePlan:
+    """Length, seed and threads of the Gibbs chains of an item-state mixture."""
+
+    chains: int
+    draws: int  # kept draws of each chain
+    tune: int  # sweeps before the first draw
+    thin: int  # sweeps for each kept draw
+    seed: int
+    threads: int | None = None
+
+
+def draw_states(patterns: CountPatterns, prior: StatePrior, plan: StatePlan) -> StateDraws:
+    """Run all chains from their start; returns `StateDraws` with leading dims (chain, draw)."""
+    return continue_states(patterns, prior, plan, begin_states(prior, plan))
+
+
+def begin_states(prior: StatePrior, plan: StatePlan) -> dict[str, np.ndarray]:
+    """Initialise every chain at a draw from the prior.
+
+    Shapes of the returned state: stream (chain, word); log_weight (chain, state); log_probability (chain,
+    state, category).
+    """
+    seeds = (np.random.SeedSequence(plan.seed, spawn_key=(chain,)) for chain in range(plan.chains))
+    state = {
+        "stream": np.stack([stream(seed) for seed in seeds]),
+        "log_weight": np.empty((plan.chains, *prior.weight.shape)),
+        "log_probability": np.empty((plan.chains, *prior.probability.shape)),
+    }
+    for rng, *own in zip(*state.values(), strict=True):
+        begin_item_states(rng, prior, tuple(own))
+    return state
+
+
+def continue_states(
+    patterns: CountPatterns, prior: StatePrior, plan: StatePlan, state: dict[str, np.ndarray]
+) -> StateDraws:
+    """Run all chains on from their state, overwritten in place; returns `StateDraws` (chain, draw, ...)."""
+    size, shape = (plan.chains, plan.draws), prior.probability.shape
+    draws = StateDraws(np.empty((*size, shape[0])), np.empty((*size, *shape)))
+
+    def run(chain: int) -> None:
+        rng, *own = (array[chain] for array in state.values())
+        place = (tuple(own), StateDraws(*(array[chain] for array in draws)))
+        continue_item_states(rng, patterns, prior, (plan.tune, plan.thin), place)
+
+    with ThreadPoolExecutor(plan.threads or plan.chains) as pool:
+        list(pool.map(run, range(plan.chains)))
+    return draws
+
+
+def state_pilot(patterns: CountPatterns, prior: StatePrior, plan: StatePlan) -> int:
+    """Return the number of sweeps per kept draw, at most 100, by a pilot run.
+
+    4 chains of 1,000 draws after the warm-up of the plan; the smallest ESS among weights and probabilities
+    decides, by the rule of `sweeps_for_each_draw`.
+    """
+    length = (PILOT_CHAINS, PILOT_DRAWS)
+    pilot = StatePlan(*length, plan.tune, 1, plan.seed + 1, plan.threads)
+    draws = draw_states(patterns, prior, pilot)
+    flat = np.concatenate([array.reshape(*length, -1) for array in draws], axis=2)
+    kept = plan.chains * plan.draws
+    return int(sweeps_for_each_draw(flat, kept, plan.threads, most=LARGEST_THINNING)[0])
+
+
+def in_order(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Sort the states of every draw by their probability of the last category, as the compiled loop does.
+
+    Applies to all variables of ``posterior`` and ``log_prior`` with states; ``posterior`` holds
+    ``state_probability`` (chain, draw, state, category).
+    """
+    last = groups["posterior"]["state_probability"].isel(category=-1, drop=True)
+    last = last.transpose("chain", "draw", "state").drop_vars("state")
+    order = last.copy(data=np.argsort(last.to_numpy(), axis=-1, kind="stable"))
+    listed = {}
+    for group in {"posterior", "log_prior"} & set(groups):
+        listed[group] = groups[group].map(lambda v: _listed(v, order), keep_attrs=True)
+    return groups | listed
+
+
+def _listed(variable: xr.DataArray, order: xr.DataArray) -> xr.DataArray:
+    """Permute the states of every draw of a variable; the coordinate stays. Shapes: order (chain, draw, state)."""
+    state = next((dim for dim in variable.dims if "state" in str(dim)), None)
+    if state is None:
+        return variable
+    at = order.rename(state=state)
+    places = {dim: xr.DataArray(np.arange(at.sizes[dim]), dims=dim) for dim in ("chain", "draw")}
+    moved = variable.drop_vars([state], errors="ignore").isel(places | {state: at})
+    return moved.transpose(*variable.dims).assign_coords(variable.coords)
+
+
+# --- Draws of the plausibility of items under item-state mixtures: each item is in one state in every draw ---
+
+
+def streams_of_drawn_items(model: pm.Model, plan: Draws) -> np.ndarray | None:
+    """Random stream of every item of every chain, by the item's id; None without ``drawn_of_item``.
+
+    Shapes: returns uint64 (chain, item, word).
+    """
+    if "plausibility" not in (model.coords.get("drawn_of_item") or ()):
+        return None
+    keys = [int(key) for key in item_keys(np.asarray(model.coords["item"]))]
+    streams = np.empty((plan.chains, len(keys), 4), np.uint64)
+    for chain, item in np.ndindex(streams.shape[:2]):
+        seed = np.random.SeedSequence(plan.seed, spawn_key=(chain, keys[item]))
+        streams[chain, item] = stream(seed)
+    return streams
+
+
+def with_items_drawn(
+    model: pm.Model, posterior: xr.Dataset, plan: Draws, streams: np.ndarray | None = None
+) -> xr.Dataset:
+    """Add draws of ``plausibility`` (chain, draw, item, category), if the model lists it in ``drawn_of_item``.
+
+    It is the probability vector of the item's state, which is drawn given the item's counts; for a state with
+    spread, a draw from its Dirichlet posterior. The draws do not depend on the number of threads.
+    Shapes: streams, by default those of `streams_of_drawn_items`, (chain, item, word), advanced in place.
+    """
+    streams = streams_of_drawn_items(model, plan) if streams is None else streams
+    if streams is None:
+        return posterior
+    observed = next(rv for rv in model.observed_RVs if isinstance(rv.owner.op, MixedCountsRV))
+    counts = number(model.rvs_to_values[observed], "the observed counts").astype(np.int64)
+    patterns, pattern = np.unique(counts, axis=0, return_inverse=True)
+    states = _states(posterior)
+    shape = (*states[0].shape[:2], *counts.shape)
+    plausibility = np.empty(shape, posterior["state_probability"].dtype)
+
+    def run(chain: int) -> None:
+        weight, probability, spread = (array[chain] for array in states)
+        own, rng = (weight, probability, spread), streams[chain]
+        draw_item_plausibility(rng, patterns, pattern.astype(np.int64), own, plausibility[chain])
+
+    with ThreadPoolExecutor(plan.cores or len(plausibility)) as pool:
+        list(pool.map(run, range(len(plausibility))))
+    dims = ("chain", "draw", "item", "category")
+    return posterior.assign(plausibility=(dims, plausibility)).assign_coords(
+        item=np.asarray(model.coords["item"])
+    )
+
+
+def _states(posterior: xr.Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weight, probability and spread (0 if absent) of the states (chain, draw, state, ...), in double precision."""
+    names, dims = ("state_weight", "state_probability", "state_spread"), ("chain", "draw", "state")
+    arrays = [
+        posterior[name].transpose(*dims, ...).to_numpy().astype(np.float64)
+        for name in names
+        if name in posterior
+    ]
+    if len(arrays) < len(names):
+        arrays.append(np.zeros_like(arrays[0]))
+    weight, probability, spread = (np.ascontiguousarray(array) for array in arrays)
+    return weight, probability, spread
+
+
+# --- Sampler of item-state mixtures: the compiled Gibbs loop, then draws of the items given their states ---
+
+SWEEPS_BEFORE = 1000  # default warm-up: a sweep of a dozen patterns takes microseconds
+
+SAMPLE = ("chain", "draw")
+
+
+def begin_item_states_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Set up the compiled Gibbs loop of weights and probabilities of the states; `found` restores the thinning."""
+    counts, prior = read_item_states(model)
+    distinct, pattern, items = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
+    patterns = CountPatterns(distinct.astype(np.float64), items.astype(np.int64))
+    tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
+    chains = StatePlan(plan.chains, plan.draws, tune, 1, plan.seed, plan.cores)
+    if found is None:
+        thin = state_pilot(patterns, prior, chains) if plan.thin == "pilot" else int(plan.thin)
+        found = {"thinning": np.array(thin)}
+    chains = replace(chains, thin=int(found["thinning"]))
+    state, streams = begin_states(prior, chains), streams_of_drawn_items(model, plan)
+    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        now = replace(chains, draws=n, tune=0 if drawn else tune)
+        draws = continue_states(patterns, prior, now, state)
+        groups = _groups(model, (patterns, pattern, prior), draws, plan)
+        groups["posterior"] = with_items_drawn(model, groups["posterior"], plan, streams)
+        return groups | {"sample_stats": stats}
+
+    return Run(found, state if streams is None else state | {"item_stream": streams}, draw)
+
+
+def _groups(
+    model: pm.Model,
+    law: tuple[CountPatterns, np.ndarray, StatePrior],
+    drawn: StateDraws,
+    plan: Draws,
+) -> dict[str, xr.Dataset]:
+    """Convert draws of the loop to those of the model's variables, with log densities if the plan asks for them."""
+    (patterns, pattern, prior), (weight, probability) = law, drawn
+    arrays = {
+        "state_weight": weight.astype(plan.dtype),
+        "state_probability": probability.astype(plan.dtype),
+    }
+    groups = {"posterior": as_dataset(model, arrays, SAMPLE)}
+    if plan.densities:
+        name = str(model.observed_RVs[0].name)
+        log_p = _pointwise(weight, probability, patterns.counts, plan.dtype)
+        groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), log_p[:, :, pattern])})
+        of_states = (*SAMPLE, "state")
+        of_probability = _log_dirichlet(probability, prior.probability)
+        of_weight = _log_dirichlet(weight, prior.weight)
+        groups["log_prior"] = xr.Dataset(
+            {"state_weight": (SAMPLE, of_weight), "state_probability": (of_states, of_probability)}
+        )
+    return groups
+
+
+def _pointwise(
+    weight: np.ndarray, probability: np.ndarray, counts: np.ndarray, dtype: str
+) -> np.ndarray:
+    """Log likelihood of every distinct vector of counts, chain by chain.
+
+    Shapes: weight (chain, draw, state); probability (chain, draw, state, category); counts (pattern,
+    category); returns (chain, draw, pattern).
+    """
+    log_p = np.empty((*weight.shape[:2], len(counts)), dtype)
+    floor = np.finfo(np.float64).tiny  # for probabilities that underflowed
+    for chain in range(len(weight)):
+        log_each = np.log(np.maximum(probability[chain], floor))
+        log_named = np.zeros((*weight.shape[1:], len(counts)))
+        # not a matrix product, whose rounding depends on the number of draws
+        for c in range(counts.shape[1]):
+            log_named += log_each[..., c, None] * counts[:, c]
+        joint = np.log(np.maximum(weight[chain], floor))[..., None] + log_named
+        # log p(n_i) = log sum_j w_j prod_c theta_jc ^ n_ic
+        log_p[chain] = logsumexp(joint, axis=1)
+    return log_p
+
+
+def _log_dirichlet(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Log density of the Dirichlet distribution along the last axis."""
+    p = np.maximum(p, np.finfo(p.dtype).tiny)  # for probabilities that underflowed
+    normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
+    return xlogy(alpha - 1, p).sum(axis=-1) + normaliser

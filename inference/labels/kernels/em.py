@@ -1,0 +1,249 @@
+"""EM of prevalence and confusion: expected counts from one pass over the answers, then their maximum.
+
+    prevalence_j     proportional to  alpha_j + expected number of items of category j
+    confusion_kjl    proportional to  beta_kjl + expected number of labels l of rater k on items of category j
+
+With alpha = beta = 0 this maximises the likelihood; a row without expected labels stays zero and has no
+effect. With positive alpha and beta it maximises the posterior of the log odds, whose Dirichlet density has
+exponents alpha and beta (not alpha - 1 and beta - 1), so that its mode is never on the border.
+
+References
+----------
+Dawid and Skene (1979), equations 2.3 to 2.5, doi:10.2307/2346806.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ....models.distributions.compiling import kept
+from ....models.distributions.marginal_labels_kernels import Answers, answer_codes, answer_sweeps
+
+__all__ = [
+    "AnswerPatterns",
+    "Ascent",
+    "answer_patterns",
+    "ascend",
+    "climb",
+    "coded_answers",
+    "jittered_vote",
+    "vote_share",
+]
+
+
+class AnswerPatterns(NamedTuple):
+    """Distinct patterns of answers."""
+
+    answers: Answers  # of each pattern
+    multiplicity: np.ndarray  # float64 (pattern,); number of items
+    pattern: np.ndarray  # int64 (item,); pattern of each item
+
+
+def answer_patterns(answers: Answers) -> AnswerPatterns:
+    """Group items with equal answers (sorted within an item) and equal gold labels."""
+    n_items = len(answers.known)
+    pattern, kept = _alike(answers)
+    if len(kept) == n_items:
+        return AnswerPatterns(answers, np.ones(n_items), np.arange(n_items))
+    length = np.diff(answers.start)[kept]
+    start = np.concatenate([[0], np.cumsum(length)])
+    place = np.repeat(answers.start[kept] - start[:-1], length) + np.arange(start[-1])
+    distinct = Answers(start, answers.code[place], answers.known[kept])
+    return AnswerPatterns(distinct, np.bincount(pattern).astype(np.float64), pattern)
+
+
+def _alike(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pattern of each item, (item,), and the first item of each pattern, (pattern,).
+
+    Items are hashed by a sum of random words; equality is then checked.
+    """
+    length = np.diff(answers.start)
+    words = np.random.default_rng(0).integers(0, 2**64, answers.code.max(initial=0) + 1, np.uint64)
+    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words[answers.code])])
+    digest = total[answers.start[1:]] - total[answers.start[:-1]]
+    digest ^= answers.known.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    _, kept, pattern = np.unique(digest, return_index=True, return_inverse=True)
+    first = kept[pattern]
+    same = (length == length[first]) & (answers.known == answers.known[first])
+    if same.all():
+        shift = np.repeat(answers.start[first] - answers.start[:-1], length)
+        same = answers.code == answers.code[np.arange(len(answers.code)) + shift]
+    if not same.all():  # hash collision, p = 1e-7 for a million items: no grouping
+        kept = pattern = np.arange(len(answers.known))
+    return pattern, kept
+
+
+def coded_answers(
+    item: np.ndarray, rater: np.ndarray, label: np.ndarray, known: np.ndarray, n_labels: int
+) -> Answers:
+    """Encode answers, sorted by item, for compiled code.
+
+    Shapes: item, rater, label (answer,), codes, items ascending; known (item,), gold category or -1.
+    """
+    start = np.searchsorted(item, np.arange(len(known) + 1)).astype(np.int64)
+    return Answers(start, answer_codes(rater, label, n_labels), known.astype(np.int64))
+
+
+# --- Starting points of EM and of chains: vote shares of the items, and random draws near them ---
+
+VOTE_WEIGHT, VOTE_JITTER = 20.0, 0.3
+
+
+def jittered_vote(answers: Answers, n_categories: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw p(true category) of every item from Dirichlet(20 vote share + .3).
+
+    Shapes: result (item, category), one for the true category of gold items.
+    """
+    share = vote_share(answers, n_categories)
+    jitter = rng.standard_gamma(VOTE_WEIGHT * share + VOTE_JITTER)
+    jitter /= jitter.sum(axis=1, keepdims=True)
+    return np.where(answers.known[:, None] < 0, jitter, share)
+
+
+def vote_share(answers: Answers, n_categories: int) -> np.ndarray:
+    """Return the share of each label among the answers of an item, or its gold label.
+
+    Shapes: result (item, category), rows sum to one, uniform without answers.
+    """
+    n_items = len(answers.known)
+    item = np.repeat(np.arange(n_items), np.diff(answers.start))
+    cell = item * n_categories + answers.code % n_categories
+    votes = np.bincount(cell, minlength=n_items * n_categories).reshape(n_items, n_categories)
+    total = votes.sum(axis=1, keepdims=True)
+    share = np.where(total > 0, votes / np.maximum(total, 1), 1 / n_categories)
+    gold = np.flatnonzero(answers.known >= 0)
+    share[gold] = np.eye(n_categories)[answers.known[gold]]
+    return share
+
+
+# --- EM of prevalence and confusion: expected counts from one pass over the answers, then their maximum ---
+
+LEAST_PART = 400_000  # answers; smaller parts are not worth a thread
+
+MOST_PARTS = 4  # the parts, hence the rounding of sums, do not depend on the number of threads
+
+
+class Ascent(NamedTuple):
+    """Result of EM."""
+
+    prevalence: np.ndarray  # (category,)
+    table: np.ndarray  # (rater * label, category); rows without answers are zero
+    trace: np.ndarray  # (iteration,); log likelihood plus log prior of every iterate
+    log_likelihood: float  # at the estimate
+    converged: bool  # whether the last gain was below the tolerance
+
+
+def ascend(
+    patterns: AnswerPatterns,
+    plausibility: np.ndarray,
+    prior: tuple[np.ndarray, np.ndarray],
+    max_iterations: int,
+    tolerance: float,
+) -> Ascent:
+    """Run EM from initial plausibilities.
+
+    Shapes: plausibility (pattern, category), p(true category); prior: pseudo-counts alpha (category,) and
+    beta (rater * label, category), from 0. `tolerance` is the relative gain of the objective at which to
+    stop.
+    """
+    answers, weight, _ = patterns
+    alpha, beta = prior
+    categories, counts = (weight[:, None] * plausibility).sum(axis=0), np.empty(beta.shape)
+    answer_sweeps(len(alpha)).counts(plausibility, weight, answers, counts)
+    expected = (categories, counts)
+    with _expectation(answers, weight, expected) as expect:
+        return climb(expect, expected, prior, max_iterations, tolerance)
+
+
+def climb(
+    expect: Callable[[np.ndarray, np.ndarray], float],
+    expected: tuple[np.ndarray, np.ndarray],
+    prior: tuple[np.ndarray, np.ndarray],
+    max_iterations: int,
+    tolerance: float,
+) -> Ascent:
+    """Run EM with a given E-step, such as one over shards of the answers.
+
+    ``expect(prevalence, table)`` overwrites `expected`, the counts of items (category,) and of labels
+    (rater * label, category), and returns the log likelihood. The other arguments are as in `ascend`.
+    """
+    categories, counts = expected
+    prevalence, table = np.empty(len(categories)), np.empty(counts.shape)
+    trace, log_likelihood, converged = [], -np.inf, False
+    for _ in range(max_iterations):
+        log_prior = maximise(prior, categories, counts, prevalence, table)
+        log_likelihood = expect(prevalence, table)
+        trace.append(log_likelihood + log_prior)
+        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
+            converged = True
+            break
+    return Ascent(prevalence, table, np.array(trace), log_likelihood, converged)
+
+
+@contextmanager
+def _expectation(
+    answers: Answers, weight: np.ndarray, expected: tuple[np.ndarray, np.ndarray]
+) -> Iterator[Callable[[np.ndarray, np.ndarray], float]]:
+    """Context manager: the E-step as a function of (prevalence, table), on threads if they pay."""
+    categories, counts = expected
+    sweep = answer_sweeps(len(categories)).both
+    n_parts = min(MOST_PARTS, len(answers.code) // LEAST_PART)
+    if n_parts < 2:
+        yield lambda prevalence, table: sweep(prevalence, table, answers, weight, expected)
+        return
+    edges = np.searchsorted(answers.start, np.linspace(0, len(answers.code), n_parts + 1))
+    edges[0], edges[-1] = 0, len(weight)
+    of_part = [(np.empty_like(categories), np.empty_like(counts)) for _ in range(n_parts)]
+
+    def run(prevalence: np.ndarray, table: np.ndarray, part: int) -> float:
+        first, last = edges[part], edges[part + 1]
+        own = Answers(answers.start[first : last + 1], answers.code, answers.known[first:last])
+        return sweep(prevalence, table, own, weight[first:last], of_part[part])
+
+    def expect(prevalence: np.ndarray, table: np.ndarray) -> float:
+        total = sum(pool.map(partial(run, prevalence, table), range(n_parts)))
+        for whole, parts in zip(expected, zip(*of_part, strict=True), strict=True):
+            np.sum(parts, axis=0, out=whole)
+        return total
+
+    with ThreadPoolExecutor(min(n_parts, os.cpu_count() or 1)) as pool:
+        yield expect
+
+
+@kept(error_model="numpy")
+def maximise(
+    prior: tuple[np.ndarray, np.ndarray],
+    categories: np.ndarray,
+    counts: np.ndarray,
+    prevalence: np.ndarray,
+    table: np.ndarray,
+) -> float:
+    """Overwrite prevalence and table with the M-step; return the log prior, sum of pseudo-counts times log p.
+
+    Shapes: categories, prevalence (category,); counts, table (rater * label, category); prior: alpha and beta
+    likewise.
+    """
+    alpha, beta = prior
+    n = len(alpha)
+    log_prior, total = 0.0, (alpha + categories).sum()
+    for j in range(n):
+        prevalence[j] = (alpha[j] + categories[j]) / total  # equation 2.4
+        if alpha[j] > 0.0:
+            log_prior += alpha[j] * math.log(prevalence[j])
+    for first in range(0, len(table), n):
+        for j in range(n):
+            total = 0.0
+            for row in range(first, first + n):
+                total += beta[row, j] + counts[row, j]
+            for row in range(first, first + n):
+                # equation 2.3
+                table[row, j] = 0.0 if total == 0.0 else (beta[row, j] + counts[row, j]) / total
+                if beta[row, j] > 0.0:
+                    log_prior += beta[row, j] * math.log(table[row, j])
+    return log_prior

@@ -1,0 +1,443 @@
+"""Gibbs chains of prevalence, confusion and true categories T, started near the vote.
+
+plain
+    T | prevalence, confusion, then prevalence, confusion | T
+collapsed
+    T_i | all other T, with prevalence and confusion integrated out; these are drawn for stored draws only
+
+Every stored draw has a Rao-Blackwellised plausibility, p(T | prevalence, confusion, answers), from the pass
+over the answers with which the next sweep begins.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from ....models.distributions.compiling import kept
+from ....models.distributions.marginal_labels_kernels import Answers, item_log_p, item_log_p_in_logs
+from ...kernels.random_streams import draw_binomial, log_standard_gamma, uniform
+
+__all__ = [
+    "COIN",
+    "COINS",
+    "ROWS",
+    "SPAM",
+    "ConfusionPrior",
+    "LabelDraws",
+    "LabelSchedule",
+    "LabelState",
+    "Truth",
+    "begin_table",
+    "competence_of",
+    "draw_collapsed",
+    "draw_competence",
+    "draw_confusion",
+    "draw_prevalence",
+    "draw_true_categories",
+    "recount",
+    "sample_labels",
+    "sweep_labels",
+]
+
+
+@nb.njit(error_model="numpy")
+def draw_competence(
+    rng: np.ndarray, concentration: np.ndarray, counts: np.ndarray, table: np.ndarray, first: int
+) -> None:
+    """Draw one rater's competence and spam given the previous matrix, and overwrite the matrix.
+
+    Shapes: concentration, counts, table (rater * label, category); `first` is the rater's first row.
+    Concentration: in category 0, c of the spam; in category 1, a at label 0 and b at label 1.
+    """
+    n = table.shape[1]
+    told, answers = 0, 0
+    largest = -np.inf
+    for label in range(n):
+        row, other = first + label, (label + 1) % n
+        # theta / (theta + (1 - theta) xi_l)
+        share = (table[row, label] - table[row, other]) / table[row, label]
+        # m_l
+        true = draw_binomial(rng, counts[row, label], share) if counts[row, label] > 0 else 0
+        given = counts[row].sum()
+        told += true
+        answers += given
+        # log Gamma draw behind xi_l: c_l + number of labels l - m_l
+        table[row, other] = log_standard_gamma(rng, concentration[row, 0] + given - true)
+        largest = max(largest, table[row, other])
+    # theta ~ Beta(a + sum m, b + answers - sum m)
+    log_told = log_standard_gamma(rng, concentration[first, 1] + told)
+    log_spam = log_standard_gamma(rng, concentration[first + 1, 1] + answers - told)
+    competence = 1.0 / (1.0 + math.exp(log_spam - log_told))
+    total = 0.0
+    for label in range(n):
+        total += math.exp(table[first + label, (label + 1) % n] - largest)
+    # (1 - theta) / sum of the Gamma draws
+    missed = 1.0 / (1.0 + math.exp(log_told - log_spam)) / total
+    for label in range(n):
+        row = first + label
+        spam = missed * math.exp(table[row, (label + 1) % n] - largest)
+        for j in range(n):
+            # theta 1[j = l] + (1 - theta) xi_l
+            table[row, j] = competence + spam if j == label else spam
+
+
+def competence_of(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the competence and spam that a confusion matrix of this law consists of.
+
+    Shapes: confusion (..., rater, category, label); competence (..., rater); spam (..., rater, label),
+    uniform where it has underflowed because competence is near one.
+    """
+    n = confusion.shape[-1]
+    label = np.arange(n)
+    missed = confusion[..., (label + 1) % n, label]
+    total = missed.sum(axis=-1)
+    lost = total[..., None] == 0
+    spam = np.where(lost, 1 / n, missed / np.where(lost, 1.0, total[..., None]))
+    return 1 - total, spam
+
+
+# --- Conditionals of prevalence and confusion given the true categories ---
+
+ROWS, COIN, COINS, SPAM = 0, 1, 2, 3
+
+"""Parameters of a confusion matrix: rows; one ability; an ability for each true category; competence and spam."""
+
+
+class ConfusionPrior(NamedTuple):
+    """Dirichlet and Beta priors of prevalence and confusion.
+
+    `confusion` holds the concentration of each row of each matrix, in the layout of `Answers.code`. COINS use
+    only the entries of label 0 (right) and label 1 (wrong) of each rater and category, COIN only those of
+    category 0. SPAM: category 0 holds the concentration of the spam, category 1 that of the competence, at
+    label 0 (true) and label 1 (spam).
+    """
+
+    prevalence: np.ndarray  # (category,), Dirichlet concentration
+    confusion: np.ndarray  # (rater * label, category)
+    kind: int  # ROWS, COIN, COINS or SPAM
+
+
+@nb.njit(error_model="numpy")
+def draw_prevalence(
+    rng: np.ndarray, prior: ConfusionPrior, categories: np.ndarray, prevalence: np.ndarray
+) -> None:
+    """Draw the prevalence given the number of items of each true category.
+
+    Shapes: categories int64 (category,); prevalence (category,), overwritten.
+    """
+    for j in range(len(prevalence)):
+        # Dirichlet(alpha + n_j), equation 2.4
+        prevalence[j] = log_standard_gamma(rng, prior.prevalence[j] + categories[j])
+    largest = prevalence.max()
+    total = 0.0
+    for j in range(len(prevalence)):
+        prevalence[j] = math.exp(prevalence[j] - largest)
+        total += prevalence[j]
+    for j in range(len(prevalence)):
+        prevalence[j] /= total
+
+
+@nb.njit(error_model="numpy")
+def draw_confusion(
+    rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray
+) -> None:
+    """Draw all confusion matrices given the number of each rater's labels by true category.
+
+    Shapes: counts int64, table (rater * label, category). `table` is overwritten with
+    p(label | rater, true category); SPAM first reads the previous draw from it.
+    """
+    n = table.shape[1]
+    for first in range(0, len(table), n):
+        if prior.kind == ROWS:
+            for j in range(n):
+                _draw_row(rng, prior.confusion, counts, table, (first, j))
+        elif prior.kind == SPAM:
+            draw_competence(rng, prior.confusion, counts, table, first)
+        else:
+            _draw_coins(rng, prior, counts, table, first)
+
+
+@nb.njit(error_model="numpy")
+def _draw_row(rng, concentration, counts, table, place):
+    """Draw one row of one rater's matrix, which is a piece of a column of the table."""
+    first, j = place
+    n = table.shape[1]
+    largest = -np.inf
+    for row in range(first, first + n):
+        # Dirichlet(beta_kjl + n_kjl), equation 2.3
+        table[row, j] = log_standard_gamma(rng, concentration[row, j] + counts[row, j])
+        largest = max(largest, table[row, j])
+    total = 0.0
+    for row in range(first, first + n):
+        table[row, j] = math.exp(table[row, j] - largest)
+        total += table[row, j]
+    for row in range(first, first + n):
+        table[row, j] /= total
+
+
+@nb.njit(error_model="numpy")
+def _draw_coins(rng, prior, counts, table, first):
+    """Draw one rater's ability or abilities, and overwrite the matrix."""
+    n = table.shape[1]
+    right, wrong = 0, 0
+    for j in range(n):
+        if prior.kind == COINS:
+            right, wrong = 0, 0
+        for row in range(first, first + n):
+            if row - first == j:
+                right += counts[row, j]
+            else:
+                wrong += counts[row, j]
+        if prior.kind == COINS:
+            _fill(rng, prior.confusion, (right, wrong, first, j, j + 1), table)
+    if prior.kind == COIN:
+        _fill(rng, prior.confusion, (right, wrong, first, 0, n), table)
+
+
+@nb.njit(error_model="numpy")
+def _fill(rng, concentration, coin, table):
+    """Draw one ability; write it for the true categories from `category` to before `end`."""
+    right, wrong, first, category, end = coin
+    # ability ~ Beta(a + right, b + wrong)
+    log_right = log_standard_gamma(rng, concentration[first, category] + right)
+    log_wrong = log_standard_gamma(rng, concentration[first + 1, category] + wrong)
+    ability = 1.0 / (1.0 + math.exp(log_wrong - log_right))
+    # (1 - ability) / (n - 1)
+    other = 1.0 / (1.0 + math.exp(log_right - log_wrong)) / (table.shape[1] - 1)
+    for j in range(category, end):
+        for row in range(first, first + table.shape[1]):
+            table[row, j] = ability if row - first == j else other
+
+
+# --- Conditionals of the true categories, given prevalence and confusion or with these integrated out ---
+
+SMALL = 1e-200  # smaller weights are stored as logs
+
+Truth = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+"""True categories int64 (item,), and their counts: items (category,), labels (rater * label, category),
+answers (rater, category)."""
+
+
+@nb.njit(error_model="numpy")
+def recount(answers: Answers, truth: Truth) -> None:
+    """Overwrite the counts of items, labels and answers by true category."""
+    category, items, labels, totals = truth
+    items[:] = 0
+    labels[:] = 0
+    totals[:] = 0
+    for i in range(len(category)):
+        _count(answers, i, truth, 1)
+
+
+@nb.njit(error_model="numpy")
+def _count(answers, item, truth, by):
+    """Add an item to the counts (by = 1), or remove it (by = -1)."""
+    category, items, labels, totals = truth
+    j = category[item]
+    n = len(items)
+    items[j] += by
+    for a in range(answers.start[item], answers.start[item + 1]):
+        row = answers.code[a]
+        labels[row, j] += by
+        totals[row // n, j] += by
+
+
+@nb.njit(error_model="numpy")
+def draw_true_categories(
+    rng: np.ndarray,
+    answers: Answers,
+    parameters: tuple[np.ndarray, np.ndarray],
+    truth: Truth,
+    pointwise: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Draw every item's true category given prevalence and confusion, and update the counts.
+
+    Shapes: parameters: prevalence (category,), table (rater * label, category); pointwise, overwritten: log p
+    of the item's answers (item,), p(true category | answers) (item, category).
+    """
+    prevalence, table = parameters
+    log_p, plausibility = pointwise
+    start, code, known = answers
+    for i in range(len(known)):
+        span = (start[i], start[i + 1])
+        # equation 2.5
+        log_p[i] = item_log_p(
+            prevalence, table, code, span, known[i], plausibility[i], len(prevalence)
+        )
+        if log_p[i] != log_p[i]:  # NaN: out of the range of doubles
+            log_p[i] = item_log_p_in_logs(prevalence, table, code, span, known[i], plausibility[i])
+        truth[0][i] = _draw(rng, plausibility[i])
+    recount(answers, truth)
+
+
+@nb.njit(error_model="numpy")
+def draw_collapsed(
+    rng: np.ndarray, answers: Answers, prior: ConfusionPrior, truth: Truth, row_total: np.ndarray
+) -> None:
+    """Draw the true categories one after the other, each given all others.
+
+    Shapes: row_total (rater, category), total concentration of each row. The prior is of ROWS; the answers of
+    one rater to an item must be adjacent; `truth` is overwritten.
+    """
+    category, items, labels, totals = truth
+    n = len(items)
+    p, log_p, seen = np.empty(n), np.empty(n), np.empty(n)
+    start, code, known = answers
+    for i in range(len(category)):
+        if known[i] >= 0:
+            continue
+        _count(answers, i, truth, -1)
+        for j in range(n):
+            p[j] = prior.prevalence[j] + items[j]
+            log_p[j] = 0.0
+        rater, same = -1, 0
+        for a in range(start[i], start[i + 1]):
+            row = code[a]
+            if row // n != rater:
+                rater, same = row // n, 0
+                seen[:] = 0
+            for j in range(n):
+                # (beta_l + n_l) / (beta + n)
+                p[j] *= prior.confusion[row, j] + labels[row, j] + seen[row - rater * n]
+                p[j] /= row_total[rater, j] + totals[rater, j] + same
+                if p[j] < SMALL:  # each weight on its own: later answers may raise it again
+                    log_p[j] += math.log(p[j])
+                    p[j] = 1.0
+            seen[row - rater * n] += 1
+            same += 1
+        _share(p, log_p)
+        category[i] = _draw(rng, p)
+        _count(answers, i, truth, 1)
+
+
+@nb.njit(error_model="numpy", inline="always")
+def _share(p, log_p):
+    """Multiply weights by the factors stored as logs, up to a common one."""
+    if log_p.min() < 0.0:
+        for j in range(len(p)):
+            log_p[j] += math.log(p[j])
+        largest = log_p.max()
+        for j in range(len(p)):
+            p[j] = math.exp(log_p[j] - largest)
+
+
+@nb.njit(error_model="numpy", inline="always")
+def _draw(rng, p):
+    """Draw a category from weights that need not sum to one."""
+    total = 0.0
+    for j in range(len(p)):
+        total += p[j]
+    left = uniform(rng) * total
+    chosen = len(p) - 1
+    for j in range(len(p)):
+        left -= p[j]
+        if left < 0.0:
+            chosen = j
+            break
+    return chosen
+
+
+# --- Gibbs chains of prevalence, confusion and true categories T, started near the vote ---
+
+
+class LabelSchedule(NamedTuple):
+    """Length and kind of a chain."""
+
+    tune: int  # sweeps before the first stored draw
+    thin: int  # sweeps per stored draw
+    collapsed: bool  # kind of the sweeps
+
+
+class LabelState(NamedTuple):
+    """State of a chain, overwritten in place."""
+
+    category: np.ndarray  # int64 (item,), true categories
+    table: np.ndarray  # (rater * label, category); only SPAM reads the previous one
+
+
+class LabelDraws(NamedTuple):
+    """Output arrays of a chain."""
+
+    prevalence: np.ndarray  # (draw, category)
+    table: np.ndarray  # (draw, rater * label, category), p(label | rater, true category)
+    plausibility: np.ndarray  # (draw, item, category), p(true category | draw, answers)
+    log_p: np.ndarray  # (draw, item), log p(answers of the item | draw)
+
+
+@kept(nogil=True, error_model="numpy")
+def begin_table(rng: np.ndarray, prior: ConfusionPrior, table: np.ndarray) -> None:
+    """Overwrite the table with a draw of its prior for SPAM, with ones otherwise: no other law reads it.
+
+    Shapes: table (rater * label, category).
+    """
+    table[:] = 1.0
+    if prior.kind == SPAM:
+        draw_confusion(rng, prior, np.zeros(table.shape, np.int64), table)
+
+
+@kept(nogil=True, error_model="numpy")
+def sample_labels(
+    rng: np.ndarray,
+    answers: Answers,
+    prior: ConfusionPrior,
+    schedule: LabelSchedule,
+    state_and_draws: tuple[LabelState, LabelDraws],
+) -> None:
+    """Run one Gibbs chain on from its state, which is overwritten.
+
+    The answers of one rater to an item must be adjacent. Only ROWS can be collapsed.
+    """
+    (category, table), draws = state_and_draws
+    n_rows, n = prior.confusion.shape
+    items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
+    truth = (category, items, labels, np.zeros((n_rows // n, n), np.int64))
+    recount(answers, truth)
+    row_total = prior.confusion.copy().reshape(n_rows // n, n, n).sum(axis=1)
+    parameters = (np.empty(n), table)
+    pointwise = (np.empty(len(category)), np.empty((len(category), n)))
+    collapsed = schedule.collapsed and prior.kind == ROWS
+    sweeps = schedule.tune
+    for d in range(len(draws.prevalence)):
+        sweeps += schedule.thin
+        for _ in range(sweeps):
+            if collapsed:
+                draw_collapsed(rng, answers, prior, truth, row_total)
+            else:
+                draw_prevalence(rng, prior, items, parameters[0])
+                draw_confusion(rng, prior, labels, parameters[1])
+                draw_true_categories(rng, answers, parameters, truth, pointwise)
+        sweeps = 0
+        # prevalence, confusion | T, for the stored draw
+        if collapsed:
+            draw_prevalence(rng, prior, items, parameters[0])
+            draw_confusion(rng, prior, labels, parameters[1])
+            draw_true_categories(rng, answers, parameters, truth, pointwise)
+        draws.prevalence[d] = parameters[0]
+        draws.table[d] = parameters[1]
+        draws.plausibility[d] = pointwise[1]
+        draws.log_p[d] = pointwise[0]
+
+
+@kept(error_model="numpy")
+def sweep_labels(
+    rng: np.ndarray,
+    answers: Answers,
+    prior: ConfusionPrior,
+    parameters: tuple[np.ndarray, np.ndarray],
+    category: np.ndarray,
+) -> None:
+    """Run one plain sweep: true categories given prevalence and confusion, then these given them.
+
+    Shapes: parameters, overwritten: prevalence (category,), table (rater * label, category); category int64
+    (item,), overwritten.
+    """
+    n_rows, n = prior.confusion.shape
+    items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
+    truth = (category, items, labels, np.zeros((n_rows // n, n), np.int64))
+    pointwise = (np.empty(len(category)), np.empty((len(category), n)))
+    draw_true_categories(rng, answers, parameters, truth, pointwise)
+    draw_prevalence(rng, prior, items, parameters[0])
+    draw_confusion(rng, prior, labels, parameters[1])

@@ -1,0 +1,300 @@
+"""Gibbs sweep of a mixture of item states; items with equal label counts are drawn together.
+
+    m_p items have the counts n_p; a_pj of them are in state j
+
+    a_p | w, theta      Multinomial(m_p, r_p),   r_pj proportional to w_j prod_c theta_jc ^ n_pc
+    w | a               Dirichlet(alpha + sum_p a_pj)
+    theta_j | a         Dirichlet(beta + sum_p a_pj n_p)
+
+The states are exchangeable under the prior; stored draws list them by the probability of the last category.
+Functions of the set of states, such as the law of the counts or a power curve, do not depend on this order.
+
+References
+----------
+Diebolt and Robert (1994), Estimation of finite mixture distributions through Bayesian sampling, JRSS B 56(2),
+doi:10.1111/j.2517-6161.1994.tb01985.x.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from ....models.distributions.compiling import kept
+from ...kernels.random_streams import log_add, log_standard_gamma, split_count, uniform
+
+__all__ = [
+    "CountPatterns",
+    "DirichletDraws",
+    "DirichletItems",
+    "StateDraws",
+    "StatePrior",
+    "begin_item_states",
+    "continue_item_states",
+    "draw_dirichlet_items",
+    "draw_item_plausibility",
+    "sample_item_states",
+]
+
+
+class DirichletItems(NamedTuple):
+    """Dirichlet laws of items."""
+
+    concentration: np.ndarray  # (item, category), of the posterior
+    counts: np.ndarray  # (item, category), labels, each at power one
+    alpha: np.ndarray  # (item, category), of the prior
+
+
+class DirichletDraws(NamedTuple):
+    """Output arrays."""
+
+    plausibility: np.ndarray  # (draw, item, category)
+    log_p: np.ndarray  # (draw, item), log likelihood of the item's labels
+    log_prior: np.ndarray  # (draw, item), log prior density
+
+
+@kept(nogil=True, error_model="numpy")
+def draw_dirichlet_items(streams: np.ndarray, items: DirichletItems, draws: DirichletDraws) -> None:
+    """Draw the plausibilities of a block of items, with log likelihood and log prior density.
+
+    Shapes: streams uint64 (4, item), advanced in place. `draws` is overwritten.
+    """
+    n_items, n = items.concentration.shape
+    rng, log_share = np.empty(4, np.uint64), np.empty(n)
+    for i in range(n_items):
+        rng[:] = streams[:, i]
+        # log Gamma(sum of alpha) - sum of log Gamma(alpha_k)
+        normaliser, total = 0.0, 0.0
+        for k in range(n):
+            normaliser -= math.lgamma(items.alpha[i, k])
+            total += items.alpha[i, k]
+        normaliser += math.lgamma(total)
+        for d in range(len(draws.log_p)):
+            log_total = -np.inf
+            for k in range(n):
+                log_share[k] = log_standard_gamma(rng, items.concentration[i, k])
+                log_total = log_add(log_total, log_share[k])
+            log_p, log_prior = 0.0, normaliser
+            for k in range(n):
+                log_share[k] -= log_total
+                draws.plausibility[d, i, k] = math.exp(log_share[k])
+                # log p += n_k log p_k;  log prior += (alpha_k - 1) log p_k
+                log_p += items.counts[i, k] * log_share[k]
+                log_prior += (items.alpha[i, k] - 1.0) * log_share[k]
+            draws.log_p[d, i] = log_p
+            draws.log_prior[d, i] = log_prior
+        streams[:, i] = rng
+
+
+# --- State and label probabilities of every item, for each draw of a mixture of item states ---
+
+
+@kept(nogil=True, error_model="numpy")
+def draw_item_plausibility(
+    rng: np.ndarray,
+    patterns: np.ndarray,
+    pattern: np.ndarray,
+    states: tuple[np.ndarray, np.ndarray, np.ndarray],
+    plausibility: np.ndarray,
+) -> None:
+    """Draw the label probabilities of all items, once for each draw of the mixture.
+
+    Shapes: rng uint64 (item, 4), advanced in place; patterns int64 (pattern, category), distinct label
+    counts; pattern int64 (item,); states: weight (draw, state), probability (draw, state, category), spread
+    (draw, state); plausibility (draw, item, category), overwritten.
+    """
+    weight, probability, spread = states
+    n_states, n = probability.shape[1:]
+    most = 0
+    for p in range(len(patterns)):
+        most = max(most, patterns[p].sum())
+    reached, own = np.empty((len(patterns), n_states)), np.empty(n)
+    named, given = np.empty((n_states, n, most + 1)), np.empty((n_states, most + 1))
+    for d in range(len(weight)):
+        _tabulate(probability[d], spread[d], named, given)
+        _reach_states(patterns, weight[d], (named, given), reached)
+        for i in range(len(pattern)):
+            # z_i, by inversion
+            u, state = uniform(rng[i]), 0
+            while state < n_states - 1 and u >= reached[pattern[i], state]:
+                state += 1
+            own[:] = probability[d, state]
+            if spread[d, state] > 0.0:
+                _draw_within(rng[i], spread[d, state], patterns[pattern[i]], own)
+            for c in range(n):
+                plausibility[d, i, c] = own[c]
+
+
+@nb.njit(error_model="numpy")
+def _tabulate(probability, spread, named, given):
+    """Tabulate sums over u = 0, 1, ... of log(theta + u t) and log(1 + u t), for t = rho / (1 - rho).
+
+    Shapes: named (state, category, number of terms), given (state, number of terms), both overwritten.
+    """
+    smallest = np.finfo(np.float64).tiny  # replaces underflowed probabilities
+    for j in range(len(spread)):
+        step = spread[j] / (1.0 - spread[j])
+        given[j, 0] = 0.0
+        named[j, :, 0] = 0.0
+        for u in range(given.shape[1] - 1):
+            given[j, u + 1] = given[j, u] + math.log1p(u * step)
+            for c in range(named.shape[1]):
+                rise = math.log(max(probability[j, c] + u * step, smallest))
+                named[j, c, u + 1] = named[j, c, u] + rise
+
+
+@nb.njit(error_model="numpy")
+def _reach_states(patterns, weight, tables, reached):
+    """Overwrite `reached` (pattern, state) with the cumulative state probabilities given the counts."""
+    named, given = tables
+    smallest = np.finfo(np.float64).tiny
+    for p in range(len(patterns)):
+        share = reached[p]
+        for j in range(len(weight)):
+            # log w_j + log p(n | theta_j, rho_j), a Dirichlet-multinomial
+            share[j] = math.log(max(weight[j], smallest)) - given[j, patterns[p].sum()]
+            for c in range(patterns.shape[1]):
+                share[j] += named[j, c, patterns[p, c]]
+        share[:] = np.exp(share - share.max())
+        share[:] = np.cumsum(share / share.sum())
+
+
+@nb.njit(error_model="numpy")
+def _draw_within(rng, spread, counts, own):
+    """Draw an item's probabilities from Dirichlet((1 / rho - 1) theta + n).
+
+    Shapes: own (category,), the state's mean theta, overwritten.
+    """
+    size, largest = 1.0 / spread - 1.0, -np.inf
+    for c in range(len(own)):
+        own[c] = log_standard_gamma(rng, size * own[c] + counts[c])
+        largest = max(largest, own[c])
+    own[:] = np.exp(own - largest)
+    own[:] = own / own.sum()
+
+
+# --- Gibbs sweep of a mixture of item states; items with equal label counts are drawn together ---
+
+
+class CountPatterns(NamedTuple):
+    """Distinct label counts, and the number of items that have them."""
+
+    counts: np.ndarray  # float64 (pattern, category), whole numbers
+    items: np.ndarray  # int64 (pattern,)
+
+
+class StatePrior(NamedTuple):
+    """Dirichlet concentrations of the mixture."""
+
+    weight: np.ndarray  # (state,)
+    probability: np.ndarray  # (state, category)
+
+
+class StateDraws(NamedTuple):
+    """Output arrays of a chain."""
+
+    weight: np.ndarray  # (draw, state)
+    probability: np.ndarray  # (draw, state, category)
+
+
+@kept(nogil=True, error_model="numpy")
+def sample_item_states(
+    rng: np.ndarray,
+    patterns: CountPatterns,
+    prior: StatePrior,
+    schedule: tuple[int, int],
+    draws: StateDraws,
+) -> None:
+    """Run one Gibbs chain from a draw of the prior; `schedule` is (warm-up sweeps, sweeps per stored draw)."""
+    state = (np.empty(prior.weight.shape), np.empty(prior.probability.shape))
+    begin_item_states(rng, prior, state)
+    continue_item_states(rng, patterns, prior, schedule, (state, draws))
+
+
+@kept(nogil=True, error_model="numpy")
+def begin_item_states(
+    rng: np.ndarray, prior: StatePrior, state: tuple[np.ndarray, np.ndarray]
+) -> None:
+    """Draw log weights (state,) and log probabilities (state, category) from their prior, in place."""
+    items, labels = np.zeros(prior.weight.shape), np.zeros(prior.probability.shape)
+    _draw_states(rng, prior, (items, labels), state)
+
+
+@kept(nogil=True, error_model="numpy")
+def continue_item_states(
+    rng: np.ndarray,
+    patterns: CountPatterns,
+    prior: StatePrior,
+    schedule: tuple[int, int],
+    state_and_draws: tuple[tuple[np.ndarray, np.ndarray], StateDraws],
+) -> None:
+    """Run one Gibbs chain on from its state, which is overwritten.
+
+    Shapes: state: log weights (state,), log probabilities (state, category). `schedule` is (warm-up sweeps,
+    sweeps per stored draw).
+    """
+    (sweeps, thin), ((log_weight, log_probability), draws) = schedule, state_and_draws
+    n_states, n = prior.probability.shape
+    items, labels = np.zeros(n_states), np.zeros((n_states, n))
+    for d in range(len(draws.weight)):
+        sweeps += thin
+        for _ in range(sweeps):
+            _allocate(rng, patterns, (log_weight, log_probability), (items, labels))
+            _draw_states(rng, prior, (items, labels), (log_weight, log_probability))
+        sweeps = 0
+        # exchangeable states: stored by the probability of the last category
+        order = np.argsort(log_probability[:, n - 1], kind="mergesort")
+        for place in range(n_states):
+            draws.weight[d, place] = math.exp(log_weight[order[place]])
+            for c in range(n):
+                draws.probability[d, place, c] = math.exp(log_probability[order[place], c])
+
+
+@nb.njit(error_model="numpy")
+def _allocate(rng, patterns, states, allocated):
+    """Draw a_p for every pattern; overwrite the items (state,) and labels (state, category) of the states."""
+    log_weight, log_probability = states
+    items, labels = allocated
+    n_states, n = labels.shape
+    share, parts = np.empty(n_states), np.empty(n_states, np.int64)
+    items[:] = 0.0
+    labels[:] = 0.0
+    for p in range(len(patterns.items)):
+        for j in range(n_states):
+            share[j] = log_weight[j]
+            for c in range(n):
+                if patterns.counts[p, c] > 0.0:
+                    share[j] += patterns.counts[p, c] * log_probability[j, c]
+        share[:] = np.exp(share - share.max())
+        share /= share.sum()  # r_p
+        split_count(rng, patterns.items[p], share, parts)  # a_p ~ Multinomial(m_p, r_p)
+        for j in range(n_states):
+            items[j] += parts[j]
+            for c in range(n):
+                labels[j, c] += parts[j] * patterns.counts[p, c]
+
+
+@nb.njit(error_model="numpy")
+def _draw_states(rng, prior, allocated, states):
+    """Draw log weights and log probabilities of the states given their items and labels."""
+    log_weight, log_probability = states
+    items, labels = allocated
+    _draw_log_dirichlet(rng, prior.weight, items, log_weight)
+    for j in range(len(items)):
+        _draw_log_dirichlet(rng, prior.probability[j], labels[j], log_probability[j])
+
+
+@nb.njit(error_model="numpy", inline="always")
+def _draw_log_dirichlet(rng, prior, counts, log_p):
+    """Draw log Dirichlet variables; concentrations near zero give tiny probabilities, not 0 / 0."""
+    largest = -np.inf
+    for k in range(len(log_p)):
+        log_p[k] = log_standard_gamma(rng, prior[k] + counts[k])
+        largest = max(largest, log_p[k])
+    total = 0.0
+    for k in range(len(log_p)):
+        total += math.exp(log_p[k] - largest)
+    normaliser = largest + math.log(total)
+    for k in range(len(log_p)):
+        log_p[k] -= normaliser

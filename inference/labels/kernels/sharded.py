@@ -1,0 +1,104 @@
+"""True categories drawn with one stream for each item, and their counts.
+
+Items with equal answers form a pattern, for which p(true category) is computed once. Sums over items need
+only the number of items of each pattern and category; the counts of labels follow by one pass over the
+patterns.
+"""
+
+import math
+
+import numba as nb
+import numpy as np
+
+from ....models.distributions.compiling import kept
+from ...kernels.random_streams import log_standard_gamma, uniform
+from .em import VOTE_JITTER, VOTE_WEIGHT
+from .gibbs import ConfusionPrior, draw_confusion, draw_prevalence
+
+__all__ = ["count_drawn_categories", "count_near_vote", "draw_parameters"]
+
+
+@kept(nogil=True, error_model="numpy")
+def count_drawn_categories(
+    streams: np.ndarray, pattern: np.ndarray, plausibility: np.ndarray, counts: np.ndarray
+) -> None:
+    """Draw the true category of every item, and add it to the counts.
+
+    Shapes: streams uint64 (4, item), advanced in place; pattern int64 (item,); plausibility, counts
+    (pattern, category).
+    """
+    rng = np.empty(4, np.uint64)
+    for i in range(len(pattern)):
+        rng[:] = streams[:, i]
+        own = plausibility[pattern[i]]
+        counts[pattern[i], _category(rng, own)] += 1.0
+
+
+@kept(nogil=True, error_model="numpy")
+def count_near_vote(
+    streams: np.ndarray,
+    pattern: np.ndarray,
+    share: np.ndarray,
+    known: np.ndarray,
+    counts_and_kind: tuple[np.ndarray, bool],
+) -> None:
+    """Draw p(true category) of every item near its vote share, as `jittered_vote` does, and add to the counts.
+
+    Shapes: streams uint64 (4, item), advanced in place; pattern int64 (item,); share, counts
+    (pattern, category); known int64 (pattern,), gold category or -1. The flag beside the counts: add a
+    category drawn from p, otherwise p itself.
+    """
+    counts, draws = counts_and_kind
+    n = counts.shape[1]
+    rng, p = np.empty(4, np.uint64), np.empty(n)
+    for i in range(len(pattern)):
+        rng[:] = streams[:, i]
+        k = pattern[i]
+        p[:] = share[k]
+        if known[k] < 0:
+            largest = -np.inf
+            for j in range(n):
+                # Dirichlet(20 share + .3)
+                p[j] = log_standard_gamma(rng, VOTE_WEIGHT * share[k, j] + VOTE_JITTER)
+                largest = max(largest, p[j])
+            total = 0.0
+            for j in range(n):
+                p[j] = math.exp(p[j] - largest)
+                total += p[j]
+            for j in range(n):
+                p[j] /= total
+        if draws:
+            counts[k, _category(rng, p)] += 1.0
+        else:
+            for j in range(n):
+                counts[k, j] += p[j]
+
+
+@nb.njit(error_model="numpy", inline="always")
+def _category(rng, p):
+    """Draw a category from probabilities."""
+    left = uniform(rng)
+    chosen = len(p) - 1
+    for j in range(len(p)):
+        left -= p[j]
+        if left < 0.0:
+            chosen = j
+            break
+    return chosen
+
+
+@kept(error_model="numpy")
+def draw_parameters(
+    rng: np.ndarray,
+    prior: ConfusionPrior,
+    items: np.ndarray,
+    labels: np.ndarray,
+    parameters: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Draw prevalence and confusion given the counts of the true categories.
+
+    Shapes: items int64 (category,); labels int64 (rater * label, category); parameters, overwritten:
+    prevalence (category,), table (rater * label, category).
+    """
+    draw_prevalence(rng, prior, items, parameters[0])
+    draw_confusion(rng, prior, labels, parameters[1])

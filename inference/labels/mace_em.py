@@ -1,0 +1,324 @@
+"""Point estimate of MACE, by variational Bayes or EM."""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy.special import digamma, expit, gammaln, logsumexp
+
+from ...models.data.labels import Labels
+from ...models.data.prior_arguments import positive_array, positive_pair
+from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps
+from .kernels.em import AnswerPatterns
+from .votes import (
+    check_search,
+    estimate_coords,
+    patterns_of,
+    prevalence_prior,
+    stream_of,
+    vote_starts,
+    warn_of_estimate,
+)
+
+__all__ = ["mace_em"]
+
+LEAST_LOG = -690.0  # log weights above this have a normal double as exponential
+
+LEAST_CONCENTRATION = (
+    1e-6  # for variational Bayes: an expected log of -1e6 leaves ten decimals for the rest
+)
+
+
+def mace_em(
+    labels: Labels,
+    *,
+    variational: bool = True,
+    prevalence_concentration: Any | Literal["uniform"] = 1.0,
+    competence_concentration: tuple[float, float] = (2.0, 1.0),
+    spam_concentration: Any = 1.0,
+    restarts: int = 20,
+    max_iterations: int = 1000,
+    tolerance: float = 1e-10,
+    random_seed: int | None = None,
+) -> xr.Dataset:
+    """Estimate competences, spam and true categories of MACE, by variational Bayes or EM.
+
+    A rater either tells the true category or spams:
+
+        T_i ~ Categorical(p),   P(label l of rater k | T_i = j) = theta_k [l = j] + (1 - theta_k) xi_kl
+
+    The E-step is one pass over the answers. It returns the log likelihood and the expected counts of each
+    rater's labels by true category. Of the labels l on items of category l the share theta / (theta + (1 -
+    theta) xi_l) is credited to competence, the rest and all other labels to spam. With these counts the
+    M-step is
+
+        EM     theta = (a + told) / (a + b + answers),   xi_l = (c_l + spam_l) / (sum c + spam)
+        VB     the same with exp(digamma(.)) in place of every number
+
+    EM maximises the posterior of the log odds, whose density has the exponents a, b and c. Variational Bayes
+    maximises a lower bound of the log evidence.
+
+    | symbol | meaning | variable | dims |
+    |---|---|---|---|
+    | p | prevalence | ``prevalence`` | category |
+    | theta | competence | ``competence`` | rater |
+    | xi | labels of a spamming rater | ``spam`` | rater, label |
+    | a, b | prior counts of theta | ``competence_concentration`` | |
+    | c | prior counts of xi | ``spam_concentration`` | label, or rater, label |
+
+    Parameters
+    ----------
+    labels : Labels
+        Labels of identified raters. Gold labels are taken as known true categories.
+    variational : bool, default True
+        Variational Bayes, as the paper recommends. False: EM, the maximum of the posterior of the log odds.
+    prevalence_concentration : float or array_like or "uniform", default 1
+        Prior of the prevalence, as in `models.mace`; the paper's is "uniform".
+    competence_concentration : pair of float, default (2, 1)
+        Prior (a, b) of the competences. The paper's variational Bayes has (.5, .5).
+    spam_concentration : float or array_like, default 1
+        Prior c of the spam: one number, or an array (label,) or (rater, label). Variational Bayes needs at
+        least 1e-6.
+    restarts : int, default 20
+        Number of random starts near the vote shares, besides the vote shares themselves.
+    max_iterations : int, default 1000
+        Largest number of iterations per start.
+    tolerance : float, default 1e-10
+        Relative gain of the objective below which a start has converged.
+    random_seed : int, optional
+        Seed of the random starts.
+
+    Returns
+    -------
+    Dataset
+        ``prevalence`` (category), ``competence`` (rater) and ``spam`` (rater, label), which are posterior
+        means under variational Bayes; ``confusion`` (rater, category, label); ``plausibility`` (item,
+        category); ``trace`` (iteration) of the objective; ``start_objective`` (start), the final objective of
+        every start, that of the vote first. Attributes ``objective``, ``converged`` (0 or 1), ``iterations``
+        and ``start``, the number of the best start, whose estimate is returned.
+
+    Raises
+    ------
+    ValueError
+        If the raters are anonymous, or an argument is out of range.
+
+    Warns
+    -----
+    EstimateWarning
+        If no item has two answers, some starts ended at a lower optimum, or some have not converged.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> drawn = models.simulators.labels(model="mace", items=60, raters=5, answers=5, random_seed=3)
+    >>> estimate = inference.mace_em(drawn.data, restarts=3, random_seed=1)
+    >>> estimate["competence"].dims, estimate["confusion"].dims, estimate.attrs["converged"]
+    (('rater',), ('rater', 'category', 'label'), 1)
+
+    References
+    ----------
+    Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013), Learning whom to trust with MACE, NAACL-HLT, section 2,
+    aclanthology N13-1132.
+    """
+    check_search(labels, "mace_em", restarts, max_iterations, tolerance)
+    n, n_raters = len(labels.categories), len(labels.raters)
+    pair = positive_pair("competence_concentration", competence_concentration)
+    prior = _Counts(
+        prevalence_prior(prevalence_concentration, n),
+        np.tile(pair, (n_raters, 1)),
+        positive_array("spam_concentration", spam_concentration, (n_raters, n)),
+    )
+    if variational:
+        _check_logs(prior)
+    patterns, rng = patterns_of(labels), stream_of(random_seed)
+    starts = vote_starts(patterns, n, restarts, rng)
+    rule = (variational, max_iterations, tolerance)
+    found = [_climb(patterns, start, prior, rule) for start in starts]
+    ends = np.array([run.trace[-1] for run in found])
+    warn_of_estimate(labels, ends, sum(not run.converged for run in found))
+    return _dataset(labels, patterns, found[ends.argmax()], ends)
+
+
+class _Counts(NamedTuple):
+    """Dirichlet concentrations, or expected counts, of the three sets of parameters."""
+
+    prevalence: np.ndarray | None  # (category,); None: fixed as uniform
+    competence: np.ndarray  # (rater, 2): told the truth, spammed
+    spam: np.ndarray  # (rater, label)
+
+
+class _Weights(NamedTuple):
+    """Log weights of the E-step."""
+
+    category: np.ndarray  # (category,), log p
+    told: np.ndarray  # (rater,), log theta
+    missed: np.ndarray  # (rater, label), log (1 - theta) xi
+
+    @property
+    def table(self) -> np.ndarray:
+        """Log weights of a label given rater and true category, shape (rater * label, category)."""
+        n = len(self.category)
+        table, same = np.repeat(self.missed[:, :, None], n, axis=2), np.arange(n)
+        table[:, same, same] = np.logaddexp(self.told[:, None], self.missed)
+        return table.reshape(-1, n)
+
+
+class _Run(NamedTuple):
+    """Result of one start."""
+
+    posterior: _Counts
+    weights: _Weights  # of the last E-step
+    trace: np.ndarray  # (iteration,), the objective
+    converged: bool
+
+
+def _check_logs(prior: _Counts) -> None:
+    """Raise if a concentration is so small that its expected log leaves no digits for the rest."""
+    for name, own in zip(_Counts._fields, prior, strict=True):
+        if own is not None and own.min() < LEAST_CONCENTRATION:
+            raise ValueError(
+                f"{name}_concentration holds {own.min():g}; variational Bayes takes the expected log of a share, about "
+                f"-1 / {own.min():g}: it must be at least {LEAST_CONCENTRATION:g}, or pass variational=False"
+            )
+
+
+def _climb(patterns: AnswerPatterns, plausibility: np.ndarray, prior: _Counts, rule: tuple) -> _Run:
+    """Run EM or variational Bayes from one start; `plausibility` has shape (pattern, category)."""
+    variational, max_iterations, tolerance = rule
+    answers, weight = patterns.answers, patterns.multiplicity
+    (n_raters, n), sweeps = prior.spam.shape, answer_sweeps(prior.spam.shape[1])
+    categories, counts = weight @ plausibility, np.empty((n_raters * n, n))
+    sweeps.counts(plausibility, weight, answers, counts)
+    halves = np.full(n_raters, np.log(0.5))
+    weights = _Weights(np.zeros(n), halves, np.full((n_raters, n), np.log(0.5 / n)))
+    trace, posterior, converged = [], prior, False
+    for _ in range(max_iterations):
+        posterior = _posterior(prior, weights, categories, counts)
+        weights, log_prior = _maximum(prior, posterior, variational)
+        total = _expect(patterns, weights, (categories, counts))
+        trace.append(total + log_prior)
+        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
+            converged = True
+            break
+    return _Run(posterior, weights, np.array(trace), converged)
+
+
+def _expect(
+    patterns: AnswerPatterns, weights: _Weights, expected: tuple[np.ndarray, np.ndarray]
+) -> float:
+    """E-step: overwrite the expected counts of items by category and of labels; return the log likelihood.
+
+    In variational Bayes a label that a rater never gives as spam has the weight exp(-1 / c), which underflows
+    for small c. Then the slower passes in logs are used.
+    """
+    answers, weight, table = patterns.answers, patterns.multiplicity, weights.table
+    categories, counts = expected
+    if min(weights.category.min(), table.min()) > LEAST_LOG:
+        sweep = answer_sweeps(len(categories)).both
+        return sweep(np.exp(weights.category), np.exp(table), answers, weight, expected)
+    log_p, truth = _item_logs(answers, weights.category, table)
+    truth *= weight[:, None]
+    categories[:] = truth.sum(axis=0)
+    item = _item_of(answers)
+    for j in range(len(categories)):
+        counts[:, j] = np.bincount(answers.code, truth[item, j], len(counts))
+    return float(weight @ log_p)
+
+
+def _item_logs(
+    answers: Answers, category: np.ndarray, table: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return log p of every item's answers and p(true category | answers), from log weights.
+
+    Shapes: category (category,); table (rater * label, category); result (item,) and (item, category).
+    """
+    item, known = _item_of(answers), answers.known
+    sums = [np.bincount(item, of[answers.code], len(known)) for of in table.T]
+    joint = category + np.stack(sums, axis=1)
+    joint[(known[:, None] >= 0) & (known[:, None] != np.arange(len(category)))] = -np.inf
+    log_p = np.asarray(logsumexp(joint, axis=1))
+    return log_p, np.exp(joint - log_p[:, None])
+
+
+def _item_of(answers: Answers) -> np.ndarray:
+    """Return the item of each answer, shape (answer,)."""
+    return np.repeat(np.arange(len(answers.known)), np.diff(answers.start))
+
+
+def _posterior(
+    prior: _Counts, weights: _Weights, categories: np.ndarray, counts: np.ndarray
+) -> _Counts:
+    """Add the expected counts of true and of spam answers to the prior.
+
+    Shapes: categories (category,); counts (rater * label, category).
+    """
+    n = len(categories)
+    by_truth = counts.reshape(-1, n, n)
+    # theta / (theta + (1 - theta) xi_l), of the labels that equal the true category
+    # theta / (theta + (1 - theta) xi_l), of the labels that equal the true category
+    share = expit(weights.told[:, None] - weights.missed)
+    told = np.diagonal(by_truth, axis1=1, axis2=2) * share
+    spam = by_truth.sum(axis=2) - told
+    competence = np.column_stack([told.sum(axis=1), spam.sum(axis=1)])
+    prevalence = None if prior.prevalence is None else prior.prevalence + categories
+    return _Counts(prevalence, prior.competence + competence, prior.spam + spam)
+
+
+def _maximum(prior: _Counts, posterior: _Counts, variational: bool) -> tuple[_Weights, float]:
+    """M-step: return the log weights of the next E-step, and the log-prior part of the objective."""
+    log_weight = _expected_logs if variational else _logs
+    logs, log_prior = [], 0.0
+    for own, after in zip(prior, posterior, strict=True):
+        if own is None or after is None:
+            n = prior.spam.shape[1]
+            logs.append(np.full(n, -np.log(n)))
+            continue
+        logs.append(log_weight(after))
+        if variational:  # minus the divergence of the posterior from the prior
+            log_prior -= ((after - own) * logs[-1]).sum()
+            log_prior += (_log_beta(after) - _log_beta(own)).sum()
+        else:
+            log_prior += (own * logs[-1]).sum()
+    category, competence, spam = logs
+    return _Weights(category, competence[:, 0], competence[:, 1:] + spam), float(log_prior)
+
+
+def _logs(concentration: np.ndarray) -> np.ndarray:
+    """Return the logs of normalised concentrations, along the last axis."""
+    return np.log(concentration) - np.log(concentration.sum(axis=-1, keepdims=True))
+
+
+def _expected_logs(concentration: np.ndarray) -> np.ndarray:
+    """Return the expected logs of a Dirichlet variable, along the last axis."""
+    return digamma(concentration) - digamma(concentration.sum(axis=-1, keepdims=True))
+
+
+def _log_beta(concentration: np.ndarray) -> np.ndarray:
+    """Return the log normalising constant of the Dirichlet law."""
+    return gammaln(concentration).sum(axis=-1) - gammaln(concentration.sum(axis=-1))
+
+
+def _dataset(labels: Labels, patterns: AnswerPatterns, best: _Run, ends: np.ndarray) -> xr.Dataset:
+    """Assemble the result from the best run."""
+    n, after = len(labels.categories), best.posterior
+    prevalence = np.full(n, -np.log(n)) if after.prevalence is None else _logs(after.prevalence)
+    competence, spam = _logs(after.competence), _logs(after.spam)
+    table = _Weights(prevalence, competence[:, 0], competence[:, 1:] + spam).table
+    confusion = np.exp(table).reshape(-1, n, n).swapaxes(1, 2)
+    plausibility = _item_logs(patterns.answers, best.weights.category, best.weights.table)[1]
+    data = {
+        "prevalence": ("category", np.exp(prevalence)),
+        "competence": ("rater", np.exp(competence[:, 0])),
+        "spam": (("rater", "label"), np.exp(spam)),
+        "confusion": (("rater", "category", "label"), confusion),
+        "plausibility": (("item", "category"), plausibility[patterns.pattern]),
+        "trace": ("iteration", best.trace),
+        "start_objective": ("start", ends),
+    }
+    attrs = {
+        "objective": float(best.trace[-1]),
+        "converged": int(best.converged),
+        "iterations": len(best.trace),
+        "start": int(ends.argmax()),
+    }
+    return xr.Dataset(data, estimate_coords(labels), attrs)

@@ -1,0 +1,275 @@
+"""Readers of label models: answers and Dirichlet or Beta priors, from the PyMC graph."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pymc as pm
+from pytensor.compile.maker import function
+from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.random.basic import BetaRV, DirichletRV
+from pytensor.tensor.variable import TensorVariable
+
+from ...models.distributions.counted_labels import CountedLabelsRV
+from ...models.distributions.marginal_labels import MarginalLabelsRV
+from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
+from ...models.distributions.mixed_counts import MixedCountsRV
+from ..runs.model_graph import NotConjugate, lengths, number
+from .kernels.gibbs import COIN, COINS, ROWS, SPAM, ConfusionPrior, competence_of
+from .kernels.item_states import StatePrior
+
+__all__ = [
+    "LabelStructure",
+    "as_table",
+    "constant_prior",
+    "read_counted_labels",
+    "read_item_states",
+    "read_labels",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelStructure:
+    """Observed answers of a model, and the free random variables behind them."""
+
+    answers: Answers  # the observed answers
+    prevalence: TensorVariable  # free random variable
+    # other free ones: confusion, or ability, or competence and spam
+    skills: tuple[TensorVariable, ...]
+    confusion: Variable  # the confusion matrices, a function of `skills`
+    shapes: tuple[tuple[int, ...], ...]  # of `skills`
+    kind: int  # ROWS, COIN, COINS or SPAM
+
+    @property
+    def free(self) -> tuple[TensorVariable, ...]:
+        """Return all free random variables."""
+        return (self.prevalence, *self.skills)
+
+    @property
+    def concentrations(self) -> list[Variable]:
+        """Return the parameters of the priors: one of each Dirichlet, two of each Beta variable."""
+        return [p for rv in self.free for p in rv.owner.op.dist_params(rv.owner)]
+
+    def prior(self, prevalence: np.ndarray, *skill: np.ndarray) -> ConfusionPrior:
+        """Return the priors in the layout of the kernels, given the values of `concentrations`."""
+        alpha, shape = np.array(prevalence, np.float64), self.shapes[0]
+        own = [np.broadcast_to(p, shape) for p in skill[:2]]
+        if self.kind == ROWS:
+            return ConfusionPrior(alpha, as_table(own[0].reshape(-1, *shape[-2:])), ROWS)
+        n, n_raters = len(alpha), shape[0]
+        table = np.zeros((n_raters, n, n))
+        if self.kind == SPAM:
+            table[:, :, 0] = skill[2]
+            table[:, 0, 1], table[:, 1, 1] = own
+        else:
+            table[:, 0], table[:, 1] = (p.reshape(n_raters, -1) for p in own)
+        return ConfusionPrior(alpha, table.reshape(-1, n), self.kind)
+
+    def skills_of(self, confusion: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the values of `skills` given draws of confusion matrices (..., rater, category, label)."""
+        if self.kind == SPAM:
+            return competence_of(confusion)
+        if self.kind == ROWS:
+            return (confusion if len(self.shapes[0]) == 3 else confusion[..., 0, :, :],)
+        ability = np.diagonal(confusion, axis1=-2, axis2=-1)
+        return (ability[..., 0] if self.kind == COIN else ability,)
+
+
+def read_labels(model: pm.Model) -> LabelStructure:
+    """Read a label model whose variables have closed-form conditionals given the true categories.
+
+    The one observed variable must be a `MarginalLabels` of a free Dirichlet prevalence and of confusion
+    matrices that are free Dirichlet rows, or computed from free Beta abilities, or from free Beta competences
+    and free Dirichlet spam. Raises NotConjugate for any other model; the message says where it differs.
+    """
+    observed = _only_observed(model, MarginalLabelsRV, "MarginalLabels")
+    prevalence, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
+    if observed.owner.op.nodes > 1:
+        raise NotConjugate(
+            "the effects of the items are summed out, and the raters have no closed conditional"
+        )
+    if prevalence not in model.free_RVs:
+        raise NotConjugate("the prevalence is not a free random variable of the model")
+    if not isinstance(prevalence.owner.op, DirichletRV):
+        raise NotConjugate(f"the prior of the prevalence is {prevalence.owner.op}, not a Dirichlet")
+    skills = _behind(confusion, model, prevalence)
+    shapes = tuple(lengths(skill) for skill in skills)
+    (n,) = lengths(prevalence)
+    kind = _kind(skills, shapes, confusion, n)
+    who, items = number(rater, "the raters"), number(start, "the items")
+    code = answer_codes(who, number(model.rvs_to_values[observed], "the observed labels"), n)
+    answers = Answers(items.astype(np.int64), code, number(known, "gold").astype(np.int64))
+    return LabelStructure(answers, prevalence, skills, confusion, shapes, kind)
+
+
+def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior:
+    """Return the priors of a model; raise NotConjugate if it has further free variables."""
+    if others := [rv.name for rv in model.free_RVs if rv not in structure.free]:
+        names = " and ".join(repr(rv.name) for rv in structure.free)
+        raise NotConjugate(
+            f"{others[0]!r} is free besides {names}; use ConfusionGibbs as a step of pm.sample"
+        )
+    return structure.prior(*(number(p, "a concentration") for p in structure.concentrations))
+
+
+def read_counted_labels(
+    model: pm.Model,
+) -> tuple[TensorVariable, np.ndarray, np.ndarray, np.ndarray]:
+    """Read a model of counted labels: plausibility, alpha, counts, reliability.
+
+    The one observed variable must be a `CountedLabels` of a free Dirichlet plausibility; otherwise
+    NotConjugate is raised. The posterior is Dirichlet(alpha + reliability * counts). Shapes: alpha, counts
+    (item, category); reliability () or (item,).
+    """
+    observed = _only_observed(model, CountedLabelsRV, "CountedLabels")
+    plausibility, _, reliability = observed.owner.op.dist_params(observed.owner)
+    if list(model.free_RVs) != [plausibility]:
+        raise NotConjugate("the plausibilities are not the only free random variable of the model")
+    counts = number(model.rvs_to_values[observed], "the observed counts")
+    power = number(reliability, "reliability")
+    return plausibility, _dirichlet(plausibility), counts, power
+
+
+def _only_observed(model: pm.Model, law: type, name: str) -> TensorVariable:
+    if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, law):
+        found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
+        raise NotConjugate(f"it needs one observed {name}, and the model observes {found}")
+    if model.potentials:
+        raise NotConjugate(
+            f"the potential {model.potentials[0].name!r} is not part of the Gibbs conditionals"
+        )
+    return model.observed_RVs[0]
+
+
+def _behind(
+    confusion: Variable, model: pm.Model, prevalence: Variable
+) -> tuple[TensorVariable, ...]:
+    """Return the free variables behind the confusion matrices, competence before spam, or raise."""
+    near = set(ancestors([confusion], blockers=model.free_RVs))
+    found = [rv for rv in model.free_RVs if rv in near]
+    found.sort(key=lambda rv: not isinstance(rv.owner.op, BetaRV))
+    spam = [type(rv.owner.op) for rv in found] == [BetaRV, DirichletRV]
+    if (len(found) != 1 and not spam) or prevalence in found:
+        names = ", ".join(str(rv.name) for rv in found) or "nothing"
+        raise NotConjugate(
+            "the confusion matrices must be made of one free variable, confusion or ability, or of competence and spam; they are "
+            f"made of {names}"
+        )
+    own = (prevalence, *found)
+    for rv in model.free_RVs:
+        for other in own:
+            if rv is not other and other in ancestors([rv]):
+                raise NotConjugate(f"{rv.name!r} depends on {other.name!r}, too")
+    return tuple(found)
+
+
+def _dirichlet(variable: TensorVariable) -> np.ndarray:
+    """Return the concentration of a Dirichlet prior with constant parameters."""
+    if not isinstance(variable.owner.op, DirichletRV):
+        raise NotConjugate(
+            f"the prior of {variable.name!r} is {variable.owner.op}, not a Dirichlet"
+        )
+    (alpha,) = variable.owner.op.dist_params(variable.owner)
+    value = number(alpha, f"the concentration of {variable.name!r}")
+    return np.array(np.broadcast_to(value, lengths(variable)), np.float64)
+
+
+def _kind(
+    skills: tuple[TensorVariable, ...],
+    shapes: tuple[tuple[int, ...], ...],
+    confusion: Variable,
+    n: int,
+) -> int:
+    """Return the kind of the confusion matrices, found by evaluating them at random values, or raise."""
+    rng = np.random.default_rng(0)
+    trials = [
+        rng.dirichlet(np.ones(shape[-1]), shape[:-1])
+        if isinstance(rv.owner.op, DirichletRV)
+        else rng.uniform(size=shape)
+        for rv, shape in zip(skills, shapes, strict=True)
+    ]
+    for kind, expected in _matrices(skills, shapes, trials, n):
+        if _is(confusion, skills, trials, expected):
+            return kind
+    names = " and ".join(repr(rv.name) for rv in skills)
+    raise NotConjugate(
+        f"the confusion matrices are neither the rows of {names}, nor its abilities with wrong labels alike, nor made of "
+        "competence and spam"
+    )
+
+
+def _matrices(
+    skills: tuple[TensorVariable, ...],
+    shapes: tuple[tuple[int, ...], ...],
+    trials: list[np.ndarray],
+    n: int,
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield each kind that such variables may have, with the confusion matrices at the trial values."""
+    trial, dims = trials[0], len(shapes[0])
+    if len(skills) == 2 and shapes[1] == (*shapes[0], n):
+        missed = ((1 - trial)[:, None] * trials[1])[:, None, :]
+        yield SPAM, trial[:, None, None] * np.eye(n) + missed
+    elif isinstance(skills[0].owner.op, DirichletRV) and dims in (2, 3):
+        yield ROWS, trial.reshape(-1, *shapes[0][-2:])
+    elif isinstance(skills[0].owner.op, BetaRV) and dims in (1, 2):
+        ability = trial.reshape(len(trial), -1, 1)
+        alike = np.where(np.eye(n, dtype=bool), ability, (1 - ability) / (n - 1))
+        yield (COIN if dims == 1 else COINS), alike
+
+
+def _is(
+    confusion: Variable,
+    skills: tuple[TensorVariable, ...],
+    trials: list[np.ndarray],
+    expected: np.ndarray,
+) -> bool:
+    """Return whether the confusion matrices equal those expected at the trial values."""
+    compiled = function(list(skills), confusion, mode="FAST_COMPILE", on_unused_input="ignore")
+    found = np.asarray(compiled(*trials))
+    return found.shape == expected.shape and np.allclose(found, expected, rtol=1e-12, atol=0)
+
+
+def as_table(confusion: np.ndarray) -> np.ndarray:
+    """Rearrange (rater, category, label) to (rater * label, category), the layout of the kernels."""
+    n = confusion.shape[-1]
+    return np.ascontiguousarray(confusion.transpose(0, 2, 1), np.float64).reshape(-1, n)
+
+
+# --- Reader of mixtures of item states: counts and Dirichlet priors, from the PyMC graph ---
+
+
+def read_item_states(model: pm.Model) -> tuple[np.ndarray, StatePrior]:
+    """Read a mixture of item states with closed-form conditionals: counts, int (item, category), and priors.
+
+    The one observed variable must be a `MixedCounts` of a free Dirichlet weight and free Dirichlet
+    probabilities. Raises NotConjugate for any other model; the message says where it differs.
+    """
+    if len(model.observed_RVs) != 1:
+        raise NotConjugate(f"it observes {len(model.observed_RVs)} variables, not one MixedCounts")
+    if model.potentials:
+        raise NotConjugate(
+            f"the potential {model.potentials[0].name!r} is not part of the Gibbs conditionals"
+        )
+    observed = model.observed_RVs[0]
+    if not isinstance(observed.owner.op, MixedCountsRV):
+        raise NotConjugate(f"it observes {observed.owner.op}, not MixedCounts")
+    weight, probability, spread, _ = observed.owner.op.dist_params(observed.owner)
+    if number(spread, "the spread within a state").any():
+        raise NotConjugate("the items of a state differ: its spread is not zero")
+    prior = StatePrior(
+        *(_free_dirichlet(cast(TensorVariable, rv), model) for rv in (weight, probability))
+    )
+    if others := [rv.name for rv in model.free_RVs if rv not in (weight, probability)]:
+        raise NotConjugate(f"{others[0]!r} is free besides the weights and their probabilities")
+    return number(model.rvs_to_values[observed], "the observed counts"), prior
+
+
+def _free_dirichlet(variable: TensorVariable, model: pm.Model) -> np.ndarray:
+    """Return the concentration of a free Dirichlet variable with constant parameters."""
+    if variable not in model.free_RVs or not isinstance(variable.owner.op, DirichletRV):
+        raise NotConjugate(f"{variable.name!r} is not a free Dirichlet variable")
+    (alpha,) = variable.owner.op.dist_params(variable.owner)
+    value = number(alpha, f"the concentration of {variable.name!r}")
+    return np.array(np.broadcast_to(value, lengths(variable)), np.float64)

@@ -1,0 +1,264 @@
+"""Shards of labels on disk, which workers memory-map: written once, and never sent."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...models.data.labels import Labels, one_by_one
+from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps
+from ..kernels.random_streams import item_streams, stream
+from ..parallel.slices import items_between
+from ..parallel.workers import AnyExecutor, Workers, workers_of
+from ..storage.interruptions import cleaned_up
+from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, vote_share
+from .kernels.sharded import count_drawn_categories, count_near_vote
+
+__all__ = [
+    "ANSWERS_OF_A_SHARD",
+    "Counts",
+    "LabelShard",
+    "LabelWork",
+    "Parameters",
+    "Sweep",
+    "drawn_start",
+    "expected_counts",
+    "label_work",
+    "near_vote",
+    "plausibility",
+    "shard_edges",
+    "sweep",
+    "total",
+    "vote_counts",
+    "write_label_shards",
+]
+
+ANSWERS_OF_A_SHARD = 1_000_000
+
+
+class LabelShard(NamedTuple):
+    """Location of the answers to consecutive items."""
+
+    folder: str  # seen by all workers
+    number: int
+    first: int  # first item
+
+    def open(self) -> AnswerPatterns:
+        """Memory-map the answers; the system can reclaim pages that are not in use."""
+        return AnswerPatterns(
+            Answers(*(self._mapped(name) for name in Answers._fields)),
+            self._mapped("multiplicity"),
+            self._mapped("pattern"),
+        )
+
+    def write(self, patterns: AnswerPatterns) -> None:
+        """Write the answers."""
+        arrays = patterns.answers._asdict()
+        arrays |= {"multiplicity": patterns.multiplicity, "pattern": patterns.pattern}
+        for name, array in arrays.items():
+            np.save(self._path(name), array)
+
+    def _path(self, name: str) -> Path:
+        return Path(self.folder) / f"{self.number}-{name}.npy"
+
+    def _mapped(self, name: str) -> np.ndarray:
+        # copy-on-write: the compiled code takes writable arrays only; nothing is written, so nothing is copied
+        return np.asarray(np.load(self._path(name), mmap_mode="c", allow_pickle=False))
+
+
+def shard_edges(labels: Labels, shards: int | None) -> np.ndarray:
+    """Divide items into nonempty shards of about as many answers; return the edges, shape (shard + 1,).
+
+    The items of shard s are ``edges[s]:edges[s + 1]``. By default there is one shard per million answers.
+    """
+    n_items = len(labels.items)
+    if shards is None:
+        shards = -(-len(labels) // ANSWERS_OF_A_SHARD)
+    if isinstance(shards, bool) or not isinstance(shards, int | np.integer) or shards < 1:
+        raise ValueError(f"shards={shards!r} must be a whole number from 1")
+    start = np.searchsorted(labels.annotation_item, np.arange(n_items + 1))
+    effort = start + np.arange(n_items + 1)  # an item costs about as much as an answer
+    inner = np.searchsorted(effort, np.linspace(0, effort[-1], shards + 1)[1:-1])
+    return np.unique(np.concatenate([[0], inner, [n_items]]))
+
+
+def write_label_shards(labels: Labels, edges: np.ndarray, folder: Path) -> list[LabelShard]:
+    """Write labels of identified raters in shards, each as its distinct answer patterns."""
+    n, written = len(labels.categories), []
+    for number, (first, end) in enumerate(pairwise(edges.tolist())):
+        own = items_between(labels, first, end)
+        answers = coded_answers(*_codes(own), own.gold, n)
+        shard = LabelShard(str(folder), number, first)
+        shard.write(answer_patterns(answers))
+        written.append(shard)
+    return written
+
+
+def _codes(labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return item, rater and label of each answer; a shard may have none."""
+    if not len(labels.count):
+        none = np.zeros(0, np.int32)
+        return none, none, none
+    return one_by_one(labels)
+
+
+# --- Tasks of a worker on a shard of labels: they return sums over its items, or the stored draws of each ---
+
+Parameters = tuple[np.ndarray, np.ndarray]
+
+"""Prevalence, shape (category,), and p(label | rater, true category), shape (rater * label, category)."""
+
+Counts = tuple[np.ndarray, np.ndarray]
+
+"""Items of each true category, and labels by true category, of the same shapes."""
+
+
+class Sweep(NamedTuple):
+    """Identity of one sweep of one chain; every item has its own random stream in it."""
+
+    seed: int
+    chain: int
+    number: int
+
+    def streams(self, shard: LabelShard, n_items: int) -> np.ndarray:
+        """Return the random stream of each item, which does not depend on the division into shards."""
+        words = stream(np.random.SeedSequence(self.seed, spawn_key=(self.chain, self.number)))
+        return item_streams(np.arange(shard.first, shard.first + n_items, dtype=np.uint64), words)
+
+
+def vote_counts(shard: LabelShard, shape: tuple[int, int]) -> Counts:
+    """Return the expected counts under the vote shares; `shape` is that of the table."""
+    patterns = shard.open()
+    share = vote_share(patterns.answers, shape[1])
+    return _counted(patterns, share * patterns.multiplicity[:, None], shape)
+
+
+def near_vote(shard: LabelShard, shape: tuple[int, int], which: Sweep) -> Counts:
+    """Return the expected counts of a random start of EM near the vote shares."""
+    return _near_vote(shard, shape, which, False)
+
+
+def drawn_start(shard: LabelShard, shape: tuple[int, int], which: Sweep) -> Counts:
+    """Return the counts of true categories drawn near the vote shares: the start of a chain."""
+    return _near_vote(shard, shape, which, True)
+
+
+def expected_counts(shard: LabelShard, parameters: Parameters) -> tuple[Counts, float]:
+    """E-step: return expected counts and log likelihood, given prevalence and confusion."""
+    prevalence, table = parameters
+    patterns = shard.open()
+    counts = np.empty_like(prevalence), np.empty_like(table)
+    both = answer_sweeps(len(prevalence)).both
+    log_likelihood = both(*parameters, patterns.answers, patterns.multiplicity, counts)
+    return counts, log_likelihood
+
+
+def plausibility(shard: LabelShard, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
+    """Return p(true category | answers), (item, category), and log p of an item's answers, (item,)."""
+    patterns = shard.open()
+    by_pattern, log_p = _by_pattern(patterns, parameters)
+    return by_pattern[patterns.pattern], log_p[patterns.pattern]
+
+
+def sweep(
+    shard: LabelShard, parameters: Parameters, which: Sweep, stored: str | None
+) -> tuple[Counts, tuple[np.ndarray, np.ndarray] | None]:
+    """Draw true categories given parameters; return their counts and, if `stored` is a dtype, what is stored.
+
+    Stored are p(true category | answers), shape (item, category), and log p of the answers to each item,
+    (item,).
+    """
+    patterns = shard.open()
+    by_pattern, log_p = _by_pattern(patterns, parameters)
+    drawn = np.zeros_like(by_pattern)
+    streams = which.streams(shard, len(patterns.pattern))
+    count_drawn_categories(streams, patterns.pattern, by_pattern, drawn)
+    counts = _counted(patterns, drawn, parameters[1].shape)
+    if stored is None:
+        return counts, None
+    kept = (by_pattern.astype(stored)[patterns.pattern], log_p.astype(stored)[patterns.pattern])
+    return counts, kept
+
+
+def _near_vote(shard: LabelShard, shape: tuple[int, int], which: Sweep, draws: bool) -> Counts:
+    patterns = shard.open()
+    share = vote_share(patterns.answers, shape[1])
+    mass = np.zeros_like(share)
+    streams = which.streams(shard, len(patterns.pattern))
+    count_near_vote(streams, patterns.pattern, share, patterns.answers.known, (mass, draws))
+    return _counted(patterns, mass, shape)
+
+
+def _counted(patterns: AnswerPatterns, mass: np.ndarray, shape: tuple[int, int]) -> Counts:
+    """Return the counts if `mass` (pattern, category) items of each pattern are of each category."""
+    labels = np.empty(shape)
+    ones = np.ones(len(mass))
+    answer_sweeps(shape[1]).counts(mass, ones, patterns.answers, labels)
+    return mass.sum(axis=0), labels
+
+
+def _by_pattern(patterns: AnswerPatterns, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
+    """Return p(true category | answers), shape (pattern, category), and log p of the answers, (pattern,)."""
+    prevalence, table = parameters
+    log_p = np.empty(len(patterns.multiplicity))
+    found = np.empty((len(log_p), len(prevalence)))
+    answer_sweeps(len(prevalence)).log_p(prevalence, table, patterns.answers, log_p, found)
+    return found, log_p
+
+
+# --- Labels in shards and the workers that process them; sums over shards are taken in their order ---
+
+
+@dataclass(frozen=True)
+class LabelWork:
+    """Shards of labels on disk, and their workers."""
+
+    labels: Labels  # all of them
+    shards: list[LabelShard]
+    edges: np.ndarray  # (shard + 1,); the items of shard s are edges[s]:edges[s + 1]
+    workers: Workers
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the confusion table, (rater * label, category)."""
+        n = len(self.labels.categories)
+        return len(self.labels.raters) * n, n
+
+    def map(self, function: Callable, *arguments: Any) -> Iterator[Any]:
+        """Apply a function to every shard, and yield the results in the order of the shards."""
+        return self.workers.ordered(
+            function, ((shard, *arguments) for shard in self.shards), self.named
+        )
+
+    def named(self, number: int) -> str:
+        """Name the shard of a task by its items, for errors; task numbers run on over repeated passes."""
+        shard = number % len(self.shards)
+        first, last = self.labels.items[[self.edges[shard], self.edges[shard + 1] - 1]].tolist()
+        return f"the labels of items {first!r} to {last!r}"
+
+
+def total(parts: Iterable[Counts]) -> Counts:
+    """Sum the counts of shards in their order, so that rounding does not depend on the timing."""
+    return reduce(lambda a, b: (a[0] + b[0], a[1] + b[1]), parts)
+
+
+@contextmanager
+def label_work(
+    labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
+) -> Iterator[LabelWork]:
+    """Context manager: write labels of identified raters in shards, and open the workers that process them.
+
+    By default there is one shard per million answers. `folder` must be seen by all workers; by default it is
+    that of temporary files. The shards are removed at the end, and at SIGTERM.
+    """
+    edges = shard_edges(labels, shards)
+    with cleaned_up(), TemporaryDirectory(prefix="raterzoo-labels-", dir=folder) as own:
+        written = write_label_shards(labels, edges, Path(own))
+        with workers_of(executor) as workers:
+            yield LabelWork(labels, written, edges, workers)

@@ -1,0 +1,405 @@
+"""Distributed Gibbs sampler of the Dawid-Skene model, in shards of items.
+
+    worker   true categories of its items | prevalence, confusion;  their counts
+    driver   prevalence, confusion | sums of the counts
+
+Each item has its own random numbers for each sweep, and the counts are integers: therefore the draws are
+bit-identical for any number of workers and shards.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from rich.progress import Progress
+from scipy.special import gammaln, xlogy
+
+from ...models.data.labels import Labels, one_by_one
+from ...models.data.prior_arguments import positive_array
+from ...models.labels.observed import concentration_of_confusion, known_raters
+from ..kernels.random_streams import stream
+from ..parallel.slices import pack
+from ..parallel.workers import AnyExecutor
+from ..runs.trees import attributes, label
+from ..storage.resumable_calls import ASKED, Asked, begun_or_new, check_numbers, digest_of
+from ..storage.store import DrawStore, at_full_size, read_draws, store_attrs
+from ..storage.untrusted_files import WRITTEN
+from .kernels.gibbs import ROWS, ConfusionPrior
+from .kernels.sharded import draw_parameters
+from .recognition import as_table
+from .sharded_answers import (
+    LabelShard,
+    LabelWork,
+    Parameters,
+    Sweep,
+    drawn_start,
+    label_work,
+    sweep,
+)
+
+__all__ = ["GibbsGroups", "GibbsPiece", "SharedChains", "dawid_skene_gibbs"]
+
+CHUNK = 2_000_000  # numbers per stored chunk
+
+BUFFER = 64_000_000  # numbers buffered before they are written
+
+# memory of a confusion entry, in single-precision numbers: double precision, and a copy for its density
+WIDTH = 4
+
+SAMPLE = ("chain", "draw")
+
+OF_RATERS = ("rater", "category", "label")
+
+
+@dataclass
+class GibbsPiece:
+    """Batch of consecutive draws of all chains."""
+
+    prevalence: np.ndarray  # (chain, draw, category)
+    table: np.ndarray  # (chain, draw, rater * label, category), p(label | rater, true category)
+    plausibility: np.ndarray  # (chain, draw, item, category), p(true category | draw, answers)
+    log_p: np.ndarray  # (chain, draw, item), log p(answers of the item | draw)
+
+
+@dataclass(frozen=True)
+class GibbsGroups:
+    """Layout of the posterior tree for given labels, priors and length of the run."""
+
+    labels: Labels
+    prior: ConfusionPrior
+    chains: int
+    draws: int
+    thin: int
+    dtype: str  # of the stored draws
+
+    @property
+    def buffered(self) -> int:
+        """Number of draws per chain that are written at a time."""
+        of_items = len(self.labels.items) * len(self.labels.categories)
+        of_raters = WIDTH * self.prior.confusion.size
+        size = self.chains * (of_items + of_raters)
+        return min(max(BUFFER // size, 1), self.draws)
+
+    @property
+    def chunks(self) -> dict[str, int]:
+        """Chunk lengths of the stored arrays, by dim."""
+        items = max(CHUNK // (self.buffered * len(self.labels.categories)), 1)
+        return {"chain": 1, "draw": self.buffered, "item": min(items, len(self.labels.items))}
+
+    @cached_property
+    def heard(self) -> np.ndarray:
+        """Mask of items with an answer or a gold label; only these have a log likelihood."""
+        answered = np.bincount(self.labels.annotation_item, minlength=len(self.labels.items)) > 0
+        return answered | (self.labels.gold >= 0)
+
+    def room(self, draws: int) -> GibbsPiece:
+        """Allocate a batch for some draws of all chains."""
+        n, size = len(self.labels.categories), (self.chains, draws)
+        n_items, rows = len(self.labels.items), len(self.prior.confusion)
+        return GibbsPiece(
+            np.zeros((*size, n)),
+            np.zeros((*size, rows, n)),
+            np.zeros((*size, n_items, n), self.dtype),
+            np.zeros((*size, n_items), self.dtype),
+        )
+
+    def at_full_size(self) -> dict[str, xr.Dataset]:
+        """Return all groups at their final shapes, without allocating memory for the draws."""
+        groups = self.of(self.room(1)) | {"sample_stats": xr.Dataset({"thinning": self.thin})}
+        tree = label(xr.DataTree.from_dict(groups | self._known()), self.labels)
+        labelled = {name: node.to_dataset() for name, node in tree.children.items()}
+        return at_full_size(labelled, {"chain": self.chains, "draw": self.draws})
+
+    def of(self, piece: GibbsPiece) -> dict[str, xr.Dataset]:
+        """Convert a batch to posterior, log likelihood (of all items) and log prior."""
+        n = len(self.labels.categories)
+        alpha, beta = self.prior.prevalence, _by_rater(self.prior.confusion, n)
+        confusion = _by_rater(piece.table, n)
+        stored = {"prevalence": piece.prevalence, "confusion": confusion}
+        stored = {name: array.astype(self.dtype) for name, array in stored.items()}
+        posterior = {
+            "prevalence": ((*SAMPLE, "category"), stored["prevalence"]),
+            "confusion": ((*SAMPLE, *OF_RATERS), stored["confusion"]),
+            "plausibility": ((*SAMPLE, "item", "category"), piece.plausibility),
+        }
+        log_prior = {
+            "prevalence": (SAMPLE, _log_density(piece.prevalence, alpha)),
+            "confusion": ((*SAMPLE, *OF_RATERS[:2]), _log_density(confusion, beta)),
+        }
+        sample = {d: np.arange(n) for d, n in zip(SAMPLE, piece.log_p.shape, strict=False)}
+        coords = {"rater": self.labels.raters}
+        return {
+            "posterior": xr.Dataset(posterior, coords | sample),
+            "log_likelihood": xr.Dataset({"observed_label": ((*SAMPLE, "item"), piece.log_p)}),
+            "log_prior": xr.Dataset(log_prior, coords),
+        }
+
+    def stored(self, piece: GibbsPiece) -> dict[str, xr.Dataset]:
+        """Convert a batch to the groups as stored: log likelihood only of the items of `heard`."""
+        groups = self.of(piece)
+        groups["log_likelihood"] = groups["log_likelihood"].isel(item=self.heard)
+        return groups
+
+    def of_items(self) -> dict[str, xr.Dataset]:
+        """Return the constant data of the items, known before any draw."""
+        return {"constant_data": self._known()["constant_data"][["gold"]]}
+
+    def _known(self) -> dict[str, xr.Dataset]:
+        """Return the groups that hold the data."""
+        item, rater, given = one_by_one(self.labels)
+        constant = {
+            "annotation_item": ("annotation", item),
+            "annotation_rater": ("annotation", rater),
+            "gold": ("item", self.labels.gold),
+        }
+        coords = {"annotation": np.arange(len(item))}
+        observed = {"observed_label": ("annotation", given)}
+        return {
+            "constant_data": xr.Dataset(constant, coords),
+            "observed_data": xr.Dataset(observed, coords),
+        }
+
+
+def _by_rater(table: np.ndarray, n: int) -> np.ndarray:
+    """Reshape (..., rater * label, category) to (..., rater, category, label)."""
+    return table.reshape(*table.shape[:-2], -1, n, n).swapaxes(-1, -2)
+
+
+def _log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return the log density of the Dirichlet law along the last axis."""
+    normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
+    return xlogy(alpha - 1, np.maximum(p, np.finfo(p.dtype).tiny)).sum(axis=-1) + normaliser
+
+
+# --- Gibbs chains of Dawid and Skene's model: workers draw the true categories, the driver the parameters ---
+
+
+class SharedChains:
+    """Gibbs chains whose true categories are drawn by workers.
+
+    Attributes: `state` holds everything that one sweep passes to the next, the random stream (chain, ...) and
+    the counts "items" (chain, category) and "labels" (chain, rater * label, category); `number` counts the
+    sweeps.
+    """
+
+    def __init__(self, work: LabelWork, groups: GibbsGroups, seed: int) -> None:
+        self.groups: GibbsGroups = groups
+        self._work, self._seed = work, seed
+        chains, (rows, n) = range(groups.chains), work.shape
+        seeds = (np.random.SeedSequence(seed, spawn_key=(chain,)) for chain in chains)
+        self.state: dict[str, np.ndarray] = {
+            "stream": np.stack([stream(own) for own in seeds]),
+            "items": np.zeros((len(chains), n), np.int64),
+            "labels": np.zeros((len(chains), rows, n), np.int64),
+        }
+        self.number: int = 0
+
+    def restore(self, state: Mapping[str, np.ndarray], number: int) -> None:
+        """Continue from the state after `number` sweeps."""
+        self.state, self.number = dict(state), number
+
+    def start(self) -> None:
+        """Draw initial true categories near the vote shares."""
+        shape = self._work.shape
+        tasks = ((shard, shape, self._sweep(c)) for c, shard in self._units())
+        for chain, _, counts in self._done(drawn_start, tasks):
+            self._add(chain, counts)
+
+    def sweep(self, piece: GibbsPiece | None = None, draw: int = 0) -> None:
+        """Run one sweep of every chain; store it as draw number `draw` of the batch, if one is given."""
+        self.number += 1
+        parameters = [self._drawn_parameters(c) for c in range(self.groups.chains)]
+        if piece is not None:
+            for c, (prevalence, table) in enumerate(parameters):
+                piece.prevalence[c, draw], piece.table[c, draw] = prevalence, table
+        dtype = None if piece is None else self.groups.dtype
+        tasks = ((shard, parameters[c], self._sweep(c), dtype) for c, shard in self._units())
+        for chain, own, (counts, stored) in self._done(sweep, tasks):
+            self._add(chain, counts)
+            if piece is not None:
+                piece.plausibility[chain, draw, own], piece.log_p[chain, draw, own] = stored
+
+    def _done(self, function: Callable, tasks: Iterable[tuple]) -> Iterator[tuple[int, slice, Any]]:
+        """Reset the counts, run the tasks, and yield chain, items and result of each as it completes."""
+        for name in ("items", "labels"):
+            self.state[name][:] = 0
+        for number, found in self._work.workers.run(function, tasks, self._work.named):
+            chain, shard = divmod(number, len(self._work.shards))
+            yield chain, slice(*self._work.edges[shard : shard + 2].tolist()), found
+
+    def _add(self, chain: int, counts: Parameters) -> None:
+        """Add the counts of one shard; they are integers, so that the sum does not depend on the order."""
+        for name, own in zip(("items", "labels"), counts, strict=True):
+            self.state[name][chain] += own.astype(np.int64)
+
+    def _units(self) -> Iterator[tuple[int, LabelShard]]:
+        """Yield every (chain, shard)."""
+        return ((c, shard) for c in range(self.groups.chains) for shard in self._work.shards)
+
+    def _sweep(self, chain: int) -> Sweep:
+        return Sweep(self._seed, chain, self.number)
+
+    def _drawn_parameters(self, chain: int) -> Parameters:
+        items, labels = self.state["items"][chain], self.state["labels"][chain]
+        parameters = np.empty(items.shape), np.empty(labels.shape)
+        draw_parameters(self.state["stream"][chain], self.groups.prior, items, labels, parameters)
+        return parameters
+
+
+# --- Distributed Gibbs sampler of the Dawid-Skene model, in shards of items ---
+
+
+def dawid_skene_gibbs(
+    labels: Labels,
+    *,
+    store: str | Path,
+    executor: AnyExecutor = None,
+    prevalence_concentration: Any = 1.0,
+    confusion_concentration: Any = None,
+    draws: int = 1000,
+    tune: int = 200,
+    chains: int = 4,
+    thin: int = 1,
+    random_seed: int | None = None,
+    dtype: Literal["float32", "float64"] = "float32",
+    shards: int | None = None,
+    folder: str | Path | None = None,
+    progressbar: bool = True,
+) -> xr.DataTree:
+    """Draw from the posterior of `models.dawid_skene` for data sets too large for one process.
+
+    Workers draw the true categories of shards of items, given prevalence and confusion; the driver draws
+    prevalence and confusion from the sums of their counts.
+
+    Parameters
+    ----------
+    labels : Labels
+        Annotations of identified raters.
+    store : path
+        Zarr store to which the draws are written as they are made. An interrupted run is resumed by repeating
+        the call.
+    executor : Executor, dask.distributed.Client or int, optional
+        Where to draw the true categories: any object with ``submit``, or a number of processes; by default
+        one process per core. The draws do not depend on it.
+    prevalence_concentration, confusion_concentration
+        As for `models.dawid_skene`.
+    draws, chains : int, default 1000 and 4
+        Kept draws of each chain, and number of chains.
+    tune : int, default 200
+        Sweeps before the first kept draw.
+    thin : int, default 1
+        Sweeps per kept draw.
+    random_seed : int, optional
+        Seed; drawn at random and recorded if left out.
+    dtype : {"float32", "float64"}, default "float32"
+        Storage; the arithmetic is in double precision.
+    shards : int, optional
+        Number of shards; by default one per million answers. The draws do not depend on it.
+    folder : path, optional
+        Folder for the shards during the run, which workers on other machines must share; by default one for
+        temporary files.
+    progressbar : bool, default True
+        Whether to show progress.
+
+    Returns
+    -------
+    DataTree
+        As returned by `sample`; read from the store lazily. Convergence is not checked: see `diagnose`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the store holds another run.
+
+    Warns
+    -----
+    ResumeWarning
+        If the call resumes a run that was begun with other versions of packages.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from raterzoo import inference, models
+    >>> labels = models.simulators.labels(items=20, raters=3, random_seed=1).data
+    >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+    ...     tree = inference.dawid_skene_gibbs(
+    ...         labels, store=f"{folder}/run.zarr", executor=pool, draws=10, tune=10, progressbar=False
+    ...     )
+    ...     print(dict(tree["posterior"]["confusion"].sizes))
+    {'chain': 4, 'draw': 10, 'rater': 3, 'category': 3, 'label': 3}
+
+    References
+    ----------
+    Dawid and Skene (1979), doi:10.2307/2346806.
+    """
+    started = perf_counter()
+    check_numbers(draws=draws, tune=tune, chains=chains, thin=thin, random_seed=random_seed)
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
+    prior = _prior(
+        known_raters(labels, "dawid_skene_gibbs"), prevalence_concentration, confusion_concentration
+    )
+    groups = GibbsGroups(labels, prior, chains, draws, thin, dtype)
+    asked = _asked(groups, tune, random_seed).agreed(Path(store))
+    reason = "given the true categories, prevalence and confusion are conjugate"
+    attrs = attributes("dawid_skene", "gibbs", reason, asked.seed) | {ASKED: asked.text}
+    with begun_or_new(Path(store), attrs, groups.at_full_size, groups.chunks) as kept:
+        if kept is not None:
+            with label_work(labels, executor, shards, folder) as work:
+                _draw(SharedChains(work, groups, asked.seed), kept, tune, progressbar)
+            begun = {k: v for k, v in store_attrs(Path(store)).items() if k != WRITTEN}
+            kept.finish(begun | {"seconds": perf_counter() - started})
+    return read_draws(store)
+
+
+def _prior(labels: Labels, alpha: Any, beta: Any) -> ConfusionPrior:
+    """Concentrations of the Dirichlet priors in the layout of the kernels."""
+    n = len(labels.categories)
+    prevalence = positive_array("prevalence_concentration", alpha, (n,))
+    confusion = concentration_of_confusion(labels, beta, (len(labels.raters), n, n))
+    return ConfusionPrior(np.array(prevalence, np.float64), as_table(confusion), ROWS)
+
+
+def _asked(groups: GibbsGroups, tune: int, seed: int | None) -> Asked:
+    """Arguments that determine the draws, with digests of the data and the prior."""
+    numbers = {name: getattr(groups, name) for name in ("draws", "chains", "thin", "dtype")}
+    digests = {
+        "labels": digest_of(pack(groups.labels).values),
+        "prior": digest_of(groups.prior._asdict()),
+    }
+    return Asked({"call": "dawid_skene_gibbs"} | numbers | {"tune": tune} | digests, seed)
+
+
+def _draw(chains: SharedChains, store: DrawStore, tune: int, progressbar: bool) -> None:
+    """Draw and write the draws that the store lacks."""
+    groups, drawn = chains.groups, 0
+    if store.is_marked:
+        note, state = store.kept()
+        drawn = note["drawn"]
+        chains.restore(state, note["number"])
+    else:
+        store.write({}, groups.of_items())
+        chains.start()
+    with Progress(disable=not progressbar, transient=True) as progress:
+        total = tune + groups.draws * groups.thin
+        task = progress.add_task("Gibbs sweeps", total=total, completed=chains.number)
+        for _ in range(tune - chains.number):
+            chains.sweep()
+            progress.advance(task)
+        while drawn < groups.draws:
+            piece = groups.room(min(groups.buffered, groups.draws - drawn))
+            for draw in range(piece.prevalence.shape[1]):
+                for _ in range(groups.thin - 1):
+                    chains.sweep()
+                chains.sweep(piece, draw)
+                progress.advance(task, groups.thin)
+            new = slice(drawn, drawn + piece.prevalence.shape[1])
+            drawn = new.stop
+            store.write({"draw": new}, groups.stored(piece))
+            store.mark({"drawn": drawn, "number": chains.number}, chains.state, drawn)

@@ -1,0 +1,154 @@
+"""Shared parts of EM estimators that start near the vote: argument checks, starts, coordinates, warnings."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+
+from ...models.data.container import expect
+from ...models.data.labels import Labels, check_answers, one_by_one
+from ...models.data.prior_arguments import positive_array
+from ..diagnostics import EstimateWarning
+from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, jittered_vote, vote_share
+
+__all__ = [
+    "check_search",
+    "estimate_coords",
+    "majority_vote",
+    "patterns_of",
+    "prevalence_prior",
+    "stream_of",
+    "vote_starts",
+    "warn_of_estimate",
+]
+
+
+def majority_vote(labels: Labels) -> xr.Dataset:
+    """Compute the share of each label among an item's answers, and the most frequent label.
+
+    Parameters
+    ----------
+    labels : Labels
+        Labels. Gold labels are not counted as votes.
+
+    Returns
+    -------
+    Dataset
+        ``plausibility`` (item, category), the share of each label, NaN for an item without answers; ``label``
+        (item), the most frequent label, ties by the order of the categories, "" for an item without answers;
+        ``tied`` (item), whether another label is as frequent.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models
+    >>> table = {"item": ["x", "x", "x", "y"], "rater": ["a", "b", "c", "a"], "label": ["p", "p", "q", "q"]}
+    >>> vote = inference.majority_vote(models.Labels.from_table(table))
+    >>> vote["plausibility"].to_numpy().round(2).tolist(), vote["label"].to_numpy().tolist()
+    ([[0.67, 0.33], [0.0, 1.0]], ['p', 'q'])
+    """
+    expect(labels, Labels)
+    counts = labels.counts
+    total = counts.sum(axis=1, keepdims=True)
+    share = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
+    names = labels.categories.astype(str)
+    winner = np.where(total[:, 0] > 0, names[counts.argmax(axis=1)], "")
+    tied = ((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1) & (total[:, 0] > 0)
+    return xr.Dataset(
+        {
+            "plausibility": (("item", "category"), share),
+            "label": ("item", winner),
+            "tied": ("item", tied),
+        },
+        {"item": labels.items, "category": names},
+    )
+
+
+# --- Shared parts of EM estimators that start near the vote: argument checks, starts, coordinates, warnings ---
+
+SAME_OBJECTIVE = 1e-6  # relative difference up to which a start has found the best optimum
+
+
+def check_search(
+    labels: Labels, estimator: str, restarts: int, max_iterations: int, tolerance: float
+) -> None:
+    """Raise unless raters are identified and arguments in range; `estimator` is for the message."""
+    expect(labels, Labels)
+    check_answers(labels)
+    if labels.anonymous:
+        raise ValueError(
+            f"{estimator} describes each rater, but these labels are counts of anonymous raters; read a table with raters"
+        )
+    for name, value, least in (("restarts", restarts, 0), ("max_iterations", max_iterations, 1)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name}={value!r} must be a whole number from {least}")
+    number = isinstance(tolerance, int | float | np.integer | np.floating)
+    if not number or isinstance(tolerance, bool) or tolerance != tolerance:
+        raise ValueError(
+            f"tolerance={tolerance!r} must be a number; below zero every iteration is made"
+        )
+
+
+def prevalence_prior(
+    concentration: Any | Literal["uniform"], n_categories: int
+) -> np.ndarray | None:
+    """Return the Dirichlet concentrations (category,) of the prevalence; None if it is fixed as uniform."""
+    if isinstance(concentration, str) and concentration == "uniform":
+        return None
+    return positive_array("prevalence_concentration", concentration, (n_categories,))
+
+
+def stream_of(random_seed: int | None) -> np.random.Generator:
+    """Return the random generator of a seed; raise unless it is a whole number from 0, or None."""
+    whole = isinstance(random_seed, int | np.integer) and not isinstance(random_seed, bool)
+    if random_seed is not None and (not whole or random_seed < 0):
+        raise ValueError(f"random_seed={random_seed!r} must be a whole number from 0, or None")
+    return np.random.default_rng(random_seed)
+
+
+def patterns_of(labels: Labels) -> AnswerPatterns:
+    """Return the distinct answer patterns of the items, with their multiplicities."""
+    item, rater, label = one_by_one(labels)
+    return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
+
+
+def vote_starts(
+    patterns: AnswerPatterns, n_categories: int, restarts: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Yield starts of p(true category), (pattern, category): the vote shares, then random draws near them."""
+    yield vote_share(patterns.answers, n_categories)
+    for _ in range(restarts):
+        yield jittered_vote(patterns.answers, n_categories, rng)
+
+
+def estimate_coords(labels: Labels) -> dict[str, Any]:
+    """Return the coordinates of an estimate: ids of items and raters, names of categories and labels."""
+    whole = np.issubdtype(labels.categories.dtype, np.integer)
+    kind, names = {"kind": "integer" if whole else "text"}, labels.categories.astype(str)
+    named = {dim: xr.DataArray(names, dims=dim, attrs=kind) for dim in ("category", "label")}
+    return {"item": labels.items, "rater": labels.raters} | named
+
+
+def warn_of_estimate(labels: Labels, objectives: np.ndarray, stopped: int) -> None:
+    """Warn if no item has two answers, or starts ended at lower optima or have not converged.
+
+    `objectives` (start,) holds the final objective of each start, `stopped` the number that have not
+    converged.
+    """
+    said = []
+    if not labels.identified:
+        said.append(
+            "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"
+        )
+    best = objectives.max()
+    if lower := int((objectives < best - SAME_OBJECTIVE * (1 + abs(best))).sum()):
+        said.append(
+            f"{lower} of {len(objectives)} starts ended at a lower optimum; see start_objective"
+        )
+    if stopped:
+        said.append(
+            f"{stopped} of {len(objectives)} starts have not converged; raise max_iterations"
+        )
+    if said:
+        warnings.warn("; ".join(said), EstimateWarning, stacklevel=3)

@@ -1,0 +1,314 @@
+"""Dispatch: the sampler for each model, by the structure of its graph."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from pymc.model.transform.optimization import freeze_dims_and_data
+from pytensor.graph.traversal import ancestors
+
+from ..models.distributions.counted_labels import CountedLabelsRV
+from ..models.distributions.item_scores import ItemScoresRV
+from ..models.distributions.marginal_labels import MarginalLabelsRV
+from ..models.distributions.mixed_counts import MixedCountsRV
+from ..models.distributions.paired_comparisons import PairedComparisonsRV
+from ..models.distributions.partial_ranking import PartialRankingRV
+from .comparisons.hmc import begin_hmc
+from .comparisons.recognition import read_comparisons
+from .labels.dirichlet import begin_counted_labels
+from .labels.gibbs import begin_labels_gibbs
+from .labels.item_states import begin_item_states_gibbs, in_order
+from .labels.kernels.gibbs import COIN, COINS, SPAM
+from .labels.recognition import constant_prior, read_counted_labels, read_item_states, read_labels
+from .rankings.gibbs import begin_gibbs, begin_independent
+from .rankings.recognition import gamma_parameters, read_rankings
+from .runs.model_graph import NotConjugate, number
+from .runs.run import Draws, Found, Run
+from .scores.hierarchical import begin_hierarchical_scores
+from .scores.normal import begin_scores, scores_by_item
+from .scores.recognition import read_item_scores, read_rater_scores
+
+__all__ = [
+    "Route",
+    "begin_run",
+    "draw_with_nuts",
+    "finished_groups",
+    "nuts_options",
+    "nuts_thinning",
+    "route_of",
+    "thinned",
+]
+
+# Default options of a label model: those of the first of these variables that it has.
+OPTIONS = {
+    "effect_spread": {"target_accept": 0.95},  # correlated with prevalence along a curved ridge
+    "population_spread": {"target_accept": 0.9},  # small for answers in which raters hardly differ
+}
+
+# Default thinning of a label model: that of the first of these variables that it has.
+THINNING = {"effect_mean": 4, "effect_spread": 2, "population_spread": 2}
+
+MOST_MEMORY = 4 * 2**30  # bytes of the draws of NUTS, of which there are two copies
+
+
+def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dict[str, xr.Dataset]:
+    """Draw by `pymc.sample`, thin to the requested number of draws, and return the groups of `finished_groups`."""
+    every = nuts_thinning(model, plan)
+    asked = {} if plan.tune is None else {"tune": plan.tune}
+    by_jax = options.get("nuts_sampler") in ("numpyro", "blackjax")
+    tree = pm.sample(
+        draws=plan.draws * every,
+        chains=plan.chains,
+        cores=plan.cores,
+        random_seed=plan.seed,
+        progressbar=plan.progressbar,
+        model=freeze_dims_and_data(model)
+        if by_jax
+        else model,  # the JAX dispatch of our distributions requires constant data
+        **asked,
+        **nuts_options(model, options),
+    )
+    return finished_groups(model, thinned(tree, every), plan)
+
+
+def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str, xr.Dataset]:
+    """Add log densities (likelihood at power one); use the dims and the order of the compiled samplers."""
+    if plan.densities and model.observed_RVs:
+        pm.compute_log_likelihood(tree, model=model, progressbar=False)
+        pm.stats.compute_log_prior(tree, model=model, progressbar=False)
+    groups = {name: tree[name].to_dataset() for name in tree.children}
+    power = _likelihood_power(model)
+    if "log_likelihood" in groups and power is not None:
+        groups["log_likelihood"] = groups["log_likelihood"] / power
+    if any(isinstance(rv.owner.op, MixedCountsRV) for rv in model.observed_RVs):
+        groups = in_order(groups)
+    if any(isinstance(rv.owner.op, ItemScoresRV) for rv in model.observed_RVs):
+        groups = scores_by_item(model, groups)
+    return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
+
+
+def nuts_options(model: pm.Model, asked: dict[str, Any]) -> dict[str, Any]:
+    """Options of `pymc.sample`: the user's, over the model's defaults unless the user chose the steps."""
+    if not _is_of_labels(model) or {"nuts", "step"} & asked.keys():
+        return asked
+    ours = (options for mark, options in OPTIONS.items() if mark in model.named_vars)
+    return next(ours, {}) | asked
+
+
+def nuts_thinning(model: pm.Model, plan: Draws) -> int:
+    """Return the number of NUTS draws per kept draw.
+
+    With the defaults, runs of default length on 5,000 answers converge.
+    """
+    ours = (every for mark, every in THINNING.items() if mark in model.named_vars)
+    own = next(ours, 1) if _is_of_labels(model) else 1
+    every = own if plan.thin == "pilot" else int(plan.thin)
+    _refuse_beyond_memory(model, plan, every)
+    return every
+
+
+def _is_of_labels(model: pm.Model) -> bool:
+    """Whether the model has a marginal likelihood of labels."""
+    return any(isinstance(rv.owner.op, MarginalLabelsRV) for rv in model.observed_RVs)
+
+
+def thinned(tree: xr.DataTree, every: int) -> xr.DataTree:
+    """Keep every `every`-th draw.
+
+    A kept draw counts as divergent if any draw since the previous one diverged. E-BFMI is then that of the
+    kept draws.
+    """
+    if every == 1:
+        return tree
+    groups = {name: group.to_dataset() for name, group in tree.children.items()}
+    for name, whole in groups.items():
+        if "draw" not in whole.dims or name.startswith("warmup"):
+            continue
+        kept = whole.isel(draw=slice(every - 1, None, every))
+        if "diverging" in whole:
+            diverged = whole["diverging"].coarsen(draw=every).max()
+            kept["diverging"] = kept["diverging"].copy(data=diverged.astype(bool))
+        groups[name] = kept.assign_coords(draw=np.arange(kept.sizes["draw"]))
+    groups["sample_stats"] = groups["sample_stats"].assign(thinning=np.int64(every))
+    return xr.DataTree.from_dict(groups)
+
+
+def _refuse_beyond_memory(model: pm.Model, plan: Draws, every: int) -> None:
+    """Raise a `ValueError` if the draws exceed `MOST_MEMORY`."""
+    sizes = {dim: len(names) for dim, names in model.coords.items() if names is not None}
+    drawn = [*model.free_RVs, *model.deterministics]
+    dims = [model.named_vars_to_dims.get(str(rv.name)) or () for rv in drawn]
+    numbers = sum(int(np.prod([sizes.get(str(d), 1) for d in own])) for own in dims)
+    draws = plan.draws * every
+    size = 8 * numbers * plan.chains * draws
+    if size > MOST_MEMORY:
+        raise ValueError(
+            f"{plan.chains} x {draws:,} draws of {numbers:,} numbers are {size / 2**30:,.0f} GiB; ask for fewer draws, "
+            "or use a point estimate of raterzoo.inference (of comparisons, quite or bradley_terry_mle)"
+        )
+
+
+def _likelihood_power(model: pm.Model) -> np.ndarray | None:
+    """Power of the observed likelihood (reliability), or None if its distribution has none."""
+    for rv in model.observed_RVs:
+        if isinstance(rv.owner.op, PartialRankingRV | CountedLabelsRV):
+            return number(rv.owner.op.dist_params(rv.owner)[2], "reliability")
+    return None
+
+
+# --- Dispatch: the sampler for each model, by the structure of its graph ---
+
+BY_NUTS = {  # the first of these variables in a label model determines its name
+    "threshold": "ordinal",
+    "effect_mean": "item_difficulty",
+    "effect_spread": "logistic_random_effects",
+    "population_mean": "hierarchical_dawid_skene",
+    "competence": "mace",
+    "expected_difficulty": "glad",
+}
+
+
+@dataclass(frozen=True)
+class Route:
+    """Sampler of a model: its name, the method, the reason, and the function that sets the sampler up."""
+
+    name: str
+    method: str
+    reason: str
+    begin: Callable[[pm.Model, Draws, Found | None], Run] | None  # None: NUTS
+
+
+def route_of(model: pm.Model) -> Route:
+    """Recognise a model by its graph; return the fastest sampler whose draws are exact for its posterior."""
+    if _is_independent(model):
+        reason = "nothing is observed and the worths are independent Gammas"
+        return Route("prirn", "exact", reason, begin_independent)
+    if any(isinstance(rv.owner.op, MarginalLabelsRV) for rv in model.observed_RVs):
+        return _route_of_labels(model)
+    if any(isinstance(rv.owner.op, CountedLabelsRV) for rv in model.observed_RVs):
+        return _route_of_counts(model)
+    if any(isinstance(rv.owner.op, MixedCountsRV) for rv in model.observed_RVs):
+        return _route_of_states(model)
+    if any(isinstance(rv.owner.op, PairedComparisonsRV) for rv in model.observed_RVs):
+        return _route_of_comparisons(model)
+    if any(isinstance(rv.owner.op, ItemScoresRV) for rv in model.observed_RVs):
+        return _route_of_item_scores(model)
+    if {"rater_bias", "rater_variance"} <= set(model.named_vars):
+        return _route_of_rater_scores(model)
+    try:
+        likelihood = read_rankings(model)
+        gamma_parameters(likelihood.worth)
+        if len(model.free_RVs) > 1:
+            raise NotConjugate(
+                "the model has free variables besides the worths; use WorthGibbs as a step of pm.sample"
+            )
+    except NotConjugate as refusal:
+        return _by_nuts(_name_of_rankings(model), refusal)
+    reason = "Gamma worths behind partial rankings with whole reliabilities are conjugate"
+    return Route("plackett_luce", "gibbs", reason, begin_gibbs)
+
+
+def begin_run(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Set up the model's own sampler before its first draw; `found` restores the tuning of an earlier start."""
+    begin = route_of(model).begin
+    if begin is None:
+        raise ValueError("the model has no sampler of its own")
+    return begin(model, plan, found)
+
+
+def _by_nuts(name: str, refusal: NotConjugate) -> Route:
+    """Route to NUTS, with the reason why no faster sampler fits."""
+    return Route(name, "nuts", str(refusal), None)
+
+
+def _route_of_labels(model: pm.Model) -> Route:
+    """Route of a label model, by the prior of its confusion matrices."""
+    try:
+        structure = read_labels(model)
+        constant_prior(model, structure)
+    except NotConjugate as refusal:
+        ours = (name for mark, name in BY_NUTS.items() if mark in model.named_vars)
+        return _by_nuts(next(ours, "pm.Model"), refusal)
+    own = "dawid_skene" if structure.skills[0].type.ndim == 3 else "multinomial"
+    name = {COIN: "one_coin", COINS: "class_conditional", SPAM: "mace"}.get(structure.kind, own)
+    reason = "given the true categories, prevalence and confusion are conjugate"
+    return Route(name, "gibbs", reason, begin_labels_gibbs)
+
+
+def _route_of_counts(model: pm.Model) -> Route:
+    """Route of a model of label counts."""
+    try:
+        read_counted_labels(model)
+    except NotConjugate as refusal:
+        return _by_nuts("pm.Model", refusal)
+    reason = "counts of labels and a Dirichlet prior are conjugate"
+    return Route("dirichlet", "exact", reason, begin_counted_labels)
+
+
+def _route_of_states(model: pm.Model) -> Route:
+    """Route of a mixture of item states."""
+    try:
+        read_item_states(model)
+    except NotConjugate as refusal:
+        return _by_nuts("item_states", refusal)
+    reason = "given the states of the items, their weights and probabilities are conjugate"
+    return Route("item_states", "gibbs", reason, begin_item_states_gibbs)
+
+
+def _route_of_comparisons(model: pm.Model) -> Route:
+    """Route of a comparison model."""
+    ours = (rv.owner.op for rv in model.observed_RVs)
+    op = next(op for op in ours if isinstance(op, PairedComparisonsRV))
+    try:
+        read_comparisons(model)
+    except NotConjugate as refusal:
+        return _by_nuts(op.link, refusal)
+    reason = "qualities and reliabilities of comparisons are nearly normal about their centre"
+    return Route(op.link, "hmc", reason, begin_hmc)
+
+
+def _route_of_item_scores(model: pm.Model) -> Route:
+    """Route of a model of item scores without raters."""
+    try:
+        read_item_scores(model)
+    except NotConjugate as refusal:
+        return _by_nuts("pm.Model", refusal)
+    reason = "normal scores and a normal-inverse-gamma prior are conjugate"
+    return Route("normal_scores", "exact", reason, begin_scores)
+
+
+def _route_of_rater_scores(model: pm.Model) -> Route:
+    """Route of a model of scores with raters."""
+    try:
+        read_rater_scores(model)
+    except NotConjugate as refusal:
+        return _by_nuts("pm.Model", refusal)
+    reason = "given the rest, locations, biases and variances of hierarchical scores are conjugate"
+    return Route("hierarchical_scores", "gibbs", reason, begin_hierarchical_scores)
+
+
+def _is_independent(model: pm.Model) -> bool:
+    """Whether the only random variable is a Gamma ``worth`` of flat candidates with constant parameters."""
+    if model.observed_RVs or model.potentials or [rv.name for rv in model.free_RVs] != ["worth"]:
+        return False
+    if "candidate_item" not in model.named_vars:
+        return False
+    try:
+        gamma_parameters(model.free_RVs[0])
+    except (NotConjugate, ValueError):
+        return False
+    return True
+
+
+def _name_of_rankings(model: pm.Model) -> str:
+    """Name of a ranking model: tempered if the reliability scales the worths, not the power of the likelihood."""
+    ours = {"reliability", "observed_ranking", "worth", "other_size"} <= set(model.named_vars)
+    if not ours or [rv.name for rv in model.free_RVs] != ["worth"]:
+        return "pm.Model"
+    observed = model["observed_ranking"]
+    log_worth, *_ = observed.owner.op.dist_params(observed.owner)
+    tempered = model["reliability"] in ancestors([log_worth])
+    return "tempered_plackett_luce" if tempered else "plackett_luce"

@@ -1,0 +1,1 @@
+"""Processes, and pieces of containers for them."""

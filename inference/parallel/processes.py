@@ -1,0 +1,231 @@
+"""Executor of processes that may die: each is a pool of one, so a death loses only its own work."""
+
+import os
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from io import FileIO
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any, NamedTuple
+from uuid import uuid4
+from weakref import ref
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+__all__ = ["Parcel", "Processes", "clear", "handed_over", "packed"]
+
+# bytes; smaller results go through the pipe: Linux writes up to 4,096 bytes atomically
+LEAST = 2**10
+
+SUFFIX = ".parcel"
+
+
+class Parcel(NamedTuple):
+    """Result in a file: its arrays one after the other, then the pickle of the rest."""
+
+    file: str
+    lengths: tuple[int, ...]  # bytes of each part
+
+    def opened(self) -> Any:
+        """Read the result and remove the file."""
+        try:
+            with open(self.file, "rb", buffering=0) as file:
+                *arrays, rest = [_read(file, length) for length in self.lengths]
+        finally:
+            self.drop()
+        return pickle.loads(rest, buffers=arrays)
+
+    def drop(self) -> None:
+        """Remove the file."""
+        Path(self.file).unlink(missing_ok=True)
+
+
+def packed(folder: str, function: Callable, *arguments: Any) -> Any:
+    """Call a function; return its result, or a `Parcel` if it is large and the file can be written."""
+    result = function(*arguments)
+    arrays: list[pickle.PickleBuffer] = []
+    rest = pickle.dumps(result, protocol=5, buffer_callback=arrays.append)
+    parts = [*(array.raw() for array in arrays), memoryview(rest)]
+    lengths = tuple(part.nbytes for part in parts)
+    if sum(lengths) < LEAST:
+        return result
+    parcel = Parcel(str(Path(folder, uuid4().hex).with_suffix(SUFFIX)), lengths)
+    try:
+        with open(parcel.file, "xb", buffering=0) as file:
+            for part in parts:
+                _write(file, part)
+    except OSError:
+        parcel.drop()
+        return result
+    return parcel
+
+
+def handed_over(sent: Future[Any]) -> Future[Any]:
+    """Return a future of the result from that of a call of `packed`; cancelling cancels the call."""
+    future: Future[Any] = Future()
+
+    def pass_on(sent: Future[Any]) -> None:
+        if sent.cancelled():
+            future.cancel()
+        wanted = future.set_running_or_notify_cancel()
+        try:
+            result = sent.result()
+            if isinstance(result, Parcel):
+                result = result.opened() if wanted else result.drop()
+        except BaseException as error:
+            if wanted:
+                future.set_exception(error)
+        else:
+            if wanted:
+                future.set_result(result)
+
+    call = ref(sent)  # weak: `sent` already refers to the future
+
+    def cancel(future: Future[Any]) -> None:
+        own = call()
+        if own is not None and future.cancelled():
+            own.cancel()
+
+    sent.add_done_callback(pass_on)
+    future.add_done_callback(cancel)
+    return future
+
+
+def clear(folder: Path) -> None:
+    """Remove files of results that a dead process left."""
+    for left in folder.glob("*" + SUFFIX):
+        left.unlink(missing_ok=True)
+
+
+def _read(file: FileIO, length: int) -> memoryview:
+    """Read exactly `length` bytes; one system call may return fewer."""
+    part = left = memoryview(np.empty(length, np.uint8))
+    while left.nbytes:
+        taken = file.readinto(left)
+        if not taken:
+            raise EOFError(f"{left.nbytes:,} bytes of a result are missing")
+        left = left[taken:]
+    return part
+
+
+def _write(file: FileIO, part: memoryview) -> None:
+    """Write all bytes; one system call may take fewer."""
+    while part.nbytes:
+        part = part[file.write(part) :]
+
+
+# --- Executor of processes that may die: each is a pool of one, so a death loses only its own work ---
+
+NOT_BEGUN = (
+    "a worker process could not start; see the error above. Worker processes import the main script: put its code below "
+    "`if __name__ == '__main__':`, or pass workers that exist, such as a dask.distributed.Client"
+)
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class Processes(Executor):
+    """Executor of processes, in which a dead one is replaced.
+
+    The work of a process that dies ends in `BrokenProcessPool`; that of the others continues. A process works
+    on one thread, and has its own folder for results, which are transferred as files, and for compiled
+    PyTensor code (unless the script that starts the processes has loaded PyTensor at import).
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._folder = Path(mkdtemp(prefix="raterzoo-"))
+        self._pools: list[ProcessPoolExecutor | None] = [None] * count
+        self._processes: list[list[BaseProcess]] = [[] for _ in range(count)]
+        self._waiting: list[set[Future]] = [set() for _ in range(count)]
+
+    def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Start a call of an importable function in the process with the fewest tasks.
+
+        Raises RuntimeError if the process could not start, as when the main script has no ``__main__`` guard.
+        """
+        place = min(range(self.count), key=lambda k: len(self._waiting[k]))
+        task = (packed, str(self._own(place)), partial(fn, **kwargs), *args)
+        try:
+            sent = self._sent(place, task)
+        except (EOFError, ConnectionError) as problem:  # the fork server ended
+            raise RuntimeError(NOT_BEGUN) from problem
+        self._processes[place] = list((self._pool(place)._processes or {}).values())
+        self._waiting[place].add(sent)
+        sent.add_done_callback(self._waiting[place].discard)
+        return handed_over(sent)
+
+    def _own(self, place: int) -> Path:
+        """Return the folder of one process."""
+        return self._folder / str(place)
+
+    def _sent(self, place: int, task: tuple[Any, ...]) -> Future[Any]:
+        """Send a call to a process, or to its replacement."""
+        try:
+            return self._pool(place).submit(*task)
+        except BrokenProcessPool:  # it died idle, or a future has already reported its death
+            own = self._own(place)
+            if not own.exists() and any(p.exitcode == 1 for p in self._processes[place]):
+                raise RuntimeError(NOT_BEGUN) from None
+            clear(own)
+            self._pools[place] = None
+            return self._pool(place).submit(*task)
+
+    def _pool(self, place: int) -> ProcessPoolExecutor:
+        """Return the pool of one process, created on first use."""
+        pool = self._pools[place]
+        if pool is None:
+            context = get_context("spawn" if sys.platform == "win32" else "forkserver")
+            own = (str(self._own(place)),)
+            pool = ProcessPoolExecutor(1, context, initializer=begin, initargs=own)
+            self._pools[place] = pool
+        return pool
+
+    @property
+    def pids(self) -> list[int]:
+        """Ids of the running processes."""
+        return [pid for pool in self._pools if pool for pid in pool._processes or ()]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes; with `cancel_futures` kill those at work and drop waiting tasks."""
+        if cancel_futures:
+            self._kill_at_work()
+        for pool in self._pools:
+            if pool is not None:
+                pool.shutdown(wait, cancel_futures=cancel_futures)
+        rmtree(self._folder, ignore_errors=True)
+
+    def _kill_at_work(self) -> None:
+        """Kill busy processes: their results are not needed, and an interrupted driver has little time."""
+        for pool, waiting in zip(self._pools, self._waiting, strict=True):
+            if pool is not None and waiting:
+                for process in list((pool._processes or {}).values()):
+                    process.kill()
+
+
+def begin(own: str) -> None:
+    """Initialise a process: one thread, its own folder, and exit when the driver exits."""
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    threadpool_limits(1)  # for libraries that are already loaded
+    Path(own).mkdir(exist_ok=True)
+    flags = os.environ.get("PYTENSOR_FLAGS", "")
+    compiled = f"base_compiledir={own}"
+    os.environ["PYTENSOR_FLAGS"] = f"{flags},{compiled}" if flags else compiled
+    threading.Thread(target=_end_with_the_driver, daemon=True).start()
+
+
+def _end_with_the_driver() -> None:
+    """Wait for the driver to end, then exit; a killed driver cannot stop its processes itself."""
+    driver = parent_process()
+    if driver is not None:
+        driver.join()
+        os._exit(1)

@@ -1,0 +1,346 @@
+"""Samplers of ranking models: independent draws without data, the compiled Gibbs loop with partial rankings."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from rich.progress import Progress
+from scipy.special import gammaln
+
+from ...models.distributions.partial_ranking_kernels import rankings_log_p
+from ..kernels.random_streams import draw_log_gammas, stream
+from ..runs.model_graph import lengths
+from ..runs.run import (
+    PILOT_CHAINS,
+    PILOT_DRAWS,
+    Draws,
+    Found,
+    Run,
+    item_keys,
+    streams_of_items,
+    sweeps_for_each_draw,
+)
+from ..runs.trees import as_dataset
+from .kernels.annotations import WorthPosterior, distinct_annotations, worth_posterior
+from .kernels.gibbs import Schedule, begin_item, continue_item
+from .recognition import RankingLikelihood, gamma_parameters, read_rankings
+
+__all__ = [
+    "ChainPlan",
+    "begin_gibbs",
+    "begin_independent",
+    "begin_worths",
+    "continue_worths",
+    "draw_log_worths",
+    "draw_prior_log_worths",
+    "pilot_thinning",
+    "plausibilities",
+    "ranking_log_likelihood",
+    "worth_log_prior",
+]
+
+
+def ranking_log_likelihood(
+    log_worth: np.ndarray, place: np.ndarray, block: np.ndarray, threads: int | None = None
+) -> np.ndarray:
+    """Log probability of every ranking, at power one, for every draw.
+
+    Shapes: log_worth (chain, draw, candidate); place, candidate at each rank, and block, its block number
+    (annotation, place); returns (chain, draw, annotation), in the dtype of `log_worth`.
+    """
+
+    def fill(worths: np.ndarray, log_p: np.ndarray) -> None:
+        row, gradient = np.empty(len(block)), np.empty(block.shape)
+        for draw, log_w in enumerate(worths):
+            rankings_log_p(log_w[place].astype(np.float64), block, row, gradient)
+            log_p[draw] = row
+
+    return _by_draw(fill, log_worth, len(block), threads)
+
+
+def worth_log_prior(
+    log_worth: np.ndarray, shape: np.ndarray, rate: np.ndarray, threads: int | None = None
+) -> np.ndarray:
+    """Log density of every worth under its Gamma(shape, rate) prior, for every draw.
+
+    Shapes: log_worth (chain, draw, candidate); shape, rate (candidate,); returns as log_worth, in its dtype.
+    """
+    constant = shape * np.log(rate) - gammaln(shape)
+
+    def fill(worths: np.ndarray, log_p: np.ndarray) -> None:
+        for draw, log_w in enumerate(worths.astype(np.float64)):
+            # log Gamma(w | a, b) = (a - 1) log w - b w + a log b - log Gamma(a)
+            log_p[draw] = (shape - 1) * log_w - rate * np.exp(log_w) + constant
+
+    return _by_draw(fill, log_worth, len(shape), threads)
+
+
+def _by_draw(
+    fill: Callable[[np.ndarray, np.ndarray], None],
+    log_worth: np.ndarray,
+    width: int,
+    threads: int | None,
+) -> np.ndarray:
+    """Fill a log density of each draw, multi-threaded over blocks of draws.
+
+    Shapes: log_worth (chain, draw, candidate); returns (chain, draw, width).
+    """
+    worths = log_worth.reshape(-1, log_worth.shape[-1])
+    log_p = np.empty((len(worths), width), log_worth.dtype)
+    parts = np.array_split(np.arange(len(worths)), min(64, len(worths)))
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda p: fill(worths[p[0] : p[-1] + 1], log_p[p[0] : p[-1] + 1]), parts))
+    return log_p.reshape(*log_worth.shape[:-1], width)
+
+
+# --- Multi-threaded Gibbs chains of worths, item by item ---
+
+RUN = 16  # items in one unit of work
+
+
+@dataclass(frozen=True)
+class ChainPlan:
+    """Length, seed, threads and storage of the Gibbs chains of worths."""
+
+    chains: int
+    draws: int  # kept draws of each chain
+    tune: int  # sweeps before the first draw
+    seed: int
+    threads: int | None = None
+    dtype: str = "float32"  # storage; the arithmetic is in double precision
+
+
+def draw_log_worths(
+    posterior: WorthPosterior,
+    keys: np.ndarray,
+    thinning: np.ndarray | int,
+    plan: ChainPlan,
+    progress: Callable[[int], None] = lambda done: None,
+) -> np.ndarray:
+    """Run all chains of all items from their start.
+
+    Shapes: keys uint64, from `item_keys` (item,); thinning, sweeps per kept draw () or (item,); returns
+    (chain, draw, candidate).
+    `progress` is called with the number of newly finished items, counted over all chains.
+    """
+    return continue_worths(posterior, thinning, plan, begin_worths(posterior, keys, plan), progress)
+
+
+def begin_worths(
+    posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan
+) -> dict[str, np.ndarray]:
+    """Initialise every chain of every item at a draw from its prior.
+
+    Shapes: keys (item,). State returned: stream (chain, item, word); log_worth (chain, candidate).
+    """
+    start = posterior.candidate_start
+    streams = np.empty((plan.chains, len(keys), 4), np.uint64)
+    log_worth = np.empty((plan.chains, start[-1]))
+    for chain, item in np.ndindex(streams.shape[:2]):
+        streams[chain, item] = stream(_seed(plan.seed, chain, int(keys[item])))
+        own = log_worth[chain, start[item] : start[item + 1]]
+        begin_item(streams[chain, item], item, posterior, own)
+    return {"stream": streams, "log_worth": log_worth}
+
+
+def continue_worths(
+    posterior: WorthPosterior,
+    thinning: np.ndarray | int,
+    plan: ChainPlan,
+    state: dict[str, np.ndarray],
+    progress: Callable[[int], None] = lambda done: None,
+) -> np.ndarray:
+    """Run all chains on from their state, which is overwritten in place.
+
+    Shapes: thinning, sweeps per kept draw () or (item,); returns log worths (chain, draw, candidate).
+    `progress` is called with the number of newly finished items, counted over all chains.
+    """
+    start, streams, log_worth = posterior.candidate_start, state["stream"], state["log_worth"]
+    n_items = streams.shape[1]
+    thinning = np.broadcast_to(thinning, n_items)
+    out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
+
+    def run(chain: int, first: int) -> int:
+        end = min(first + RUN, n_items)
+        for item in range(first, end):
+            own = slice(start[item], start[item + 1])
+            draws = np.empty((plan.draws, own.stop - own.start))
+            schedule = Schedule(plan.tune, int(thinning[item]))
+            place = (log_worth[chain, own], draws)
+            continue_item(streams[chain, item], item, posterior, schedule, place)
+            out[chain, :, own] = draws
+        return end - first
+
+    with ThreadPoolExecutor(plan.threads or os.cpu_count()) as pool:
+        work = [
+            pool.submit(run, chain, first)
+            for first in range(0, n_items, RUN)
+            for chain in range(plan.chains)
+        ]
+        for done in as_completed(work):
+            progress(done.result())
+    return out
+
+
+def _seed(seed: int, chain: int, key: int) -> np.random.SeedSequence:
+    """Seed sequence of one chain of one item."""
+    return np.random.SeedSequence(seed, spawn_key=(chain, key))
+
+
+def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> np.ndarray:
+    """Return the number of sweeps per kept draw of each item, by a pilot run.
+
+    4 chains of 300 draws after the warm-up of the plan; the smallest ESS among the plausibilities of an item
+    decides, by the rule of `sweeps_for_each_draw`. Shapes: keys (item,); returns int64 (item,).
+    """
+    length = (PILOT_CHAINS, PILOT_DRAWS)
+    pilot = ChainPlan(*length, plan.tune, plan.seed + 1, plan.threads, "float64")
+    start = posterior.candidate_start
+    draws = plausibilities(draw_log_worths(posterior, keys, 1, pilot), start)
+    return sweeps_for_each_draw(draws, plan.chains * plan.draws, plan.threads, start[:-1])
+
+
+def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Plausibilities: worths normalised within each item.
+
+    Shapes: log_worth (..., draw, candidate); start, candidates of item i are start[i]:start[i + 1] (item +
+    1,); returns as log_worth, in its dtype.
+    """
+    item = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    out = np.empty_like(log_worth)
+    for index in np.ndindex(log_worth.shape[:-2]):
+        for first in range(0, log_worth.shape[-2], 128):  # bounded memory, in double precision
+            rows = log_worth[index][first : first + 128].astype(np.float64)
+            rows -= np.maximum.reduceat(rows, start[:-1], axis=-1)[:, item]
+            np.exp(rows, out=rows)
+            rows /= np.add.reduceat(rows, start[:-1], axis=-1)[:, item]
+            out[index][first : first + 128] = rows
+    return out
+
+
+# --- Independent multi-threaded draws of worths from their prior; they do not depend on the number of threads ---
+
+BLOCK = 256  # items in one unit of work
+
+
+def draw_prior_log_worths(
+    law: tuple[np.ndarray, np.ndarray], start: np.ndarray, streams: np.ndarray, plan: ChainPlan
+) -> np.ndarray:
+    """Draw independent log worths of all items from their Gamma priors.
+
+    A Gamma(a) variable is a Gamma(a + 1) variable times U ** (1 / a), which does not underflow on the log
+    scale.
+    Shapes: law, shapes and rates (candidate,); start, candidates of item i are start[i]:start[i + 1] (item +
+    1,); streams (chain, 4, item), advanced in place; returns (chain, draw, candidate).
+    """
+    out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
+    shape, log_rate = law[0], np.log(law[1])
+
+    def run(chain: int, first: int) -> None:
+        items = slice(first, first + BLOCK)
+        bounds = start[first : first + BLOCK + 1]
+        own = slice(bounds[0], bounds[-1])
+        draws = out[chain, :, own]
+        draw_log_gammas(streams[chain, :, items], bounds, shape[own], log_rate[own], draws)
+
+    with ThreadPoolExecutor(plan.threads or os.cpu_count()) as pool:
+        work = product(range(plan.chains), range(0, len(start) - 1, BLOCK))
+        list(pool.map(lambda unit: run(*unit), work))
+    return out
+
+
+# --- Samplers of ranking models: independent draws without data, the compiled Gibbs loop with partial rankings ---
+
+SWEEPS_BEFORE = 200  # default warm-up of Gibbs
+
+
+def begin_independent(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Set up independent draws of worths from their prior."""
+    law = gamma_parameters(model["worth"])
+    start = np.searchsorted(
+        model["candidate_item"].get_value(), np.arange(len(model.coords["item"] or ()) + 1)
+    )
+    keys = item_keys(np.asarray(model.coords["item"]))
+    streams = streams_of_items(keys, plan.chains, plan.seed)
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        chains = ChainPlan(plan.chains, n, 0, plan.seed, plan.cores, plan.dtype)
+        log_worth = draw_prior_log_worths(law, start, streams, chains)
+        return _posterior_groups(model, log_worth, start)
+
+    return Run({}, {"stream": streams}, draw)
+
+
+def begin_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Set up the compiled Gibbs loop of worths; `found` restores the thinning (item,)."""
+    likelihood = read_rankings(model)
+    shape, rate = gamma_parameters(likelihood.worth)
+    annotations = distinct_annotations(
+        likelihood.block, likelihood.candidate, likelihood.reliability, len(shape)
+    )
+    start = annotations.candidate_start
+    posterior = worth_posterior(annotations, shape, rate)
+    tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
+    chains = ChainPlan(plan.chains, plan.draws, tune, plan.seed, plan.cores, plan.dtype)
+    keys = item_keys(np.asarray(model.coords.get("item", range(len(start) - 1))))
+    if found is None:
+        thin = pilot_thinning(posterior, keys, chains) if plan.thin == "pilot" else plan.thin
+        found = {"thinning": np.broadcast_to(thin, len(keys)).astype(np.int64)}
+    thinning, state = found["thinning"], begin_worths(posterior, keys, chains)
+    stats = xr.Dataset({"thinning": ("item", thinning)})
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        now = replace(chains, draws=n, tune=0 if drawn else tune)
+        with Progress(disable=not plan.progressbar, transient=True) as progress:
+            task = progress.add_task("Gibbs sweeps", total=plan.chains * len(keys))
+            log_worth = continue_worths(
+                posterior, thinning, now, state, lambda done: progress.advance(task, done)
+            )
+        groups = _densities(model, likelihood, log_worth, plan) if plan.densities else {}
+        return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
+
+    return Run(found, state, draw)
+
+
+def _densities(
+    model: pm.Model, likelihood: RankingLikelihood, log_worth: np.ndarray, plan: Draws
+) -> dict[str, xr.Dataset]:
+    """Return the groups of pointwise log densities of the draws. Shapes: log_worth (chain, draw, candidate)."""
+    pointwise = ranking_log_likelihood(
+        log_worth, likelihood.candidate, likelihood.block, plan.cores
+    )
+    prior = worth_log_prior(log_worth, *gamma_parameters(likelihood.worth), plan.cores)
+    name = likelihood.worth.name
+    dims = ("chain", "draw")
+    observed = model.observed_RVs[0].name
+    by_annotation = xr.DataArray(pointwise, dims=(*dims, model.named_vars_to_dims[observed][0]))
+    shaped = prior.reshape(*prior.shape[:2], *lengths(likelihood.worth))
+    return {
+        "log_likelihood": _counted(xr.Dataset({observed: by_annotation})),
+        "log_prior": as_dataset(model, {str(name): shaped}, dims),
+    }
+
+
+def _posterior_groups(
+    model: pm.Model, log_worth: np.ndarray, start: np.ndarray
+) -> dict[str, xr.Dataset]:
+    """Posterior of worths and plausibilities.
+
+    Shapes: log_worth (chain, draw, candidate), overwritten in place; start (item + 1,).
+    """
+    plausibility = plausibilities(log_worth, start)
+    with np.errstate(under="ignore"):
+        worth = np.exp(log_worth)
+    shape = (*log_worth.shape[:2], *lengths(model["worth"]))
+    arrays = {"worth": worth.reshape(shape), "plausibility": plausibility.reshape(shape)}
+    return {"posterior": as_dataset(model, arrays, ("chain", "draw"))}
+
+
+def _counted(group: xr.Dataset) -> xr.Dataset:
+    """Assign the coordinate 0, 1, 2, ... to every dim of a group."""
+    return group.assign_coords({dim: np.arange(n) for dim, n in group.sizes.items()})

@@ -1,0 +1,97 @@
+"""Reader of ranking models: rankings and Gamma priors, from the PyMC graph; helpers of all readers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pymc as pm
+from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.math import log as log_of
+from pytensor.tensor.random.basic import GammaRV
+from pytensor.tensor.subtensor import AdvancedSubtensor
+from pytensor.tensor.variable import TensorVariable
+
+from ...models.distributions.partial_ranking import PartialRankingRV
+from ..runs.model_graph import MOST_COPIES, NotConjugate, lengths, number
+
+__all__ = ["RankingLikelihood", "gamma_parameters", "read_rankings"]
+
+
+@dataclass(frozen=True, eq=False)
+class RankingLikelihood:
+    """Observed rankings of a model, and the worths they depend on."""
+
+    worth: TensorVariable  # free random variable
+    candidate: np.ndarray  # int (annotation, place), index into the raveled worths
+    block: np.ndarray  # int (annotation, place), observed block numbers
+    reliability: np.ndarray  # () or (annotation,), power of the likelihood
+
+
+def read_rankings(model: pm.Model) -> RankingLikelihood:
+    """Read the likelihood of a Plackett-Luce model.
+
+    The one observed variable must be a `PartialRanking` of ``log(worth)[index]``. Raises NotConjugate for any
+    other model; the message says where it differs.
+    """
+    if len(model.observed_RVs) != 1 or not isinstance(
+        model.observed_RVs[0].owner.op, PartialRankingRV
+    ):
+        found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
+        raise NotConjugate(
+            f"a Gibbs sampler of worths needs one observed PartialRanking, and the model observes {found}"
+        )
+    (observed,) = model.observed_RVs
+    if model.potentials:
+        raise NotConjugate(
+            f"the potential {model.potentials[0].name!r} is not part of the Gibbs conditionals"
+        )
+    log_worth, _, reliability = observed.owner.op.dist_params(observed.owner)
+    worth, index = _gathered(log_worth, model)
+    width = int(np.prod(lengths(worth)[1:]))  # of a row, when whole rows are gathered
+    candidate = index[:, None] * width + np.arange(width) if index.ndim == 1 else index
+    block = number(model.rvs_to_values[observed], "the observed rankings")
+    power = number(reliability, "reliability")
+    if (power < 1).any() or (power != np.floor(power)).any():
+        wrong = power[(power < 1) | (power != np.floor(power))].flat[0]
+        raise NotConjugate(
+            f"reliability={wrong:g} is not a whole number from 1: the Gibbs sampler repeats every annotation that many times"
+        )
+    if (power > MOST_COPIES).any():
+        raise NotConjugate(
+            f"reliability={power.max():g} is above {MOST_COPIES:,}: the Gibbs sampler repeats every annotation that many times"
+        )
+    return RankingLikelihood(worth, candidate, block, power)
+
+
+def _gathered(log_worth: Variable, model: pm.Model) -> tuple[TensorVariable, np.ndarray]:
+    """Return worth and index of ``log(worth)[index]``, or raise."""
+    gather = log_worth.owner
+    if gather is None or not isinstance(gather.op, AdvancedSubtensor):
+        raise NotConjugate(
+            "the rankings do not depend on log(worth)[index] but on another function of the worths"
+        )
+    source, *index = gather.inputs
+    if len(index) != 1 or source.owner is None or source.owner.op != log_of:
+        raise NotConjugate(
+            "the rankings do not depend on log(worth)[index] but on another function of the worths"
+        )
+    worth = source.owner.inputs[0]
+    if worth not in model.free_RVs:
+        raise NotConjugate("the worths are not a free random variable of the model")
+    if children := [
+        rv.name for rv in model.free_RVs if rv is not worth and worth in ancestors([rv])
+    ]:
+        raise NotConjugate(f"{children[0]!r} depends on the worths, too")
+    if not isinstance(worth.owner.op, GammaRV):
+        raise NotConjugate(f"the prior of {worth.name!r} is {worth.owner.op}, not a Gamma")
+    return worth, number(index[0], "the index of the worths")
+
+
+def gamma_parameters(worth: TensorVariable) -> tuple[np.ndarray, np.ndarray]:
+    """Return shape and rate, (candidate,) each, of a Gamma prior; raise NotConjugate if one is random."""
+    alpha, scale = (
+        number(p, f"a parameter of the prior of {worth.name!r}")
+        for p in worth.owner.op.dist_params(worth.owner)
+    )
+    shape, rate = (np.broadcast_to(p, lengths(worth)).ravel() for p in (alpha, 1 / scale))
+    return shape, rate

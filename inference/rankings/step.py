@@ -1,0 +1,132 @@
+"""WorthGibbs: the Gibbs sweep of Plackett-Luce worths as a PyMC step.
+
+The step and the compiled loop of `inference.sample` share the kernels of `kernels.worth`.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pymc as pm
+from pymc.distributions.transforms import LogTransform
+from pymc.model import modelcontext
+from pymc.util import get_random_generator, get_value_vars_from_user_vars
+from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import explicit_graph_inputs
+
+from ..kernels.random_streams import stream
+from ..runs.model_graph import GibbsStep, NotConjugate, lengths
+from .kernels.annotations import distinct_annotations, worth_posterior
+from .kernels.gibbs import sweep_items
+from .recognition import read_rankings
+
+__all__ = ["WorthGibbs"]
+
+
+class WorthGibbs(GibbsStep):
+    """Gibbs step of the worths of a Plackett-Luce model.
+
+    Shape and rate of the Gamma prior may be random (a hierarchical concentration, say): they are read at
+    every step, and another step, such as NUTS, draws them.
+
+    Parameters
+    ----------
+    vars : list of Variable, optional
+        The worths, ``[model["worth"]]``, which is also the default.
+    model : pymc.Model, optional
+        The model; by default the one in context.
+    rng : numpy.random.Generator or int, optional
+        Source of randomness; PyMC sets one for each chain.
+    initial_point, compile_kwargs, blocked
+        As PyMC passes them to every step; only `compile_kwargs` is used.
+
+    Raises
+    ------
+    NotConjugate
+        If the worths have no Gamma conditional; the message says why.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> from raterzoo import inference, models
+    >>> rankings = models.simulators.rankings(items=2, categories=4, raters=3, random_seed=1).data
+    >>> with models.plackett_luce(rankings, candidates="all"):
+    ...     step = inference.WorthGibbs()
+    ...     trace = pm.sample(
+    ...         200, tune=20, chains=2, cores=1, step=step, random_seed=1, progressbar=False,
+    ...         compute_convergence_checks=False, quiet=True,
+    ...     )
+    >>> dict(trace["posterior"]["worth"].sizes)
+    {'chain': 2, 'draw': 200, 'item': 2, 'category': 4}
+
+    References
+    ----------
+    Caron and Doucet (2012), doi:10.1080/10618600.2012.638220, section 2; Stutz et al. (2025), section 2.4,
+    arXiv:2307.02191.
+    """
+
+    name = "worth_gibbs"
+    stats_dtypes_shapes = {"tune": (bool, []), "log_total": (np.float64, [])}  # noqa: RUF012
+
+    def __init__(
+        self,
+        vars: list[Variable] | None = None,
+        *,
+        model: pm.Model | None = None,
+        rng: np.random.Generator | int | None = None,
+        initial_point: dict[str, np.ndarray] | None = None,
+        compile_kwargs: dict[str, Any] | None = None,
+        blocked: bool = True,
+    ) -> None:
+        model = cast(pm.Model, modelcontext(model))
+        likelihood = read_rankings(model)
+        self.vars = get_value_vars_from_user_vars(vars or [likelihood.worth], model)
+        self._value = str(self.vars[0].name)
+        if self.vars != [model.rvs_to_values[likelihood.worth]]:
+            names = ", ".join(str(v) for v in self.vars)
+            raise NotConjugate(f"WorthGibbs moves {likelihood.worth.name!r} alone, not {names}")
+        self._in_logs = _is_in_logs(model, likelihood.worth)
+        self._prior = _prior_parameters(model, likelihood.worth, compile_kwargs or {})
+        n_candidates = int(np.prod(lengths(likelihood.worth)))
+        self._annotations = distinct_annotations(
+            likelihood.block, likelihood.candidate, likelihood.reliability, n_candidates
+        )
+        self.blocked, self.tune = blocked, True
+        self.rng = get_random_generator(rng)
+
+    def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:
+        """Run one sweep; return the new point and its statistics."""
+        value = point[self._value]
+        log_worth = np.array(value if self._in_logs else np.log(value)).ravel()
+        shape, rate = (np.broadcast_to(p, value.shape).ravel() for p in self._prior(point))
+        posterior = worth_posterior(self._annotations, shape, rate)
+        sweep_items(stream(self.rng), posterior, log_worth)
+        moved = (log_worth if self._in_logs else np.exp(log_worth)).reshape(value.shape)
+        log_total = float(np.logaddexp.reduce(log_worth))
+        return point | {self._value: moved}, [{"tune": self.tune, "log_total": log_total}]
+
+
+def _is_in_logs(model: pm.Model, worth: Variable) -> bool:
+    """Return whether the value variable is the log of the worth; raise for other transforms."""
+    transform = model.rvs_to_transforms[worth]
+    if transform is None:
+        return False
+    if not isinstance(transform, LogTransform):
+        raise NotConjugate(
+            f"{worth.name!r} is transformed by {transform}; use its default, the log"
+        )
+    return True
+
+
+def _prior_parameters(
+    model: pm.Model, worth: Variable, compile_kwargs: dict[str, Any]
+) -> Callable[[dict[str, np.ndarray]], tuple[np.ndarray, np.ndarray]]:
+    """Return shape and rate of the worths' prior as a function of the point."""
+    alpha, scale = model.replace_rvs_by_values(worth.owner.op.dist_params(worth.owner))
+    inputs = [v for v in explicit_graph_inputs([alpha, scale]) if v in model.value_vars]
+    compiled = pm.pytensorf.compile(inputs, [alpha, 1 / scale], **compile_kwargs)
+    if not inputs:
+        constant = tuple(compiled())
+        return lambda point: constant
+    names = [str(v.name) for v in inputs]
+    return lambda point: tuple(compiled(*(point[name] for name in names)))

@@ -1,0 +1,1 @@
+"""The engine that every sampler shares: runs, trees, model graphs."""

@@ -1,0 +1,92 @@
+"""Transforms from values of random variables to PyMC's unconstrained value variables."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.step_methods.compound import BlockedStep, StepMethodState
+from pymc.step_methods.state import dataclass_state
+from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.variable import TensorVariable
+
+__all__ = ["GibbsStep", "NotConjugate", "compiled_values", "lengths", "number"]
+
+
+@dataclass_state
+class GibbsState(StepMethodState):
+    """State of a step, apart from its generator."""
+
+    tune: bool
+
+
+class GibbsStep(BlockedStep):
+    """Base class of the steps; `tune` is True in warm-up."""
+
+    default_tune_steps = 200
+    _state_class = GibbsState
+    tune: bool
+
+    def setup_chain(self, rng: np.random.Generator, tune: int, draws: int) -> None:
+        """Start a chain with its generator."""
+        super().setup_chain(rng, tune, draws)
+        self.tune = tune > 0
+
+    def stop_tuning(self) -> None:
+        """End the warm-up; nothing is tuned."""
+        self.tune = False
+
+
+# --- Reader of ranking models: rankings and Gamma priors, from the PyMC graph; helpers of all readers ---
+
+UNCOMPILED = "FAST_COMPILE"  # PyTensor mode: compiling takes longer than evaluating once
+
+MOST_COPIES = 10_000  # of an annotation: each tied block has as many arrivals to draw
+
+
+class NotConjugate(ValueError):
+    """The model lacks the closed-form conditionals that a sampler or step needs."""
+
+
+def lengths(variable: TensorVariable) -> tuple[int, ...]:
+    """Return the shape of a variable."""
+    known = variable.type.shape
+    if None not in known:
+        return known
+    return tuple(np.asarray(variable.shape.eval(mode=UNCOMPILED)).tolist())
+
+
+def number(variable: Variable, what: str) -> np.ndarray:
+    """Return the value of a constant, a `pymc.Data`, or an expression of those; `what` names it in the message.
+
+    Raises NotConjugate if it depends on a random variable: evaluation would return an arbitrary draw.
+    """
+    if isinstance(variable, Constant):
+        return np.asarray(variable.data)
+    for ancestor in ancestors([variable]):
+        op = ancestor.owner.op if ancestor.owner is not None else None
+        if isinstance(op, RandomVariable | SymbolicRandomVariable):
+            raise NotConjugate(f"{what} depends on the random variable {ancestor.name!r}")
+    return np.asarray(variable.eval(mode=UNCOMPILED))
+
+
+# --- Transforms from values of random variables to PyMC's unconstrained value variables ---
+
+
+def compiled_values(
+    model: pm.Model, variables: Sequence[TensorVariable], options: dict[str, Any]
+) -> Callable[..., list[np.ndarray]]:
+    """Compile the function from values of free random variables to those of their value variables.
+
+    `options` are those of `pymc.pytensorf.compile`; the function takes and returns one array for each
+    variable.
+    """
+    drawn = [rv.type() for rv in variables]
+    values = []
+    for rv, value in zip(variables, drawn, strict=True):
+        transform = model.rvs_to_transforms[rv]
+        values.append(value if transform is None else transform.forward(value, *rv.owner.inputs))
+    return pm.pytensorf.compile(drawn, values, **options)

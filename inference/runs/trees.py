@@ -1,0 +1,339 @@
+"""Groups of a posterior tree that follow from the model: constants, observations, ids and deterministics."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from pymc.backends.arviz import find_constants, find_observations
+
+from .versions import SCHEMA_VERSION, versions_of_now
+
+__all__ = [
+    "OTHER",
+    "CodeNames",
+    "Completion",
+    "Deterministics",
+    "Named",
+    "as_dataset",
+    "attributes",
+    "constant_groups",
+    "label",
+]
+
+OTHER = "OTHER"
+
+REMEDY = "label a tree with the data its model was built from"
+
+
+class Named(Protocol):
+    """Protocol of objects that know the ids behind the codes, as every container of `raterzoo.models` does.
+
+    Optional attributes: ``categories``, the labels by code (absent for comparisons), and
+    ``rater_attributes``.
+    """
+
+    @property
+    def items(self) -> np.ndarray:
+        """Ids of the items, by code."""
+        ...
+
+
+def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
+    """Add the coordinates that `raterzoo.evaluation` reads to the tree of any sampler.
+
+    Trees of `sample` have them already; this is for draws made by `pymc.sample`, nutpie or numpyro.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Draws of a model of `raterzoo.models`, with its ``constant_data``.
+    data : PartialRankings, Labels, Comparisons, Scores or another object with ``items``
+        Annotations the model was built from; with ``categories``, if the model has categories.
+
+    Returns
+    -------
+    DataTree
+        The same arrays with coordinates:
+
+        ``item`` and ``category``, along ``candidate`` in the flat layout, along their own dims elsewhere.
+        Categories are text; integer ones are written as decimals and marked by the attribute ``kind``. The
+        pooled never-ranked categories are labelled OTHER, and ``category_name`` in ``constant_data`` lists
+        the closed set of categories.
+
+        Attributes of the raters, along ``rater``.
+
+        The log likelihood of labels is by item, without items that have no observation (leave-one-out has
+        nothing to leave out there). The attribute ``truth`` of the plausibility of labels is "category" if it
+        is the probability of the one true category, as in Dawid-Skene, and "plausibility" if the
+        plausibilities are themselves the truth.
+
+    Raises
+    ------
+    ValueError
+        If the tree has candidates but no ``constant_data`` that describe them, or other items and categories
+        than `data`.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr
+    >>> from raterzoo import inference, models
+    >>> pairs = models.Comparisons.from_pairs([("tea", "milk"), ("milk", "cocoa")])
+    >>> draws = xr.Dataset({"quality": (("chain", "draw", "item"), np.zeros((2, 5, 3)))})
+    >>> tree = inference.label(xr.DataTree.from_dict({"posterior": draws}), pairs)
+    >>> tree["posterior"]["item"].values.tolist() == pairs.items.tolist()
+    True
+    """
+    codes = None
+    if any("candidate" in node.dims for node in tree.subtree):
+        codes = _candidate_codes(tree)
+    heard, groups = _heard(tree), dict(tree.children)
+    done = {}
+    if heard is not None and "log_likelihood" in groups and not heard.all():
+        if groups["log_likelihood"].sizes.get("item") == heard.sum():  # labelled before
+            done["log_likelihood"] = groups.pop("log_likelihood").to_dataset()
+    labelled = {name: _labelled(node, data, codes) for name, node in groups.items()}
+    if codes is not None:
+        names = ("declared", _categories(data).astype(str))
+        labelled["constant_data"] = labelled["constant_data"].assign(category_name=names)
+    if truth := _truth_of(tree):
+        labelled["posterior"]["plausibility"].attrs["truth"] = truth
+    if heard is not None and "log_likelihood" in labelled:
+        labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=heard)
+    result = xr.DataTree.from_dict(labelled | done)
+    result.attrs = dict(tree.attrs)
+    return result
+
+
+def _candidate_codes(tree: xr.DataTree) -> tuple[np.ndarray, np.ndarray]:
+    """Item and category codes of the candidates. Shapes: (candidate,) each."""
+    if "constant_data" not in tree.children or "candidate_item" not in tree["constant_data"]:
+        raise ValueError(
+            "the tree has a dim 'candidate' but its constant_data hold no 'candidate_item' and 'candidate_category', which say "
+            "whose they are; sample a model of raterzoo.models, and keep the constant_data group"
+        )
+    constant = tree["constant_data"]
+    return constant["candidate_item"].to_numpy(), constant["candidate_category"].to_numpy()
+
+
+def _labelled(
+    node: xr.DataTree, data: Named, codes: tuple[np.ndarray, np.ndarray] | None
+) -> xr.Dataset:
+    """Add coordinates to one group."""
+    group = node.to_dataset()
+    if node.name == "log_likelihood" and "observed_label" in group:
+        group = _by_item(group)
+    coords = {}
+    if "item" in group.dims:
+        coords["item"] = _fitting("item", data.items, group)
+    if {"candidate", "category", "label"} & set(group.dims):
+        coords |= _category_coords(group, data, codes)
+    if "rater" in group.dims:
+        for name, values in getattr(data, "rater_attributes", {}).items():
+            coords[name] = ("rater", _fitting("rater", values, group, name))
+    return group.assign_coords(coords)
+
+
+def _category_coords(
+    group: xr.Dataset, data: Named, codes: tuple[np.ndarray, np.ndarray] | None
+) -> dict[str, tuple]:
+    """Coordinates along the dims candidate, category and label."""
+    categories = _categories(data)
+    kind = {"kind": "integer" if np.issubdtype(categories.dtype, np.integer) else "text"}
+    names = categories.astype(str)
+    coords = {}
+    if codes is not None and "candidate" in group.dims:
+        item, category = codes
+        with_other = np.append(names, OTHER)  # the code of OTHER is -1: the last position
+        coords["category"] = ("candidate", _same("category", with_other[category], group), kind)
+        if "item" not in group.dims:
+            coords["item"] = ("candidate", _same("item", data.items[item], group))
+    for dim in ("category", "label"):
+        if dim in group.dims:
+            coords[dim] = (dim, _fitting(dim, names, group), kind)
+    return coords
+
+
+def _categories(data: Named) -> np.ndarray:
+    """Labels of the categories; raise if the data have none."""
+    categories = getattr(data, "categories", None)
+    if categories is None:
+        raise ValueError(f"the tree has categories, but a {type(data).__name__} has none; {REMEDY}")
+    return categories
+
+
+def _truth_of(tree: xr.DataTree) -> str:
+    """Kind of truth of a label model: "category", "plausibility", or "" for any other model."""
+    if "observed_data" not in tree.children or "observed_label" not in tree["observed_data"]:
+        return ""
+    if "posterior" not in tree.children or "plausibility" not in tree["posterior"]:
+        return ""
+    return "category" if tree["observed_data"]["observed_label"].ndim == 1 else "plausibility"
+
+
+def _by_item(group: xr.Dataset) -> xr.Dataset:
+    """Rename to ``item`` the last dim of a log likelihood by item, which PyMC names otherwise or not at all."""
+    last = str(group["observed_label"].dims[-1])
+    return (
+        group if last == "item" else group.drop_vars(last, errors="ignore").rename({last: "item"})
+    )
+
+
+def _heard(tree: xr.DataTree) -> np.ndarray | None:
+    """Mask of items with an answer or a gold label, shape (item,); None for any other than a label model."""
+    if "observed_data" not in tree.children or "observed_label" not in tree["observed_data"]:
+        return None
+    observed = tree["observed_data"]["observed_label"]
+    if observed.ndim == 2:
+        return observed.to_numpy().sum(axis=1) > 0
+    constant = tree["constant_data"] if "constant_data" in tree.children else {}
+    if not {"gold", "annotation_item"} <= set(constant):
+        return None
+    heard = constant["gold"].to_numpy() >= 0
+    heard[constant["annotation_item"].to_numpy()] = True
+    return heard
+
+
+def _fitting(dim: str, names: np.ndarray, group: xr.Dataset, coord: str = "") -> np.ndarray:
+    """Return `names`; raise unless the tree has as many along `dim`, and no others."""
+    if len(names) != group.sizes[dim]:
+        raise ValueError(
+            f"the tree has {group.sizes[dim]} along {dim!r} and the data {len(names)}; {REMEDY}"
+        )
+    return _same(coord or dim, names, group)
+
+
+def _same(coord: str, names: np.ndarray, group: xr.Dataset) -> np.ndarray:
+    """Return `names`; raise if the tree has other names already (the default numbers from 0 do not count)."""
+    if coord not in group.coords or np.array_equal(group[coord].to_numpy(), names):
+        return names
+    there, ours = group[coord].to_numpy().astype(str), names.astype(str)
+    differ = np.flatnonzero(there != ours)
+    if len(differ) and there.tolist() != [str(place) for place in range(len(there))]:
+        place = int(differ[0])
+        raise ValueError(
+            f"the tree names {coord} {str(there[place])!r} where the data have {str(ours[place])!r}; {REMEDY}"
+        )
+    return names
+
+
+# --- Groups of a posterior tree that follow from the model: constants, observations, ids and deterministics ---
+
+SAMPLE = ("chain", "draw")
+
+RATER_ATTRIBUTE = "rater_"  # prefix of the names of coordinates that hold rater attributes
+
+
+@dataclass(frozen=True)
+class CodeNames:
+    """Ids behind the codes of a model's items and categories, and attributes of its raters."""
+
+    items: np.ndarray  # (item,)
+    categories: np.ndarray | None  # (category,); None if the model has none, as for comparisons
+    rater_attributes: dict[str, np.ndarray]  # (rater,)
+
+    @classmethod
+    def of(cls, model: pm.Model) -> "CodeNames | None":
+        """Ids and rater attributes from the coordinates of a model; None if the model lacks those ids."""
+        items, categories = (model.coords.get(name) for name in ("item", "category"))
+        of_categories = {"candidate", "category", "label"} & set(model.coords)
+        if items is None or (of_categories and categories is None):
+            return None
+        attributes = {
+            name.removeprefix(RATER_ATTRIBUTE): np.asarray(values)
+            for name, values in model.coords.items()
+            if name.startswith(RATER_ATTRIBUTE)
+        }
+        known = None if categories is None else np.asarray(categories)
+        return cls(np.asarray(items), known, attributes)
+
+
+def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:
+    """Non-empty groups ``constant_data`` and ``observed_data`` of a model."""
+    groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
+    values = {name: np.asarray(x) for found in groups.values() for name, x in found.items()}
+    known = as_dataset(model, values)
+    return {group: known[list(found)] for group, found in groups.items() if found}
+
+
+def as_dataset(
+    model: pm.Model, arrays: dict[str, np.ndarray], sample_dims: tuple[str, ...] = ()
+) -> xr.Dataset:
+    """Build a Dataset of named variables with the model's dims and coordinates.
+
+    Shapes: the axes of every array are those of `sample_dims`, e.g. (chain, draw), then those of the
+    variable.
+    """
+    variables = {}
+    for name, values in arrays.items():
+        own = range(np.ndim(values) - len(sample_dims))
+        dims = model.named_vars_to_dims.get(name) or [f"{name}_dim_{k}" for k in own]
+        variables[name] = ((*sample_dims, *dims), values)
+    used = {dim for dims, _ in variables.values() for dim in dims}
+    coords = {d: np.asarray(c) for d, c in model.coords.items() if d in used and c is not None}
+    lengths = {d: n for dims, v in variables.values() for d, n in zip(dims, v.shape, strict=True)}
+    coords |= {d: np.arange(lengths[d]) for d in sample_dims}
+    return xr.Dataset(variables, coords)
+
+
+class Deterministics:
+    """Callable that computes the deterministics a sampler left out; compiled once, at the first call."""
+
+    def __init__(self, model: pm.Model) -> None:
+        self._model, self._function = model, cast(Any, None)
+
+    def __call__(self, posterior: xr.Dataset) -> xr.Dataset:
+        """Add the missing deterministics to draws (chain, draw, ...) of all free variables."""
+        model = self._model
+        missing = [rv for rv in model.deterministics if rv.name not in posterior]
+        if not missing:
+            return posterior
+        if self._function is None:
+            self._function = model.compile_fn(
+                missing, inputs=model.free_RVs, on_unused_input="ignore"
+            )
+        free = [str(rv.name) for rv in model.free_RVs]
+        drawn = [posterior[name].transpose(*SAMPLE, ...).to_numpy() for name in free]
+        size = drawn[0].shape[:2]
+        points = (dict(zip(free, (d[at] for d in drawn), strict=True)) for at in np.ndindex(size))
+        values = zip(*(self._function(point) for point in points), strict=True)
+        arrays = {
+            str(rv.name): np.stack(value).reshape(*size, *np.shape(value[0]))
+            for rv, value in zip(missing, values, strict=True)
+        }
+        return posterior.assign(as_dataset(model, arrays, SAMPLE).data_vars)
+
+
+# --- Assemble the tree of a posterior: deterministics, constant groups, coordinates and attributes ---
+
+
+class Completion:
+    """Callable that assembles labelled trees from the groups of a sampler, for all draws or block by block."""
+
+    def __init__(self, model: pm.Model) -> None:
+        self._constants, self._names = constant_groups(model), CodeNames.of(model)
+        self._deterministics = Deterministics(model)
+
+    def __call__(self, groups: dict[str, xr.Dataset], *, computed: bool = False) -> xr.DataTree:
+        """Return groups with a ``posterior`` as a labelled tree without attributes.
+
+        `computed` says that the posterior has all deterministics of the model already.
+        """
+        if not computed:
+            groups = groups | {"posterior": self._deterministics(groups["posterior"])}
+        tree = xr.DataTree.from_dict(groups | self._constants)
+        return label(tree, self._names) if self._names else tree
+
+
+def attributes(model: str, method: str, reason: str, seed: int) -> dict[str, str | int]:
+    """Attributes of the tree of a run, without its duration; text and whole numbers only, as netCDF requires."""
+    return {
+        "model": model,
+        "method": method,
+        "method_reason": reason,
+        "seed": seed,
+        "versions": json.dumps(versions_of_now()),
+        "schema_version": SCHEMA_VERSION,
+    }

@@ -1,0 +1,76 @@
+"""Versions of the packages that draws depend on, recorded with a run and compared at resume."""
+
+import json
+import platform
+import warnings
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "ResumeWarning",
+    "check_schema",
+    "other_versions",
+    "tell_versions",
+    "versions_of_now",
+]
+
+SCHEMA_VERSION = 1  # attribute `schema_version`; raised at changes that readers must handle
+
+
+def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
+    """Raise a `ValueError` unless this version of raterzoo reads the schema of a file or store.
+
+    Files without the attribute ``schema_version`` come from other programs and pass. `path` is for the
+    message; `attrs` are the attributes of the root.
+    """
+    version = attrs.get("schema_version", SCHEMA_VERSION)
+    known = isinstance(version, int | np.integer) and 1 <= version <= SCHEMA_VERSION
+    if not known:
+        raise ValueError(
+            f"{path} has schema_version {str(version)[:20]}; this version of raterzoo reads {SCHEMA_VERSION}: "
+            "install the newer one that wrote the file"
+        )
+
+
+# --- Warning: the resumed run is not bit-identical to an uninterrupted one ---
+
+
+class ResumeWarning(UserWarning):
+    """A resumed run is not bit-identical to an uninterrupted one.
+
+    Either it was begun with other versions of packages, so that last digits may differ; or it is a run of
+    NUTS, whose missing draws come from fresh chains.
+    """
+
+
+# --- Versions of the packages that draws depend on, recorded with a run and compared at resume ---
+
+PACKAGES = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")
+
+
+def versions_of_now() -> dict[str, str]:
+    """Installed versions of Python and of the packages that draws depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+
+
+def other_versions(attrs: Mapping[str, Any]) -> str:
+    """Text such as "numba 0.65.0 (now 0.66.0)" on the packages whose version changed since the run; empty if none."""
+    begun, now = json.loads(attrs["versions"]), versions_of_now()
+    differ = [name for name in begun if begun[name] != now.get(name)]
+    return ", ".join(f"{name} {begun[name]} (now {now.get(name, 'none')})" for name in differ)
+
+
+def tell_versions(path: Path, attrs: Mapping[str, Any], *, stacklevel: int) -> None:
+    """Warn with a `ResumeWarning` if the run at `path` was begun with other versions of packages."""
+    if differ := other_versions(attrs):
+        warnings.warn(
+            f"{path} was begun with {differ}: the draws are of the same posterior, but their last digits may be others than "
+            "those of an uninterrupted run",
+            ResumeWarning,
+            stacklevel=stacklevel,
+        )

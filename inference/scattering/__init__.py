@@ -1,0 +1,1 @@
+"""Items sampled in shards by an executor."""

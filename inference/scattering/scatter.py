@@ -1,0 +1,360 @@
+"""Sampling of many items on many workers: shards of items, drawn in parallel and written to one store.
+
+Items are independent given the data and the hyperparameters, and each has its own random streams, derived
+from the seed and its id. Therefore the draws do not depend on workers or shards, and equal those of `sample`
+on all items.
+"""
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from rich.progress import Progress
+
+from ..diagnostics import ConvergenceWarning
+from ..methods import Route, route_of
+from ..parallel.slices import Annotations, items_between, pack
+from ..parallel.workers import AnyExecutor, is_of_processes, workers_of
+from ..scores.precision import Storage
+from ..storage.interruptions import cleaned_up
+from ..storage.journal import refuse_journal
+from ..storage.resumable_calls import ASKED, Agreed, Asked, check_numbers, digest_of
+from ..storage.store import DrawStore, read_draws, store_attrs
+from ..storage.untrusted_files import WRITTEN
+from .shards import (
+    GROWING_DIMS,
+    ItemDraws,
+    ItemGroups,
+    ItemLaw,
+    ItemShard,
+    groups_of,
+    item_law,
+    refusal,
+    sample_shard,
+    storage_of,
+)
+
+__all__ = ["Builder", "ItemResults", "WholeItems", "check_sent", "scatter"]
+
+SHARD_BYTES = 48 * 2**20  # of the draws of one shard
+
+COPIES = 3  # stored numbers per draw and cell: worth, plausibility, densities
+
+Builder = Callable[[Any], pm.Model]
+
+
+@dataclass(frozen=True)
+class WholeItems:
+    """Data and model of all items, and how to draw them."""
+
+    data: Annotations
+    model: pm.Model  # of all items; not sampled, it provides the constants
+    route: Route
+    law: ItemLaw
+    dtype: Storage  # needed for the draws of all items
+
+    @classmethod
+    def of(cls, build: Builder, data: Annotations, draws: int, dtype: Storage) -> "WholeItems":
+        """Build the model of all items; raise if they are not independent. `draws` counts all chains."""
+        if not isinstance(data, Annotations):
+            raise ValueError(
+                f"a {type(data).__name__} has no shards of items; scatter PartialRankings, Labels or Scores"
+            )
+        model = build(data)
+        if not isinstance(model, pm.Model):
+            raise ValueError(
+                f"model_builder made a {type(model).__name__}, not a pymc.Model; pass a function of raterzoo.models"
+            )
+        route = route_of(model)
+        if why := refusal(route):
+            raise ValueError(why)
+        law = item_law(model, route.name)
+        return cls(data, model, route, law, storage_of(model, route.name, draws, dtype))
+
+    def asked(self, options: dict[str, Any], seed: int | None) -> Asked:
+        """Return everything that the draws depend on, to be kept in the store."""
+        digests = {
+            "data": digest_of(pack(self.data).values),
+            "prior": self.law.digest(0, len(self.data.items)),
+        }
+        return Asked({"call": "scatter", "model": self.route.name} | options | digests, seed)
+
+    def shards(self, size: int | None, draws: int) -> list[tuple[int, int]]:
+        """Divide the items into shards (first, end), each with at least one annotation.
+
+        `size` is the number of items per shard, by default such that the draws of a shard take some 50 MB;
+        `draws` counts all chains.
+        """
+        n_items = len(self.data.items)
+        if size is None:
+            cells = self.law.starts["candidate"][-1] if "candidate" in self.law.starts else n_items
+            if cells == n_items:
+                cells *= len(self.model.coords.get("category") or (0,))
+            each = draws * cells / n_items * np.dtype(self.dtype).itemsize * COPIES
+            size = max(int(SHARD_BYTES / each), 1)
+        edges = np.append(np.arange(0, n_items, size), n_items)
+        said = np.searchsorted(self.data.annotation_item, edges)
+        kept = np.append(
+            said[:-1] < said[1:], True
+        )  # a shard without annotations is merged with the next
+        kept[0] = True
+        edges = edges[kept | (edges == n_items)]
+        if len(edges) > 2 and said[-2] == said[-1]:
+            edges = np.delete(edges, -2)
+        return list(pairwise(edges.tolist()))
+
+    def shard(self, first: int, end: int) -> ItemShard:
+        """Return the task of items first ... end - 1."""
+        data = pack(items_between(self.data, first, end))
+        return ItemShard(data, self.route.name, self.law.digest(first, end))
+
+    def namer(self, shards: Sequence[tuple[int, int]]) -> Callable[[int], str]:
+        """Return a function that names a shard by its first and last item, for errors."""
+
+        def named(number: int) -> str:
+            first, end = shards[number]
+            ends = self.data.items[[first, end - 1]].tolist()
+            return f"{end - first} items from {ends[0]!r} to {ends[1]!r}"
+
+        return named
+
+
+def check_sent(build: Builder) -> None:
+    """Raise unless a builder can be pickled by reference and imported in another process."""
+    inner = build
+    while isinstance(inner, partial):
+        inner = inner.func
+    home, name = getattr(inner, "__module__", ""), getattr(inner, "__qualname__", repr(inner))
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    if "<" in name or (home == "__main__" and script is None):
+        raise ValueError(
+            f"model_builder {name} of {home} cannot be sent to other processes: pass a function of a module, such as "
+            "functools.partial(models.plackett_luce, reliability=3), or an executor of threads or of dask"
+        )
+
+
+# --- Writer of the draws of item shards into a store ---
+
+NOTHING_SAID: dict[str, Any] = {"warned": 0, "first": ""}
+
+
+class ItemResults:
+    """Context manager that writes shards into a store and continues an interrupted one.
+
+    `done` (item,) is the mask of items that are in the store.
+    """
+
+    def __init__(self, whole: WholeItems, path: Path, agreed: Agreed) -> None:
+        self._whole, self._path, self._agreed = whole, path, agreed
+        self._store: DrawStore | None = None
+        self._groups: ItemGroups | None = None
+        self._said: dict[str, Any] = dict(NOTHING_SAID)
+        self.done: np.ndarray = np.zeros(len(whole.data.items), bool)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the store was finished before."""
+        return self._path.exists() and WRITTEN not in store_attrs(self._path)
+
+    def __enter__(self) -> "ItemResults":
+        if self._path.exists():
+            self._store = DrawStore.open(self._path)
+            if self._store.is_marked:
+                self._said, arrays = self._store.kept()
+                self.done = arrays["done"]
+                if len(self.done) != len(self._whole.data.items):
+                    refuse_journal(self._store.journal, "it is of another number of items")
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._store is not None:
+            self._store.__exit__(*raised)
+
+    def add(self, first: int, end: int, drawn: ItemDraws) -> None:
+        """Write the draws of items first ... end - 1 and mark them as done."""
+        store, groups = self._begun(drawn)
+        for name, group in drawn.groups.items():
+            store.write(groups.region(name, first, end), {name: group})
+        self.done[first:end] = True
+        if drawn.warned:
+            before = self._said
+            self._said = {"warned": before["warned"] + 1, "first": before["first"] or drawn.warned}
+        store.mark(self._said, {"done": self.done}, 0)
+
+    def _begun(self, drawn: ItemDraws) -> tuple[DrawStore, ItemGroups]:
+        """Return store and groups, laid out when the first draws arrive."""
+        if self._groups is None:
+            _check_items(drawn)
+            whole = self._whole
+            self._groups = groups_of(whole.model, drawn.groups, whole.law.starts)
+        if self._store is None:
+            attrs = {k: v for k, v in drawn.attrs.items() if k != "seconds"}
+            attrs[ASKED] = self._agreed.text
+            full, chunks = self._groups.full, self._groups.chunks
+            self._store = DrawStore.create(self._path, full, attrs, chunks)
+        if not self._store.is_marked:
+            known = {n: g for n, g in self._groups.full.items() if n not in drawn.groups}
+            self._store.write({}, known)
+        return self._store, self._groups
+
+    def finish(self, seconds: float) -> None:
+        """Finish the store; all items must be in it."""
+        assert self._store is not None
+        attrs = {k: v for k, v in store_attrs(self._path).items() if k != WRITTEN}
+        self._store.finish(attrs | {"seconds": seconds, "shards_warned": self._said["warned"]})
+
+    def warn(self) -> None:
+        """Warn of shards that did not converge."""
+        if self._said["warned"]:
+            warnings.warn(
+                f"{self._said['warned']} shards failed a convergence check; the first: {self._said['first']}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _check_items(drawn: ItemDraws) -> None:
+    """Raise unless every variable has a dim of the items: others would differ from shard to shard."""
+    for name, variable in drawn.groups["posterior"].data_vars.items():
+        if not set(variable.dims) & set(GROWING_DIMS):
+            raise ValueError(
+                f"{name!r} is a variable of all items together; leave it out of the model that is scattered, and compute it from "
+                "the tree"
+            )
+
+
+# --- Sampling of many items on many workers: shards of items, drawn in parallel and written to one store ---
+
+
+def scatter(
+    model_builder: Builder,
+    data: Annotations,
+    executor: AnyExecutor = None,
+    *,
+    store: str | Path,
+    shard: int | None = None,
+    draws: int = 1000,
+    tune: int | None = None,
+    chains: int = 4,
+    random_seed: int | None = None,
+    progressbar: bool = True,
+    thin: int | Literal["pilot"] = "pilot",
+    dtype: Literal["float32", "float64"] = "float32",
+    log_likelihood: bool = True,
+) -> xr.DataTree:
+    """Draw from the posterior of many independent items on many workers.
+
+    Parameters
+    ----------
+    model_builder : callable
+        Builds the model of annotations, such as ``functools.partial(models.plackett_luce, reliability=3)``.
+        Its items must be independent: `models.plackett_luce`, `prirn`, `dirichlet` or `normal_scores`, with
+        all hyperparameters fixed. A deterministic of an item may depend on that item only.
+    data : PartialRankings, Labels or Scores
+        Annotations.
+    executor : Executor, dask.distributed.Client or int, optional
+        Where to work: any object with ``submit``, or a number of processes; by default one process per core.
+        A dask worker needs raterzoo installed, and should have one thread.
+    store : path
+        Zarr store to which draws are written as they arrive. An interrupted call is resumed by repeating it,
+        with any executor and shard size.
+    shard : int, optional
+        Number of items in a shard; by default as many as make some 50 MB of draws.
+    draws, tune, chains, random_seed, thin, dtype, log_likelihood
+        As for `sample`.
+    progressbar : bool, default True
+        Whether to show progress.
+
+    Returns
+    -------
+    DataTree
+        The tree of `sample`, bit for bit but for the attributes; read from the store lazily.
+
+    Raises
+    ------
+    ValueError
+        If the items of the model are not independent, the builder cannot be pickled, or the store holds
+        another run.
+    RuntimeError
+        If the workers of a shard die in every attempt; the message names the items, as do errors of a worker.
+        Also if a script starts processes at import, not below ``if __name__ == "__main__":``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the draws of a shard miss the thresholds of `diagnose`.
+    ResumeWarning
+        If the call resumes a run that was begun with other versions of packages.
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from raterzoo import inference, models
+    >>> labels = models.Labels.from_counts(pd.DataFrame({"item": ["a", "b"], "yes": [3, 1], "no": [0, 2]}))
+    >>> options = {"draws": 200, "random_seed": 1, "progressbar": False}
+    >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+    ...     tree = inference.scatter(models.dirichlet, labels, pool, store=f"{folder}/run.zarr", **options)
+    ...     same = inference.sample(models.dirichlet(labels), **options)
+    ...     print(tree["posterior"].equals(same["posterior"]))
+    True
+    """
+    started, path = perf_counter(), Path(store)
+    if is_of_processes(executor):
+        check_sent(model_builder)
+    check_numbers(draws=draws, tune=tune, chains=chains, random_seed=random_seed, shard=shard)
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
+    whole = WholeItems.of(model_builder, data, chains * draws, dtype)
+    options = {
+        "draws": draws,
+        "tune": tune,
+        "chains": chains,
+        "thin": thin,
+        "dtype": whole.dtype,
+        "log_likelihood": log_likelihood,
+    }
+    asked = whole.asked(options, random_seed).agreed(path)
+    results = ItemResults(whole, path, asked)
+    if not results.finished:
+        shards = whole.shards(shard, chains * draws)
+        with results:
+            work = _Work(whole, model_builder, options | {"random_seed": asked.seed}, shards)
+            work.do(results, executor, progressbar)
+            results.finish(perf_counter() - started)
+    results.warn()
+    return read_draws(path)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Shards to draw, with the builder and the options of their models."""
+
+    whole: WholeItems
+    build: Builder
+    options: dict[str, Any]
+    shards: list[tuple[int, int]]
+
+    def do(self, results: ItemResults, executor: AnyExecutor, progressbar: bool) -> None:
+        """Draw the shards that the results lack."""
+        left = [(first, end) for first, end in self.shards if not results.done[first:end].all()]
+        tasks = ((self.whole.shard(*items), self.build, self.options) for items in left)
+        with (
+            cleaned_up(),
+            Progress(disable=not progressbar, transient=True) as progress,
+            workers_of(executor) as workers,
+        ):
+            task = progress.add_task("Items", total=sum(end - first for first, end in left))
+            for number, drawn in workers.run(sample_shard, tasks, self.whole.namer(left)):
+                first, end = left[number]
+                results.add(first, end, drawn)
+                progress.advance(task, end - first)

@@ -1,0 +1,257 @@
+"""Task of a worker on a shard of items: build their model and sample it."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+from ..diagnostics import ConvergenceWarning
+from ..labels.recognition import read_counted_labels
+from ..methods import Route, route_of
+from ..parallel.slices import Packed
+from ..rankings.recognition import gamma_parameters, read_rankings
+from ..runs.trees import CodeNames, constant_groups, label
+from ..sampling import sample
+from ..scores.kernels.normal import posterior_items, score_moments
+from ..scores.precision import Storage, storage_of_items
+from ..scores.recognition import read_item_scores
+from ..storage.resumable_calls import digest_of
+from ..storage.store import at_full_size
+
+__all__ = [
+    "BY_ITEM",
+    "ItemDraws",
+    "ItemGroups",
+    "ItemLaw",
+    "ItemShard",
+    "groups_of",
+    "item_law",
+    "refusal",
+    "sample_shard",
+    "storage_of",
+]
+
+# numbers and draws per stored chunk: some metrics read item by item, some draw by draw
+CHUNK, CHUNK_DRAWS = 200_000, 250
+
+GROWING_DIMS = ("item", "candidate", "annotation")  # dims that grow with the items
+
+
+class ItemGroups:
+    """Groups of all items; `full` has their final shapes without memory for draws."""
+
+    def __init__(self, full: dict[str, xr.Dataset], starts: Mapping[str, np.ndarray]) -> None:
+        self.full: dict[str, xr.Dataset] = full
+        self._starts = starts
+
+    @property
+    def chunks(self) -> dict[str, int]:
+        """Chunk lengths of the stored arrays, by dim: some draws of one chain and some items."""
+        sizes = self.full["posterior"].sizes
+        n_items, draws = len(self._starts["item"]) - 1, sizes["draw"]
+        largest = 1
+        for variable in self.full["posterior"].data_vars.values():
+            inner = [
+                n for d, n in variable.sizes.items() if d not in ("chain", "draw", *GROWING_DIMS)
+            ]
+            largest = max(largest, int(np.prod(inner, dtype=int)))
+        draws = min(draws, CHUNK_DRAWS)
+        cells = max(CHUNK // (draws * largest), 1)
+        chunks = {"chain": 1, "draw": draws, "item": min(cells, n_items)}
+        return chunks | {
+            d: min(cells, int(self._starts[d][-1])) for d in GROWING_DIMS[1:] if d in self._starts
+        }
+
+    def region(self, group: str, first: int, end: int) -> dict[str, slice]:
+        """Return the slices of a group, by dim, that hold items first ... end - 1."""
+        starts = self._starts
+        if group == "log_likelihood" and "item" in self.full[group].sizes:
+            starts = {**starts, "item": self._heard_before}
+        return {dim: slice(int(s[first]), int(s[end])) for dim, s in starts.items()}
+
+    @cached_property
+    def _heard_before(self) -> np.ndarray:
+        """Number of items before each that have a log likelihood, shape (item + 1,)."""
+        here, of_all = self.full["log_likelihood"], self.full["constant_data"]
+        items = of_all["item"] if "item" in of_all else self.full["posterior"]["item"]
+        heard = np.isin(items.to_numpy(), here["item"].to_numpy())
+        return np.concatenate([[0], np.cumsum(heard)])
+
+
+def groups_of(
+    model: pm.Model, drawn: Mapping[str, xr.Dataset], starts: Mapping[str, np.ndarray]
+) -> ItemGroups:
+    """Lay out the groups of all items as `sample` makes them, from the groups of the first shard drawn.
+
+    `starts` is that of `ItemLaw`.
+    """
+    sizes = {dim: int(start[-1]) for dim, start in starts.items()}
+    one = {name: _one_draw(model, group, sizes) for name, group in drawn.items()}
+    tree = xr.DataTree.from_dict(one | constant_groups(model))
+    names = CodeNames.of(model)
+    assert names is not None  # every model of items has their ids
+    labelled = {n: node.to_dataset() for n, node in label(tree, names).children.items()}
+    samples = {dim: drawn["posterior"].sizes[dim] for dim in ("chain", "draw")}
+    return ItemGroups(at_full_size(labelled, samples), starts)
+
+
+def _one_draw(model: pm.Model, group: xr.Dataset, sizes: Mapping[str, int]) -> xr.Dataset:
+    """Return a group of all items with one draw of zeros, for its shape."""
+    lengths: dict[str, int] = {str(d): n for d, n in group.sizes.items()} | dict(sizes)
+    lengths |= {"chain": 1, "draw": 1}
+    variables: dict[str, Any] = {}
+    for name, variable in group.data_vars.items():
+        shape = [lengths[str(dim)] for dim in variable.dims]
+        empty = np.zeros(shape, variable.dtype)
+        variables[str(name)] = (variable.dims, empty, variable.attrs)
+    known = {str(d) for d in group.coords if d in group.dims}
+    coords: dict[str, Any] = {d: _names(model, d, lengths[d]) for d in known}
+    return xr.Dataset(variables, coords)
+
+
+def _names(model: pm.Model, dim: str, length: int) -> np.ndarray:
+    """Return the coordinate of a dim: that of the model, or numbers."""
+    names = model.coords.get(dim)
+    return np.arange(length) if names is None else np.asarray(names)
+
+
+# --- Prior and reliabilities of each item, which must be the same in a shard as in the whole data set ---
+
+BY_ITEM = {
+    "plackett_luce": "gibbs",
+    "prirn": "exact",
+    "dirichlet": "exact",
+    "normal_scores": "exact",
+}
+
+"""Models with independent items -> method that draws them item by item."""
+
+
+@dataclass(frozen=True)
+class ItemLaw:
+    """Numbers on which the posterior of each item depends, besides its data."""
+
+    # dim -> (item + 1,): first candidate, annotation or item of each item
+    starts: dict[str, np.ndarray]
+    arrays: dict[str, tuple[str, np.ndarray]]  # name -> dim of the first axis, numbers
+
+    def digest(self, first: int, end: int) -> str:
+        """Return a digest of the numbers of items first ... end - 1."""
+        own = {}
+        for name, (dim, array) in self.arrays.items():
+            start = self.starts[dim]
+            each = np.broadcast_to(
+                array, (start[-1], *array.shape[1:])
+            )  # a single number may apply to all
+            own[name] = each[start[first] : start[end]]
+        return digest_of(own)
+
+
+def item_law(model: pm.Model, name: str) -> ItemLaw:
+    """Read the prior of every item and the reliabilities of its annotations; `name` is a key of `BY_ITEM`."""
+    n_items = len(model.coords["item"] or ())
+    each = np.arange(n_items + 1)
+    starts = {"item": each}
+    for dim in ("candidate", "annotation"):
+        if f"{dim}_item" in model.named_vars:
+            starts[dim] = np.searchsorted(model[f"{dim}_item"].get_value(), each)
+    if name == "dirichlet":
+        _, alpha, _, power = read_counted_labels(model)
+        return ItemLaw(starts, {"concentration": ("item", alpha), "reliability": ("item", power)})
+    if name == "normal_scores":
+        prior = read_item_scores(model).prior._asdict()
+        return ItemLaw(starts, {name: ("item", array) for name, array in prior.items()})
+    rankings = None if name == "prirn" else read_rankings(model)
+    shape, rate = gamma_parameters(model["worth"] if rankings is None else rankings.worth)
+    dim = "candidate" if "candidate" in starts else "item"
+    if dim == "item":  # every category of every item has a worth
+        shape, rate = (array.reshape(n_items, -1) for array in (shape, rate))
+    arrays = {"shape": (dim, shape), "rate": (dim, rate)}
+    if rankings is not None:
+        arrays["reliability"] = ("annotation", rankings.reliability)
+    return ItemLaw(starts, arrays)
+
+
+def storage_of(model: pm.Model, name: str, draws: int, dtype: Storage) -> Storage:
+    """Return `dtype`, or double precision if single would lose digits of the draws of scores."""
+    if name != "normal_scores":
+        return dtype
+    law = read_item_scores(model)
+    posterior = posterior_items(law.prior, score_moments(law.item, law.score, len(law.prior.mean)))
+    items = np.asarray(model.coords.get("item", range(len(law.prior.mean))))
+    return storage_of_items(posterior, draws, dtype, items)
+
+
+def refusal(route: Route) -> str | None:
+    """Return why a model cannot be drawn item by item, with a remedy; None if it can."""
+    if BY_ITEM.get(route.name) == route.method:
+        return None
+    if route.name == "dawid_skene":
+        return (
+            "dawid_skene: the items share the raters; use inference.dawid_skene_gibbs, or "
+            "inference.dawid_skene_em(labels, executor=...), which divide its sums among workers"
+        )
+    if route.method == "nuts":
+        return (
+            f"{route.name} is drawn by NUTS, whose step size all items share ({route.reason}); use inference.sample, or one of "
+            f"{', '.join(BY_ITEM)}"
+        )
+    return (
+        f"{route.name}: the items share raters or a population, and are not independent; use inference.sample, or one of "
+        f"{', '.join(BY_ITEM)}"
+    )
+
+
+# --- Task of a worker on a shard of items: build their model and sample it ---
+
+
+class ItemShard(NamedTuple):
+    """Task: some items of a model."""
+
+    data: Packed
+    name: str  # of the model
+    law: str  # digest of their prior and reliabilities, by the model of all items (`ItemLaw`)
+
+
+class ItemDraws(NamedTuple):
+    """Draws of some items."""
+
+    groups: dict[str, xr.Dataset]
+    attrs: dict[str, Any]
+    warned: str  # convergence warning, or ""
+
+
+def sample_shard(
+    shard: ItemShard, build: Callable[[Any], pm.Model], options: Mapping[str, Any]
+) -> ItemDraws:
+    """Sample the posterior of some items; `options` are those of `sample`.
+
+    Raises ValueError if the posterior of these items depends on the other items.
+    """
+    data = shard.data.unpack()
+    model = build(data)
+    name = route_of(model).name
+    if name != shard.name:
+        raise ValueError(f"the builder makes a {name} of these items, and a {shard.name} of all")
+    if item_law(model, name).digest(0, len(data.items)) != shard.law:
+        raise ValueError(
+            "the prior of these items alone differs from their prior among all items: the builder computes numbers from the data "
+            "it is given. Pass all numbers of the prior, as in functools.partial(models.normal_scores, mean=..., rate=...)"
+        )
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ConvergenceWarning)
+        tree = sample(model, cores=1, progressbar=False, **options)
+    warned = [str(w.message) for w in said if issubclass(w.category, ConvergenceWarning)]
+    for other in said:
+        if not issubclass(other.category, ConvergenceWarning):
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    known = {"constant_data", "observed_data"}  # the driver has these for all items
+    groups = {n: node.to_dataset() for n, node in tree.children.items() if n not in known}
+    return ItemDraws(
+        groups, {str(k): v for k, v in tree.attrs.items()}, warned[0] if warned else ""
+    )

@@ -1,0 +1,1 @@
+"""Samplers and point estimates of scores."""

@@ -1,0 +1,273 @@
+"""Multi-threaded draws of score models; they do not depend on the number of threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from scipy.special import gammaln
+
+from ..kernels.random_streams import stream
+from ..runs.run import PILOT_CHAINS, PILOT_DRAWS, Draws, Found, NotHeld, Run, sweeps_for_each_draw
+from ..runs.trees import as_dataset
+from .kernels.hierarchical import RaterScores, ScoreDraws, ScoreHyper, ScoreState, sample_scores
+from .normal import SAMPLE, SWEEPS_BEFORE
+from .precision import LARGEST, holds
+from .recognition import RaterScoresModel, read_rater_scores
+
+__all__ = [
+    "BEYOND",
+    "ChainLength",
+    "begin_hierarchical_scores",
+    "begin_hierarchy",
+    "continue_hierarchy",
+    "draw_hierarchy",
+    "hierarchy_log_likelihood",
+    "hierarchy_log_prior",
+    "score_pilot",
+]
+
+BEYOND = (
+    "the draws are beyond double precision: nearly all scores agree exactly, or the numbers of the prior are of another size "
+    "than the scores; models.normal_scores takes scores that all agree"
+)
+
+
+@dataclass(frozen=True)
+class ChainLength:
+    """Length, seed, threads and storage of the Gibbs chains of hierarchical scores."""
+
+    chains: int
+    draws: int  # kept draws of each chain
+    tune: int  # sweeps before the first draw
+    thin: int  # sweeps for each kept draw
+    seed: int
+    threads: int | None = None
+    dtype: str = "float32"  # storage; the arithmetic is in double precision
+
+
+def draw_hierarchy(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> ScoreDraws:
+    """Run all chains of hierarchical scores, one thread each.
+
+    Repeated in double precision if single precision loses too much. Returns `ScoreDraws` with leading dims
+    (chain, draw). Raises `ValueError` if the draws leave the range of double precision.
+    """
+    draws = continue_hierarchy(scores, hyper, length, begin_hierarchy(scores, hyper, length))
+    if holds(draws):
+        return draws
+    if length.dtype == "float64":
+        raise ValueError(BEYOND)
+    del draws
+    return draw_hierarchy(scores, hyper, replace(length, dtype="float64"))
+
+
+def begin_hierarchy(
+    scores: RaterScores, hyper: ScoreHyper, length: ChainLength
+) -> dict[str, np.ndarray]:
+    """Initialise every chain at random; the sweeps forget the start within a few steps.
+
+    Shapes of the returned state: stream (chain, word); the fields of `ScoreState` with a leading dim chain.
+    """
+    streams, states = [], []
+    for chain in range(length.chains):
+        rng = np.random.default_rng(np.random.SeedSequence(length.seed, spawn_key=(chain,)))
+        states.append(_start(scores, hyper, rng))
+        streams.append(stream(rng))
+    stacked = (np.stack(arrays) for arrays in zip(*states, strict=True))
+    return {"stream": np.stack(streams)} | dict(zip(ScoreState._fields, stacked, strict=True))
+
+
+def continue_hierarchy(
+    scores: RaterScores, hyper: ScoreHyper, length: ChainLength, state: dict[str, np.ndarray]
+) -> ScoreDraws:
+    """Run all chains on from their state, which is overwritten in place; the range of the draws is not checked.
+
+    Returns `ScoreDraws` with leading dims (chain, draw).
+    """
+    shapes = [(length.chains, length.draws, size) for size in (*_sizes(scores), 4)]
+    draws = ScoreDraws(*(np.empty(shape, length.dtype) for shape in shapes))
+
+    def run(chain: int) -> None:
+        own = ScoreDraws(*(array[chain] for array in draws))
+        place = ScoreState(*(state[name][chain] for name in ScoreState._fields))
+        schedule = (length.tune, length.thin)
+        sample_scores(state["stream"][chain], scores, hyper, schedule, (place, own))
+
+    with ThreadPoolExecutor(length.threads or length.chains) as pool:
+        list(pool.map(run, range(length.chains)))
+    return draws
+
+
+def _sizes(scores: RaterScores) -> tuple[int, int, int, int, int]:
+    """Numbers of locations, biases, variances, group biases and usual variances."""
+    n_items, n_raters, n_groups = scores.n_items, len(scores.group), int(scores.group.max()) + 1
+    return n_items, n_raters, n_raters, n_groups, n_groups
+
+
+def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> ScoreState:
+    """Random initial state of one chain."""
+    sizes = _sizes(scores)
+    spread = hyper.bias_scale * np.exp(rng.uniform(-1.0, 1.0, 3))
+    population = np.array([hyper.mean, spread[0], spread[1], rng.uniform(1.0, 8.0)])
+    return ScoreState(
+        hyper.mean + spread[0] * rng.standard_normal(sizes[0]),
+        spread[1] * rng.standard_normal(sizes[1]),
+        np.full(sizes[2], spread[2] ** 2),
+        np.zeros(sizes[3]),
+        np.full(sizes[4], spread[2] ** 2),
+        population,
+    )
+
+
+def score_pilot(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> tuple[int, bool]:
+    """Return the number of sweeps per kept draw, and whether single precision represents the draws, by a pilot run.
+
+    4 chains of 300 draws after the warm-up of the plan; the smallest ESS decides, by the rule of
+    `sweeps_for_each_draw`.
+    """
+    pilot = ChainLength(
+        PILOT_CHAINS, PILOT_DRAWS, length.tune, 1, length.seed + 1, length.threads, "float64"
+    )
+    draws = draw_hierarchy(scores, hyper, pilot)
+    flat, kept = np.concatenate(draws, axis=2), length.chains * length.draws
+    thin = int(sweeps_for_each_draw(flat, kept, length.threads)[0])
+    with np.errstate(over="ignore"):
+        return thin, holds(ScoreDraws(*(array.astype(np.float32) for array in draws)))
+
+
+# --- Pointwise log densities of drawn hierarchical scores: log likelihood by score, log prior by variable ---
+
+LOG_2_PI = np.log(2 * np.pi)
+
+
+def hierarchy_log_likelihood(scores: RaterScores, draws: ScoreDraws) -> np.ndarray:
+    """Log density of every score, for every draw. Returns (chain, draw, score), in the dtype of the draws."""
+    size = draws.location.shape[:2]
+    log_p = np.empty((*size, len(scores.score)), draws.location.dtype)
+    for at in np.ndindex(size):
+        location, bias, variance = (
+            array[at].astype(np.float64) for array in (draws.location, draws.bias, draws.variance)
+        )
+        # log Normal(y | location_i + bias_k, variance_k)
+        away = scores.score - location[scores.item] - bias[scores.rater]
+        log_scale = 0.5 * (LOG_2_PI + np.log(variance))
+        log_p[at] = -log_scale[scores.rater] - 0.5 * away**2 / variance[scores.rater]
+    return log_p
+
+
+def hierarchy_log_prior(
+    hyper: ScoreHyper, group: np.ndarray, drawn: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Log prior density of every variable given its parents, for every draw.
+
+    Shapes: group, that of each rater (rater,); drawn, the free variables of `models.hierarchical_scores`
+    (chain, draw, ...). Returns one density for each element; one for all group biases together.
+    """
+    d = {name: values.astype(np.float64) for name, values in drawn.items()}
+    usual = d["usual_variance"]
+    of_rater = usual[..., group] if usual.ndim == 3 else usual[..., None]
+    nu = d["variance_shape"][..., None]
+    centre = d["group_bias"][..., group] if "group_bias" in d else 0.0
+    prior = {
+        "location_mean": _normal(d["location_mean"], hyper.mean, hyper.mean_sd),
+        "location_spread": _half_normal(d["location_spread"], hyper.location_scale),
+        "location": _normal(
+            d["location"], d["location_mean"][..., None], d["location_spread"][..., None]
+        ),
+        "bias_spread": _half_normal(d["bias_spread"], hyper.bias_scale),
+        "variance_shape": _gamma(d["variance_shape"], hyper.shape_shape, hyper.shape_rate),
+        "usual_variance": _inverse_gamma(usual, hyper.usual_shape, hyper.usual_rate),
+        "rater_bias": _normal(d["rater_bias"], centre, d["bias_spread"][..., None]),
+        "rater_variance": _inverse_gamma(d["rater_variance"], nu, (nu + 1) * of_rater),
+    }
+    if "group_bias" in d:
+        biases = d["group_bias"]
+        free = biases.shape[-1] - 1  # degrees of freedom of a zero-sum vector
+        squares = (biases**2).sum(axis=-1) / hyper.group_sd**2
+        prior["group_bias"] = -0.5 * (squares + free * (LOG_2_PI + 2 * np.log(hyper.group_sd)))
+    return prior
+
+
+def _normal(x: np.ndarray, mean: np.ndarray | float, sd: np.ndarray | float) -> np.ndarray:
+    """Log density of the normal distribution."""
+    return -0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - 0.5 * LOG_2_PI
+
+
+def _half_normal(x: np.ndarray, scale: float) -> np.ndarray:
+    """Log density of the half-normal distribution."""
+    return _normal(x, 0.0, scale) + np.log(2.0)
+
+
+def _gamma(x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float) -> np.ndarray:
+    """Log density of the Gamma(shape, rate) distribution."""
+    return shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(x) - rate * x
+
+
+def _inverse_gamma(
+    x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float
+) -> np.ndarray:
+    """Log density of the inverse Gamma(shape, rate) distribution."""
+    return _gamma(1 / x, shape, rate) - 2 * np.log(x)
+
+
+# --- Samplers of score models: independent draws, or the compiled Gibbs loop ---
+
+
+def begin_hierarchical_scores(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Set up the compiled Gibbs loop of items, raters and populations; `found` restores the tuning."""
+    law = read_rater_scores(model)
+    tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
+    length = ChainLength(plan.chains, plan.draws, tune, 1, plan.seed, plan.cores, plan.dtype)
+    if found is None:
+        thin, single = plan.thin, False
+        if thin == "pilot" or plan.dtype == "float32":
+            asked, single = score_pilot(law.scores, law.hyper, length)
+            thin = asked if thin == "pilot" else thin
+        found = {"thinning": np.array(thin), "single": np.array(single)}
+    dtype = plan.dtype if found["single"] else "float64"
+    length = replace(length, thin=int(found["thinning"]), dtype=dtype)
+    state = begin_hierarchy(law.scores, law.hyper, length)
+    stats = xr.Dataset({"thinning": np.int64(length.thin)})
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        now = replace(length, draws=n, tune=0 if drawn else tune)
+        draws = continue_hierarchy(law.scores, law.hyper, now, state)
+        _check_numbers(draws)
+        return _groups_of_raters(model, law, draws, plan) | {"sample_stats": stats}
+
+    return Run(found, state, draw)
+
+
+def _check_numbers(draws: ScoreDraws) -> None:
+    """Raise if draws are not finite, or too small for their storage."""
+    dtype = str(draws.location.dtype)
+    finite = all(np.isfinite(array).all() for array in draws)
+    if not finite or min(draws.variance.min(), draws.usual.min()) <= 1 / LARGEST[dtype]:
+        raise NotHeld(dtype) if dtype == "float32" else ValueError(BEYOND)
+
+
+def _groups_of_raters(
+    model: pm.Model, law: RaterScoresModel, drawn: ScoreDraws, plan: Draws
+) -> dict[str, xr.Dataset]:
+    """Convert draws of the loop to those of the model's variables, with log densities if the plan asks for them."""
+    mean, spread, bias_spread, shape = np.moveaxis(drawn.population, -1, 0)
+    arrays = {
+        "location_mean": mean,
+        "location_spread": spread,
+        "location": drawn.location,
+        "bias_spread": bias_spread,
+        "variance_shape": shape,
+        "usual_variance": drawn.usual if law.grouped else drawn.usual[..., 0],
+        "rater_bias": drawn.bias,
+        "rater_variance": drawn.variance,
+    } | ({"group_bias": drawn.group_bias} if law.grouped else {})
+    groups = {"posterior": as_dataset(model, arrays, SAMPLE)}
+    if plan.densities:
+        observed = str(model.observed_RVs[0].name)
+        log_p = hierarchy_log_likelihood(law.scores, drawn)
+        groups["log_likelihood"] = as_dataset(model, {observed: log_p}, SAMPLE)
+        prior = hierarchy_log_prior(law.hyper, law.scores.group, arrays)
+        of_groups = {"group_bias": (SAMPLE, prior.pop("group_bias"))} if law.grouped else {}
+        groups["log_prior"] = as_dataset(model, prior, SAMPLE).assign(of_groups)
+    return groups

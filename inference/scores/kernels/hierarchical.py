@@ -1,0 +1,404 @@
+"""Gibbs conditionals of hierarchical scores, y_a ~ Normal(mu_i + b_k, sigma2_k).
+
+items | raters
+    with t_k = 1 / sigma2_k, W_i the sum of t_k over the scores of item i, r_i the mean of y - b_k with these
+    weights: first the mean m of the population, then its spread tau, with the locations integrated out,
+    r_i ~ Normal(m, tau^2 + 1 / W_i); then mu_i
+raters | items
+    with mu_i - m held, r_k the mean of y - (mu_i - m) over the n_k scores of rater k: first m and the group
+    biases beta (sum zero), then the spread omega, with the biases integrated out,
+    r_k ~ Normal(m + beta_g, omega^2 + sigma2_k / n_k); then b_k; the locations follow m
+variances
+    1 / sigma2_k ~ Gamma(nu + n_k / 2, (nu + 1) v_g + S_k / 2), then v_g (generalised inverse Gaussian), then nu
+
+The mean is drawn in either half together with what it shifts, so that locations and biases do not follow it
+by turns: the collapsed sampler of Papaspiliopoulos, Roberts and Zanella (2020), doi:10.1093/biomet/asz058.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from ....models.distributions.compiling import kept
+from ....models.distributions.vector_math import FAST, log
+from ...kernels.log_concave import log_concave_sampler
+from ...kernels.random_streams import standard_exponential, standard_gamma, standard_normal, uniform
+
+__all__ = [
+    "RaterScores",
+    "ScoreDraws",
+    "ScoreHyper",
+    "ScoreState",
+    "digamma",
+    "draw_items",
+    "draw_log_mode",
+    "draw_log_shape",
+    "draw_populations",
+    "draw_raters",
+    "draw_spread",
+    "sample_scores",
+    "spread_log_p",
+    "trigamma",
+]
+
+RECURRED = 12.0  # from here on the asymptotic series are exact to the last digits
+
+SCORINGS = 4
+
+DOUBLINGS, SHRINKS = 64, 300  # reached only if a density is NaN
+
+
+@nb.njit(error_model="numpy")
+def digamma(x: float) -> float:
+    """Return the derivative of log Gamma at a positive number."""
+    below = 0.0
+    while x < RECURRED:
+        below -= 1.0 / x
+        x += 1.0
+    y = 1.0 / (x * x)
+    series = 1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y * (1 / 132))))
+    return below + math.log(x) - 0.5 / x - y * series
+
+
+@nb.njit(error_model="numpy")
+def trigamma(x: float) -> float:
+    """Return the second derivative of log Gamma at a positive number."""
+    below = 0.0
+    while x < RECURRED:
+        below += 1.0 / (x * x)
+        x += 1.0
+    y = 1.0 / (x * x)
+    series = 1 / 6 - y * (1 / 30 - y * (1 / 42 - y * (1 / 30 - y * (5 / 66))))
+    return below + 1.0 / x + 0.5 * y + y / x * series
+
+
+@nb.njit(**FAST)
+def spread_log_p(spread: float, weight: np.ndarray, away: np.ndarray, narrow: float) -> float:
+    """Return the log density of a spread, up to a constant; the sign of the spread does not matter.
+
+    Shapes: weight (member,), w, zero for an unobserved member; away (member,), d. `narrow` is 1 / A^2.
+    """
+    between = spread * spread
+    total = 0.0
+    for k in range(len(weight)):
+        grown = 1.0 + weight[k] * between
+        total += log(grown) + weight[k] * away[k] * away[k] / grown
+    return -0.5 * (narrow * between + total)
+
+
+@nb.njit(**FAST)
+def _slice_width(weight, away, narrow):
+    """Return about three standard deviations of a spread, by Fisher scoring of its square."""
+    widest = 3.0 / math.sqrt(narrow)
+    square, information = 1.0 / narrow, 0.0
+    for _ in range(SCORINGS):
+        information, score = 0.0, 0.0
+        for k in range(len(weight)):
+            precision = weight[k] / (1.0 + weight[k] * square)
+            information += precision * precision
+            score += precision * (precision * away[k] * away[k] - 1.0)
+        if not information > 0.0:  # no observed member
+            return widest
+        square = max(square + score / information, 0.0)
+    reach = 1.5 * math.sqrt(2.0 / information)
+    return min(math.sqrt(square + reach) - math.sqrt(max(square - reach, 0.0)), widest)
+
+
+@nb.njit(error_model="numpy")
+def draw_spread(
+    rng: np.ndarray, weight: np.ndarray, away: np.ndarray, narrow: float, spread: float
+) -> float:
+    """Draw a spread by slice sampling from the present one, with doubling and shrinkage.
+
+    Shapes: weight, away (member,), as in `spread_log_p`. Returns the present spread if the density is NaN.
+    """
+    law = (weight, away, narrow)
+    level = spread_log_p(spread, *law) - standard_exponential(rng)
+    width = _slice_width(*law)
+    left = spread - width * uniform(rng)
+    right = left + width
+    low, high = spread_log_p(left, *law), spread_log_p(right, *law)
+    # doubling (Neal 2003, figure 4)
+    for _ in range(DOUBLINGS):
+        if not (low > level or high > level):
+            break
+        if uniform(rng) < 0.5:
+            left -= right - left
+            low = spread_log_p(left, *law)
+        else:
+            right += right - left
+            high = spread_log_p(right, *law)
+    whole = (left, right)
+    # shrinkage (figure 5)
+    for _ in range(SHRINKS):
+        y = left + (right - left) * uniform(rng)
+        if spread_log_p(y, *law) >= level and _leads_back(y, spread, whole, (level, width), law):
+            return abs(y)
+        if y < spread:
+            left = y
+        else:
+            right = y
+    return spread
+
+
+@nb.njit(error_model="numpy")
+def _leads_back(y, spread, whole, slice_, law):
+    """Run the acceptance test of doubling: could y have led to the same interval? (Neal 2003, figure 6)."""
+    left, right = whole
+    level, width = slice_
+    apart = False
+    for _ in range(DOUBLINGS):
+        if not right - left > 1.1 * width:
+            break
+        middle = 0.5 * (left + right)
+        apart = apart or ((spread < middle) != (y < middle))
+        if y < middle:
+            right = middle
+        else:
+            left = middle
+        if apart and level >= spread_log_p(left, *law) and level >= spread_log_p(right, *law):
+            return False
+    return True
+
+
+@nb.njit(error_model="numpy")
+def _shape_density(x, parameters):
+    """Return the log density of a log shape, with slope and curvature; parameters n, L - d, c."""
+    n, slope, power = parameters
+    a = math.exp(x)
+    part = a / (a + 1.0)
+    value = n * (a * math.log1p(a) - math.lgamma(a)) + a * slope + power * x  # log p(x)
+    first = n * (math.log1p(a) + part - digamma(a)) + slope  # with respect to a
+    second = n * (part * (1.0 + 1.0 / (a + 1.0)) - a * trigamma(a))  # times a
+    return value, a * first + power, a * (first + second)
+
+
+draw_log_shape = log_concave_sampler(_shape_density)
+
+
+@nb.njit(error_model="numpy")
+def _mode_density(x, parameters):
+    """Return the log density of a log mode, with slope and curvature; parameters n a - c, (a + 1) T, d."""
+    power, above, below = parameters
+    up, down = above * math.exp(x), below * math.exp(-x)
+    return power * x - up - down, power - up + down, -up - down
+
+
+draw_log_mode = log_concave_sampler(_mode_density)
+
+# --- Gibbs conditionals of hierarchical scores, y_a ~ Normal(mu_i + b_k, sigma2_k) ---
+
+
+class RaterScores(NamedTuple):
+    """Scores, one by one."""
+
+    item: np.ndarray  # int64 (score,)
+    rater: np.ndarray  # int64 (score,)
+    score: np.ndarray  # float (score,)
+    group: np.ndarray  # int64 (rater,), 0 if all are of one population
+    n_items: int  # including items without scores
+
+
+class ScoreHyper(NamedTuple):
+    """Constants of the priors."""
+
+    mean: float  # m ~ Normal(mean, mean_sd)
+    mean_sd: float
+    location_scale: float  # tau ~ HalfNormal
+    bias_scale: float  # omega ~ HalfNormal
+    group_sd: float  # beta ~ ZeroSumNormal
+    usual_shape: float  # v ~ InverseGamma(usual_shape, usual_rate)
+    usual_rate: float
+    shape_shape: float  # nu ~ Gamma(shape_shape, shape_rate)
+    shape_rate: float
+
+
+class ScoreState(NamedTuple):
+    """State of a chain, overwritten in place."""
+
+    location: np.ndarray  # (item,), mu
+    bias: np.ndarray  # (rater,), b
+    variance: np.ndarray  # (rater,), sigma2
+    group_bias: np.ndarray  # (group,), beta
+    usual: np.ndarray  # (group,), v
+    population: np.ndarray  # (4,): m, tau, omega, nu
+
+
+MEAN, LOCATION_SPREAD, BIAS_SPREAD, SHAPE = range(4)  # places in `population`
+
+
+@nb.njit(error_model="numpy")
+def draw_items(rng, scores, hyper, state):
+    """Draw mean and spread of the population of items with the locations integrated out, then the locations."""
+    weight, total = np.zeros(len(state.location)), np.zeros(len(state.location))
+    precision = 1.0 / state.variance
+    for a in range(len(scores.score)):
+        k = scores.rater[a]
+        weight[scores.item[a]] += precision[k]  # W_i
+        total[scores.item[a]] += precision[k] * (scores.score[a] - state.bias[k])
+    between = state.population[LOCATION_SPREAD] ** 2
+    known = 1.0 / hyper.mean_sd**2
+    pull = hyper.mean * known
+    for i in range(len(weight)):
+        # m: r_i ~ Normal(m, tau^2 + 1 / W_i)
+        shrunk = 1.0 / (1.0 + weight[i] * between)
+        known += weight[i] * shrunk
+        pull += total[i] * shrunk
+    mean = pull / known + standard_normal(rng) / math.sqrt(known)
+    away = np.zeros(len(weight))
+    for i in range(len(weight)):
+        if weight[i] > 0.0:
+            away[i] = total[i] / weight[i] - mean
+    spread = state.population[LOCATION_SPREAD]
+    spread = draw_spread(rng, weight, away, 1.0 / hyper.location_scale**2, spread)
+    for i in range(len(weight)):
+        state.location[i] = mean + _deviation(rng, weight[i], away[i], spread)
+    state.population[MEAN] = mean
+    state.population[LOCATION_SPREAD] = spread
+
+
+@nb.njit(error_model="numpy")
+def _deviation(rng, weight, away, spread):
+    """Draw a member's deviation from the mean of its population, given a noisy one; the spread may be tiny."""
+    free = spread * spread / (1.0 + weight * spread * spread)
+    return weight * away * free + standard_normal(rng) * math.sqrt(free)
+
+
+@nb.njit(error_model="numpy")
+def draw_raters(rng, scores, hyper, state):
+    """Draw mean, group biases and bias spread with the biases integrated out; then biases; then variances."""
+    n_raters = len(state.bias)
+    before = state.population[MEAN]
+    count, first, second = np.zeros(n_raters), np.zeros(n_raters), np.zeros(n_raters)
+    for a in range(len(scores.score)):
+        k = scores.rater[a]
+        residual = scores.score[a] - state.location[scores.item[a]] - state.bias[k]
+        count[k] += 1.0
+        first[k] += residual
+        second[k] += residual * residual
+    _draw_group_biases(rng, scores.group, hyper, state, (count, first))
+    shift = state.population[MEAN] - before
+    weight, away = np.empty(n_raters), np.empty(n_raters)
+    for k in range(n_raters):
+        weight[k] = count[k] / state.variance[k]
+        residual = first[k] / max(count[k], 1.0)
+        away[k] = residual + state.bias[k] - shift - state.group_bias[scores.group[k]]
+    spread = state.population[BIAS_SPREAD]
+    spread = draw_spread(rng, weight, away, 1.0 / hyper.bias_scale**2, spread)
+    state.population[BIAS_SPREAD] = spread
+    state.location[:] += shift
+    for k in range(n_raters):
+        bias, beta = state.bias[k], state.group_bias[scores.group[k]]
+        state.bias[k] = beta + _deviation(rng, weight[k], away[k], spread)
+        moved = state.bias[k] - bias + shift  # change of mu_i + b_k
+        squares = second[k] - 2.0 * moved * first[k] + count[k] * moved * moved  # S_k
+        nu = state.population[SHAPE]
+        # 1 / sigma2_k ~ Gamma(nu + n_k / 2, (nu + 1) v_g + S_k / 2)
+        rate = (nu + 1.0) * state.usual[scores.group[k]] + 0.5 * squares
+        state.variance[k] = rate / _gamma(rng, nu + 0.5 * count[k])
+
+
+@nb.njit(error_model="numpy")
+def _draw_group_biases(rng, group, hyper, state, residuals):
+    """Draw the mean of the population and the biases of the groups, whose sum is zero."""
+    count, first = residuals
+    n_groups = len(state.group_bias)
+    between = state.population[BIAS_SPREAD] ** 2
+    weight, total = np.zeros(n_groups), np.zeros(n_groups)
+    for k in range(len(count)):
+        # m, beta: r_k ~ Normal(m + beta_g, omega^2 + sigma2_k / n_k)
+        own = count[k] / (state.variance[k] + count[k] * between)
+        weight[group[k]] += own
+        residual = first[k] / max(count[k], 1.0)
+        total[group[k]] += own * (residual + state.bias[k] + state.population[MEAN])
+    free = 1.0 / (weight + 1.0 / hyper.group_sd**2)  # variance of each group's bias given the mean
+    slope, centre, room = np.sum(free * weight), np.sum(free * total), np.sum(free)
+    known = 1.0 / hyper.mean_sd**2 + np.sum(weight - weight * weight * free)
+    pull = hyper.mean / hyper.mean_sd**2 + np.sum(total - weight * total * free)
+    known += slope * slope / room  # information about the mean in the constraint sum beta = 0
+    pull += slope * centre / room
+    mean = pull / known + standard_normal(rng) / math.sqrt(known)
+    for g in range(n_groups):
+        noise = standard_normal(rng) * math.sqrt(free[g])
+        state.group_bias[g] = free[g] * (total[g] - weight[g] * mean) + noise
+    state.group_bias[:] -= free * (np.sum(state.group_bias) / room)
+    state.population[MEAN] = mean
+
+
+@nb.njit(error_model="numpy")
+def draw_populations(rng, scores, hyper, state):
+    """Draw the usual variances, and the shape of the law of the variances."""
+    n_raters, n_groups = len(state.bias), len(state.usual)
+    nu = state.population[SHAPE]
+    members, precision = np.zeros(n_groups), np.zeros(n_groups)
+    log_precision = 0.0
+    for k in range(n_raters):
+        members[scores.group[k]] += 1.0
+        precision[scores.group[k]] += 1.0 / state.variance[k]
+        log_precision += math.log(1.0 / state.variance[k])
+    # the chain is no longer finite, and none of its draws can be used
+    if not math.isfinite(log_precision):
+        return
+    fit = log_precision
+    for g in range(n_groups):
+        # v_g: generalised inverse Gaussian
+        given = (nu * members[g] - hyper.usual_shape, (nu + 1.0) * precision[g], hyper.usual_rate)
+        log_usual = draw_log_mode(rng, given, math.log(state.usual[g]))
+        state.usual[g] = math.exp(log_usual)
+        fit += members[g] * log_usual - state.usual[g] * precision[g]
+    # nu: see `score_spreads`
+    given = (float(n_raters), fit - hyper.shape_rate, hyper.shape_shape)
+    state.population[SHAPE] = math.exp(draw_log_shape(rng, given, math.log(nu)))
+
+
+@nb.njit(error_model="numpy")
+def _gamma(rng, shape):
+    """Draw a Gamma(shape, 1) variable, for any positive shape."""
+    if shape < 1.0:
+        return standard_gamma(rng, shape + 1.0) * math.exp(-standard_exponential(rng) / shape)
+    return standard_gamma(rng, shape)
+
+
+# --- Gibbs chains of hierarchical scores ---
+
+
+class ScoreDraws(NamedTuple):
+    """Output arrays of a chain."""
+
+    location: np.ndarray  # (draw, item)
+    bias: np.ndarray  # (draw, rater)
+    variance: np.ndarray  # (draw, rater)
+    group_bias: np.ndarray  # (draw, group)
+    usual: np.ndarray  # (draw, group), usual variance
+    population: np.ndarray  # (draw, 4): mean and sd of locations, sd of biases, shape of variances
+
+
+@kept(nogil=True, error_model="numpy")
+def sample_scores(
+    rng: np.ndarray,
+    scores: RaterScores,
+    hyper: ScoreHyper,
+    schedule: tuple[int, int],
+    state_and_draws: tuple[ScoreState, ScoreDraws],
+) -> None:
+    """Run one Gibbs chain on from its state, which is overwritten.
+
+    `schedule` is (warm-up sweeps, sweeps per stored draw).
+    """
+    state, draws = state_and_draws
+    sweeps = schedule[0]
+    for d in range(len(draws.population)):
+        sweeps += schedule[1]
+        for _ in range(sweeps):
+            draw_items(rng, scores, hyper, state)
+            draw_raters(rng, scores, hyper, state)
+            draw_populations(rng, scores, hyper, state)
+        sweeps = 0
+        draws.location[d] = state.location
+        draws.bias[d] = state.bias
+        draws.variance[d] = state.variance
+        draws.group_bias[d] = state.group_bias
+        draws.usual[d] = state.usual
+        draws.population[d] = state.population

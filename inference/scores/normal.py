@@ -1,0 +1,147 @@
+"""Samplers of score models: independent draws, or the compiled Gibbs loop."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from pytensor.compile.maker import function
+from pytensor.graph.traversal import ancestors
+
+from ...models.distributions.item_scores import ItemScoresRV
+from ..runs.run import Draws, Found, Run, item_keys, streams_of_items
+from ..runs.trees import as_dataset
+from .kernels.normal import (
+    NormalDraws,
+    NormalItems,
+    ScoreMoments,
+    draw_normal_items,
+    posterior_items,
+    score_moments,
+)
+from .precision import storage_of_items
+from .recognition import ItemScoresModel, read_item_scores
+
+__all__ = ["begin_scores", "continue_normal_posterior", "draw_normal_posterior", "scores_by_item"]
+
+BLOCK = 1024  # items in one unit of work, drawn in lockstep
+
+
+def draw_normal_posterior(
+    prior: NormalItems, moments: ScoreMoments, keys: np.ndarray, plan: Draws
+) -> NormalDraws:
+    """Draw locations and variances of items from their normal-inverse-gamma posterior, from fresh streams.
+
+    Shapes: keys uint64 (item,). Returns as `continue_normal_posterior`.
+    """
+    streams = streams_of_items(keys, plan.chains, plan.seed)
+    return continue_normal_posterior(prior, moments, streams, plan)
+
+
+def continue_normal_posterior(
+    prior: NormalItems, moments: ScoreMoments, streams: np.ndarray, plan: Draws
+) -> NormalDraws:
+    """Draw locations and variances of items on from the state of their random streams.
+
+    The unit of work is a chain of a block of items; each item has its own stream, so its draws do not depend
+    on other items.
+    Shapes: streams uint64 (chain, 4, item), advanced in place; returns `NormalDraws` with leading dims
+    (chain, draw), of which the densities have no draws unless the plan asks for them.
+    """
+    posterior = posterior_items(prior, moments)
+    n_items = streams.shape[-1]
+    shapes = [(plan.chains, plan.draws, n_items)] * 3
+    shapes += [(plan.chains, plan.draws if plan.densities else 0, n_items)] * 3
+    draws = NormalDraws(*(np.empty(shape, plan.dtype) for shape in shapes))
+
+    def run(chain: int, first: int) -> None:
+        own = slice(first, first + BLOCK)
+        laws = (NormalItems(*(p[own] for p in law)) for law in (posterior, prior))
+        block = np.ascontiguousarray(streams[chain, :, own])  # layout of the kernel
+        draw_normal_items(
+            block,
+            *laws,
+            ScoreMoments(*(m[own] for m in moments)),
+            NormalDraws(*(array[chain, :, own] for array in draws)),
+        )
+        streams[chain, :, own] = block
+
+    with ThreadPoolExecutor(plan.cores or os.cpu_count()) as pool:
+        work = product(range(plan.chains), range(0, n_items, BLOCK))
+        list(pool.map(lambda unit: run(*unit), work))
+    return draws
+
+
+# --- Samplers of score models: independent draws, or the compiled Gibbs loop ---
+
+SAMPLE = ("chain", "draw")
+
+SWEEPS_BEFORE = 200  # default warm-up
+
+
+def begin_scores(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+    """Set up independent draws of locations and variances from their normal-inverse-gamma posterior."""
+    law = read_item_scores(model)
+    n_items = len(law.prior.mean)
+    items = np.asarray(model.coords.get("item", range(n_items)))
+    moments = score_moments(law.item, law.score, n_items)
+    posterior = posterior_items(law.prior, moments)
+    dtype = storage_of_items(posterior, plan.chains * plan.draws, plan.dtype, items)
+    streams = streams_of_items(item_keys(items), plan.chains, plan.seed)
+    scales = _scales(model, law)
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        now = replace(plan, draws=n, dtype=dtype)
+        draws = continue_normal_posterior(law.prior, moments, streams, now)
+        return _groups_of_items(model, law, scales, draws)
+
+    return Run({}, {"stream": streams}, draw)
+
+
+def _groups_of_items(
+    model: pm.Model, law: ItemScoresModel, scales: list[str], drawn: NormalDraws
+) -> dict[str, xr.Dataset]:
+    """Convert draws to those of the model's variables, with log densities if there are any."""
+    location, variance = str(law.location.name), str(law.variance.name)
+    arrays = {location: drawn.location, variance: drawn.variance}
+    arrays |= {name: drawn.scale for name in scales}
+    groups = {"posterior": as_dataset(model, arrays, SAMPLE)}
+    if drawn.log_p.size:
+        by_variable = {location: drawn.location_prior, variance: drawn.variance_prior}
+        observed = str(model.observed_RVs[0].name)
+        by_item = (*SAMPLE, "item")
+        coords = groups["posterior"].coords
+        groups["log_likelihood"] = xr.Dataset({observed: (by_item, drawn.log_p)}, coords)
+        groups["log_prior"] = as_dataset(model, by_variable, SAMPLE)
+    return groups
+
+
+def _scales(model: pm.Model, law: ItemScoresModel) -> list[str]:
+    """Names of the deterministics that are the square root of the variance, tested at a random point."""
+    trial = np.random.default_rng(0).uniform(0.5, 2.0, law.prior.mean.shape)
+    found = []
+    for variable in model.deterministics:
+        behind = set(ancestors([variable]))
+        if [rv for rv in model.free_RVs if rv in behind] != [law.variance]:
+            continue
+        value = np.asarray(function([law.variance], variable, mode="FAST_COMPILE")(trial))
+        if value.shape == trial.shape and np.allclose(value, np.sqrt(trial), rtol=1e-12, atol=0):
+            found.append(str(variable.name))
+    return found
+
+
+def scores_by_item(model: pm.Model, groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Name the last dim of a log likelihood by item, which PyMC takes for annotations, in groups of PyMC."""
+    if "log_likelihood" not in groups:
+        return groups
+    (observed,) = (rv for rv in model.observed_RVs if isinstance(rv.owner.op, ItemScoresRV))
+    pointwise = groups["log_likelihood"][str(observed.name)].drop_vars(
+        "annotation", errors="ignore"
+    )
+    named = pointwise.rename({pointwise.dims[-1]: "item"})
+    if (items := model.coords.get("item")) is not None:
+        named = named.assign_coords(item=np.asarray(items))
+    return groups | {"log_likelihood": named.to_dataset(name=str(observed.name))}

@@ -1,1 +1,0 @@
-"""Sampling in shards of items: division, workers, and stores of the results."""

@@ -1,1 +1,0 @@
-"""PyMC steps, and readers that recognise in a PyMC model the conditionals they need."""

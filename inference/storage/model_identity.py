@@ -1,0 +1,277 @@
+"""Fingerprints of models: digests of their graphs, equal in every process and different for different models.
+
+The variables of a graph are numbered in the order of traversal from the variables of the model. The digest
+covers, for each: its constant value, or its Op with all parameters and the numbers of its inputs. Constants
+are compared by value, because PyTensor shares some of them. Random number generators are compared by type
+alone, whatever their state.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from hashlib import blake2b
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.fg import AbstractFunctionGraph
+from pytensor.graph.op import HasInnerGraph, Op
+from pytensor.graph.traversal import ancestors
+
+from ...models._catalog import catalog, recipe_of
+from ...models.data.container import Container
+from ..runs.run import Draws
+
+__all__ = ["SCHEME", "build_again", "fingerprint", "note_of_run", "refuse_unsound"]
+
+SCHEME = "graph-3:"
+
+"""Prefix of fingerprints; fingerprints of different schemes cannot be compared."""
+
+LIBRARIES = {"numpy", "pymc", "pytensor", "raterzoo", "scipy"}
+
+
+def fingerprint(model: pm.Model) -> str:
+    """Digest that two models share if they have the same variables, computed alike, constants, data and ids.
+
+    Returns `SCHEME` followed by 32 hexadecimal digits.
+    """
+    digest = blake2b(digest_size=16)
+    variables = [*model.basic_RVs, *model.deterministics, *model.potentials]
+    for variable in variables:
+        dims = tuple(model.named_vars_to_dims.get(str(variable.name), ()))
+        digest.update(_line("variable", variable.name, dims))
+    observed = [model.rvs_to_values[rv] for rv in model.observed_RVs]
+    digest.update(_line("graph", _graph([*variables, *observed])))
+    for name, ids in model.coords.items():
+        digest.update(_line("ids", name, None if ids is None else np.asarray(ids).tolist()))
+    return SCHEME + digest.hexdigest()
+
+
+def _line(*parts: Any) -> bytes:
+    """Unambiguous byte encoding of a list of parts, as input of a digest."""
+    return (repr(parts) + "\n").encode()
+
+
+def _graph(roots: Sequence[Variable]) -> str:
+    """Digest of the computation of variables."""
+    digest, numbers = blake2b(digest_size=16), {}
+    found = {node: _value(node) for node in ancestors(roots)}
+    keys = {node: text if isinstance(node, Constant) else node for node, text in found.items()}
+    for key in keys.values():
+        numbers.setdefault(key, len(numbers))
+    for node, text in found.items():
+        owner, how = node.owner, ()
+        if owner is not None:
+            how = (_op(owner.op), node.index, [numbers[keys[part]] for part in owner.inputs])
+        digest.update(_line(numbers[keys[node]], str(node.type), text, how))
+    digest.update(_line("roots", [numbers[keys[root]] for root in roots]))
+    return digest.hexdigest()
+
+
+def _value(node: Variable) -> str:
+    """Text of the value of a constant or shared variable."""
+    if isinstance(node, Constant):
+        return f"{node.type}{_text(node.data)}"
+    return _text(node.get_value(borrow=True)) if isinstance(node, SharedVariable) else ""
+
+
+def _op(op: Op) -> str:
+    """Text of an Op: its type, its parameters, and its inner graph."""
+    parts = {name: getattr(op, name) for name in getattr(op, "__props__", None) or ()}
+    if not parts:
+        parts = {"said": _plain(op, str(op)), "info": getattr(op, "info", None)}  # info: of loops
+    if isinstance(op, HasInnerGraph):
+        parts["inner"] = op.fgraph
+    return repr((_name(type(op)), [(name, _text(part)) for name, part in parts.items()]))
+
+
+def _text(value: Any) -> str:
+    """Text of a parameter or constant that is the same in every process."""
+    if isinstance(value, np.random.Generator):
+        return "generator"
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        content = repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
+        return f"{array.dtype}{array.shape}{blake2b(content, digest_size=16).hexdigest()}"
+    if isinstance(value, Op):
+        return _op(value)
+    if isinstance(value, AbstractFunctionGraph):
+        return _graph([*value.inputs, *value.outputs])
+    if isinstance(value, list | tuple):
+        return repr([_text(part) for part in value])
+    if isinstance(value, dict):
+        return repr(sorted((_text(name), _text(part)) for name, part in value.items()))
+    if isinstance(value, set | frozenset):
+        return repr(sorted(map(_text, value)))
+    if hasattr(value, "__qualname__"):  # a type or function
+        return _name(value)
+    return _plain(value, repr(value))
+
+
+def _plain(value: Any, text: str) -> str:
+    """Text of a value, or its type if the text contains a memory address."""
+    return _name(type(value)) if " at 0x" in text else text
+
+
+def _name(thing: Any) -> str:
+    """Return the name of a type or function.
+
+    In libraries the package stands for the module, so that definitions may move inside of it. Lambdas, local functions and the
+    user's own code keep the full name of the module, which may be all that tells two of them apart.
+    """
+    module, name = str(getattr(thing, "__module__", None)), thing.__qualname__
+    package = module.partition(".")[0]
+    return f"{package if package in LIBRARIES and '<' not in name else module}:{name}"
+
+
+# --- Validation of the integer codes of containers read from untrusted files: compiled loops do not check bounds ---
+
+IDS = {  # column of codes -> its ids
+    "annotation_item": "items",
+    "annotation_rater": "raters",
+    "label_code": "categories",
+    "category_code": "categories",
+    "gold": "categories",
+    "left": "items",
+    "right": "items",
+}
+
+OUTCOMES = 3
+
+STARTS = {"block_start": "category_code", "annotation_start": "block_start"}
+
+BY_ANNOTATION = ("annotation_item", "annotation_rater", "label_code", "left", "right", "outcome", "count", "score")  # fmt: skip
+
+
+def refuse_unsound(data: Container) -> None:
+    """Raise a `ValueError` unless the codes of a container are in range and its columns consistent.
+
+    Refused: codes that are not integers or out of range, columns of different lengths, block starts that do
+    not rise from 0 to the number of elements.
+    """
+    columns = {n: x for n, x in vars(data).items() if isinstance(x, np.ndarray)}
+    for name, ids in IDS.items():
+        if name in columns:
+            _check_codes(name, columns[name], -1 if _may_lack(data, name) else 0, len(columns[ids]))
+    if "outcome" in columns:
+        _check_codes("outcome", columns["outcome"], 0, OUTCOMES)
+    if len({len(columns[name]) for name in BY_ANNOTATION if name in columns}) != 1:
+        raise ValueError("its columns have different lengths")
+    if "gold" in columns and len(columns["gold"]) != len(columns["items"]):
+        raise ValueError("gold must have one code for each item")
+    for name, into in STARTS.items():
+        if name in columns:
+            _check_starts(name, columns[name], len(columns[into]) - (into in STARTS))
+
+
+def _may_lack(data: Container, name: str) -> bool:
+    """Whether a code may be -1: the rater of anonymous annotations, or an unknown gold label."""
+    return name == "gold" or (name == "annotation_rater" and data.anonymous)
+
+
+def _check_codes(name: str, codes: np.ndarray, least: int, end: int) -> None:
+    """Raise unless codes are one-dimensional integers from `least` to ``end - 1``."""
+    fine = codes.dtype.kind in "iu" and codes.ndim == 1
+    if not fine or ((codes < least) | (codes >= end)).any():
+        raise ValueError(f"{name} has codes outside {least}..{end - 1}, or that are not integers")
+
+
+def _check_starts(name: str, starts: np.ndarray, end: int) -> None:
+    """Raise unless starts are one-dimensional integers that rise from 0 to `end`."""
+    fine = starts.dtype.kind in "iu" and starts.ndim == 1 and len(starts) > 0
+    if not fine or starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 0).any():
+        raise ValueError(f"{name} must rise from 0 to {end}")
+
+
+# --- Recipes of models, builder and arguments, serialised as JSON and arrays without pickle ---
+
+CONTAINERS = ("Comparisons", "Labels", "PartialRankings", "Scores")
+
+Written = tuple[dict[str, Any], dict[str, np.ndarray]]
+
+
+class _NotWritable(Exception):
+    """Argument that cannot be serialised as JSON and arrays of numbers or text."""
+
+
+def note_of_run(model: pm.Model, plan: Draws, attrs: Mapping[str, Any]) -> Written:
+    """Serialise a run, so that another process can resume it: a JSON-serialisable note, and arrays.
+
+    `attrs` are the attributes of the final tree without the duration. The recipe is None for a model that no
+    builder of `raterzoo.models` made, or that was changed since: such a model must be passed to resume.
+    """
+    own = fingerprint(model)
+    recipe, arrays = _written_recipe(model, own) or (None, {})
+    note = {"plan": asdict(plan), "recipe": recipe, "fingerprint": own, "attributes": dict(attrs)}
+    return note, arrays
+
+
+def _written_recipe(model: pm.Model, own: str) -> Written | None:
+    """Serialise how a model was built; None unless rebuilding gives the same fingerprint."""
+    recipe = recipe_of(model)
+    if recipe is None:
+        return None
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        arguments = {name: _write(value, arrays) for name, value in recipe.arguments.items()}
+    except _NotWritable:
+        return None
+    written = ({"builder": recipe.builder, "arguments": arguments}, arrays)
+    return written if fingerprint(build_again(*written)) == own else None
+
+
+def build_again(note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> pm.Model:
+    """Rebuild a model from the recipe and the arrays of `note_of_run`."""
+    if note["builder"] not in catalog:
+        raise ValueError(f"{note['builder']!r} is no model of raterzoo.models")
+    arguments = {name: _read(value, arrays) for name, value in note["arguments"].items()}
+    return _public(note["builder"])(**arguments)
+
+
+def _public(name: str) -> Any:
+    """Object that `raterzoo.models` exports under a name."""
+    return getattr(import_module("...models", __package__), name)
+
+
+def _write(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Serialise an argument as JSON; its arrays are added to `arrays`."""
+    if isinstance(value, Container):
+        own = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
+        parts = {name: _write(part, arrays) for name, part in own.items()}
+        return {"container": type(value).__name__, "fields": parts}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+        name = f"recipe_{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, Mapping):
+        return {"mapping": [[_write(k, arrays), _write(v, arrays)] for k, v in value.items()]}
+    if isinstance(value, list | tuple):
+        return {type(value).__name__: [_write(part, arrays) for part in value]}
+    if isinstance(value, np.generic):
+        return _write(value.item(), arrays)
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    raise _NotWritable(type(value))
+
+
+def _read(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Restore an argument that `_write` serialised."""
+    if not isinstance(value, dict):
+        return value
+    ((kind, content), *further) = value.items()
+    if kind == "container":
+        if content not in CONTAINERS:
+            raise ValueError(f"{content!r} is no container of raterzoo.models")
+        parts = {name: _read(part, arrays) for name, part in further[0][1].items()}
+        data = _public(content)(**parts)
+        refuse_unsound(data)
+        return data
+    if kind == "array":
+        return arrays[content]
+    if kind == "mapping":
+        return {_read(k, arrays): _read(v, arrays) for k, v in content}
+    parts = [_read(part, arrays) for part in content]
+    return parts if kind == "list" else tuple(parts)

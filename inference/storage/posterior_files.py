@@ -1,0 +1,93 @@
+"""Files of posteriors: netCDF or zarr."""
+
+import sys
+from collections.abc import Collection, Hashable
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from ..._messages import shown
+from ..runs.versions import check_schema
+from .resumable_calls import ASKED
+from .store import store_attrs, trimmed
+from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_zarr
+
+__all__ = ["read_posterior", "stored", "write_posterior"]
+
+
+def read_posterior(path: Path) -> xr.DataTree:
+    """Open a posterior that `raterzoo fit` wrote, lazily; of an interrupted fit, the draws made so far.
+
+    Raises ValueError if there is no such file, it is not a posterior, or a newer version wrote it.
+    """
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file")
+    try:
+        if path.suffix == ".zarr":
+            check_zarr(path)
+            tree = xr.open_datatree(path, engine="zarr", consolidated=False, decode_times=False)
+        else:
+            check_netcdf(path)
+            tree = xr.open_datatree(path, engine="h5netcdf", phony_dims="sort", decode_times=False)
+        check_schema(path, {str(name): value for name, value in tree.attrs.items()})
+        tree = trimmed(tree)
+        for node in tree.subtree:
+            for ids in node.coords.values():
+                ids.to_numpy()  # loaded now, so that damage shows here
+    except (*DAMAGED, *_of_arrow()) as problem:
+        raise ValueError(
+            f"{path}: not a posterior that `raterzoo fit` wrote ({problem})"
+        ) from problem
+    _check_draws(path, tree)
+    return tree
+
+
+def _of_arrow() -> tuple[type[Exception], ...]:
+    """Return the errors of pandas text columns in Arrow that are not valid Unicode."""
+    arrow = sys.modules.get("pyarrow")
+    return () if arrow is None else (arrow.ArrowException,)
+
+
+def _check_draws(path: Path, tree: xr.DataTree) -> None:
+    """Raise unless the posterior has numeric draws along chain and draw."""
+    posterior = tree.children.get("posterior")
+    if posterior is None or not posterior.data_vars:
+        raise ValueError(f"{path}: there is no posterior in it; `raterzoo fit` writes one")
+    if tree.attrs.get(WRITTEN) == 0:
+        raise ValueError(f"{path}: no draws have been stored yet; {_going_on(path, tree.attrs)}")
+    for name, draws in posterior.data_vars.items():
+        if draws.dims[:2] != ("chain", "draw") or draws.dtype.kind not in "fiub" or not draws.size:
+            raise ValueError(
+                f"{path}: {shown(name)} of its posterior has dims {shown(draws.dims)} of {shown(tuple(draws.shape))}; expected "
+                "numbers along chain, draw, and what they are of; fit again"
+            )
+
+
+def _going_on(path: Path, attrs: Collection[Hashable]) -> str:
+    """Return the advice how to continue an unfinished store."""
+    if ASKED in attrs:
+        return "the same `raterzoo fit --workers`, or the same call from Python, goes on with it"
+    return f"go on with it by `raterzoo fit --resume {path}`"
+
+
+def stored(path: Path | None) -> dict[str, Any]:
+    """Return the arguments of `inference.sample` that write to a new zarr store; none without a path."""
+    if path is None:
+        return {}
+    if path.exists():
+        attrs = store_attrs(path) if (path / "zarr.json").exists() else {}
+        raise ValueError(
+            f"-o {path}: the store exists already; {_going_on(path, attrs)}, or name another"
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return {"store": path}
+
+
+def write_posterior(tree: xr.DataTree, path: Path) -> None:
+    """Write a posterior as netCDF or zarr, by its suffix."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".zarr":
+        tree.to_zarr(path, mode="w", consolidated=False)
+    else:
+        tree.to_netcdf(path, engine="h5netcdf")

@@ -1,0 +1,340 @@
+"""Store of draws on disk, readable and resumable after a kill at any moment.
+
+A store is a zarr group whose arrays have their final size from the start, filled with NaN. The journal, a
+folder ``<store>.journal`` beside it, holds the progress and the state of the writer. Files are replaced
+atomically, by renaming:
+
+    write    a block of draws; it does not count before the next mark
+    mark     the journal records that all that was written counts
+    finish   the attributes of the final tree are set, and the journal is removed
+"""
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Self, cast
+
+import numpy as np
+import xarray as xr
+import zarr
+
+from ..runs.versions import check_schema
+from .journal import Kept, check_run, check_state, keep, kept
+from .untrusted_files import WRITTEN, check_zarr
+
+__all__ = [
+    "WRITTEN",
+    "DrawStore",
+    "StoreLock",
+    "at_full_size",
+    "journal_of",
+    "posterior_sizes",
+    "read_draws",
+    "refuse_existing",
+    "store_attrs",
+    "trimmed",
+]
+
+
+def read_draws(path: str | os.PathLike[str]) -> xr.DataTree:
+    """Open a store lazily as a DataTree; of an unfinished one, only the draws that all chains have."""
+    store_attrs(Path(path))
+    return trimmed(xr.open_datatree(path, engine="zarr", consolidated=False, decode_times=False))
+
+
+def trimmed(tree: xr.DataTree) -> xr.DataTree:
+    """Drop the draws of an unfinished store that are not written yet."""
+    if WRITTEN not in tree.attrs:
+        return tree
+    drawn = slice(int(tree.attrs[WRITTEN]))
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    cut = {n: g.isel(draw=drawn) if "draw" in g.dims else g for n, g in groups.items()}
+    result = xr.DataTree.from_dict(cut)
+    result.attrs = dict(tree.attrs)
+    return result
+
+
+def store_attrs(path: Path) -> dict[str, Any]:
+    """Attributes of the root of a store.
+
+    Raises `FileNotFoundError` if it does not exist, `ValueError` if it is not a valid store or of a newer
+    schema.
+    """
+    if not path.exists():
+        raise FileNotFoundError(errno.ENOENT, f"there is no store {path}")
+    try:
+        check_zarr(path)
+        attrs = dict(zarr.open_group(path, mode="r").attrs)
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise ValueError(
+            f"{path} is not a zarr store of draws ({problem}); sample(..., store=) makes one"
+        ) from problem
+    check_schema(path, attrs)
+    return attrs
+
+
+def posterior_sizes(path: Path) -> dict[str, int]:
+    """Lengths of the dims of the posterior of a store that `store_attrs` has validated; empty if there is none."""
+    group = zarr.open_group(path, mode="r").get("posterior")
+    arrays = [array for _, array in group.arrays()] if isinstance(group, zarr.Group) else []
+    named = [(getattr(a.metadata, "dimension_names", None) or (), a.shape) for a in arrays]
+    return {str(dim): n for dims, shape in named for dim, n in zip(dims, shape, strict=True)}
+
+
+# --- Lock file of a store: one writer at a time; the system releases the lock when its process dies ---
+
+try:
+    import fcntl
+except ImportError:  # Windows: simultaneous writers are not detected
+    fcntl = None
+
+
+class StoreLock:
+    """Exclusive lock of a store, on a file that holds the process id of the owner."""
+
+    def __init__(self, file: Path, store: Path) -> None:
+        self._path, self._store = file, store
+        self._file: IO[str] | None = None
+
+    def acquire(self) -> None:
+        """Acquire the lock; raise `BlockingIOError` with the process id of the owner if it is taken."""
+        file = self._path.open("a+")
+        try:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            owner = file.read().strip() or "unknown"
+            file.close()
+            raise BlockingIOError(
+                errno.EWOULDBLOCK,
+                f"process {owner} is writing to {self._store}; wait until it has ended, or end it",
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        """Release the lock."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+# --- Store of draws on disk, readable and resumable after a kill at any moment ---
+
+WHOLE = {"array.write_empty_chunks": True}  # no test for empty chunks
+
+
+def journal_of(path: Path) -> Path:
+    """Path of the journal of a store."""
+    return path.with_name(path.name + ".journal")
+
+
+class DrawStore:
+    """Writable, locked store of draws, made by `create` or `open`; as a context manager it releases the lock.
+
+    Attributes: ``path``, the zarr group; ``journal``, the folder beside it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path: Path = path
+        self.journal: Path = journal_of(path)
+        self._lock = StoreLock(self.journal / "lock", path)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        groups: Mapping[str, xr.Dataset],
+        attrs: Mapping[str, Any],
+        chunks: Mapping[str, int],
+        kept: Mapping[str, tuple[Mapping[str, Any], Mapping[str, np.ndarray]]] | None = None,
+    ) -> Self:
+        """Create a locked store: constants and coordinates written, draws allocated.
+
+        `groups` have their final size; variables with a dim in `chunks` are allocated but not written
+        (`at_full_size` makes them without memory), all others are written. `chunks` gives the chunk length
+        along each growing dim. `kept` holds files of the journal, note and arrays by name, that must exist as
+        soon as the store does. Raises `FileExistsError` if the path exists.
+        """
+        store = cls(Path(path))
+        refuse_existing(store.path)
+        store.journal.mkdir(parents=True, exist_ok=True)
+        store._lock.acquire()
+        for left in store.journal.glob("*.npz"):  # left by a store that was removed
+            left.unlink()
+        created = False
+        try:
+            with store.explained(), tempfile.TemporaryDirectory(dir=store.journal) as folder:
+                begun = Path(folder) / "store"
+                zarr.create_group(begun, attributes=dict(attrs) | {WRITTEN: 0})
+                for name, group in groups.items():
+                    _create_group(begun, name, group, chunks)
+                for name, file in (kept or {}).items():
+                    store.keep(name, *file)
+                os.replace(begun, store.path)
+            created = True
+        finally:
+            if not created:
+                store.drop_journal()
+        return store
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Open and lock an unfinished store for resume.
+
+        Raises `ValueError` if it is not a store, has another schema, is finished or has no journal;
+        `BlockingIOError` if another process is writing to it.
+        """
+        store = cls(Path(path))
+        attrs = store_attrs(store.path)
+        if WRITTEN not in attrs:
+            raise ValueError(f"{store.path} is finished: there is nothing left to resume")
+        if not store.journal.is_dir():
+            raise ValueError(
+                f"{store.journal} is missing: without it {store.path} can be read but not resumed; move the two together"
+            )
+        store._lock.acquire()
+        return store
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the journal records any draws."""
+        return (self.journal / "state.npz").exists()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._lock.release()
+
+    def write(self, region: Mapping[str, slice], groups: Mapping[str, xr.Dataset]) -> None:
+        """Write a block of draws of every variable; it counts from the next `mark`.
+
+        `region` gives the slices of the block along the growing dims; variables without such a dim are
+        replaced.
+        """
+        with self.explained(), zarr.config.set(WHOLE):
+            for name, group in groups.items():
+                arrays = zarr.open_group(self.path, path=name, mode="r+")
+                for variable, piece in group.data_vars.items():
+                    place = tuple(region.get(str(dim), slice(None)) for dim in piece.dims)
+                    cast(zarr.Array, arrays[str(variable)])[place or ...] = piece.to_numpy()
+
+    def mark(self, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], written: int) -> None:
+        """Record in the journal that all that was written counts, with the state of the writer.
+
+        `note` is JSON-serialisable; `arrays` hold the state; `written` is the number of draws that readers
+        may use.
+        """
+        with self.explained():
+            self.keep("state", note, arrays)
+            zarr.open_group(self.path, mode="r+").attrs[WRITTEN] = written
+
+    def keep(self, name: str, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Write or replace a file of the journal."""
+        with self.explained():
+            keep(self.journal / f"{name}.npz", note, arrays)
+
+    def kept(self, name: str = "state") -> tuple[Kept, Kept]:
+        """Read and validate a file of the journal: "run", or "state", the last mark. Returns note and arrays."""
+        file = self.journal / f"{name}.npz"
+        note, arrays = kept(file)
+        if name == "run":
+            check_run(file, note, posterior_sizes(self.path))
+        else:
+            check_state(file, note, arrays, posterior_sizes(self.path))
+        return note, arrays
+
+    def finish(self, attrs: Mapping[str, Any]) -> None:
+        """Set the attributes of the final tree, and remove the journal."""
+        with self.explained():
+            zarr.open_group(self.path, mode="r+").attrs.put(dict(attrs))
+        self.drop_journal()
+
+    def discard(self) -> None:
+        """Remove the store and its journal; if killed meanwhile, no partial store is left at its path."""
+        with tempfile.TemporaryDirectory(dir=self.journal) as folder:
+            os.replace(self.path, Path(folder) / "store")
+        self.drop_journal()
+
+    def drop_journal(self) -> None:
+        """Release the lock and remove the journal."""
+        self._lock.release()
+        shutil.rmtree(self.journal)
+
+    @contextmanager
+    def explained(self):
+        """Context manager: re-raise the error of a full disk with the store's path and the remedy."""
+        try:
+            yield
+        except OSError as problem:
+            if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise OSError(
+                problem.errno,
+                f"no space is left on the disk of {self.path}; the draws written before can be read. Make room, and resume by "
+                f"inference.resume({str(self.path)!r}), or repeat the call if inference.scatter began the run",
+            ) from problem
+
+
+def refuse_existing(path: Path) -> None:
+    """Raise `FileExistsError` if the path of a new store exists."""
+    if path.exists():
+        raise FileExistsError(
+            errno.EEXIST,
+            f"{path} exists already; go on with it (inference.resume, or the call that made it), or name another store",
+        )
+
+
+def at_full_size(
+    groups: Mapping[str, xr.Dataset], sizes: Mapping[str, int]
+) -> dict[str, xr.Dataset]:
+    """Expand groups to their final size without allocating memory (broadcast NaN, or 0 for integers).
+
+    `groups` hold a block of every variable; `sizes` the final lengths of the growing dims, whose coordinates
+    count from 0.
+    """
+    full = {}
+    for name, group in groups.items():
+        growing = {n: v for n, v in group.variables.items() if set(v.dims) & sizes.keys()}
+        rest = group.drop_vars([*growing])
+        lengths = {**group.sizes, **sizes}
+        arrays = {
+            n: (v.dims, np.broadcast_to(_nothing(v.dtype), [lengths[d] for d in v.dims]), v.attrs)
+            for n, v in growing.items()
+            if n not in sizes
+        }
+        counted = {dim: np.arange(n) for dim, n in sizes.items() if dim in growing}
+        full[name] = rest.assign(arrays).assign_coords(counted)
+    return full
+
+
+def _nothing(dtype: np.dtype) -> np.ndarray:
+    """Fill value of elements that are not written yet: NaN, or 0 for integers."""
+    return np.array(np.nan if dtype.kind == "f" else 0, dtype)
+
+
+def _create_group(store: Path, name: str, group: xr.Dataset, chunks: Mapping[str, int]) -> None:
+    """Write the constants and coordinates of a group, and allocate its growing variables."""
+    growing = [n for n, v in group.data_vars.items() if set(v.dims) & chunks.keys()]
+    group.drop_vars(growing).to_zarr(store, group=name, mode="a", consolidated=False)
+    arrays = zarr.open_group(store, path=name, mode="r+")
+    for variable in growing:
+        array = group[variable]
+        arrays.create_array(
+            str(variable),
+            shape=array.shape,
+            dtype=array.dtype,
+            chunks=tuple(min(n, chunks.get(str(d), n)) for d, n in array.sizes.items()),
+            fill_value=_nothing(array.dtype).item(),
+            compressors=None,  # draws are nearly incompressible
+            dimension_names=[str(dim) for dim in array.dims],
+            attributes=dict(array.attrs),
+        )

@@ -1,0 +1,10 @@
+from .comparisons import Comparisons as Comparisons
+from .errors import DataError as DataError
+from .errors import DataWarning as DataWarning
+from .labels import Labels as Labels
+from .published import published_ddx_accuracies as published_ddx_accuracies
+from .published import published_ddx_cases as published_ddx_cases
+from .published import published_ddx_predictions as published_ddx_predictions
+from .rankings import PartialRankings as PartialRankings
+from .reading.files import read_table as read_table
+from .scores import Scores as Scores

@@ -1,0 +1,103 @@
+"""Validation of prior parameters given as arguments: positive arrays, pairs, finite numbers."""
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "favoured_rows",
+    "finite_number",
+    "log_normal_prior",
+    "normal_prior",
+    "positive_array",
+    "positive_pair",
+]
+
+TOTAL, DIAGONAL = 8.0, 4.8
+
+
+def favoured_rows(n_categories: int) -> np.ndarray:
+    """Dirichlet concentrations of the rows of a confusion matrix, shape (category, label).
+
+    They equal eight pseudo-labels a row, six in ten of them right: 4.8 on the diagonal, rows sum to 8. A flat
+    prior would leave the categories exchangeable, and every permutation of them equally probable.
+    """
+    n = n_categories
+    return np.where(np.eye(n, dtype=bool), DIAGONAL, (TOTAL - DIAGONAL) / (n - 1))
+
+
+# --- Validation of prior parameters given as arguments: positive arrays, pairs, finite numbers ---
+
+MOST_LOG = 10.0  # size of the mean and sd of a logarithm
+
+
+def positive_array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Broadcast positive finite numbers to a shape, in a new array; `name` is for the message."""
+    try:
+        array = np.array(np.broadcast_to(_floats(value), shape))
+    except (TypeError, ValueError, OverflowError):
+        allowed = f"a number, or numbers of shape {shape} or its last dims" if shape else "a number"
+        raise ValueError(f"{name}={value!r} must be {allowed}") from None
+    wrong = ~((array > 0) & (array < np.inf))
+    if wrong.any():
+        raise ValueError(f"{name} holds {array[wrong][0]:g}; it must be positive and finite")
+    return array
+
+
+def positive_pair(name: str, value: Any) -> tuple[float, float]:
+    """Validate the two concentrations of a Beta prior: positive and finite.
+
+    Returned in double precision: PyTensor would take a short Python float for single precision.
+    """
+    if (pair := _pair(value)) is None:
+        raise ValueError(
+            f"{name}={value!r} must be a pair of numbers: the pseudo-counts of answers for and against"
+        )
+    first, second = positive_array(name, pair, (2,))
+    return first, second
+
+
+def normal_prior(name: str, value: Any) -> tuple[float, float]:
+    """Validate mean and standard deviation of a normal prior: both finite, the second positive."""
+    pair = _pair(value)
+    if pair is None or not np.isfinite(pair).all() or pair[1] <= 0:
+        raise ValueError(f"{name}={value!r} must be a pair: a finite mean and a positive sd")
+    return np.float64(pair[0]), np.float64(pair[1])
+
+
+def log_normal_prior(name: str, value: Any) -> tuple[float, float]:
+    """Validate mean and standard deviation of the normal prior of a logarithm, each at most 10 in size."""
+    mean, sd = normal_prior(name, value)
+    if max(abs(mean), sd) > MOST_LOG:
+        raise ValueError(
+            f"{name}={value!r} must have a mean and an sd of at most {MOST_LOG:g} in size: they are of a logarithm, and "
+            f"exp({MOST_LOG:g}) is {math.exp(MOST_LOG):,.0f}"
+        )
+    return mean, sd
+
+
+def finite_number(name: str, value: Any) -> float:
+    """Validate a finite number; True and False are refused."""
+    number = isinstance(value, int | float | np.integer | np.floating)
+    if not number or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
+        raise ValueError(f"{name}={value!r} must be a finite number")
+    return float(value)
+
+
+def _floats(value: Any) -> np.ndarray:
+    """Float array of numbers; raises TypeError for text and bool."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iufO":
+        raise TypeError
+    return array.astype(np.float64)
+
+
+def _pair(value: Any) -> np.ndarray | None:
+    """Array of two numbers, or None for anything else."""
+    try:
+        pair = _floats(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return pair if pair.shape == (2,) else None

@@ -1,0 +1,94 @@
+"""Embedded data: differential diagnoses printed in Stutz et al. (2025), and results on three of them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .rankings import PartialRankings
+from .reading.files import read_columns
+
+__all__ = ["published_ddx_accuracies", "published_ddx_cases", "published_ddx_predictions"]
+
+
+def published_ddx_cases() -> PartialRankings:
+    """Load the differential diagnoses of the seven printed cases.
+
+    Returns
+    -------
+    PartialRankings
+        7 items and 29 annotations, named as in the figures. The closed set holds every printed label,
+        including those that only a classifier predicted.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> len(models.published_ddx_cases())
+    29
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
+    Medical Image Analysis, figures 3, 17 and 18, arXiv:2307.02191.
+    """
+    cases = _columns("cases")
+    labels = sorted({*cases["category"], *_columns("predictions")["category"]})
+    return PartialRankings.from_table(cases, categories=labels)
+
+
+def published_ddx_predictions() -> dict[str, np.ndarray]:
+    """Load the printed top-3 predictions of classifiers A, B and D on three of the cases.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (prediction,)
+        Columns item, classifier, category and rank. The order within a top 3 is not printed: ranks are
+        alphabetical, so treat them as a set of three. A classifier predicts some of the items.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> table = models.published_ddx_predictions()
+    >>> list(table), sorted(set(table["classifier"].tolist()))
+    (['item', 'classifier', 'category', 'rank'], ['A', 'B', 'D'])
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
+    Medical Image Analysis, arXiv:2307.02191.
+    """
+    columns = {name: np.array(cells) for name, cells in _columns("predictions").items()}
+    return columns | {"rank": columns["rank"].astype(np.int64)}
+
+
+def published_ddx_accuracies() -> dict[str, np.ndarray]:
+    """Load the printed uncertainty-adjusted top-3 accuracies, at medium reliability.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (number,)
+        Columns figure, item, classifier, model (``plackett_luce``: 3 repetitions; ``prirn``: gamma about 30)
+        and accuracy, printed to two decimals.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> table = models.published_ddx_accuracies()
+    >>> sorted(set(table["figure"].tolist()))
+    [5, 17]
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
+    Medical Image Analysis, figures 5 and 17, arXiv:2307.02191.
+    """
+    columns = {name: np.array(cells) for name, cells in _columns("accuracies").items()}
+    return columns | {
+        "figure": columns["figure"].astype(np.int64),
+        "accuracy": columns["accuracy"].astype(float),
+    }
+
+
+def _columns(what: str) -> dict[str, list[Any]]:
+    """Columns of one of the CSV files beside this module."""
+    return read_columns(Path(__file__).with_name(f"published_ddx_{what}.csv"))

@@ -1,0 +1,87 @@
+"""Groups of raters by an attribute, such as people and language models."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..._messages import shown
+from .errors import DataError
+from .reading.columns import code_ids
+from .reading.matching import nearest
+from .reading.tables import Column
+
+__all__ = ["check_attributes", "rater_groups", "read_attributes"]
+
+
+def read_attributes(
+    columns: Mapping[str, Column], raters: np.ndarray, rater: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Read rater attributes, such as their kind; returns an array (rater,) of text or integers for each name.
+
+    Shapes: columns and rater (row,). Refuses missing cells, and rows of one rater that disagree.
+    """
+    found = {}
+    for name, column in columns.items():
+        values, code = code_ids(column)
+        own = np.empty(len(raters), np.int32)
+        np.put(own, rater[::-1], code[::-1])
+        if (clash := own[rater] != code).any():
+            row = int(clash.argmax())
+            raise DataError(
+                f"{shown(column.values[row])} is the {name} of rater {shown(raters[rater[row]].item())}, "
+                f"who was {shown(values[own[rater[row]]].item())} in an earlier row",
+                row=row + 1,
+                column=column.name,
+                value=column.values[row],
+                allowed="one value for each rater",
+                remedy="correct the cell, or give the two raters different ids",
+            )
+        found[name] = values[own]
+    return found
+
+
+# --- Groups of raters by an attribute, such as people and language models ---
+
+
+def check_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str]) -> None:
+    """Raise if an attribute has the name of a variable of the model.
+
+    Attributes are stored beside the variables as ``rater_...``; `taken` are names of variables without that
+    prefix.
+    """
+    for name in taken:
+        if name in attributes:
+            raise DataError(
+                f"the attribute {shown(name)} of the raters would stand as 'rater_{name}', which is a variable of the model",
+                column=name,
+                value=name,
+                allowed="any name but " + ", ".join(map(shown, taken)),
+                remedy="rename its column",
+            )
+
+
+def rater_groups(
+    raters: np.ndarray, attributes: Mapping[str, np.ndarray], group: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Factorise a rater attribute; returns group names (group,) and codes (rater,).
+
+    Groups come in order of first appearance. Raises if there is no such attribute, or a rater has no value of
+    it.
+    """
+    if not isinstance(group, str) or group not in attributes:
+        known = np.array(list(attributes), np.str_)
+        raise DataError(
+            f"group={shown(group)} is not one of the attributes of the raters",
+            column="group",
+            value=group,
+            allowed=nearest(group, known) if len(known) else "there are none",
+            remedy="read its column with from_table(..., rater_attributes=[...])",
+            where="argument group",
+        )
+    try:
+        return code_ids(Column(group, list(attributes[group])))
+    except DataError as error:
+        if error.row is None:
+            raise
+        who = shown(raters[error.row - 1].item())
+        raise error.moved(f"attribute {shown(group)} of rater {who}") from None

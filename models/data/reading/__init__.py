@@ -1,0 +1,1 @@
+"""Readers: a path or frame becomes columns, cells become codes and numbers."""

@@ -1,0 +1,219 @@
+"""Ids and labels as codes: text or integers.
+
+A column is factorised in one pass over its cells; the checks run on the distinct values.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from itertools import count, filterfalse
+from typing import Any
+
+import numpy as np
+
+from ...._messages import shown
+from ..errors import DataError
+from .tables import Column
+
+__all__ = [
+    "FLOATS",
+    "MAX_CHARACTERS",
+    "NO_MISSING",
+    "code_ids",
+    "code_values",
+    "first_place",
+    "is_empty",
+    "is_integer",
+    "is_missing",
+    "kinds_of",
+    "refused_cell",
+    "refused_value",
+    "text_or_integer",
+]
+
+FLOATS = (float, np.floating)
+
+NO_MISSING = "fill the cell in or leave the row out: a missing answer has no row"
+
+# missing-value markers of array libraries, by the names of their types
+_MISSING = ("NoneType", "NAType", "NaTType")
+
+
+def code_values(values: list[Any]) -> tuple[np.ndarray, list[Any]]:
+    """Factorise values in order of first appearance: code (row,) int32, and the list of distinct values.
+
+    One pass: the dict asks the counter for a number at each new key.
+    """
+    number = defaultdict(count().__next__)
+    code = np.fromiter(map(number.__getitem__, values), np.int32, len(values))
+    return code, list(number)
+
+
+def is_integer(kind: type) -> bool:
+    """Integer test for a type of cells.
+
+    Excludes bool, which derives from int, and NumPy's timedelta64, which derives from its integers.
+    """
+    return issubclass(kind, int | np.integer) and not issubclass(kind, bool | np.timedelta64)
+
+
+def is_missing(value: Any) -> bool:
+    """Missing-value test: None, NaN, NA or NaT; empty text is not missing."""
+    return type(value).__name__ in _MISSING or (isinstance(value, FLOATS) and value != value)
+
+
+def is_empty(value: Any) -> bool:
+    """Test for a missing cell or empty text, where a cell is optional."""
+    return is_missing(value) or (isinstance(value, str) and value == "")
+
+
+def kinds_of(column: Column) -> set[type]:
+    """Types of the cells of a column; raises at the first missing cell."""
+    kinds = {*map(type, column.values)}
+    marked = any(kind.__name__ in _MISSING for kind in kinds)
+    floats = any(issubclass(kind, FLOATS) for kind in kinds)
+    if marked or (floats and any(map(is_missing, column.values))):
+        place = first_place(column, is_missing)
+        raise refused_cell(column, place, "is a missing cell", remedy=NO_MISSING)
+    return kinds
+
+
+def first_place(column: Column, bad: Callable[[Any], bool]) -> int:
+    """Index, from 0, of the first bad cell; one cell must be bad."""
+    return next(place for place, value in enumerate(column.values) if bad(value))
+
+
+def refused_value(
+    column: Column, value: Any, problem: str, *, allowed: str = "", remedy: str
+) -> DataError:
+    """Error about a distinct value, located at the first row that holds it; the problem follows the value."""
+    place = column.values.index(value)
+    return refused_cell(column, place, problem, allowed=allowed, remedy=remedy)
+
+
+def refused_cell(
+    column: Column, place: int, problem: str, *, allowed: str = "", remedy: str
+) -> DataError:
+    """Error about the cell at a place counted from 0; the problem follows the value."""
+    value = column.values[place]
+    return DataError(
+        f"{shown(value)} {problem}",
+        row=place + 1,
+        column=column.name,
+        value=value,
+        allowed=allowed,
+        remedy=remedy,
+    )
+
+
+# --- Ids and labels as codes: text or integers ---
+
+MAX_CHARACTERS = 10_000
+
+MAX_INDEX_BYTES = 2**30
+
+_ID = "one text or one whole number in each cell"
+
+# NUL truncates fixed-width text, and half a surrogate pair cannot be encoded
+_UNSAFE = re.compile(r"[\0\ud800-\udfff]")
+
+_LEGIBLE = re.compile(r"\s*[^\s\0\ud800-\udfff][^\0\ud800-\udfff]*")
+
+
+def code_ids(column: Column, reserved: Collection[str] = ()) -> tuple[np.ndarray, np.ndarray]:
+    """Factorise a column of ids or labels, all text (kept exactly) or all integers.
+
+    Returns the distinct values in order of first appearance, (distinct,), and the code of each row, (row,)
+    int32. Refuses cells that are missing, empty, too long, reserved, neither text nor integer, or not of the
+    kind of the first cell.
+    """
+    index_of = _text_index if _is_text(column) else _integer_index
+    code, distinct = code_values(column.values)
+    index = index_of(column, distinct)
+    if taken := [label for label in distinct if label in reserved]:
+        raise refused_value(
+            column, taken[0], "is a reserved label", remedy="give the category another name"
+        )
+    return index, code
+
+
+def text_or_integer(index: np.ndarray) -> str:
+    """Kind of an index in messages: "text" or "integers"."""
+    return "text" if index.dtype.kind == "U" else "integers"
+
+
+def _is_text(column: Column) -> bool:
+    """Type test of a column: text or integers; raises at the first cell of another or a second kind."""
+    kinds = kinds_of(column)
+    if all(issubclass(kind, str) for kind in kinds):
+        return True
+    if all(map(is_integer, kinds)):
+        return False
+    if odd := {kind for kind in kinds if not issubclass(kind, str) and not is_integer(kind)}:
+        raise _not_an_id(column, first_place(column, lambda value: type(value) in odd))
+    text_first = isinstance(column.values[0], str)
+    raise refused_cell(
+        column,
+        first_place(column, lambda value: isinstance(value, str) != text_first),
+        f"stands under {shown(column.values[0])} of row 1: text and integers are mixed",
+        allowed="one kind in a column",
+        remedy="write all of them as text, or all as integers",
+    )
+
+
+def _not_an_id(column: Column, place: int) -> DataError:
+    """Error about a cell that is neither text nor an integer."""
+    value = column.values[place]
+    problem = f"is of type {type(value).__name__}, neither text nor an integer"
+    remedy = "write it as text"
+    if isinstance(value, FLOATS):
+        remedy = "make the column integers (a missing cell turns 3 into 3.0 in pandas) or text"
+    return refused_cell(column, place, problem, allowed=_ID, remedy=remedy)
+
+
+def _text_index(column: Column, distinct: list[str]) -> np.ndarray:
+    """Validate distinct texts before they are copied into an array of fixed width."""
+    longest = max(distinct, key=len)
+    if len(longest) > MAX_CHARACTERS:
+        raise refused_value(
+            column,
+            longest,
+            "is too long",
+            allowed=f"{MAX_CHARACTERS:,} characters",
+            remedy="shorten it",
+        )
+    if illegible := [*filterfalse(_LEGIBLE.fullmatch, distinct)]:
+        raise _illegible(column, illegible[0])
+    size = 4 * len(longest) * len(distinct)
+    if size > MAX_INDEX_BYTES:
+        raise refused_value(
+            column,
+            longest,
+            f"is one of {len(distinct):,} texts, which take {size / 2**30:,.1f} GiB at its width",
+            allowed=f"{MAX_INDEX_BYTES / 2**30:.0f} GiB in all",
+            remedy="use short ids",
+        )
+    return np.array(distinct, dtype=np.str_)
+
+
+def _illegible(column: Column, text: str) -> DataError:
+    """Error about text that is empty, or not valid Unicode."""
+    if _UNSAFE.search(text):
+        return refused_value(
+            column,
+            text,
+            "holds a NUL or half a surrogate pair",
+            remedy="write it as valid Unicode text",
+        )
+    return refused_value(column, text, "is empty", allowed=_ID, remedy=NO_MISSING)
+
+
+def _integer_index(column: Column, distinct: list[int]) -> np.ndarray:
+    """Validate distinct integers, and copy them into an int64 array."""
+    limit = np.iinfo(np.int64)
+    for value in (min(distinct), max(distinct)):
+        if not limit.min <= value <= limit.max:
+            raise refused_value(
+                column, value, "does not fit into 64 bits", remedy="write the ids as text"
+            )
+    return np.array(distinct, dtype=np.int64)

@@ -1,0 +1,287 @@
+"""Tables as plain columns: a frame of any library, or a mapping of columns."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, TypeGuard
+
+import narwhals as nw
+import numpy as np
+
+from ...._messages import shown
+from ..errors import DataError
+
+__all__ = [
+    "MAX_ROWS",
+    "Column",
+    "Columns",
+    "column_names",
+    "is_listed",
+    "listed",
+    "named_columns",
+    "nested_columns",
+]
+
+MAX_ROWS = 2**31 - 1  # codes are int32
+
+
+@dataclass(frozen=True)
+class Column:
+    """Column as plain Python values.
+
+    `declared` holds the categories that the dtype declares: a pandas categorical or a polars Enum. A polars
+    Categorical and an Arrow dictionary declare none: they are encodings.
+    """
+
+    name: str  # in messages
+    values: list[Any]  # cells, in row order
+    declared: list[Any] | None = None
+
+
+@dataclass(frozen=True)
+class Columns(Mapping[str, Column]):
+    """Columns by role, taken from the table at each access, so that only one at a time need be in memory.
+
+    `names` maps roles to names of columns; `take` returns the column of a name.
+    """
+
+    names: Mapping[str, str]
+    take: Callable[[str], Column]
+
+    def __getitem__(self, role: str) -> Column:
+        return self.take(self.names[role])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def named_columns(table: Any, roles: Mapping[str, str]) -> Columns:
+    """Columns of a table by role (argument name), all of one positive length.
+
+    The table is a pandas, polars or pyarrow frame, anything else that narwhals reads, or a mapping name ->
+    cells. Raises if it is no table, a column is missing or named twice, or there is no row.
+    """
+    names, n_rows, column = _open(table)
+    for role, name in roles.items():
+        if name not in names:
+            raise _missing_column(role, name, names)
+    if len({*roles.values()}) < len(roles):
+        raise DataError(
+            f"one column is named twice: {', '.join(f'{r}={shown(n)}' for r, n in roles.items())}",
+            remedy="give each argument a column of its own",
+        )
+    if n_rows == 0:
+        raise DataError("the table has columns but no rows", remedy="check what it was read from")
+    if n_rows > MAX_ROWS:
+        raise DataError(
+            f"the table has {n_rows:,} rows",
+            value=n_rows,
+            allowed=f"{MAX_ROWS:,} rows",
+            remedy="split it by item: items are independent",
+        )
+    return Columns(roles, column)
+
+
+def column_names(table: Any) -> list[str]:
+    """Names of the columns of a table, in their order; raises if it is no table or a name is repeated."""
+    return list(_open(table)[0])
+
+
+def is_listed(values: object) -> TypeGuard[Sequence[Any] | np.ndarray]:
+    """Type test for an ordered collection of known length: not text, a set, a mapping or a generator."""
+    if isinstance(values, np.ndarray):
+        return values.ndim == 1
+    unordered = (str, bytes, Mapping, set, frozenset)
+    return (
+        isinstance(values, Sized)
+        and isinstance(values, Iterable)
+        and not isinstance(values, unordered)
+    )
+
+
+def listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
+    """List of plain Python objects.
+
+    Dates and times stay objects; NumPy's tolist would turn them into integers.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "mM":
+        return values.tolist()
+    return list(values)
+
+
+_Opened = tuple[Sequence[str], int, Callable[[str], Column]]
+
+
+def _open(table: Any) -> _Opened:
+    """Names, number of rows, and accessor of the columns of a table."""
+    return _open_mapping(table) if isinstance(table, Mapping) else _open_frame(table)
+
+
+def _open_mapping(table: Mapping[str, Any]) -> _Opened:
+    lengths = {}
+    for name, values in table.items():
+        if not is_listed(values):
+            raise DataError(
+                f"{shown(values)} is a {type(values).__name__}, not a column",
+                column=name,
+                value=values,
+                allowed="a list, a 1-D array or a series of cells",
+                remedy="pass the cells of each column in the order of the rows",
+            )
+        lengths[name] = len(values)
+    if len({*lengths.values()}) > 1:
+        (first, n), (other, m) = (
+            min(lengths.items(), key=_length),
+            max(lengths.items(), key=_length),
+        )
+        raise DataError(
+            f"column {shown(first)} has {n:,} rows and column {shown(other)} has {m:,}",
+            column=first,
+            value=n,
+            remedy="give every column as many cells as there are rows",
+        )
+    n_rows = next(iter(lengths.values()), 0)
+    return list(table), n_rows, lambda name: Column(name, listed(table[name]))
+
+
+def _open_frame(table: Any) -> _Opened:
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError:
+        lazy = callable(getattr(table, "collect", None))
+        raise DataError(
+            f"a {type(table).__name__} is not a table",
+            value=table,
+            allowed="a pandas, polars or pyarrow table, or a mapping of column names to cells",
+            remedy="call .collect() first" if lazy else "convert it to a data frame",
+        ) from None
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(
+            f"two columns have one name ({' '.join(str(error).split())})",
+            remedy="rename or drop one of them",
+        ) from None
+    return frame.columns, len(frame), lambda name: _frame_column(name, frame.get_column(name))
+
+
+def _frame_column(name: str, series: nw.Series[Any]) -> Column:
+    return Column(name, series.to_list(), _declared(series))
+
+
+def _declared(series: nw.Series[Any]) -> list[Any] | None:
+    """Categories that a pandas categorical or a polars Enum declares."""
+    if series.implementation.is_pandas_like():
+        categories = getattr(series.to_native().dtype, "categories", None)
+        return None if categories is None else categories.tolist()
+    return list(series.dtype.categories) if isinstance(series.dtype, nw.Enum) else None
+
+
+def _length(named: tuple[str, int]) -> int:
+    return named[1]
+
+
+def _missing_column(role: str, name: str, names: Sequence[str]) -> DataError:
+    folded = {str(n).casefold(): n for n in names}
+    near = get_close_matches(str(name).casefold(), folded, n=1)
+    there = ", ".join(map(shown, names[:20])) + (", ..." if len(names) > 20 else "")
+    return DataError(
+        f"there is no column {shown(name)}",
+        column=name,
+        allowed=f"the columns that are there: {there or 'none'}",
+        remedy=f"name the column: {role}={shown(folded[near[0]]) if near else '...'}",
+    )
+
+
+# --- Nested blocks, [item][rater][block][category], as columns of a long table ---
+
+
+def nested_columns(
+    nested: Sequence[Any] | Mapping[Any, Any],
+    items: Sequence[Any] | np.ndarray | None,
+    raters: Sequence[Any] | np.ndarray | None,
+) -> dict[str, Column]:
+    """Flatten nested blocks to columns item, rater, category and rank, one row for each ranked category.
+
+    Levels are lists or mappings; None stands for an annotation that a rater did not give. `items` and
+    `raters` are ids behind list places, None numbers them from 0. Raises at a level that is no list, and at
+    an empty item, annotation or block.
+    """
+    columns: dict[str, list[Any]] = {"item": [], "rater": [], "category": [], "rank": []}
+    for item, annotations in _labelled(nested, items, "items", "the nested rankings"):
+        place = f"item {shown(item)}"
+        read = len(columns["item"])
+        for rater, blocks in _labelled(annotations, raters, "raters", place):
+            if blocks is not None:
+                _append(columns, item, rater, blocks)
+        if len(columns["item"]) == read:
+            raise _empty(f"{place} has no annotation", "leave the item out", place)
+    if not columns["item"]:
+        raise _empty("there is no item", "check what it was read from", "the nested rankings")
+    return {name: Column(name, values) for name, values in columns.items()}
+
+
+def _append(columns: dict[str, list[Any]], item: Any, rater: Any, blocks: Any) -> None:
+    """Append the rows of one annotation to the columns."""
+    place = f"item {shown(item)}, rater {shown(rater)}"
+    ranked = _list(blocks, "list of blocks", place)
+    if not ranked:
+        raise _empty(
+            "the annotation has no block", "write None where a rater did not annotate", place
+        )
+    for rank, block in enumerate(ranked, start=1):
+        categories = _list(block, "block of tied categories", f"{place}, block {rank}")
+        if not categories:
+            raise _empty("the block is empty", "leave empty blocks out", f"{place}, block {rank}")
+        tied = len(categories)
+        columns["item"] += [item] * tied
+        columns["rater"] += [rater] * tied
+        columns["category"] += categories
+        columns["rank"] += [rank] * tied
+
+
+def _labelled(
+    level: Any, labels: Sequence[Any] | np.ndarray | None, argument: str, place: str
+) -> Iterator[tuple[Any, Any]]:
+    """Pair list members with their ids, or iterate over the items of a mapping."""
+    if isinstance(level, Mapping):
+        if labels is not None:
+            raise DataError(
+                f"{argument}= would rename the keys of a mapping",
+                column=argument,
+                value=labels,
+                remedy=f"leave {argument}= out, or pass lists",
+                where=place,
+            )
+        return iter(level.items())
+    members = _list(level, "list or mapping", place)
+    if labels is None:
+        return enumerate(members)
+    if len(labels) < len(members) or (argument == "items" and len(labels) > len(members)):
+        raise DataError(
+            f"{len(labels):,} {argument}= for a list of {len(members):,}",
+            column=argument,
+            value=len(labels),
+            allowed="one label for each place",
+            remedy=f"pass {len(members):,} {argument}",
+            where=place,
+        )
+    return zip(listed(labels), members, strict=False)
+
+
+def _list(level: Any, what: str, place: str) -> list[Any]:
+    """Members of a list, tuple or array; raises at anything else."""
+    if isinstance(level, list | tuple | np.ndarray):
+        return [*level] if isinstance(level, tuple | list) else listed(level)
+    raise DataError(
+        f"{shown(level)} is a {type(level).__name__}, not a {what}",
+        value=level,
+        allowed="[item][rater][block][category], or {item: {rater: [block][category]}}",
+        remedy="wrap a single category in a block of its own: [[category]]",
+        where=place,
+    )
+
+
+def _empty(problem: str, remedy: str, place: str) -> DataError:
+    return DataError(problem, remedy=remedy, where=place)

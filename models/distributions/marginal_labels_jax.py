@@ -1,0 +1,51 @@
+"""JAX dispatch of the likelihood of labels; the answers must be constants."""
+
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from pytensor.graph.basic import Constant
+from pytensor.link.jax.dispatch.basic import jax_funcify
+
+from .marginal_labels import ExpectedAnswers, LabelLogP
+
+__all__ = ["jax_expected_answers", "jax_label_log_p"]
+
+
+def jax_label_log_p(op, node, **kwargs):
+    """Return the JAX implementation of `LabelLogP`."""
+    start, code, known = map(_constant, node.inputs[2:])
+    nodes = op.nodes
+    item, n_items = np.repeat(np.arange(len(known)), np.diff(start)), len(known)
+
+    def label_log_p(log_prevalence, log_table, *_):
+        possible = (known < 0)[:, None] | (known[:, None] == np.arange(log_table.shape[1]) // nodes)
+        joint = jax.ops.segment_sum(log_table[code], item, n_items) + log_prevalence
+        joint = jnp.where(possible, joint, -jnp.inf)
+        return jax.nn.logsumexp(joint, axis=1), jax.nn.softmax(joint, axis=1)
+
+    return label_log_p
+
+
+def jax_expected_answers(op, node, **kwargs):
+    """Return the JAX implementation of `ExpectedAnswers`."""
+    start, code = map(_constant, node.inputs[2:4])
+    item = np.repeat(np.arange(len(start) - 1), np.diff(start))
+
+    def expected_answers(plausibility, weight, start, _, table):
+        return jax.ops.segment_sum((weight[:, None] * plausibility)[item], code, len(table))
+
+    return expected_answers
+
+
+def _constant(variable) -> np.ndarray:
+    """Return the value of a graph constant."""
+    if not isinstance(variable, Constant):
+        raise NotImplementedError("in JAX the answers must be constants, not pm.Data")
+    return np.asarray(variable.data)
+
+
+cast(Any, jax_funcify).register(LabelLogP)(jax_label_log_p)
+
+cast(Any, jax_funcify).register(ExpectedAnswers)(jax_expected_answers)

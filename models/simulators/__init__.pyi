@@ -1,0 +1,11 @@
+from .paired_comparisons import comparisons as comparisons
+from .partial_rankings import differential_diagnoses as differential_diagnoses
+from .partial_rankings import rankings as rankings
+from .rater_labels import labels as labels
+from .rater_scores import aesthetic_scores as aesthetic_scores
+from .rater_scores import scores as scores
+from .rater_scores import toxicity_scores as toxicity_scores
+from .simulated import Simulated as Simulated
+from .toy_classifiers import ambiguous_items as ambiguous_items
+from .toy_classifiers import three_class_toy as three_class_toy
+from .toy_classifiers import urn_items as urn_items

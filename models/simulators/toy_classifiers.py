@@ -1,0 +1,300 @@
+"""Simulator of ambiguous items: labels by raters and scores of an imperfect classifier."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..data.labels import Labels
+from ..data.rankings import PartialRankings
+from .partial_rankings import log_gamma, normalised, race_order
+from .simulated import Simulated
+
+__all__ = ["ambiguous_items", "three_class_toy", "urn_items"]
+
+
+def ambiguous_items(
+    *,
+    items: int = 1000,
+    raters: int = 3,
+    categories: int = 5,
+    separation: float = 1.5,
+    sharpness: float = 1.0,
+    error: float = 0.5,
+    random_seed: int | np.random.Generator | None = None,
+) -> Simulated[Labels]:
+    """Simulate ambiguous items: labels by a few raters, and scores of an imperfect classifier.
+
+    Generative law, for item i, rater k and label y:
+
+        T_i  ~ Uniform(categories),   x_i ~ Normal(center of T_i, 1) in the plane
+        y_ik ~ Categorical(p(y | x_i))     p(y | x) exact by Bayes' rule: raters see x, not T
+        score of y = softmax(sharpness log p(y | x_i) + error e_iy),   e ~ Normal(0, 1)
+
+    The centers lie on a circle of radius `separation`: the smaller it is, the more ambiguous the items.
+
+    Parameters
+    ----------
+    items, raters, categories : int
+        Numbers of items, raters and categories; every rater labels every item once.
+    separation : float
+        Distance of the class centers from the origin, in standard deviations of the inputs within a class.
+    sharpness : float
+        Factor of the classifier's log probabilities: above 1 overconfident, below 1 underconfident.
+    error : float
+        Standard deviation of the noise in the classifier's log scores.
+    random_seed : int or numpy.random.Generator, optional
+        Seed, or generator.
+
+    Returns
+    -------
+    Simulated
+        ``data``: Labels with integer ids; ``truth``: ``input`` (item, 2), ``true_category`` (item),
+        ``plausibility`` (item, category), the exact p(y | x), and ``score`` (item, category), the
+        classifier's probabilities.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.ambiguous_items(items=20, random_seed=1)
+    >>> simulated.data
+    Labels(20 items, 3 raters, 60 answers, 5 categories)
+    >>> simulated.truth["plausibility"].shape
+    (20, 5)
+
+    References
+    ----------
+    Stutz et al. (2023), Conformal prediction under ambiguous ground truth, TMLR, arXiv:2307.09302 (its toy
+    data set is a mixture of Gaussians too).
+    """
+    for name, count, least in (
+        ("items", items, 1), ("raters", raters, 1), ("categories", categories, 2),
+    ):  # fmt: skip
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
+            raise ValueError(f"{name}={count!r} must be a whole number from {least}")
+    for name, size in (("separation", separation), ("sharpness", sharpness), ("error", error)):
+        if not 0 <= size < np.inf:
+            raise ValueError(f"{name}={size!r} must be a finite number from 0")
+    rng = np.random.default_rng(random_seed)
+    angle = 2 * np.pi * np.arange(categories) / categories
+    center = separation * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    true_category = rng.integers(categories, size=items)
+    x = rng.normal(center[true_category], 1.0)
+    log_odds = -0.5 * ((x[:, None] - center) ** 2).sum(axis=2)
+    plausibility = normalised(log_odds)
+    # the constant of log p(y | x) goes with the normalisation
+    score = normalised(sharpness * log_odds + rng.normal(0.0, error, log_odds.shape))
+    point = rng.random((items, raters, 1))
+    label = (plausibility.cumsum(axis=1)[:, None, :-1] <= point).sum(axis=2)
+    item, rater = np.divmod(np.arange(items * raters), raters)
+    table = {"item": item, "rater": rater, "label": label.ravel()}
+    truth = {"input": x, "true_category": true_category}
+    truth |= {"plausibility": plausibility, "score": score}
+    return Simulated(Labels.from_table(table, categories=range(categories)), truth)
+
+
+# --- Simulator of a toy data set with a known answer: one-dimensional inputs from three overlapping classes ---
+
+
+def three_class_toy(
+    *,
+    items: int = 300,
+    raters: int = 5,
+    centers: Sequence[float] = (-1.0, 0.0, 1.0),
+    spread: float = 0.5,
+    sharpness: float = 20.0,
+    expected_length: float = 1.5,
+    tie_threshold: float = 0.05,
+    random_seed: int | np.random.Generator,
+) -> Simulated[PartialRankings]:
+    """Simulate one-dimensional inputs from overlapping classes, and partial rankings of the classes.
+
+    Inputs are x ~ Normal(center of a random class, spread). Each rater perceives the posterior p(class | x)
+    as Dirichlet(sharpness * posterior), orders the classes by Plackett-Luce over the perceived probabilities,
+    names Poisson(expected_length) of them, at least one, and ties neighbours that differ by at most
+    `tie_threshold`.
+
+    Parameters
+    ----------
+    items, raters : int
+        Numbers of inputs and raters; every rater sees every input.
+    centers : sequence of float
+        Centers of the classes, in units of x; three in the paper, two or more here.
+    spread : float
+        Standard deviation of x within a class.
+    sharpness : float
+        Concentration of the perceived about the true posterior.
+    expected_length : float
+        Mean number of classes named, before it is clipped between one and all.
+    tie_threshold : float
+        Difference of perceived probability up to which neighbours are tied.
+    random_seed : int or numpy.random.Generator
+        Seed, or generator.
+
+    Returns
+    -------
+    Simulated
+        ``data``: PartialRankings; ``truth``: ``input`` (item), ``true_category`` (item) and the exact
+        posterior ``plausibility`` (item, category).
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.three_class_toy(items=20, random_seed=1)
+    >>> simulated.data
+    PartialRankings(20 items, 5 raters, 100 annotations, 3 categories)
+    >>> simulated.truth["plausibility"].shape
+    (20, 3)
+
+    References
+    ----------
+    Stutz et al. (2025), arXiv:2307.02191, figure 2.
+    """
+    rng = np.random.default_rng(random_seed)
+    middle = np.asarray(centers, float)
+    true_category = rng.integers(len(middle), size=items)
+    x = rng.normal(middle[true_category], spread)
+    plausibility = normalised(-0.5 * ((x[:, None] - middle) / spread) ** 2)
+
+    item, rater = np.divmod(np.arange(items * raters), raters)
+    log_perceived = log_gamma(sharpness * plausibility[item], rng)
+    order = race_order(log_perceived, rng)
+    perceived = np.take_along_axis(normalised(log_perceived), order, axis=1)
+    starts = np.abs(np.diff(perceived, axis=1, prepend=np.inf)) > tie_threshold
+    rank = np.cumsum(starts, axis=1)
+    length = np.clip(rng.poisson(expected_length, len(item)), 1, len(middle))
+    annotation, place = np.nonzero(np.arange(len(middle)) < length[:, None])
+    table = {
+        "item": item[annotation],
+        "rater": rater[annotation],
+        "category": order[annotation, place],
+        "rank": rank[annotation, place],
+    }
+    data = PartialRankings.from_table(table, categories=range(len(middle)))
+    return Simulated(
+        data, {"input": x, "true_category": true_category, "plausibility": plausibility}
+    )
+
+
+# --- Simulator of items as urns of labels: exchangeable raters, and a noisy classifier ---
+
+
+def urn_items(
+    *,
+    items: int = 1000,
+    raters: int | Sequence[int] | np.ndarray = 10,
+    weight: Sequence[float] | np.ndarray = (0.7, 0.1, 0.2),
+    probability: Sequence[Sequence[float]] | np.ndarray = ((0.2, 0.8), (0.5, 0.5), (0.9, 0.1)),
+    spread: float | Sequence[float] | np.ndarray = 0.0,
+    sharpness: float = 1.0,
+    error: float = 0.5,
+    random_seed: int | np.random.Generator | None = None,
+) -> Simulated[Labels]:
+    """Simulate items as urns of labels, labels drawn from them, and a noisy classifier.
+
+    Generative law, for item i and rater k:
+
+        q_i ~ mixture over items: one of a few urns, or one of a few Betas (Dirichlets)
+        y_ik ~ Categorical(q_i)
+        score of a noisy classifier = softmax(sharpness log q_i + error e_i),   e ~ Normal(0, 1)
+
+    The raters of an item are exchangeable, and an omniscient rater would predict q_i. The default is the
+    running example of survey equivalence: 1,000 items with 10 raters, of which 70 % give a positive label
+    with probability .8, 10 % with .5, 20 % with .1.
+
+    Parameters
+    ----------
+    items : int, default 1000
+        Number of items.
+    raters : int or sequence of int, shape (item,), default 10
+        Number of labels of every item, or of each.
+    weight : sequence of float, shape (state,)
+        Share of the urns, summing to one.
+    probability : array_like of float, shape (state, category)
+        Probability of each label; rows sum to one.
+    spread : float or sequence of float, shape (state,)
+        Correlation rho of two labels of an item within a state, from 0 to below 1. Above zero the items of a
+        state are Dirichlet((1 / rho - 1) probability), a Beta with two categories, instead of one urn.
+    sharpness : float, default 1
+        Factor of the classifier's log probabilities: above 1 overconfident, below 1 underconfident.
+    error : float, default .5
+        Standard deviation of the noise in the classifier's log scores.
+    random_seed : int or numpy.random.Generator, optional
+        Seed, or generator.
+
+    Returns
+    -------
+    Simulated
+        ``data``: Labels with integer ids, items and categories; ``truth``: ``state`` (item), ``plausibility``
+        (item, category), the items' own probabilities, which are the omniscient rater's prediction; ``score``
+        (item, category), the classifier's.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or shapes do not fit.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> simulated = models.simulators.urn_items(items=20, random_seed=1)
+    >>> simulated.data
+    Labels(20 items, 10 raters, 200 answers, 2 categories)
+    >>> simulated.truth["score"].shape
+    (20, 2)
+
+    References
+    ----------
+    Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence, arXiv:2106.01254, section 3 (running
+    example).
+    """
+    share, mean, rho = _law(weight, probability, spread)
+    if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
+        raise ValueError(f"items={items!r} must be a whole number from 1")
+    total = (
+        np.broadcast_to(np.asarray(raters), (items,))
+        if np.ndim(raters) == 0
+        else np.asarray(raters)
+    )
+    if total.shape != (items,) or total.dtype.kind not in "iu" or (total < 1).any():
+        raise ValueError(
+            f"raters={raters!r} must be a whole number from 1, or one for each of the {items} items"
+        )
+    for name, size in (("sharpness", sharpness), ("error", error)):
+        if not 0 <= size < np.inf:
+            raise ValueError(f"{name}={size!r} must be a finite number from 0")
+    rng = np.random.default_rng(random_seed)
+    state = rng.choice(len(share), items, p=share)
+    plausibility = mean[state]
+    for i in np.flatnonzero(rho[state] > 0):
+        plausibility[i] = rng.dirichlet((1 / rho[state[i]] - 1) * plausibility[i])
+    item = np.repeat(np.arange(items), total)
+    below = plausibility.cumsum(axis=1)[item, :-1] <= rng.random((len(item), 1))
+    rater = np.arange(len(item)) - np.repeat(total.cumsum() - total, total)
+    table = {"item": item, "rater": rater, "label": below.sum(axis=1)}
+    with np.errstate(divide="ignore"):
+        log_q = np.log(plausibility)
+    noise = rng.normal(0.0, error, log_q.shape) if error else np.zeros(log_q.shape)
+    score = normalised(np.maximum(sharpness * log_q, -700.0) + noise)
+    truth = {"state": state, "plausibility": plausibility, "score": score}
+    return Simulated(Labels.from_table(table, categories=range(mean.shape[1])), truth)
+
+
+def _law(weight: object, probability: object, spread: object) -> tuple[np.ndarray, ...]:
+    """Return share (state,), probability (state, category) and spread (state,) as arrays, or raise."""
+    share, mean = np.asarray(weight, float), np.asarray(probability, float)
+    if share.ndim != 1 or not (share >= 0).all() or abs(share.sum() - 1) > 1e-9:
+        raise ValueError(f"weight={weight!r} must be shares that sum to one")
+    fits = mean.ndim == 2 and len(mean) == len(share) and mean.shape[1] > 1
+    if not fits or not (mean >= 0).all() or (np.abs(mean.sum(axis=1) - 1) > 1e-9).any():
+        raise ValueError(
+            f"probability={probability!r} must have {len(share)} rows that sum to one, of two categories or more"
+        )
+    rho = np.asarray(spread, float)
+    if rho.shape not in ((), share.shape) or not ((rho >= 0) & (rho < 1)).all():
+        raise ValueError(f"spread={spread!r} must be from 0 to below 1, one number or {len(share)}")
+    return share / share.sum(), mean, np.broadcast_to(rho, share.shape)

@@ -1,0 +1,2 @@
+from .page import Section as Section
+from .page import write_report as write_report

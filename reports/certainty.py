@@ -1,0 +1,182 @@
+"""Report sections on certainty, and its relation to the agreement of the raters."""
+
+import math
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from .. import evaluation, models
+from ..evaluation import plots
+from . import Section
+from .metrics import metric_rows, scored
+from .study import RankingsOrLabels, annotations_by_item, best_guess
+from .wording import share_interval, share_with_interval, with_interval
+
+__all__ = [
+    "agreement_section",
+    "best_guess_scores",
+    "certainty_in_words",
+    "certainty_section",
+    "strips_section",
+]
+
+MOST_STRIPS = 6
+
+NEARLY = 0.99
+
+ITEMS_SHOWN = 10
+
+NORMAL_90 = 1.6449
+
+
+def best_guess_scores(tree: xr.DataTree, seed: int) -> xr.Dataset:
+    """Return the expected accuracy of the most plausible labels, with uncertainty of raters and items."""
+    return scored(tree, best_guess(tree, seed), ["accuracy"], seed)["accuracy"]
+
+
+def certainty_in_words(
+    tree: xr.DataTree, certainty: np.ndarray, seed: int, *, what: Literal["label", "side"] = "label"
+) -> tuple[str, dict[str, object]]:
+    """Return a sentence on the certainty (item,) over all items, and its numbers.
+
+    `what` is certain: the label of an item, or its side of a threshold. `seed` is for the weights of the
+    items.
+    """
+    (best,) = metric_rows({"certainty": best_guess_scores(tree, seed)})
+    below, total = int((certainty < NEARLY).sum()), len(certainty)
+    lower, upper = share_interval(below, total)
+    right = with_interval(best["mean"], best["lower"], best["upper"])
+    guess = "The most plausible label" if what == "label" else "The more probable side"
+    text = (
+        f"{guess} of an item is right with probability {right} on average: no prediction of one {what} can be "
+        f"expected to be right more often. The certainty is below .99 for {share_with_interval(below, total)} of the items. "
+        "Intervals hold 90 %."
+    )
+    facts = {name: best[name] for name in best if name not in ("metric", "classifier")}
+    share = {"below_99": below / total, "below_99_lower": lower, "below_99_upper": upper}
+    return text, {**facts, **share}
+
+
+def certainty_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int = 1) -> list[Section]:
+    """Return the section on the certainty of the top labels, over all items and item by item.
+
+    `seed` is for the members of OTHER and the weights of the items.
+    """
+    tops = {
+        f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)
+    }
+    labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
+    names = labels["label"].to_numpy()[:, 0, 0]
+    annotations = annotations_by_item(data)
+    first = tops["top 1"].to_numpy()
+    rows = [
+        {
+            "item": str(data.items[i]),
+            "annotations": int(annotations[i]),
+            "most plausible": str(names[i]),
+            **{f"certainty {name}": float(values.to_numpy()[i]) for name, values in tops.items()},
+        }
+        for i in np.argsort(first, kind="stable")
+    ]
+    words, facts = certainty_in_words(tree, first, seed)
+    text = (
+        "Annotation certainty is the posterior probability of the most probable set of best labels. "
+        f"{words} The least certain items come first."
+    )
+    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    plots.sorted_certainty(tops, ax=figure.add_subplot())
+    return [
+        Section(
+            "Certainty",
+            text,
+            [figure],
+            rows,
+            "certainty",
+            key="certainty",
+            facts=facts,
+            most=ITEMS_SHOWN,
+        )
+    ]
+
+
+def agreement_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int) -> Section | None:
+    """Return the section on certainty against agreement; None if no item has raters to compare."""
+    found = evaluation.certainty_and_agreement(tree, data, random_seed=seed)
+    enters, least = found.attrs["items"], found.attrs["at_least"]
+    rows = _agreement_rows(found)
+    if not rows:
+        return None
+    text = (
+        "Agreement is the share of raters who agree with the top label of all the others. Where they disagree, certainty "
+        "ought to be low."
+    )
+    facts: dict[str, object] = {"items": enters, "at_least": least}
+    r = float(found["pearson"])
+    if np.isfinite(r) and enters > 3:
+        lower, upper = _correlation_interval(r, enters)
+        facts |= {
+            "pearson": r,
+            "lower": lower,
+            "upper": upper,
+            "spearman": float(found["spearman"]),
+        }
+        text += (
+            f" Over the {enters:,} items with {least} raters or more the correlation of certainty and agreement is "
+            f"{with_interval(r, lower, upper, 2)}."
+        )
+    figure = Figure(figsize=(5.4, 4.6), layout="constrained")
+    plots.certainty_agreement(found, ax=figure.add_subplot())
+    return Section(
+        "Certainty and agreement",
+        text,
+        [figure],
+        rows,
+        "certainty_and_agreement",
+        key="certainty.agreement",
+        facts=facts,
+        part=True,
+        most=ITEMS_SHOWN,
+    )
+
+
+def _agreement_rows(found: xr.Dataset) -> list[dict[str, object]]:
+    """Return a table row per item with an agreement, the lowest first."""
+    agreement, raters = found["agreement"].to_numpy(), found["raters"].to_numpy()
+    return [
+        {
+            "item": str(found["item"].to_numpy()[i]),
+            "raters": int(raters[i]),
+            "certainty": float(found["certainty"].to_numpy()[i]),
+            "agreement": float(agreement[i]),
+        }
+        for i in np.argsort(np.where(np.isnan(agreement), np.inf, agreement), kind="stable")
+        if not np.isnan(agreement[i])
+    ]
+
+
+def _correlation_interval(r: float, n: int) -> tuple[float, float]:
+    """Return the 90 % interval of a correlation of n pairs, by Fisher's transform."""
+    if abs(r) >= 1:
+        return r, r
+    middle, half = math.atanh(r), NORMAL_90 / math.sqrt(n - 3)
+    return math.tanh(middle - half), math.tanh(middle + half)
+
+
+def strips_section(
+    tree: xr.DataTree, data: RankingsOrLabels, point: Mapping[str, xr.DataArray]
+) -> Section:
+    """Return strip plots of the least certain items, with point estimates by name."""
+    certainty = evaluation.annotation_certainty(tree, random_seed=1)
+    items = certainty["item"].to_numpy()[
+        np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]
+    ]
+    nobody = " OTHER is what nobody ranked." if isinstance(data, models.PartialRankings) else ""
+    figure = plots.plausibility_strips(tree, items.tolist(), point=point, backend="matplotlib")
+    text = (
+        "The least certain items: median, 50 % and 90 % intervals of the plausibilities, with "
+        f"{' and '.join(point)} as point estimates.{nobody}"
+    )
+    return Section("Plausibilities", text, [figure])

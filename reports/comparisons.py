@@ -1,0 +1,371 @@
+"""Report sections on comparisons: leaderboard, qualities, raters, win probabilities."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from arviz_stats.base.array import array_stats
+from matplotlib.figure import Figure
+
+from .. import evaluation
+from ..evaluation import plots
+from ..models import Comparisons
+from ..models.data.comparison_tables import LEFT, NOBODY, RIGHT, TIE
+from . import Section
+from .leaderboard import (
+    equals_in_words,
+    leaderboard_rows,
+    rater_rows,
+    raters_in_words,
+    scale_in_words,
+    tie_certainty,
+)
+from .metric_names import CONCORDANCE
+from .metrics import shown_pairs, verdict
+from .wording import interval
+
+__all__ = [
+    "comparison_section",
+    "concordance_section",
+    "concordances",
+    "model_in_words",
+    "order_pairs",
+    "vote_check_section",
+    "vote_sections",
+]
+
+BEST_GUESS = "(posterior mean)"
+
+ENDS = (0.05, 0.95)
+
+MOST_DRAWS = 1000  # more would hardly change the intervals, and the cost is linear
+
+
+def concordances(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]]:
+    """Return Kendall's tau-b of proposed rankings (classifier, item) with every draw of the qualities.
+
+    A row per classifier: mean, 90 % interval, standard deviation, Monte-Carlo error; the last row is the
+    posterior mean order of the votes themselves.
+    """
+    some = _some_draws(tree)
+    guess = some.mean(("chain", "draw")).expand_dims(classifier=[BEST_GUESS])
+    rows = []
+    for classifier, found in {**_by_order(some, orders), **_by_order(some, guess)}.items():
+        lower, upper = np.quantile(found, ENDS).tolist()
+        rows.append(
+            {
+                "metric": CONCORDANCE,
+                "classifier": classifier,
+                "mean": float(found.mean()),
+                "lower": lower,
+                "upper": upper,
+                "sd": float(found.std()),
+                "mcse": _mcse(found),
+            }
+        )
+    return rows
+
+
+def order_pairs(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]]:
+    """Compare proposed rankings (classifier, item) pairwise, on the same draws.
+
+    A row per pair, the one with the better mean first: difference, 90 % interval, probability of being
+    better.
+    """
+    found = _by_order(_some_draws(tree), orders)
+    names = sorted(found, key=lambda name: -found[name].mean())
+    rows = []
+    for better, worse in combinations(names, 2):
+        apart = found[better] - found[worse]
+        lower, upper = np.quantile(apart, ENDS).tolist()
+        ahead = float((apart > 0).mean() + 0.5 * (apart == 0).mean())
+        rows.append(
+            {
+                "metric": CONCORDANCE,
+                "classifier": better,
+                "other": worse,
+                "difference": float(apart.mean()),
+                "lower": lower,
+                "upper": upper,
+                "probability_better": ahead,
+                "mcse": _mcse(apart),
+            }
+        )
+    return rows
+
+
+def _some_draws(tree: xr.DataTree) -> xr.DataArray:
+    """Return the qualities, thinned evenly."""
+    quality = tree["posterior"].to_dataset()["quality"]
+    step = -(-quality.sizes["chain"] * quality.sizes["draw"] // MOST_DRAWS)
+    return quality.isel(draw=slice(None, None, step))
+
+
+def _by_order(quality: xr.DataArray, orders: xr.DataArray) -> dict[str, np.ndarray]:
+    """Return the concordance of each ranking with each draw, shape (chain, draw)."""
+    return {
+        str(name): evaluation.quality_concordance(quality, orders.isel(classifier=i, drop=True))
+        .transpose("chain", "draw")
+        .to_numpy()
+        for i, name in enumerate(orders["classifier"].to_numpy())
+    }
+
+
+def _mcse(values: np.ndarray) -> float:
+    """Return the Monte-Carlo error of the mean of draws (chain, draw); 0 if all are equal."""
+    error: Any = array_stats.mcse(values) if np.ptp(values) > 0 else 0.0
+    return float(error)
+
+
+def _more(items: Sequence[object]) -> str:
+    return f" and {len(items) - 1:,} more" if len(items) > 1 else ""
+
+
+# --- Posterior predictive check of comparisons ---
+
+REPLICATES = 200
+
+TAIL = 0.025
+
+LEFT_SHARE = "left wins, of the decided votes"
+
+TIE_SPREAD = "ties, standard deviation over the raters"
+
+
+def vote_check_section(
+    model: pm.Model,
+    tree: xr.DataTree,
+    seed: int,
+    working: Callable[[str], AbstractContextManager[object]] = nullcontext,
+) -> Section:
+    """Return the section that compares shares of the votes with those simulated from the posterior.
+
+    The table has the observed shares and the 95 % intervals of the simulated ones.
+    """
+    rater = tree["constant_data"]["annotation_rater"].to_numpy()
+    given = tree["observed_data"]["observed_winner"].to_numpy()
+    with working("Simulating votes"):
+        simulated = _simulated(model, tree, seed)
+    observed, replicated = _shares(given[None], rater), _shares(simulated, rater)
+    rows, outside = [], []
+    for name, share in observed.items():
+        low, high = np.quantile(replicated[name], [TAIL, 1 - TAIL]).tolist()
+        fits = low <= share.item() <= high
+        outside += [] if fits else [name]
+        rows.append(
+            {
+                "share": name,
+                "observed": share.item(),
+                "2.5 %": low,
+                "97.5 %": high,
+                "as simulated": "yes" if fits else "no",
+            }
+        )
+    text = (
+        f"The shares in the votes, beside the 95 % intervals of {len(simulated)} sets of votes simulated from the posterior. "
+        + (f"Outside: {'; '.join(outside)}." if outside else "All of them lie inside.")
+    )
+    if LEFT_SHARE in outside and "left_bias" not in tree["posterior"]:
+        text += " --left-bias gives the model a parameter for the left side."
+    if TIE_SPREAD in outside:
+        text += (
+            " The model takes all raters to tie as readily as each other, and these raters do not."
+        )
+    return Section("Does the model fit?", text, rows=rows, file="checks", key="checks")
+
+
+def _simulated(model: pm.Model, tree: xr.DataTree, seed: int) -> np.ndarray:
+    """Return simulated counts, shape (replicate, annotation, outcome)."""
+    posterior = tree["posterior"].to_dataset()
+    step = max(1, posterior.sizes["chain"] * posterior.sizes["draw"] // REPLICATES)
+    thinned = posterior.isel(draw=slice(step // 2, None, step))
+    with model, _quiet("pymc.sampling.forward"):
+        found = pm.sample_posterior_predictive(
+            thinned, var_names=["observed_winner"], random_seed=seed, progressbar=False
+        )
+    counts = found["posterior_predictive"]["observed_winner"].to_numpy()
+    return counts.reshape(-1, *counts.shape[2:])
+
+
+def _shares(counts: np.ndarray, rater: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the compared shares of each replicate, from counts (replicate, annotation, outcome)."""
+    totals = counts.sum(axis=1)
+    decided = totals[:, LEFT] + totals[:, RIGHT]
+    shares = {}
+    if decided.all():
+        shares[LEFT_SHARE] = totals[:, LEFT] / decided
+    if counts.shape[-1] > TIE:
+        shares = {"ties": totals[:, TIE] / totals.sum(axis=1)} | shares
+        if rater.max() > 0 and rater.min() > NOBODY:
+            shares[TIE_SPREAD] = _tie_spread(counts, rater)
+    return shares
+
+
+def _tie_spread(counts: np.ndarray, rater: np.ndarray) -> np.ndarray:
+    """Return the standard deviation over raters of their share of ties, shape (replicate,)."""
+    order = np.argsort(rater, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(rater[order]) > 0])
+    by_rater = np.add.reduceat(counts[:, order], starts, axis=1)  # (replicate, rater, outcome)
+    return (by_rater[..., TIE] / by_rater.sum(axis=-1)).std(axis=1)
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Context manager: suppress messages of a logger below warnings."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+# --- Report sections on comparisons: leaderboard, qualities, raters, win probabilities ---
+
+PROB = 0.9
+
+MOST_DRAWN = 60  # items plotted of the leaderboard
+
+MOST_MET = 40  # items of the win matrix
+
+MOST_KINDS = 6  # values of an attribute that are coloured
+
+
+def model_in_words(tree: xr.DataTree) -> str:
+    """Return a sentence on the parts of a model of comparisons."""
+    posterior = tree["posterior"]
+    if "reliability" not in posterior:
+        raters = "Raters are taken as alike"
+    elif "reliability_deviation" in posterior:
+        raters = "Each rater has a reliability, which may be below zero"
+    else:
+        raters = "Each rater has a reliability"
+    ties = "a tie is an outcome" if "tie" in posterior else "there are no ties"
+    sides = "may have an advantage" if "left_bias" in posterior else "has no advantage"
+    return f"{raters}; {ties}; the left side {sides}. "
+
+
+def vote_sections(tree: xr.DataTree, votes: Comparisons) -> list[Section]:
+    """Return the sections leaderboard, quality, raters (if the model has them), and win probabilities."""
+    board = leaderboard_rows(tree, votes, PROB)
+    intervals = evaluation.rank_intervals(tree, PROB)
+    groups = evaluation.tied_groups(tree, tie_certainty(PROB))
+    text = (
+        f"Rank 1 is the best. Items share a rank where none is below the first of them with {tie_certainty(PROB):.0%} "
+        f"probability; intervals hold {PROB:.0%}. P(best) is the probability to be the best of all."
+    )
+    sections = [
+        Section(
+            "Leaderboard",
+            text,
+            [plots.leaderboard(intervals, groups, most=MOST_DRAWN)],
+            board,
+            "leaderboard",
+            key="leaderboard",
+        ),
+        Section(
+            "Quality",
+            f"{scale_in_words(tree)} {equals_in_words(tree, PROB)}".rstrip(),
+            [plots.quality_forest(intervals, most=MOST_DRAWN)],
+        ),
+    ]
+    if raters := rater_rows(tree, votes, PROB):
+        sections.append(_raters_section(tree, votes, raters))
+    best = [str(row["item"]) for row in board[:MOST_MET]]
+    whole = "" if len(board) <= MOST_MET else f" The {MOST_MET} best items are shown."
+    sections.append(_wins_section(tree, best, whole))
+    return sections
+
+
+def _raters_section(tree: xr.DataTree, votes: Comparisons, raters: list[dict[str, Any]]) -> Section:
+    """Return the section on rater reliabilities, with a figure for each attribute of few values."""
+    signed = "reliability_deviation" in tree["posterior"]
+    text = f"{raters_in_words(raters, signed, PROB)} The more reliable a rater, the more often the better item wins."
+    kinds = [
+        name
+        for name, values in votes.rater_attributes.items()
+        if len(np.unique(values)) <= MOST_KINDS
+    ]
+    figures = []
+    for kind in kinds or [None]:
+        figure = Figure(figsize=(8, 4), layout="constrained")
+        reliability = tree["posterior"].to_dataset()["reliability"]
+        plots.rater_reliability(reliability, kind, probability=PROB, ax=figure.add_subplot())
+        figures.append(figure)
+    return Section("Raters", text, figures, raters, "raters", key="raters")
+
+
+def _wins_section(tree: xr.DataTree, items: list[str], whole: str) -> Section:
+    """Return the section on win probabilities between any two of the items."""
+    few = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset().sel(item=items)})
+    few.attrs = tree.attrs
+    ties = "tie" in few["posterior"]
+    expected = evaluation.win_probability(few)
+    above = evaluation.preference_probability(few)
+    rows = [
+        {
+            "item": items[i],
+            "other": items[j],
+            "P(wins)": float(expected["win"][i, j]),
+            **({"P(tie)": float(expected["tie"][i, j])} if ties else {}),
+            "P(loses)": float(expected["win"][j, i]),
+            "P(better)": float(above[i, j]),
+        }
+        for apart in range(1, len(items))  # neighbours first: their order is least certain
+        for i, j in enumerate(range(apart, len(items)))
+    ]
+    label = "points of row against column" if ties else "P(row beats column)"
+    half = " A tie is half a point." if ties else ""
+    text = (
+        f"How the vote of an average rater between two items would go.{half}{whole} In the table neighbours in rank come first, "
+        "and P(better) is the probability that the quality of the item is above that of the other."
+    )
+    figure = plots.win_matrix(expected["points"], items, label=label)
+    return Section("Who beats whom", text, [figure], rows, "wins", key="wins")
+
+
+def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
+    """Return the section on the concordance of proposed rankings (classifier, item) with the posterior."""
+    text = (
+        "Kendall's tau-b of each order with the qualities of every posterior draw: 1 is the same order, 0 no relation, -1 the "
+        "reverse. The last row is the order of the posterior means: about as close as the votes let anybody come. The "
+        "intervals hold 90 % and count what the votes leave open."
+    )
+    rows = concordances(tree, orders)
+    shown = [
+        {
+            "classifier": row["classifier"],
+            "mean": row["mean"],
+            "90 % interval": interval(row["lower"], row["upper"]),
+        }
+        for row in rows
+    ]
+    return Section(
+        "Predictions",
+        text,
+        rows=rows,
+        file="metrics",
+        key="metrics",
+        facts={"probability": PROB},
+        shown=shown,
+    )
+
+
+def comparison_section(pairs: list[dict[str, Any]]) -> Section:
+    """Return the section that compares proposed rankings; `pairs` are rows of `order_pairs`."""
+    text = f"By concordance. {verdict(pairs[0])} All orders meet the same draws of the qualities."
+    return Section(
+        "Comparison",
+        text,
+        rows=pairs,
+        file="comparison",
+        key="comparison",
+        facts={"headline": "concordance"},
+        shown=shown_pairs(pairs),
+    )

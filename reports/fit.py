@@ -1,0 +1,88 @@
+"""Report sections on the fit: model, convergence, citation."""
+
+import json
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from .. import inference, models
+from . import Section
+from .study import Settings
+
+__all__ = ["citation_section", "convergence_section", "model_section", "versions_of"]
+
+FEW, MANY = 5, 30  # items shown if the draws have converged, and if not
+
+
+def versions_of(tree: xr.DataTree) -> dict[str, Any]:
+    """Return the package versions with which a posterior was sampled."""
+    return json.loads(tree.attrs["versions"])
+
+
+def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> Section:
+    """Return the section on model, priors and sampler; `further` is a sentence on the parts of the model."""
+    entry = models.catalog[settings.model]
+    trust = f"Reliability {settings.reliabilities[0]:g}. " if settings.has_reliability else ""
+    others = ", ".join(
+        f"{name} = {value}" for name, value in settings.priors.items() if value is not True
+    )
+    text = (
+        f"{entry.summary}. {further}{trust}{others if others else 'Default priors'}; drawn by "
+        f"{tree.attrs['method']} in {tree.attrs['seconds']:.1f} seconds, seed {tree.attrs['seed']}."
+    )
+    sizes = tree["posterior"].sizes
+    facts = {
+        "name": settings.model,
+        "priors": settings.priors,
+        "reliability": settings.reliabilities[0] if settings.has_reliability else None,
+        "reliabilities": list(settings.reliabilities) if settings.has_reliability else [],
+        "method": tree.attrs["method"],
+        "seconds": float(tree.attrs["seconds"]),
+        "seed": int(settings.seed),
+        "chains": sizes["chain"],
+        "draws": sizes["draw"],
+    }
+    return Section("Model", text, key="model", facts=facts)
+
+
+def convergence_section(tree: xr.DataTree) -> Section:
+    """Return the convergence verdict and a table of all items, the worst mixing first."""
+    diagnosis = inference.diagnose(tree)
+    names, items = (diagnosis[name].to_numpy().tolist() for name in ("quantity", "item"))
+    r_hat, bulk, tail = (diagnosis[name].to_numpy() for name in ("r_hat", "ess_bulk", "ess_tail"))
+    smallest = np.fmin(bulk, tail)  # (quantity, item)
+    worst = np.where(np.isnan(smallest), np.inf, smallest).argmin(axis=0)
+    rows = [
+        {
+            "item": str(items[i]),
+            "worst quantity": names[worst[i]],
+            "R-hat": float(r_hat[worst[i], i]),
+            "bulk ESS": float(bulk[worst[i], i]),
+            "tail ESS": float(tail[worst[i], i]),
+        }
+        for i in np.argsort(smallest[worst, np.arange(len(worst))], kind="stable")
+    ]
+    verdict, converged = str(diagnosis.attrs["verdict"]), bool(diagnosis.attrs["converged"])
+    return Section(
+        "Convergence",
+        verdict,
+        rows=rows,
+        file="convergence",
+        key="convergence",
+        facts={"converged": converged, "verdict": verdict},
+        alarm=not converged,
+        most=FEW if converged else MANY,
+    )
+
+
+def citation_section(model: str) -> Section:
+    """Return the section with the reference of the model."""
+    reference = models.catalog[model].reference
+    return Section(
+        "How to cite",
+        f"Cite {reference}, and raterzoo {version('raterzoo')}.",
+        key="cite",
+        facts={"reference": reference, "version": version("raterzoo")},
+    )

@@ -1,0 +1,166 @@
+"""Report section on what to annotate next: items, or pairs of items to compare."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from .. import evaluation
+from ..inference.design import next_to_ask
+from .page import Section
+from .study import Study, annotations_by_item
+from .wording import few
+
+__all__ = ["item_questions", "pair_questions", "question_section"]
+
+NAMED = 5
+
+ITEMS_SHOWN = 10
+
+ABOUT = "about these first"
+
+
+def question_section(
+    rows: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    whom: str = "",
+    asked: str = ABOUT,
+) -> Section:
+    """Section with the questions to ask next.
+
+    `rows` has a row for each question, the most informative first, with ``bits``, the information expected
+    from one more answer; `names` are the questions in words, `whom` a sentence on whom to ask, `asked` the
+    task of the rater.
+    """
+    worth = sum(row["bits"] > 0 for row in rows)
+    first = few(names[:NAMED], joint=", " if asked == ABOUT else "; ")
+    text = (
+        f"Ask one more rater {asked}: {first}. They are ordered by the information expected from one more answer; it is "
+        f"positive for {worth:,} of {len(rows):,}. One bit decides between two equally probable answers. {whom}"
+        if worth
+        else f"No information is expected from one more answer to any of {len(rows):,} questions. {whom}"
+    )
+    return Section(
+        "What to re-annotate" if asked == ABOUT else "What to ask next",
+        text.strip(),
+        rows=rows,
+        file="ask_next",
+        key="ask_next",
+        shown=[_shown(row) for row in rows],
+        most=ITEMS_SHOWN,
+        facts={"first": list(names[:NAMED]) if worth else []},
+    )
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {("bits expected" if name == "bits" else name): value for name, value in row.items()}
+
+
+# --- Report section on what to annotate next: items, or pairs of items to compare ---
+
+BITS = 1 / math.log(2)  # per nat
+
+FIRST = 20  # items for which the best rater is sought
+
+NEIGHBOURS = 10  # largest difference in rank of a pair; the order of others is hardly in doubt
+
+MOST_ITEMS = 60  # up to which all pairs are considered
+
+
+def item_questions(study: Study) -> list[Section]:
+    """Return the section of items by expected information gain of one more annotation.
+
+    It is empty for a model of labels without confusion matrices, which has no law of the next answer.
+    """
+    tree, data = study.tree, study.data
+    if study.is_of_category and "confusion" not in tree["posterior"]:
+        return []
+    found = next_to_ask(tree, raters="anyone", random_seed=study.seed)
+    items = [str(item) for item in found["item"].to_numpy()]
+    certainty = evaluation.annotation_certainty(tree, random_seed=study.seed)
+    labels = evaluation.plausible_labels(tree, random_seed=study.seed)
+    counts = annotations_by_item(data)
+    number = {str(item): int(n) for item, n in zip(data.items, counts, strict=True)}
+    place = {str(item): i for i, item in enumerate(labels["item"].to_numpy())}
+    sure = {
+        str(item): float(c) for item, c in zip(certainty["item"].values, certainty, strict=True)
+    }
+    whom = _best_raters(tree, items[:FIRST], study.seed)
+    rows = []
+    for item, gain in zip(items, found["gain"].to_numpy().tolist(), strict=True):
+        row = {"item": item, "bits": gain * BITS, "annotations": number[item]}
+        row |= {"certainty": sure[item], **_doubt(labels, place[item])}
+        rows.append(row | ({"whom": whom.get(item)} if whom else {}))
+    return [question_section(rows, items, _whom_in_words(whom))]
+
+
+def _doubt(labels: xr.Dataset, place: int) -> dict[str, object]:
+    """Return the most plausible label of an item, and the second with its probability."""
+    names = labels["label"].to_numpy()[place, :2, 0].tolist()
+    probability = labels["probability"].to_numpy()[place, :2].tolist()
+    second = len(names) > 1 and probability[1] > 0
+    return {
+        "most plausible": names[0],
+        "or": names[1] if second else None,
+        "with probability": probability[1] if second else None,
+    }
+
+
+def _best_raters(tree: xr.DataTree, items: list[str], seed: int) -> dict[str, str]:
+    """Return the most informative rater for each item; empty if raters are alike."""
+    posterior = tree["posterior"].to_dataset()
+    if "confusion" not in posterior or "rater" not in posterior["confusion"].dims:
+        return {}
+    found = next_to_ask(tree, items=items, random_seed=seed)
+    best: dict[str, str] = {}
+    for item, rater in zip(found["item"].to_numpy(), found["rater"].to_numpy(), strict=True):
+        best.setdefault(str(item), str(rater))
+    return best
+
+
+def _whom_in_words(whom: dict[str, str]) -> str:
+    if not whom:
+        return ""
+    names, times = np.unique(list(whom.values()), return_counts=True)
+    most = names[times.argmax()]
+    return (
+        f"The answer of rater {most} is expected to tell most of {times.max()} of the first {len(whom)}; the column whom names "
+        "the rater to ask."
+    )
+
+
+def pair_questions(tree: xr.DataTree, best_first: list[str]) -> Section:
+    """Return the section of pairs by expected information gain of one more vote about their order.
+
+    `best_first` are the items by rank.
+    """
+    n = len(best_first)
+    reach = n if n <= MOST_ITEMS else NEIGHBOURS
+    pairs = [
+        (best_first[i], best_first[j])
+        for i in range(n)
+        for j in range(i + 1, min(i + reach + 1, n))
+    ]
+    rater = _typical_rater(tree)
+    found = next_to_ask(tree, pairs, None if rater is None else [rater], about="ranks")
+    sides = (found[name].to_numpy().tolist() for name in ("left", "right"))
+    rows = [
+        {"left": str(a), "right": str(b), "bits": gain * BITS}
+        for a, b, gain in zip(*sides, found["gain"].to_numpy().tolist(), strict=True)
+    ]
+    whom = (
+        "" if rater is None else f"The rater is taken to be of middling reliability, like {rater}."
+    )
+    names = [f"{row['left']} with {row['right']}" for row in rows]
+    return question_section(rows, names, whom, asked="to compare")
+
+
+def _typical_rater(tree: xr.DataTree) -> str | None:
+    """Return the rater of median reliability."""
+    posterior = tree["posterior"].to_dataset()
+    if "reliability" not in posterior:
+        return None
+    mean = posterior["reliability"].mean(("chain", "draw"))
+    return mean["rater"].to_numpy()[np.argsort(mean.to_numpy())[mean.size // 2]].item()

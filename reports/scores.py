@@ -1,0 +1,286 @@
+"""Report sections on scores: locations of the items, and use of the scale by raters and groups."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from ..evaluation import plots
+from ..models.data.scores import Scores
+from . import Section
+from .certainty import certainty_in_words
+from .wording import few, percent, with_interval
+
+__all__ = [
+    "cut_sections",
+    "interval_columns",
+    "location_section",
+    "mean_scores",
+    "rater_sections",
+    "scale_rows",
+]
+
+ITEMS_SHOWN = 10
+
+
+def cut_sections(
+    tree: xr.DataTree, cut: xr.DataTree, certainties: Sequence[xr.Dataset], seed: int
+) -> list[Section]:
+    """Return the sections on the certainty of the sides of each threshold.
+
+    `cut` is the tree `thresholded` at the first threshold; `certainties` holds `threshold_certainty` at each
+    threshold, of which the first is reported in full; `seed` is for the weights of the items.
+    """
+    found = {f"{own.attrs['threshold']:.12g}": own for own in certainties}
+    rows = {name: _rows(own) for name, own in found.items()}
+    first, *others = found
+    sure = found[first]["annotation_certainty"].to_numpy()
+    words, facts = certainty_in_words(cut, sure, seed, what="side")
+    text = (
+        f"Above {first}, or at most {first}? Two quantities, not to be confused. Annotation certainty is the posterior "
+        "probability of the more probable side: it goes to one with more scores. Threshold probability is the probability that "
+        "the next score is on its more probable side: raters who differ go on to differ, and it stays below one. "
+        f"{_means(found[first])} {words} The least certain items come first.{_on_the_threshold(tree, found[first])}"
+    )
+    named = {f"threshold {name}": own for name, own in found.items()}
+    curve = Figure(figsize=(6.4, 4.0), layout="constrained")
+    plots.threshold_certainty(named if others else found[first], ax=curve.add_subplot())
+    clouds = plots.threshold_distance(named if others else found[first], backend="matplotlib")
+    every = [{"threshold": name, **row} for name, own in rows.items() for row in own]
+    main = Section(
+        "Certainty of the side",
+        text,
+        [curve, clouds],
+        every,
+        "certainty",
+        key="certainty",
+        facts={**facts, "thresholds": [_summary(own) for own in found.values()]},
+        shown=rows[first],
+        most=ITEMS_SHOWN,
+    )
+    return [main, *(_further(name, found[name], rows[name]) for name in others)]
+
+
+def _further(name: str, found: xr.Dataset, rows: Sequence[Mapping[str, Any]]) -> Section:
+    """Return the section of another threshold; its numbers are in the table and facts of the first."""
+    return Section(f"Threshold {name}", _means(found), shown=rows, part=True, most=ITEMS_SHOWN)
+
+
+def _on_the_threshold(tree: xr.DataTree, found: xr.Dataset) -> str:
+    """Return a sentence on the share of scores equal to the threshold; "" if there are none."""
+    threshold = found.attrs["threshold"]
+    observed = tree["observed_data"]["observed_score"].to_numpy()
+    if not (share := (observed == threshold).mean()):
+        return ""
+    return (
+        f" {percent(share)} of the scores are {threshold:g} itself, which counts as at most {threshold:g}; of scores with gaps "
+        "between them, a threshold within a gap treats both sides alike."
+    )
+
+
+def _means(found: xr.Dataset) -> str:
+    """Return a sentence on the items above a threshold, and the mean of both quantities."""
+    own = _summary(found)
+    return (
+        f"At threshold {own['threshold']:g}, {own['items_above']:,} of {found.sizes['item']:,} items are more probably above; "
+        f"on average the annotation certainty is {percent(own['annotation_certainty'])}, the threshold probability "
+        f"{percent(own['threshold_probability'])}."
+    )
+
+
+def _summary(found: xr.Dataset) -> dict[str, float]:
+    quantities = ("annotation_certainty", "threshold_probability")
+    means = {name: float(found[name].mean()) for name in quantities}
+    above = int((found["above"] > 0.5).sum())
+    return {"threshold": found.attrs["threshold"], "items_above": above, **means}
+
+
+def _rows(found: xr.Dataset) -> list[dict[str, Any]]:
+    """Return a table row per item, the least certain first."""
+    names = {
+        "location": "location",
+        "above": "P(above)",
+        "annotation_certainty": "annotation certainty",
+        "threshold_probability": "threshold probability",
+    }
+    columns = {name: found[variable].to_numpy() for variable, name in names.items()}
+    order = np.lexsort((columns["threshold probability"], columns["annotation certainty"]))
+    items = found["item"].to_numpy()
+    return [
+        {"item": str(items[i]), **{name: float(values[i]) for name, values in columns.items()}}
+        for i in order
+    ]
+
+
+# --- Scores on a scale: reading from files, sampling ---
+
+
+def mean_scores(scores: Scores) -> np.ndarray:
+    """Return the mean score of every item, shape (item,), NaN for items without scores."""
+    n = len(scores.items)
+    total = np.bincount(scores.annotation_item, scores.score * scores.count, n)
+    given = np.bincount(scores.annotation_item, scores.count, n)
+    return np.divide(total, given, out=np.full(n, np.nan), where=given > 0)
+
+
+# --- Report sections on scores: locations of the items, and use of the scale by raters and groups ---
+
+SAMPLE = ("chain", "draw")
+
+TAILS = (0.05, 0.95)
+
+GROUPS = "group_of_raters"
+
+SHOWN = 20
+
+MOST_DRAWN = 40  # rows of a forest
+
+
+def location_section(tree: xr.DataTree, scores: Scores) -> Section:
+    """Return the section on the locations of the items, the highest first."""
+    posterior = tree["posterior"].to_dataset()
+    given = np.bincount(scores.annotation_item, scores.count, len(scores.items)).astype(int)
+    mean = mean_scores(scores)
+    columns = interval_columns(posterior["location"], "location")
+    if "scale" in posterior:
+        columns["scale"] = posterior["scale"].mean(SAMPLE).to_numpy()
+    rows = [
+        {
+            "item": str(scores.items[i]),
+            "scores": int(given[i]),
+            "mean score": float(mean[i]) if given[i] else None,
+            **{name: float(values[i]) for name, values in columns.items()},
+        }
+        for i in np.argsort(-columns["location"], kind="stable")
+    ]
+    text = "The location of an item is the mean of all scores that it could be given. Intervals hold 90 %."
+    if "scale" in posterior:
+        text += (
+            " It lies between the mean of those that it was given and what is usual: the fewer scores, the closer to what is "
+            "usual. The scale is the standard deviation of the scores of an item: how far raters differ about it."
+        )
+    else:
+        text += " Biases of those who scored it are taken out, and it is drawn to what is usual: the fewer scores, the closer."
+    if len(rows) > MOST_DRAWN:
+        text += " The picture has the highest and the lowest."
+    figure = plots.rater_forest(posterior["location"].rename(item="rater"), label="location")
+    return Section("Locations", text, [figure], rows, "locations", key="locations", most=SHOWN)
+
+
+def rater_sections(tree: xr.DataTree, scores: Scores) -> list[Section]:
+    """Return the sections on raters and groups of raters; none if the model has no raters."""
+    posterior = tree["posterior"].to_dataset()
+    if "rater_bias" not in posterior:
+        return []
+    given = np.bincount(scores.annotation_rater, scores.count, len(scores.raters)).astype(int)
+    variables = {"rater_bias": "bias", "rater_scale": "scale"}
+    rows = scale_rows(posterior, variables, {"scores": given}, scores.rater_attributes)
+    highest, lowest = (f"{row['rater']}, {row['bias']:+.2f}" for row in (rows[0], rows[-1]))
+    text = (
+        "The bias of a rater is how much higher than the population of raters it scores the same item; the scale is the standard "
+        f"deviation of its scores about that. The highest bias has {highest}; the lowest {lowest}. Intervals hold 90 %."
+    )
+    figures = [
+        plots.rater_forest(posterior[f"rater_{name}"], label=f"{name} of the rater")
+        for name in ("bias", "scale")
+    ]
+    sections = [Section("Raters", text, figures, rows, "raters", key="raters")]
+    return [*sections, _group_section(posterior)] if "group_bias" in posterior else sections
+
+
+def scale_rows(
+    posterior: xr.Dataset,
+    variables: dict[str, str],
+    given: dict[str, np.ndarray],
+    attributes: Mapping[str, np.ndarray],
+) -> list[dict[str, Any]]:
+    """Return a table row per rater, the largest of the first variable first.
+
+    `variables` maps a variable to its column name; `given` holds counts of annotations by column name,
+    (rater,); `attributes` further attributes, prefixed by "attribute" if they collide with another column.
+    """
+    columns: dict[str, np.ndarray] = {}
+    for place, (variable, name) in enumerate(variables.items()):
+        columns |= interval_columns(posterior[variable], name, f"{name} " if place else "")
+    taken = {"rater", *given, *columns}
+    known = {f"attribute {n}" if n in taken else n: values for n, values in attributes.items()}
+    raters = posterior["rater"].to_numpy()
+    first = next(iter(variables.values()))
+    return [
+        {
+            "rater": str(raters[k]),
+            **{name: values[k].item() for name, values in (given | known).items()},
+            **{name: float(values[k]) for name, values in columns.items()},
+        }
+        for k in np.argsort(-columns[first], kind="stable")
+    ]
+
+
+def interval_columns(draws: xr.DataArray, name: str, whose: str = "") -> dict[str, np.ndarray]:
+    """Return posterior means and 5 % and 95 % quantiles, from draws with one dim besides chain and draw.
+
+    `whose` is a prefix of the columns of the ends, to keep the names in one table distinct.
+    """
+    low, high = draws.quantile(TAILS, SAMPLE).to_numpy()
+    return {name: draws.mean(SAMPLE).to_numpy(), f"{whose}5 %": low, f"{whose}95 %": high}
+
+
+def _group_section(posterior: xr.Dataset) -> Section:
+    """Return the section on groups of raters: bias, scale and differences."""
+    names = [str(name) for name in posterior[GROUPS].to_numpy()]
+    bias = posterior["group_bias"].transpose(*SAMPLE, GROUPS)
+    usual = posterior["usual_variance"].transpose(*SAMPLE, GROUPS) ** 0.5
+    columns = interval_columns(bias, "bias") | interval_columns(
+        usual, "usual scale", "usual scale "
+    )
+    rows = [
+        {"group": name, **{key: float(values[g]) for key, values in columns.items()}}
+        for g, name in enumerate(names)
+    ]
+    pairs = [
+        _pair(names[a], names[b], bias.isel({GROUPS: a}) - bias.isel({GROUPS: b}))
+        for a, b in combinations(range(len(names)), 2)
+    ]
+    figure = plots.rater_forest(bias.rename({GROUPS: "rater"}), label="bias of the group")
+    text = (
+        "How much higher than the others each group scores the same items, all groups with the same weight, and the usual "
+        f"standard deviation of the scores of a rater of the group. {_pairs_in_words(pairs)}"
+    )
+    return Section(
+        "Groups of raters",
+        text,
+        [figure],
+        rows,
+        "rater_groups",
+        key="rater_groups",
+        facts={"differences": pairs},
+    )
+
+
+def _pair(first: str, second: str, draws: xr.DataArray) -> dict[str, Any]:
+    """Return the difference in bias of two groups, the higher first."""
+    if float(draws.mean()) < 0:
+        first, second, draws = second, first, -draws
+    low, high = draws.quantile(TAILS).to_numpy().tolist()
+    return {
+        "group": first,
+        "other": second,
+        "difference": float(draws.mean()),
+        "lower": low,
+        "upper": high,
+        "probability_higher": float((draws > 0).mean()),
+    }
+
+
+def _pairs_in_words(pairs: Sequence[dict[str, Any]]) -> str:
+    said = []
+    for row in sorted(pairs, key=lambda pair: -pair["difference"]):
+        by = with_interval(row["difference"], row["lower"], row["upper"], 2)
+        sure = percent(row["probability_higher"])
+        said.append(
+            f"Group {row['group']} scores higher than {row['other']} by {by}, with probability {sure}"
+        )
+    return f"{few(said, 3, '; ')}."

@@ -1,0 +1,73 @@
+"""Numbers in words, with their intervals."""
+
+import math
+from collections.abc import Sequence
+
+__all__ = [
+    "ADDITIVE",
+    "OF_POSTERIOR",
+    "few",
+    "interval",
+    "percent",
+    "percent_with_interval",
+    "share_interval",
+    "share_with_interval",
+    "with_interval",
+]
+
+ADDITIVE = ("cross-entropy", "agreement", "brier")  # scorers that are means over items
+
+OF_POSTERIOR = ("abc", "plurality")  # combiners
+
+SHARES = 100_000  # Monte-Carlo draws of a share
+
+
+def interval(lower: float, upper: float, digits: int = 3) -> str:
+    """Text of both ends of an interval."""
+    return f"{lower:z.{digits}f} to {upper:z.{digits}f}"
+
+
+def with_interval(mean: float, lower: float, upper: float, digits: int = 3) -> str:
+    """Text of a number with its interval, or of a number that is not finite."""
+    if not math.isfinite(mean):
+        return "not defined" if math.isnan(mean) else "infinite"
+    return f"{mean:z.{digits}f} ({interval(lower, upper, digits)})"
+
+
+def percent(probability: float) -> str:
+    """Percentage of a probability; below .1 % and above 99.9 % only the bound is given."""
+    if not math.isfinite(probability):
+        return "not defined"
+    if probability < 0.001:
+        return "< 0.1%"
+    if probability > 0.999:
+        return "> 99.9%"
+    return f"{probability:.1%}"
+
+
+def share_interval(count: int, total: int, probability: float = 0.9) -> tuple[float, float]:
+    """Jeffreys interval of a population share after `count` of `total`, by Monte Carlo.
+
+    The lower end is 0 if none is counted, the upper end 1 if all are.
+    """
+    import numpy as np  # costs a second, which --help should not wait for
+
+    law = np.random.default_rng(0).beta(count + 0.5, total - count + 0.5, SHARES)
+    lower, upper = np.quantile(law, [(1 - probability) / 2, (1 + probability) / 2]).tolist()
+    return (0.0 if count == 0 else lower), (1.0 if count == total else upper)
+
+
+def share_with_interval(count: int, total: int) -> str:
+    """Percentage of a share of the items, with its 90 % interval."""
+    return percent_with_interval(count / total, *share_interval(count, total))
+
+
+def percent_with_interval(share: float, lower: float, upper: float) -> str:
+    """Percentage of a share, with its interval."""
+    return f"{share:.0%} ({lower:.0%} to {upper:.0%})"
+
+
+def few(names: Sequence[object], shown: int = 5, joint: str = ", ") -> str:
+    """List the first names, and count the others."""
+    more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
+    return joint.join(str(name) for name in names[:shown]) + more

@@ -1,0 +1,228 @@
+"""Draws weighed to another reliability against the exact posterior there, and against refits."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from raterzoo import evaluation, inference, models
+from raterzoo.evaluation.sensitivity import densities as item_densities
+from raterzoo.evaluation.sensitivity.reweighting import GREATEST_K, ReweightingWarning, reweight
+
+from tests.support.dermatology import dermatology
+from tests.support.evaluation_trees import as_dense, random_case
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
+from tests.support.source_twins import altered
+
+COUNTS = np.array([[3, 1, 0], [0, 2, 5], [2, 2, 2], [1, 0, 0], [0, 0, 0]])
+CONCENTRATION = 1.5
+SUBSET = 150  # dermatology cases
+
+
+def dirichlet_tree(reliability, seed, **options):
+    frame = pd.DataFrame(COUNTS, columns=list("xyz"))
+    labels = models.Labels.from_counts(frame.assign(item=[f"case {i}" for i in frame.index]))
+    model = models.dirichlet(labels, concentration=CONCENTRATION, reliability=reliability)
+    return inference.sample(model, random_seed=seed, progressbar=False, **options)
+
+
+def pooled_over_items(tree, view, power):
+    each = item_densities.likelihood_of_items(tree, view, power)
+    return np.broadcast_to(each.sum(axis=0), each.shape).copy()
+
+
+def at_own_power(tree, view, power):
+    power = np.asarray(power) * item_densities.reliability_of(tree)
+    return item_densities.likelihood_of_items(tree, view, power)
+
+
+def quiet(how):
+    def unwarned(*args, **options):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return how(*args, **options)
+
+    return unwarned
+
+
+# one weight by draw for all items: right in law, but of many items one draw takes it all
+POOLED = quiet(altered("reweight", likelihood_of_items=pooled_over_items).reweight)
+# the likelihood at the model's power, taken for that at power one
+POWERED = quiet(altered("reweight", likelihood_of_items=at_own_power).reweight)
+# items that stay in step
+IN_STEP = quiet(altered("_resampled", ("rng.permutation(", "np.asarray(")).reweight)
+
+
+def samples(tree, group="posterior", name="plausibility"):
+    values = tree[group][name].to_numpy().astype(float)
+    return values.reshape(-1, *values.shape[2:])
+
+
+def moments_z(how, tree, reliability):
+    """Return z of the first two moments of every plausibility against the exact Dirichlet law."""
+    before, after = samples(tree), samples(how(tree, reliability, random_seed=1))
+    log_weight = (reliability - 2) * (COUNTS * np.log(before)).sum(axis=-1)
+    weight = np.exp(log_weight - log_weight.max(axis=0))
+    weight /= weight.sum(axis=0)
+    law = CONCENTRATION + reliability * COUNTS
+    total = law.sum(axis=1, keepdims=True)
+    z = []
+    for power, exact in ((1, law / total), (2, law * (law + 1) / (total * (total + 1)))):
+        of_weights = ((weight[..., None] * (before**power - exact)) ** 2).sum(axis=0)
+        of_steps = (after**power).var(axis=0) / len(after)  # at most that of independent picks
+        z.append(((after**power).mean(axis=0) - exact) / np.sqrt(of_weights + of_steps))
+    return np.array(z)
+
+
+@pytest.mark.parametrize("reliability", [1.5, 3])
+def test_moments_are_those_of_the_exact_posterior(reliability):
+    tree = dirichlet_tree(2, seed_of("exact posterior"), draws=4000)
+
+    def check(how):
+        z = moments_z(how, tree, reliability)
+        assert np.abs(z).max() < bonferroni_threshold(z.size)
+
+    check(reweight)
+    assert_rejects_twin(check, POWERED)
+
+
+def test_nothing_changes_at_the_same_reliability():
+    tree = dirichlet_tree(2, 3, draws=100)
+    same = reweight(tree, 2, random_seed=4)
+    np.testing.assert_array_equal(np.sort(samples(same), 0), np.sort(samples(tree), 0))
+    assert (same["sample_stats"]["pareto_k"] == -np.inf).all()
+    np.testing.assert_allclose(same["sample_stats"]["effective_draws"], 400)
+
+
+def test_what_a_draw_says_of_an_item_stays_together():
+    tree = dirichlet_tree(2, 5, draws=100)
+    found = reweight(tree, 3, random_seed=6)
+    densities = (COUNTS * np.log(samples(found))).sum(axis=-1)[:, :-1]  # nobody labelled the last
+    stored = samples(found, "log_likelihood", "observed_label")
+    np.testing.assert_allclose(stored, densities, rtol=1e-5, atol=1e-5)
+    priors = ((CONCENTRATION - 1) * np.log(samples(found))).sum(axis=-1)
+    offset = samples(found, "log_prior", "plausibility") - priors
+    np.testing.assert_allclose(offset, offset[:1] * np.ones_like(offset), rtol=1e-4)
+    assert found["posterior"]["plausibility"].dims == tree["posterior"]["plausibility"].dims
+    assert found["constant_data"]["reliability"] == 3
+    assert (found.attrs["reweighted_from"], found.attrs["reweighted_to"]) == (2, 3)
+    again = reweight(tree, 3, random_seed=6)
+    assert again.equals(found) and not reweight(tree, 3, random_seed=7).equals(found)
+
+
+def test_items_stay_independent():
+    tree = dirichlet_tree(2, seed_of("independent items"), draws=4000)
+
+    def check(how):
+        drawn = samples(how(tree, 3, random_seed=8))
+        correlation = np.corrcoef(drawn[..., 1].T)[np.triu_indices(len(COUNTS), 1)]
+        # kept draws repeat, which doubles the variance of a correlation at most
+        z = correlation * np.sqrt(len(drawn) / 2)
+        assert np.abs(z).max() < bonferroni_threshold(z.size)
+
+    check(reweight)
+    assert_rejects_twin(check, IN_STEP)
+
+
+def test_trees_go_on_but_not_to_a_third_reliability():
+    there = reweight(dirichlet_tree(2, 9, draws=200), 3, random_seed=1)
+    assert evaluation.annotation_certainty(there).sizes == {"item": len(COUNTS)}
+    with pytest.raises(evaluation.EvaluationError, match=r"reweighted already, from 2.0 to 3.0"):
+        reweight(there, 4)
+
+
+@pytest.fixture(scope="module")
+def cases():
+    rankings, _ = dermatology()
+    chosen = np.random.default_rng(seed_of("cases")).choice(len(rankings.items), SUBSET, False)
+    return rankings.select(items=rankings.items[np.sort(chosen)])
+
+
+@pytest.fixture(scope="module")
+def refits(cases):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        return inference.sweep(
+            lambda r: models.plackett_luce(cases, reliability=r),
+            [1, 2, 3, 5],
+            random_seed=seed_of("refits"),
+            progressbar=False,
+        )
+
+
+def mean_error(how, refits, start, end):
+    found = how(refits[start], end, random_seed=1)
+    pairs = (evaluation.annotation_certainty(t, random_seed=2) for t in (found, refits[end]))
+    difference = abs(next(pairs) - next(pairs))
+    reliable = found["sample_stats"]["pareto_k"].to_numpy() < GREATEST_K
+    assert reliable.any()
+    return difference.to_numpy()[reliable].mean()
+
+
+@pytest.mark.parametrize(("start", "end"), [(3, 5), (3, 2), (1, 2)])
+def test_certainty_is_that_of_a_refit(refits, start, end):
+    def check(how):
+        assert mean_error(how, refits, start, end) < 0.01
+
+    check(reweight)
+    assert_rejects_twin(check, POOLED)
+    if start > 1:
+        assert_rejects_twin(check, POWERED)
+
+
+def test_a_step_too_far_says_so(refits):
+    with pytest.warns(ReweightingWarning, match=r"from reliability 3 to 1 is too far down"):
+        found = reweight(refits[3], 1, random_seed=1)
+    stats = found["sample_stats"]
+    assert (stats["pareto_k"] > GREATEST_K).mean() > 0.5
+    assert (stats["effective_draws"] < 400).mean() > 0.5
+    assert "thinning" in stats
+
+
+def test_powers_by_rater(cases):
+    few = cases.select(items=cases.items[:12])
+    powers = {rater: 1 + i % 2 for i, rater in enumerate(few.raters)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        tree = inference.sample(
+            models.plackett_luce(few, reliability=powers), random_seed=3, progressbar=False
+        )
+        view = item_densities.Plausibility.of(tree)
+        added = 2 - tree["constant_data"]["reliability"].to_numpy()
+        pointwise = samples(tree, "log_likelihood", "observed_ranking")
+        owner = tree["constant_data"]["annotation_item"].to_numpy()
+        expected = [(pointwise * added)[:, owner == i].sum(axis=1) for i in range(12)]
+        found = item_densities.likelihood_of_items(tree, view, added)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+        assert reweight(tree, 2, random_seed=1).attrs["reweighted_from"] == "by annotation"
+
+
+def test_refused():
+    tree = dirichlet_tree(2, 1, draws=100)
+    for wrong in (0, -1, np.inf, np.nan, True, "3"):
+        with pytest.raises(evaluation.EvaluationError, match=r"reliability=.*positive finite"):
+            reweight(tree, wrong)
+    with pytest.raises(evaluation.EvaluationError, match=r"log_likelihood=True"):
+        reweight(dirichlet_tree(2, 1, draws=50, log_likelihood=False), 3)
+    with pytest.raises(evaluation.EvaluationError, match="12 draws are too few"):
+        reweight(dirichlet_tree(2, 1, draws=3), 3)
+    with pytest.raises(evaluation.EvaluationError, match="pass the tree"):
+        reweight(tree["posterior"]["plausibility"], 3)
+    for model in ("tempered_plackett_luce", None, "pm.Model"):
+        other = tree.copy()
+        other.attrs = {"model": model}
+        with pytest.raises(evaluation.EvaluationError, match="not known to be the power"):
+            reweight(other, 3)
+    other.attrs = {"model": "prirn"}
+    with pytest.raises(evaluation.EvaluationError, match="prirn has no likelihood"):
+        reweight(other, 3)
+    shared = tree.copy()
+    prevalence = xr.DataArray(np.ones((4, 100, 3)), dims=("chain", "draw", "category"))
+    shared["posterior"] = tree["posterior"].to_dataset().assign(prevalence=prevalence)
+    with pytest.raises(evaluation.EvaluationError, match=r"prevalence .* is shared by the items"):
+        reweight(shared, 3)
+    unknown = as_dense(random_case(np.random.default_rng(1)))
+    unknown.attrs["model"] = "dirichlet"
+    with pytest.raises(evaluation.EvaluationError, match="constant_data has no reliability"):
+        reweight(unknown, 3)

@@ -1,0 +1,268 @@
+"""What survey equivalence is given: other forms of labels, labels that are too few, and what cannot be scored."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from raterzoo import inference, models
+from raterzoo.evaluation import EvaluationError
+from raterzoo.evaluation.surveys import subsets
+from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
+from raterzoo.evaluation.surveys.subsets import Patterns, subsets_of
+
+ROWS = [[3, 1], [0, 4], [2, 2], [4, 0], [1, 3], [3, 1]]
+
+
+def array(values, items=None, categories=("no", "yes")):
+    items = [f"i{i}" for i in range(len(values))] if items is None else items
+    return xr.DataArray(values, {"item": items, "category": list(categories)}, ("item", "category"))
+
+
+def laws(values=None):
+    positive = (
+        np.array([0.2, 0.9, 0.5, 0.1, 0.7, 0.3]) if values is None else np.asarray(values, float)
+    )
+    return array(np.stack([1 - positive, positive], axis=1))
+
+
+def worth(counts, predictions=None, *given, **how):
+    return survey_equivalence(
+        counts, laws() if predictions is None else predictions, *given, **{"bootstrap": 0, **how}
+    )
+
+
+class TestForms:
+    expected = worth(array(ROWS))
+
+    def test_labels(self):
+        labels = models.Labels.from_counts(array(ROWS))
+        xr.testing.assert_identical(worth(labels), self.expected)
+
+    def test_tree_of_counts(self):
+        labels = models.Labels.from_counts(array(ROWS))
+        tree = inference.sample(models.dirichlet(labels), draws=10, chains=1, progressbar=False)
+        xr.testing.assert_identical(worth(tree), self.expected)
+
+    def test_tree_of_raters(self):
+        rows = [
+            (f"i{i}", f"r{r}", label)
+            for i, (no, yes) in enumerate(ROWS)
+            for r, label in enumerate(["no"] * no + ["yes"] * yes)
+        ]
+        frame = pd.DataFrame(rows, columns=["item", "rater", "label"])
+        item, code = frame["item"].factorize()[0], (frame["label"] == "yes").astype(int)
+        tree = xr.DataTree.from_dict(
+            {
+                "posterior": xr.Dataset({"plausibility": array(np.full((6, 2), 0.5))}),
+                "observed_data": xr.Dataset({"observed_label": ("annotation", code.to_numpy())}),
+                "constant_data": xr.Dataset({"annotation_item": ("annotation", item)}),
+            }
+        )
+        xr.testing.assert_identical(worth(tree), self.expected)
+
+    @pytest.mark.filterwarnings("ignore:NOT converged")
+    def test_tree_of_item_states(self):
+        labels = models.Labels.from_counts(array(ROWS))
+        tree = inference.sample(
+            models.item_states(labels), draws=20, chains=1, tune=20, progressbar=False
+        )
+        found = survey_power_curve(tree, max_raters=5)
+        assert found["power_curve"].dims == ("chain", "draw", "k") and "asymptote" in found
+        assert "performance_ratio" in survey_equivalence(tree, laws(), max_raters=5)
+
+    def test_predictions_for_more_items_are_not_used(self):
+        xr.testing.assert_identical(worth(array(ROWS[:5])), worth(array(ROWS[:5]), laws()[:5]))
+
+    def test_raters_need_not_have_given_every_category(self):
+        cells = [["no", "no"], ["yes", ""], ["no", "yes"]]
+        table = xr.DataArray(cells, {"item": ["i0", "i1", "i2"]}, ("item", "rater"))
+        predictions = array(np.full((3, 3), 1 / 3), categories=("maybe", "no", "yes"))
+        assert np.isfinite(worth(table, predictions)["score"])
+
+    def test_hard_predictions_can_be_of_bool(self):
+        hard = laws([0, 1, 1, 0, 1, 0])
+        xr.testing.assert_identical(worth(array(ROWS), hard.astype(bool)), worth(array(ROWS), hard))
+
+
+class TestTooFew:
+    def test_items_with_no_or_one_label_are_left_out_and_counted(self):
+        rows = [*ROWS[:4], [0, 0], [1, 0]]
+        found = worth(array(rows))
+        kept = worth(array(ROWS[:4]), laws()[:4])
+        assert (found.attrs["left_out"], found.attrs["left_out_without_label"]) == (2, 1)
+        assert found.attrs["left_out_with_one_label"] == 1
+        np.testing.assert_array_equal(found["power_curve"], kept["power_curve"])
+        assert float(found["score"]) == float(kept["score"])
+
+    def test_no_item_has_labels_enough(self):
+        with pytest.raises(EvaluationError, match="no item has 2 labels"):
+            worth(array([[0, 0], [1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]))
+        with pytest.raises(EvaluationError, match="no item has 6 labels"):
+            worth(array(ROWS), reference=5)
+
+    def test_unanimous_items_are_told(self):
+        found = worth(array([[3, 0], [0, 3], [3, 0], [0, 3], [0, 3], [3, 0]]), None, "frequency")
+        assert "all labels of every item are the same" in found.attrs["note"]
+        np.testing.assert_allclose(
+            found["power_curve"][1:], found["power_curve"][1], atol=1e-15, rtol=0
+        )
+        assert worth(array(ROWS)).attrs["note"] == ""
+
+    def test_one_kind_of_label(self):
+        found = worth(array([[4, 0]] * 6), laws(np.zeros(6)), "plurality", "agreement")
+        assert float(found["score"]) == 1 and str(found["censored"].item()) == "above"
+
+    def test_k_defaults_to_what_half_of_the_items_have(self):
+        rows = [[2, 1], [2, 0], [1, 2], [9, 9], [3, 9], [0, 9]]
+        found = worth(array(rows))
+        assert found.sizes["k"] == 3 and found["items"].to_numpy().tolist() == [6, 6, 5]
+
+    def test_k_beyond_the_labels(self):
+        with pytest.raises(
+            EvaluationError, match="max_raters=4: no item has labels for more than 3"
+        ):
+            worth(array(ROWS), max_raters=4)
+
+    def test_classifier_below_the_baseline(self):
+        found = worth(array(ROWS), laws([1, 0, 1, 1, 0, 1]))
+        assert str(found["censored"].item()) == "below" and np.isnan(found["equivalence"])
+        assert str(found["words"].item()) == "less than 0 raters"
+
+
+def nan_at(place):
+    values = laws().copy()
+    values[place] = np.nan
+    return values
+
+
+BAD_COUNTS = {
+    "negative": (array([[3, -1], *ROWS[1:]]), "item i0, category yes: -1; expected a whole number"),
+    "fractional": (array([[3, 0.5], *ROWS[1:]]), "0.5; expected a whole number"),
+    "nan": (array([[3, np.nan], *ROWS[1:]]), "nan; expected a whole number"),
+    "text": (array([["a", "b"]] * 6), "expected whole numbers"),
+    "items": (array(ROWS, items=["i0", "i0", "i2", "i3", "i4", "i5"]), "item i0 is duplicated"),
+    "categories": (array(ROWS, categories=("a", "a")), "category a is duplicated"),
+    "no coordinate": (xr.DataArray(ROWS, dims=("item", "category")), "no coordinate"),
+    "dims": (xr.DataArray(ROWS, dims=("item", "label")), "expected a DataArray"),
+    "type": (np.array(ROWS), "found ndarray"),
+    "empty": (array(np.empty((0, 2), int)), "no item"),
+    "tree": (xr.DataTree(), "the tree lacks"),
+    "blank": (xr.DataArray([["", ""]], {"item": ["i0"]}, ("item", "rater")), "every cell is blank"),
+    "half": (
+        xr.DataArray([[1.5, 2.0]], {"item": ["i0"]}, ("item", "rater")),
+        "item i0, rater 0: 1.5 is no label",
+    ),
+}
+BAD_PREDICTIONS = {
+    "more categories": (array(np.full((6, 3), 1 / 3), categories=("no", "yes", "maybe")), "'maybe' is not in counts"),
+    "fewer categories": (array(np.ones((6, 1)), categories=("no",)), "no category 'yes'"),
+    "sum": (laws() * 0.9, "sum to 0.9, expected 1"),
+    "scores": (laws() * 10, "is no probability"),
+    "negative": (array([[1.2, -0.2]] * 6), "is no probability"),
+    "nan": (nan_at((2, 1)), "item i2, category yes is NaN"),
+    "missing item": (laws()[1:], "item i0 not in predictions"),
+    "kind of items": (laws().assign_coords(item=np.arange(6)), "convert one"),
+    "duplicate": (laws().assign_coords(item=["i0"] * 6), "item i0 is duplicated"),
+    "dims": (laws().rename(category="label"), r"expected dims \(item, category\)"),
+    "type": (laws().to_numpy(), "found ndarray"),
+    "text": (laws().astype(str), "expected probabilities"),
+    "names": (xr.concat([laws(), laws()], "classifier").assign_coords(classifier=["a", "a"]), "classifier a is duplicated"),
+}  # fmt: skip
+BAD_ARGUMENTS = [
+    ({"combiner": "vote"}, "combiner='vote'"),
+    ({"scorer": "accuracy"}, "scorer='accuracy'"),
+    ({"items": "all"}, "items='all'"),
+    ({"estimand": "median"}, "estimand="),
+    ({"learn": "others"}, "learn='others'"),
+    ({"learn": 1}, "learn=1"),
+    ({"learn": True}, "learn=True"),
+    ({"learn": 7}, "learn=7: more folds than the 6 items"),
+    ({"learn": 10**9}, "learn=1000000000: more folds"),
+    ({"base": 1}, "base=1"),
+    ({"base": -2}, "base=-2"),
+    ({"clip": 0.5}, "clip=0.5"),
+    ({"clip": "none"}, "clip='none': expected a number"),
+    ({"base": "e"}, "base='e': expected a number"),
+    ({"probability": "high"}, "probability='high'"),
+    ({"combiner": "mean", "scorer": "pearson", "values": [0, 1]}, "values: list; pass a mapping"),
+    ({"combiner": "mean", "scorer": "pearson", "values": {"no": "a", "yes": 1}}, "category 'no'"),
+    ({"combiner": "mean", "scorer": "auc", "positive": "no"}, "positive='no': combiner=\"mean\""),
+    ({"clip": -0.1}, "clip=-0.1"),
+    ({"clip": np.nan}, "clip=nan"),
+    ({"reference": 0}, "reference=0"),
+    ({"max_raters": 0}, "max_raters=0"),
+    ({"bootstrap": -1}, "bootstrap=-1"),
+    ({"bootstrap": 2.5}, "bootstrap=2.5"),
+    ({"bootstrap": 1}, "one resample has no interval"),
+    ({"random_seed": None}, "random_seed=None"),
+    ({"probability": 1}, "probability=1"),
+    ({"samples": 1}, "samples=1"),
+    ({"no_labels": "none"}, "no_labels="),
+    ({"raters": "known"}, "raters="),
+    ({"combiner": "mean"}, 'combiner="mean" gives a number'),
+    ({"combiner": "mean", "scorer": len}, 'combiner="mean" gives a number'),
+    ({"combiner": "frequency", "scorer": "f1", "positive": "maybe"}, "positive='maybe'"),
+    ({"combiner": "frequency", "scorer": "pearson", "values": {"no": 1}}, "category 'yes'"),
+    ({"combiner": "frequency", "scorer": "pearson", "values": {"no": 1, "yes": np.nan}}, "category 'yes'"),
+    ({"combiner": lambda drawn: drawn[:, :1]}, "combiner: it returned shape"),
+    ({"combiner": lambda drawn: drawn + 1.0}, "expected probabilities"),
+    ({"combiner": "frequency", "scorer": lambda p, label: 1.0}, "scorer: it returned shape"),
+    ({"against": array(ROWS[:3])}, "not in against"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_COUNTS)
+def test_bad_counts(name):
+    counts, message = BAD_COUNTS[name]
+    with pytest.raises(EvaluationError, match=message):
+        worth(counts)
+
+
+@pytest.mark.parametrize("name", BAD_PREDICTIONS)
+def test_bad_predictions(name):
+    predictions, message = BAD_PREDICTIONS[name]
+    with pytest.raises(EvaluationError, match=message):
+        worth(array(ROWS), predictions)
+
+
+@pytest.mark.parametrize(("how", "message"), BAD_ARGUMENTS)
+def test_bad_arguments(how, message):
+    with pytest.raises(EvaluationError, match=message):
+        worth(array(ROWS), **how)
+
+
+def test_several_categories_need_a_positive_one_and_numbers():
+    counts = array([[1, 2, 1], [0, 3, 1]], categories=("low", "middle", "high"))
+    with pytest.raises(EvaluationError, match="positive=None"):
+        survey_power_curve(counts, "frequency", "f1")
+    with pytest.raises(EvaluationError, match="needs a number for each of low, middle, high"):
+        survey_power_curve(counts, "mean", "pearson")
+    values = {"low": 0, "middle": 1, "high": 2}
+    assert survey_power_curve(counts, "mean", "pearson", values=values, bootstrap=0).sizes["k"] == 4
+
+
+def test_too_many_ways_to_answer_are_refused():
+    counts = array(np.full((40, 8), 12), categories=list("abcdefgh"))
+    with pytest.raises(EvaluationError, match="pass 13 at the most"):
+        survey_power_curve(counts + np.arange(40)[:, None], max_raters=30)
+
+
+def test_blank_cells_are_no_labels():
+    cells = np.array([["no", "", "yes", None], ["yes", "yes", np.nan, "no"]], object)
+    table = xr.DataArray(cells, {"item": ["i0", "i1"]}, ("item", "rater"))
+    counts = array([[1, 1], [1, 2]])
+    xr.testing.assert_identical(
+        survey_power_curve(table, bootstrap=0), survey_power_curve(counts, bootstrap=0)
+    )
+
+
+def test_ways_to_answer_are_counted():
+    counts = np.array([[3, 2, 0], [1, 1, 4], [0, 0, 5]])
+    patterns = Patterns.of(counts)
+    entries = [len(subsets_of(patterns, k).pattern) for k in range(5)]
+    subsets.check_number(patterns.counts, 4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subsets, "MOST", sum(entries[:4]))
+        subsets.check_number(patterns.counts, 3)
+        with pytest.raises(EvaluationError, match="pass 3 at the most"):
+            subsets.check_number(patterns.counts, 4)

@@ -1,0 +1,292 @@
+"""The two uncertainties of a metric: against loops over draws, exact variances of weights, and coverage."""
+
+import os
+
+import numpy as np
+import pytest
+import xarray as xr
+from raterzoo import evaluation
+from raterzoo.evaluation.uncertainty import intervals as resampling
+from scipy.stats import binom
+from sklearn.metrics import accuracy_score, f1_score
+
+from tests.support.evaluation_trees import as_dense, as_flat, random_case
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
+
+
+@pytest.fixture(scope="module")
+def case():
+    return random_case(np.random.default_rng(21), 12, 5, shape=(2, 300))
+
+
+@pytest.fixture(scope="module")
+def scores(case):
+    values = np.random.default_rng(22).dirichlet(np.ones(5), (3, 12))
+    coords = {"classifier": list("ABC"), "item": case.items, "category": case.categories}
+    return xr.DataArray(values, coords, ("classifier", "item", "category"))
+
+
+@pytest.fixture(scope="module")
+def truth(case):
+    return as_dense(case)["posterior"]["plausibility"].argmax("category").to_numpy()
+
+
+METRICS = [evaluation.top_k_accuracy(1), evaluation.overlap(2), evaluation.average_overlap(3)]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda m: m.name)
+@pytest.mark.parametrize("layout", [as_dense, as_flat])
+def test_the_raters_alone_are_the_plain_draws(case, scores, metric, layout):
+    tree = layout(case)
+    drawn = evaluation.metric_draws(
+        metric, tree, scores, resamples=5, other="exclude", random_seed=3
+    )
+    plain = evaluation.uncertainty_adjusted(metric, tree, scores, other="exclude", random_seed=3)
+    xr.testing.assert_allclose(drawn["raters"], plain.rename("raters"))
+    assert drawn["both"].dims == ("chain", "draw", "classifier")
+    assert drawn["items"].dims == ("resample", "classifier")
+    assert drawn.attrs["metric"] == metric.name
+
+
+def test_a_callable_is_weighted_by_its_sample_weight(case, scores):
+    options = {"resamples": 20, "other": "exclude", "random_seed": 3, "progressbar": False}
+    called = evaluation.metric_draws(accuracy_score, as_dense(case), scores, **options)
+    ours = evaluation.metric_draws(evaluation.top_k_accuracy(1), as_dense(case), scores, **options)
+    xr.testing.assert_allclose(called["raters"], ours["raters"])
+    apart = abs(called["both"] - called["raters"]).mean(("chain", "draw"))
+    np.testing.assert_allclose(
+        apart, abs(ours["both"] - ours["raters"]).mean(("chain", "draw")), rtol=0.2
+    )
+
+
+def test_a_callable_without_weights_says_so(case, scores):
+    with pytest.raises(evaluation.EvaluationError, match="<lambda> takes no sample_weight"):
+        evaluation.metric_draws(lambda a, b: 0.0, as_dense(case), scores)
+
+
+def assert_exact_variance(tree, scores, items, factor):
+    """Compare the variance of draws of both with its exact value."""
+    metric, seed = evaluation.top_k_accuracy(1), seed_of("variance of weighted means")
+    drawn = evaluation.metric_draws(
+        metric, tree, scores, items=items, resamples=4000, other="exclude", random_seed=seed
+    )
+    score = evaluation.uncertainty_adjusted(metric, tree, scores, reduce=None, other="exclude")
+    of_items = score.var("item").mean(("chain", "draw")) * factor
+    exact = of_items + score.mean("item").var(("chain", "draw"))
+    found = drawn["both"].stack(sample=("chain", "draw"))
+    squares = (found - score.mean(("chain", "draw", "item"))) ** 2
+    z = (squares.mean("sample") - exact) / (
+        squares.std("sample") / np.sqrt(squares.sizes["sample"])
+    )
+    assert float(abs(z).max()) < bonferroni_threshold(3)
+
+
+@pytest.mark.parametrize(("items", "factor"), [("bayesian", 1 / 13), ("counts", 1 / 12)])
+def test_weights_have_the_variance_of_their_law(case, scores, items, factor, monkeypatch):
+    assert_exact_variance(as_dense(case), scores, items, factor)
+
+    def too_even(self, samples, items, rng):  # uniform weights vary too little
+        return rng.random((samples.stop - samples.start, items.stop - items.start))
+
+    monkeypatch.setattr(resampling._Weighing, "__call__", too_even)
+    assert_rejects_twin(assert_exact_variance, as_dense(case), scores, items, factor)
+
+
+def test_with_certain_truth_only_the_items_are_uncertain(case, scores):
+    certain = xr.zeros_like(as_dense(case)["posterior"]["plausibility"])
+    certain[..., 0] = 1.0
+    metric = evaluation.top_k_accuracy(2)
+    found = evaluation.metric_intervals(metric, certain, scores, resamples=4000, random_seed=4)
+    hit = evaluation.uncertainty_adjusted(
+        metric, certain.isel(chain=0, draw=0), scores, reduce=None
+    )
+    np.testing.assert_allclose(found["sd"].sel(source="raters"), 0, atol=1e-12)
+    for source in ("items", "both"):
+        np.testing.assert_allclose(
+            found["sd"].sel(source=source), np.sqrt(hit.var("item") / 13), rtol=0.1
+        )
+    np.testing.assert_allclose(found["mean"].sel(source="raters"), hit.mean("item"))
+
+
+def test_a_point_estimate_has_the_uncertainty_of_its_items(case, scores):
+    point = as_dense(case)["posterior"]["plausibility"].mean(("chain", "draw"))
+    found = evaluation.metric_intervals(evaluation.top_k_accuracy(1), point, scores, random_seed=1)
+    assert float(found["sd"].sel(source="items").min()) > 0
+    np.testing.assert_array_equal(found["sd"].sel(source="raters"), 0)
+
+
+def test_every_figure_has_an_interval_and_an_error(case, scores):
+    found = evaluation.metric_intervals(
+        evaluation.top_k_accuracy(1), as_dense(case), scores, probability=0.8, random_seed=1
+    )
+    assert found["interval"].dims == ("source", "classifier", "bound")
+    assert bool((found["interval"].sel(bound="lower") <= found["mean"]).all())
+    assert bool((found["mcse"] > 0).all())
+    assert found["source"].to_numpy().tolist() == ["raters", "items", "both"]
+    both = evaluation.metric_draws(
+        evaluation.top_k_accuracy(1), as_dense(case), scores, random_seed=1
+    )["both"]
+    np.testing.assert_allclose(
+        found["interval"].sel(source="both"),
+        both.quantile([0.1, 0.9], ("chain", "draw")).transpose("classifier", "quantile"),
+    )
+
+
+GROUPS = {f"label {i}": "odd" if i % 2 else "even" for i in range(5)}
+
+
+@pytest.mark.parametrize("layout", [as_dense, as_flat])
+def test_members_of_a_group_are_those_of_the_draw(case, scores, truth, layout):
+    metric = evaluation.top_k_accuracy(1)
+    drawn = evaluation.metric_draws(
+        metric, layout(case), scores, by=GROUPS, resamples=5, other="exclude"
+    )
+    predicted = scores.argmax("category").to_numpy()
+    for g, name in enumerate(["even", "odd"]):
+        member = truth % 2 == g
+        with np.errstate(invalid="ignore"):
+            expected = [((truth == p) & member).sum(-1) / member.sum(-1) for p in predicted]
+        found = drawn.sel(group=name)
+        np.testing.assert_allclose(found["raters"].transpose("classifier", ...), expected)
+        np.testing.assert_allclose(found["share"].isel(classifier=0), member.mean(-1))
+
+
+def test_groups_of_any_form_are_the_same_groups(case, scores, truth):
+    tree, metric = as_dense(case), evaluation.overlap(2)
+    dims, coords = ("chain", "draw", "item"), {"item": case.items}
+    labels = xr.DataArray(np.where(truth % 2, "odd", "even"), coords, dims)
+    weights = xr.concat(
+        [labels == "even", labels == "odd"],
+        xr.DataArray(["even", "odd"], dims="group", name="group"),
+    )
+    options = {"resamples": 5, "other": "exclude", "random_seed": 6}
+    of_labels = evaluation.metric_draws(
+        metric, tree, scores, by=labels.isel(item=slice(None, None, -1)), **options
+    )
+    of_weights = evaluation.metric_draws(metric, tree, scores, by=weights, **options)
+    of_truth = evaluation.metric_draws(metric, tree, scores, by=GROUPS, **options)
+    xr.testing.assert_allclose(of_labels, of_weights)
+    xr.testing.assert_allclose(of_labels, of_truth)
+
+
+def test_each_classifier_has_its_own_predicted_classes(case, scores, truth):
+    predicted = scores.argmax("category")
+    by = predicted.drop_vars("category", errors="ignore")
+    drawn = evaluation.metric_draws(
+        evaluation.top_k_accuracy(1), as_dense(case), scores, by=by, resamples=5, other="exclude"
+    )
+    for classifier in "ABC":
+        own = predicted.sel(classifier=classifier).to_numpy()
+        for label in np.unique(own):
+            expected = (truth == label)[..., own == label].mean(-1)
+            found = drawn["raters"].sel(classifier=classifier, group=label)
+            np.testing.assert_allclose(found, expected)
+
+
+def test_subgroups_of_a_callable_are_those_of_its_sample_weight(case, scores, truth):
+    certainty = evaluation.annotation_certainty(as_dense(case))
+    by = certainty > float(certainty.median())
+    drawn = evaluation.metric_draws(
+        f1_score, as_dense(case), scores, by=by, resamples=2, average="micro", progressbar=False
+    )
+    predicted = scores.argmax("category").to_numpy()
+    sure = by.to_numpy()
+    expected = [(truth == p)[..., sure].mean(-1) for p in predicted]
+    np.testing.assert_allclose(
+        drawn["raters"].sel(group=True).transpose("classifier", ...), expected
+    )
+
+
+def test_a_group_without_members_has_no_value(case, scores):
+    by = {**dict.fromkeys(case.categories, "all of them"), "label 0": "label 0"}
+    tree = as_dense(case)["posterior"]["plausibility"].copy()
+    tree[..., 0], tree[..., 1] = 0.0, tree[..., 1] + 0.01
+    for metric in (evaluation.top_k_accuracy(1), accuracy_score):
+        found = evaluation.metric_intervals(
+            metric, tree, scores, by=by, resamples=5, progressbar=False
+        )
+        assert bool(found["mean"].sel(group="label 0").isnull().all())
+        assert bool((found["undefined"].sel(group="label 0", source="raters") == 1).all())
+        assert bool((found["share"].sel(group="label 0") == 0).all())
+
+
+ITEMS = [f"case {i}" for i in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ("risk", "expected {label: group}, or a DataArray"),
+        ({"label 0": "a"}, "label 1"),
+        (xr.DataArray(np.zeros(12), dims="item"), "dim item has no coordinate"),
+        (xr.DataArray(np.zeros(12), dims="case"), r"found \('case',\)"),
+        (xr.DataArray(np.zeros(2), {"item": ["case 0", "case 1"]}), "no group for item 'case 2' and 9 more"),
+        (xr.DataArray(np.full(12, np.nan), {"item": ITEMS}), "NaN"),
+        (xr.DataArray(np.zeros((12, 3, 2)), {"item": ITEMS}, ("item", "chain", "draw")), "3 values of chain, the posterior 2"),
+    ],
+)  # fmt: skip
+def test_wrong_groups_are_named(case, scores, by, message):
+    with pytest.raises(evaluation.EvaluationError, match=message):
+        evaluation.metric_draws(evaluation.top_k_accuracy(1), as_dense(case), scores, by=by)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"items": "some"}, "items='some'"),
+        ({"resamples": 0}, "a whole number from 1"),
+        ({"probability": 1.0}, "between 0 and 1"),
+    ],
+)
+def test_wrong_arguments_are_named(case, scores, options, message):
+    with pytest.raises(evaluation.EvaluationError, match=message):
+        evaluation.metric_intervals(evaluation.top_k_accuracy(1), as_dense(case), scores, **options)
+
+
+N_ITEMS, N_RATERS, RIGHT = 150, 3, 0.8
+GRID = np.linspace(0.0005, 0.9995, 1000)
+
+
+def noisy_answers(rng):
+    """Draw predictions, true labels whose law depends on them, and noisy answers on the labels."""
+    predicted = rng.integers(0, 2, N_ITEMS)
+    truth = rng.random(N_ITEMS) < np.where(predicted, 0.85, 0.25)
+    said = truth[:, None] ^ (rng.random((N_ITEMS, N_RATERS)) > RIGHT)
+    return predicted, said
+
+
+def exact_draws(rng, predicted, said, draws=400):
+    """Draw p(truth | draw) where the prevalence among items of one prediction is learned, exactly, on a grid."""
+    odds = np.where(said, RIGHT / (1 - RIGHT), (1 - RIGHT) / RIGHT).prod(axis=1)
+    probability = np.empty((draws, N_ITEMS))
+    for label in (0, 1):
+        own = odds[predicted == label]
+        log_p = np.log(GRID[:, None] * own + 1 - GRID[:, None]).sum(axis=1)
+        weight = np.exp(log_p - log_p.max())
+        prevalence = rng.choice(GRID, draws, p=weight / weight.sum())[:, None]
+        probability[:, predicted == label] = prevalence * own / (prevalence * own + 1 - prevalence)
+    values = np.stack([1 - probability, probability], axis=-1)[None]
+    coords = {"item": [str(i) for i in range(N_ITEMS)], "category": ["no", "yes"]}
+    return xr.DataArray(
+        values, coords, ("chain", "draw", "item", "category"), attrs={"truth": "category"}
+    )
+
+
+def test_joint_intervals_cover_the_population_and_single_ones_do_not():
+    rng = np.random.default_rng(seed_of("joint coverage"))
+    accuracy, n = 0.5 * (0.75 + 0.85), 600 if "RATERZOO_LONG" in os.environ else 200
+    covered = dict.fromkeys(("raters", "items", "both"), 0)
+    for _ in range(n):
+        predicted, said = noisy_answers(rng)
+        tree = exact_draws(rng, predicted, said)
+        table = np.where(predicted, "yes", "no")[:, None]
+        predictions = xr.DataArray(table, {"item": tree["item"]}, ("item", "position"))
+        found = evaluation.metric_intervals(
+            evaluation.top_k_accuracy(1), tree, predictions, resamples=200, random_seed=rng
+        )
+        for source in covered:
+            lower, upper = found["interval"].sel(source=source).to_numpy()
+            covered[source] += lower <= accuracy <= upper
+    low, high = binom.ppf([0.005, 0.995], n, 0.9)
+    assert low <= covered["both"] <= high, covered
+    assert covered["raters"] < low and covered["items"] < low, covered

@@ -1,0 +1,173 @@
+"""Density, gradient and information of the coordinates, against PyMC and against differences."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from raterzoo import models
+from raterzoo.inference.comparisons.kernels.centre import find_centre
+from raterzoo.inference.comparisons.kernels.hmc import draw_scale
+from raterzoo.inference.comparisons.kernels.likelihood import pair_cells, pair_log_p
+from raterzoo.inference.comparisons.kernels.posterior import (
+    Kind,
+    anchored_information,
+    anchored_log_p,
+    n_coordinates,
+)
+from raterzoo.inference.comparisons.recognition import coordinates_of, read_comparisons, values_of
+from raterzoo.inference.kernels.random_streams import stream
+from raterzoo.inference.runs.model_graph import compiled_values
+from scipy.stats import kstest
+
+from tests.support.comparison_calibration import STRUCTURES, built
+
+
+def drawn_data(structure):
+    """A model of this structure on votes drawn from its prior."""
+    model = built(structure)
+    (observed,) = model.observed_RVs
+    with model:
+        prior = pm.sample_prior_predictive(1, random_seed=3)
+    model.rvs_to_values[observed].data[:] = prior["prior_predictive"][observed.name][0, 0]
+    return model
+
+
+def gradient_at(theta, structure):
+    gradient = np.empty(len(theta))
+    log_p = anchored_log_p(theta, structure.cells, structure.prior, gradient)
+    return log_p, gradient
+
+
+def differences(function, theta, h):
+    """Central differences of the fourth order."""
+    columns = []
+    for e in np.eye(len(theta)) * h:
+        one, two = (function(theta + s * e) - function(theta - s * e) for s in (1, 2))
+        columns.append((8 * one - two) / (12 * h))
+    return np.array(columns)
+
+
+@pytest.fixture(params=STRUCTURES)
+def structure(request):
+    return read_comparisons(drawn_data(request.param))
+
+
+def test_gradient(structure):
+    rng = np.random.default_rng(0)
+    for spread in (0.1, 1.0):
+        theta = rng.normal(0, spread, n_coordinates(structure.prior))
+        gradient = gradient_at(theta, structure)[1]
+        numeric = differences(lambda t: gradient_at(t, structure)[0], theta, 1e-3)
+        np.testing.assert_allclose(gradient, numeric, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_density_is_that_of_the_model(name):
+    """Differences of log densities are PyMC's, but for the Jacobians of logs and of the box."""
+    model = drawn_data(name)
+    structure = read_comparisons(model)
+    rng, found = np.random.default_rng(1), []
+    log_p = model.compile_logp(jacobian=True)
+    own = list(structure.variables.values())
+    raw = compiled_values(model, own, {})
+    names = [model.rvs_to_values[rv].name for rv in own]
+    for _ in range(2):
+        theta = rng.normal(0, 0.5, n_coordinates(structure.prior))
+        values = values_of(theta, structure.prior)
+        point = dict(zip(names, raw(*(values[role] for role in structure.variables)), strict=True))
+        n, k = structure.prior.n_items, structure.prior.n_raters
+        ours = gradient_at(theta, structure)[0]
+        if structure.prior.form != 3:  # the means of the coordinates have a law of their own
+            ours += 0.5 * n * theta[:n].mean() ** 2
+            if "rater" in structure.variables:
+                ours += 0.5 * k * theta[n : n + k].mean() ** 2
+        found.append((ours, log_p(point)))
+    (a, b), (c, d) = found
+    assert a - c == pytest.approx(float(b - d), rel=1e-10, abs=1e-9)
+
+
+def test_values_and_coordinates_are_inverse(structure):
+    prior = structure.prior
+    theta = np.random.default_rng(2).normal(0, 0.5, n_coordinates(prior))
+    values = values_of(theta, prior)
+    again = values_of(coordinates_of(values, prior, np.array([0.3, -0.2])), prior)
+    for role, value in values.items():
+        np.testing.assert_allclose(again[role], value, rtol=1e-12, atol=1e-12)
+
+
+def test_the_centre_is_where_nothing_pulls(structure):
+    centre = find_centre(structure.cells, structure.prior)
+    gradient = gradient_at(centre.laplace.centre, structure)[1]
+    scales = [place for place in structure.prior.at[:2] if place >= 0]
+    gradient[scales] = 0.0  # these are where the EM steps end
+    assert np.abs(centre.laplace.inverse @ gradient).max() < 0.05  # of a standard deviation
+    metric = centre.laplace.factor @ centre.laplace.factor.T
+    identity = centre.laplace.inverse @ metric @ centre.laplace.inverse.T
+    np.testing.assert_allclose(identity, np.eye(len(metric)), atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["ties", "shared", "signed"])
+def test_observed_information_of_logits_is_the_second_derivative(name):
+    structure = read_comparisons(drawn_data(name))
+    theta = find_centre(structure.cells, structure.prior).laplace.centre
+    information = anchored_information(theta, structure.cells, structure.prior, Kind(True, True))
+    numeric = -differences(lambda t: gradient_at(t, structure)[1], theta, 1e-3)
+    # of the tie parameter the pull that is left at the centre is not counted
+    np.testing.assert_allclose(information, numeric, rtol=1e-4, atol=2e-2)
+
+
+class TestCells:
+    def dense_and_sparse(self, law):
+        """The same answers, as a tile and with a rater so rare that it is none."""
+        rng = np.random.default_rng(5)
+        left, right, rater = (x.ravel() for x in np.meshgrid([0, 2, 1], [3, 4], range(6)))
+        counts = rng.multinomial(3, [0.4, 0.4, 0.2], len(left))
+        tile = pair_cells(law, (left, right, rater), counts, 6)
+        table = pair_cells(law, (left, right, rater), counts, 20)
+        assert tile.tile and not table.tile
+        return tile, table
+
+    @pytest.mark.parametrize("law", range(4))
+    def test_a_tile_and_a_table_say_the_same(self, law):
+        tile, table = self.dense_and_sparse(law)
+        if law < 2:
+            tile, table = (c._replace(ties=np.zeros_like(c.ties)) for c in (tile, table))
+        rng = np.random.default_rng(6)
+        quality, rho = rng.normal(size=5), rng.lognormal(size=20)
+        found = []
+        for cells, n in ((tile, 6), (table, 20)):
+            sums = (np.empty(5), np.empty(n))
+            found.append((pair_log_p(cells, (quality, rho[:n].copy()), (0.2, 0.7), sums), sums))
+        np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-13)
+        np.testing.assert_allclose(found[0][1][0], found[1][1][0], rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(found[0][1][1], found[1][1][1][:6], rtol=1e-12, atol=1e-13)
+
+    def test_both_orders_of_a_pair_are_one_unless_the_side_counts(self):
+        left, right, rater = np.array([[0, 1], [1, 0], [0, 0]])
+        counts = np.array([[2, 1, 0], [4, 0, 3]])
+        merged = pair_cells(2, (left, right, rater), counts, 1)
+        assert [merged.wins[0], merged.losses[0], merged.ties[0]] == [2, 5, 3]
+        assert len(pair_cells(2, (left, right, rater), counts, 1, oriented=True).first) == 2
+
+
+@pytest.mark.parametrize("power", [-30, -2, -1, 0, 1, 12])
+def test_the_scale_of_a_box_is_drawn_from_its_law(power):
+    reach, low, high = 0.8, 1.1, 3.0
+    rng = stream(np.random.SeedSequence(power + 100))
+    drawn = np.array([draw_scale(rng, reach, (low, high), power) for _ in range(2000)])
+    grid = np.linspace(low, high, 20_001)
+    log_density = power * np.log(grid) + np.log1p(-reach / grid)
+    density = np.exp(log_density - log_density.max())
+    below = np.r_[0, np.cumsum((density[1:] + density[:-1]) / 2)]
+    law = lambda g: np.interp(g, grid, below / below[-1])  # noqa: E731
+    assert kstest(drawn, law).pvalue > 1e-4
+    wrong = np.array([draw_scale(rng, reach, (low, high), power + 4) for _ in range(2000)])
+    assert kstest(wrong, law).pvalue < 1e-4
+
+
+def test_a_container_of_one_pair_reads():
+    pairs = models.Comparisons.from_table(
+        {"rater": ["r", "s"], "left": ["a", "a"], "right": ["b", "b"], "winner": ["a", "b"]}
+    )
+    structure = read_comparisons(models.bradley_terry(pairs))
+    assert structure.cells.tile
+    assert np.isfinite(find_centre(structure.cells, structure.prior).laplace.centre).all()

@@ -1,0 +1,13 @@
+"""The Laplace-split sampler is calibrated on every structure of the models of comparisons."""
+
+import pytest
+
+from tests.support.comparison_calibration import STRUCTURES, built, calibrated, hmc_ranks
+from tests.support.monte_carlo import seed_of
+
+SIMULATIONS = 200
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_the_sampler_is_calibrated(structure):
+    assert calibrated(hmc_ranks(built(structure), SIMULATIONS, seed_of(f"hmc {structure}")))

@@ -1,0 +1,193 @@
+"""QUITE as a whole: readings, error against the bound, second stages, and what is refused."""
+
+import warnings
+
+import numpy as np
+import pytest
+from raterzoo import evaluation, models
+from raterzoo.inference.comparisons.quite import quite
+from raterzoo.inference.comparisons.units import initial_values
+from raterzoo.inference.diagnostics import EstimateWarning
+
+from tests.support.comparison_designs import simulated, table_of
+from tests.support.monte_carlo import assert_rejects_twin
+
+LINKS = ("bradley_terry", "thurstone")
+
+
+def quietly(pairs, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EstimateWarning)
+        return quite(pairs, **options)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_default_converges_and_says_what_it_did(link):
+    drawn = simulated(items=40, alpha=1.0, link=link)
+    estimate = quietly(drawn.data, link=link)
+    assert estimate.attrs["iterations"] == estimate.sizes["iteration"]
+    assert estimate["quality"].dims == ("item",) and estimate["reliability"].dims == ("rater",)
+    assert abs(float(estimate["quality"].sum())) < 1e-10
+    np.testing.assert_array_equal(estimate["quality_trace"][-1], estimate["quality"])
+    assert np.corrcoef(estimate["quality"], drawn.truth["quality"])[0, 1] > 0.98
+    assert np.isnan(estimate["change"][0])
+    if estimate.attrs["converged"]:
+        assert estimate["change"][-1] < 1e-5 <= estimate["change"][1:-1].min()
+    assert (estimate["reliability"] >= 1).all() and (estimate["reliability"] <= 20).all()
+
+
+def test_order_of_the_votes_and_names_do_not_matter():
+    data = simulated().data
+    estimate, again = quietly(data), quietly(data.select(items=data.items[::-1]))
+    np.testing.assert_allclose(
+        again["quality"].sel(item=data.items), estimate["quality"], atol=1e-6
+    )
+
+
+def test_printed_reading_degenerates_loudly():
+    for seed in range(5):
+        data = simulated(seed=seed).data
+        with pytest.raises(ValueError, match=r"degenerates in iteration \d+.*variance='fisher'"):
+            quite(data, variance="printed", prior="printed")
+    assert quietly(data, variance="laplace", prior="frozen").attrs["converged"] == 1
+
+
+def test_a_tie_is_half_a_vote_for_each():
+    votes = [
+        (0, "a", "b", "left", 6),
+        (0, "b", "c", "left", 5),
+        (1, "a", "c", "left", 3),
+        (1, "a", "c", "right", 3),
+    ]
+    tied = [*votes, (2, "a", "c", "tie", 4)]
+    halves = [*votes, (2, "a", "c", "left", 2), (2, "a", "c", "right", 2)]
+    one, other = (quietly(table_of(rows)) for rows in (tied, halves))
+    np.testing.assert_allclose(one["quality"], other["quality"], atol=1e-12)
+
+
+LISTED = {
+    ("bradley_terry", 0.1): 2.4, ("bradley_terry", 0.5): 1.5, ("bradley_terry", 1.0): 1.5,
+    ("thurstone", 0.1): 3.7, ("thurstone", 0.5): 1.9, ("thurstone", 1.0): 1.9,
+}  # fmt: skip
+
+
+def ratio(link, alpha, seed, estimator):
+    """Centred error with the best scale, over the centred bound."""
+    drawn = simulated(alpha=alpha, link=link, seed=seed)
+    x, q = estimator(drawn.data, link), drawn.truth["quality"] - drawn.truth["quality"].mean()
+    error = np.mean((x * (x @ q) / (x @ x) - q) ** 2)
+    return error / float(evaluation.bayesian_cramer_rao_bound(drawn.data, link=link)["centred"])
+
+
+def raterless(data, link):
+    """The twin: the first iteration, which knows nothing of the raters."""
+    return quietly(data, link=link, max_iterations=1)["quality"].to_numpy()
+
+
+@pytest.mark.parametrize(("link", "alpha"), LISTED)
+def test_error_is_no_larger_than_listed(link, alpha):
+    def check(estimator):
+        found = [ratio(link, alpha, seed, estimator) for seed in range(20)]
+        error = np.std(found, ddof=1) / np.sqrt(len(found))
+        assert np.mean(found) <= LISTED[link, alpha] + 2 * error
+
+    check(lambda data, link: quietly(data, link=link)["quality"].to_numpy())
+    assert_rejects_twin(check, raterless)
+
+
+def test_second_stage_starts_where_the_first_ended():
+    data = simulated(alpha=0.5).data
+    first = quietly(data)
+    again = quietly(data, start=first)
+    assert again.attrs["iterations"] < first.attrs["iterations"]
+    np.testing.assert_allclose(again["quality"], first["quality"], atol=5e-3)
+    chosen = data.select(items=data.items[:-1])
+    with pytest.raises(ValueError, match=r"start has no quality of item .*1 of 40 items"):
+        quite(data, start=quietly(chosen))
+
+
+def test_initial_values_keep_every_product():
+    estimate = quietly(simulated().data)
+    start = initial_values(estimate)
+    assert abs(start["quality"].sum()) < 1e-10 and abs(start["log_reliability"].sum()) < 1e-10
+    product = np.multiply.outer(estimate["reliability"].to_numpy(), estimate["quality"].to_numpy())
+    np.testing.assert_allclose(
+        np.multiply.outer(np.exp(start["log_reliability"]), start["quality"]), product
+    )
+    with pytest.raises(ValueError, match=r"reliability -1 of rater 0 must be positive"):
+        initial_values(estimate.assign(reliability=-(estimate["reliability"] ** 0)))
+
+
+def test_degenerate_but_legal_data():
+    for rows in (
+        [("r", "a", "b", "left", 1)],
+        [("r", "a", "b", "tie", 1)],
+        [("r", "a", "b", "left", 1000), ("s", "b", "c", "left", 1000)],
+    ):
+        for link in LINKS:
+            estimate = quietly(table_of(rows), link=link)
+            assert all(
+                np.isfinite(estimate[name]).all()
+                for name in ("quality", "reliability", "quality_variance")
+            )
+    one = models.Comparisons.from_pairs([("a", "b"), ("b", "a"), ("a", "b")])
+    assert quietly(one)["rater"].to_numpy().tolist() == ["anonymous"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"link": "probit"}, "link='probit' is not one of 'bradley_terry', 'thurstone'"),
+        ({"variance": "none"}, "variance='none'"),
+        ({"prior": "flat"}, "prior='flat'"),
+        ({"reliability_range": (5, 1)}, "reliability_range"),
+        ({"quality_range": 0}, "quality_range=0"),
+        ({"max_iterations": 0}, "max_iterations=0"),
+        ({"tolerance": -1}, "tolerance=-1"),
+    ],
+)
+def test_arguments_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        quite(simulated(items=24, degree=4).data, **options)
+
+
+def test_disconnected_comparisons_are_refused():
+    rows = [("r", "a", "b", "left", 1), ("r", "c", "d", "left", 1)]
+    with pytest.raises(models.DataError, match=r"2 components"):
+        quite(table_of(rows))
+    with pytest.raises(models.DataError, match="Comparisons"):
+        quite({"a": 1})
+
+
+def test_stopping_early_warns():
+    with pytest.warns(EstimateWarning, match=r"after 2 iterations"):
+        estimate = quite(simulated().data, max_iterations=2)
+    assert estimate.attrs["converged"] == 0
+
+
+def test_counts_over_nine_orders_of_magnitude_have_an_estimate_or_a_readable_error():
+    failed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 7))
+        rows = [
+            (r, i, i + 1, w) for r in ("r", "s") for i in range(n - 1) for w in ("left", "right")
+        ]
+        rater, left, right, winner = (list(x) for x in zip(*rows, strict=True))
+        count = np.floor(10 ** rng.uniform(0, 9, len(rows))).astype(int).tolist()
+        table = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
+        pairs = models.Comparisons.from_table(table, count="count")
+        for options in ({}, {"link": "thurstone"}, {"variance": "printed", "prior": "printed"}):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    quality = quite(pairs, **options)["quality"]
+                except ValueError as error:
+                    assert not isinstance(error, np.linalg.LinAlgError)
+                    assert "inference.sample" in str(error) or "degenerates in iteration" in str(
+                        error
+                    )
+                    failed += 1
+                else:
+                    assert np.isfinite(quality).all()
+    assert failed > 0  # the printed reading does not run

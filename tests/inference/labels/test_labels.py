@@ -1,0 +1,333 @@
+"""Gibbs of label models: enumeration, calibration, two samplers, what the tree carries, and the wrong twins."""
+
+import warnings
+from dataclasses import dataclass
+from functools import cache
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from raterzoo import inference, models
+from raterzoo.inference.labels.gibbs import LabelPlan, draw_labels_model
+from raterzoo.inference.labels.kernels.gibbs import COIN, COINS, ROWS, ConfusionPrior
+from raterzoo.inference.labels.recognition import constant_prior, read_labels
+from raterzoo.models.distributions.counted_labels import CountedLabels
+from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes
+
+from tests.support.label_designs import exact_means, favoured, tiny_labels
+from tests.support.monte_carlo import (
+    assert_rejects_twin,
+    bonferroni_threshold,
+    mc_z,
+    sbc_ranks,
+    seed_of,
+    within_sbc_band,
+)
+
+LABELS = tiny_labels()
+QUIET = {"progressbar": False}
+NAMES = ["class_conditional", "dawid_skene", "multinomial", "one_coin"]
+
+
+def check_means(draws, exact):
+    z = []
+    for name, values in draws.items():
+        free = (exact[name] > 1e-9) & (exact[name] < 1 - 1e-9)  # gold items have no choice
+        z.append(mc_z(values, exact[name])[free])
+    z = np.concatenate(z)
+    assert np.abs(z).max() < bonferroni_threshold(z.size)
+
+
+def drawn(labels, alpha, beta, collapsed):
+    model = models.dawid_skene(labels, prevalence_concentration=alpha, confusion_concentration=beta)
+    read = read_labels(model)
+    plan = LabelPlan(
+        4, 20_000, 200, seed_of(f"drawn {collapsed}"), dtype="float64", collapsed=collapsed
+    )
+    found = draw_labels_model(read.answers, constant_prior(model, read), 3, plan)
+    confusion = found.table.reshape(4, -1, *beta.shape).swapaxes(-1, -2)
+    return {
+        "prevalence": found.prevalence,
+        "confusion": confusion,
+        "plausibility": found.plausibility,
+    }
+
+
+@pytest.mark.parametrize("collapsed", [True, False], ids=["collapsed", "plain"])
+def test_both_sweeps_draw_the_exact_posterior(collapsed):
+    rng = np.random.default_rng(seed_of("priors"))
+    alpha, beta = rng.gamma(2.0, size=2), favoured(2) / 4 + rng.gamma(0.3, size=(3, 2, 2))
+    exact = exact_means(LABELS, alpha, beta)
+    check_means(drawn(LABELS, alpha, beta, collapsed), exact)
+    assert_rejects_twin(check_means, drawn(LABELS, alpha, beta + 0.1, collapsed), exact)
+    fewer = LABELS.to_table()
+    kept = fewer["rater"] != "r"
+    fewer = models.Labels.from_table(
+        {k: v[kept] for k, v in fewer.items()}, count="count", gold="gold", categories=["x", "y"]
+    )
+    twin = drawn(fewer, alpha, beta[1:], collapsed)
+    exact = exact_means(LABELS, alpha, beta)
+    own = {"prevalence": exact["prevalence"], "confusion": exact["confusion"][1:]}
+    assert_rejects_twin(check_means, {name: twin[name] for name in own}, own)
+
+
+def test_collapsed_sweep_keeps_every_category_in_play():
+    """Two opposed raters who answer one item 2,000 times each leave it as open as the prior does."""
+    many = 2000
+    rater, label = np.repeat([0, 1], many), np.repeat([0, 1], many)
+    answers = Answers(np.array([0, 2 * many]), answer_codes(rater, label, 2), np.array([-1]))
+    # rows of huge concentration: the confusion matrices are all but known
+    beta = 1e12 * np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.1, 0.9]]])
+    table = np.ascontiguousarray(beta.swapaxes(1, 2)).reshape(-1, 2)
+    prior = ConfusionPrior(np.full(2, 50.0), table, ROWS)
+    for collapsed in (True, False):
+        plan = LabelPlan(4, 1000, 10, seed_of("odds"), dtype="float64", collapsed=collapsed)
+        draws = draw_labels_model(answers, prior, 1, plan)
+        z = mc_z(draws.prevalence[..., 0], 0.5)
+        assert abs(z) < bonferroni_threshold(1)
+        assert draws.prevalence[..., 0].std() < 0.1
+
+
+@cache
+def tree_of(name):
+    return inference.sample(getattr(models, name)(LABELS), random_seed=3, dtype="float64", **QUIET)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nuts_agrees_with_gibbs(name):
+    model = getattr(models, name)(LABELS)
+    gibbs = tree_of(name)
+    assert gibbs.attrs["model"] == name and gibbs.attrs["method"] == "gibbs"
+    nuts = inference.sample(
+        model, method="nuts", random_seed=seed_of(name), cores=1, nuts_sampler="pymc", **QUIET
+    )
+    for variable in gibbs["posterior"].data_vars:
+        one, other = (
+            t["posterior"][variable].transpose("chain", "draw", ...).to_numpy()
+            for t in (gibbs, nuts)
+        )
+        free = np.abs(one - 0.5).max(axis=(0, 1)) < 0.5 - 1e-12  # gold items have no choice
+        first, second = one.mean(axis=(0, 1)), other.mean(axis=(0, 1))
+        z = np.stack([mc_z(one, second)[free], mc_z(other, first)[free]])
+        combined = 1 / np.sqrt((1 / z**2).sum(axis=0))  # of both errors
+        assert combined.max() < bonferroni_threshold(combined.size)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "dirichlet"])
+def test_densities_are_pymcs(name):
+    tree, model = tree_of(name), getattr(models, name)(LABELS)
+    free = [rv.name for rv in model.free_RVs]
+    few = tree["posterior"].to_dataset()[free].isel(draw=slice(0, 20))
+    check = xr.DataTree.from_dict({"posterior": few})
+    pm.compute_log_likelihood(check, model=model, progressbar=False)
+    pm.stats.compute_log_prior(check, model=model, progressbar=False)
+    for group, rtol in (("log_likelihood", 1e-9), ("log_prior", 1e-8)):
+        for variable, theirs in check[group].data_vars.items():
+            ours = tree[group][variable].isel(draw=slice(0, 20))
+            if group == "log_likelihood":
+                assert (
+                    np.abs(theirs[..., 4]) < 1e-15
+                ).all()  # nobody answered item e: it is left out
+                theirs = theirs[..., :4]
+            np.testing.assert_allclose(ours.to_numpy(), theirs.to_numpy(), rtol=rtol, atol=1e-9)
+
+
+def test_dirichlet_is_exact():
+    model = models.dirichlet(LABELS, concentration=0.7, reliability=2.0)
+    tree = inference.sample(model, random_seed=5, dtype="float64", **QUIET)
+    assert tree.attrs["method"] == "exact"
+    concentration = 0.7 + 2 * LABELS.counts
+    exact = concentration / concentration.sum(axis=1, keepdims=True)
+    check_means({"p": tree["posterior"]["plausibility"].to_numpy()}, {"p": exact})
+    twin = (1 + concentration) / (1 + concentration).sum(axis=1, keepdims=True)
+    assert_rejects_twin(
+        check_means, {"p": tree["posterior"]["plausibility"].to_numpy()}, {"p": twin}
+    )
+
+
+def test_tree_carries_what_evaluation_reads():
+    tree = tree_of("dawid_skene")
+    assert tree["posterior"]["plausibility"].dims == ("chain", "draw", "item", "category")
+    assert tree["posterior"]["confusion"].dims[2:] == ("rater", "category", "label")
+    assert tree["log_likelihood"]["observed_label"].dims == ("chain", "draw", "item")
+    assert {"annotation_item", "annotation_rater", "gold"} <= set(tree["constant_data"].data_vars)
+    assert tree["posterior"]["rater"].values.tolist() == ["r", "s", "t"]
+    for name in ("category", "label"):
+        assert tree["posterior"][name].values.tolist() == ["x", "y"]
+    assert tree["log_likelihood"]["item"].values.tolist() == ["a", "b", "c", "d"]  # e has no answer
+    assert np.isfinite(az.loo(tree).elpd)
+    xr.testing.assert_identical(inference.label(tree, LABELS), tree)
+    bare = xr.DataTree.from_dict({g: tree[g].to_dataset() for g in ("posterior", "observed_data")})
+    assert inference.label(bare, LABELS)["posterior"]["item"].values.tolist() == list("abcde")
+
+
+@pytest.mark.parametrize("method", ["gibbs", "nuts"])
+def test_log_likelihood_is_by_item_even_where_items_are_as_many_as_answers(method):
+    table = {"item": [1, 1, 2, 3], "rater": list("abab"), "label": list("xyxy")}
+    labels = models.Labels.from_table(table | {"count": [1, 1, 1, 0]}, count="count")
+    tree = inference.sample(models.dawid_skene(labels), method=method, random_seed=1, **QUIET)
+    assert tree["log_likelihood"]["observed_label"].dims == ("chain", "draw", "item")
+    assert tree["log_likelihood"]["item"].values.tolist() == [1, 2]
+
+
+def test_attributes_of_raters_stand_along_them():
+    table = {"item": [1, 1, 2, 2], "rater": list("abab"), "label": list("xyxx")}
+    table["kind"] = ["person", "model"] * 2
+    labels = models.Labels.from_table(table, rater_attributes=["kind"])
+    model = models.dawid_skene(labels)
+    tree = inference.sample(model, random_seed=1, **QUIET)
+    assert tree["posterior"]["confusion"]["kind"].values.tolist() == ["person", "model"]
+    with model:
+        drawn = pm.sample(20, tune=20, chains=1, cores=1, compute_convergence_checks=False, **QUIET)
+    named = inference.label(drawn, labels)
+    assert named["posterior"]["kind"].dims == ("rater",)
+
+
+def test_one_answer_an_item_is_said_to_identify_nobody():
+    table = {"item": [1, 2, 3], "rater": list("aba"), "label": list("xyx")}
+    with pytest.warns(models.DataWarning, match="raters are not identified"):
+        models.dawid_skene(models.Labels.from_table(table))
+    assert "NOT IDENTIFIED" in models.Labels.from_table(table).report()
+    known = models.Labels.from_table(table | {"gold": ["x", "", ""]}, gold="gold")
+    models.one_coin(known)  # does not warn
+    assert known.identified
+
+
+@pytest.mark.parametrize("cores", [1, 2, 4])
+def test_draws_do_not_depend_on_the_number_of_cores(cores):
+    again = inference.sample(
+        models.dawid_skene(LABELS), random_seed=3, dtype="float64", cores=cores, **QUIET
+    )
+    xr.testing.assert_identical(
+        again["posterior"].to_dataset(), tree_of("dawid_skene")["posterior"].to_dataset()
+    )
+
+
+def test_other_models_are_drawn_by_nuts_and_say_why():
+    hierarchical = models.hierarchical_dawid_skene(LABELS)
+    with pytest.raises(ValueError, match="made of one free variable"):
+        inference.sample(hierarchical, method="gibbs", **QUIET)
+    with models.dawid_skene(LABELS) as model:
+        pm.Potential("more", model["prevalence"][0])
+    with pytest.raises(ValueError, match="the potential 'more'"):
+        inference.sample(model, method="gibbs", **QUIET)
+
+
+N_DRAWS = 99
+
+
+@dataclass(frozen=True)
+class Design:
+    """Each item is answered by some of the raters."""
+
+    items: int = 40
+    raters: int = 5
+    answers: int = 3
+    categories: int = 2
+
+
+SPARSE = Design()
+
+
+def simulated(rng, design, kind, alpha, beta):
+    """Draw parameters from the prior, and answers of some raters to every item."""
+    n = design.categories
+    prevalence = rng.dirichlet(alpha)
+    confusion = np.empty((design.raters, n, n))
+    if kind == ROWS:
+        for r, j in np.ndindex(confusion.shape[:2]):
+            confusion[r, j] = rng.dirichlet(beta[r, j])
+    else:
+        size = (design.raters, 1 if kind == COIN else n)
+        ability = np.broadcast_to(rng.beta(4.0, 2.0, size), (design.raters, n))[:, :, None]
+        confusion = np.where(np.eye(n, dtype=bool), ability, (1 - ability) / (n - 1))
+    truth = rng.choice(n, design.items, p=prevalence)
+    rater = np.concatenate(
+        [np.sort(rng.permutation(design.raters)[: design.answers]) for _ in truth]
+    )
+    item = np.repeat(np.arange(design.items), design.answers)
+    row = confusion[rater, truth[item]].cumsum(axis=1)[:, :-1]
+    label = (row < rng.random((len(item), 1))).sum(axis=1)
+    start = np.arange(0, len(item) + 1, design.answers)
+    answers = Answers(start, answer_codes(rater, label, n), np.full(design.items, -1))
+    return prevalence, confusion, answers
+
+
+def ranks_of(design, kind, beta, collapsed, seed, extra=0.0):
+    n, rng, ranks = design.categories, np.random.default_rng(seed), []
+    alpha = np.full(n, 2.0)
+    table = np.zeros((design.raters, n, n))
+    table[:, 0], table[:, 1] = 4.0 + extra, 2.0
+    if kind == ROWS:
+        table = beta.swapaxes(1, 2) + extra
+    prior = ConfusionPrior(alpha, np.ascontiguousarray(table).reshape(-1, n), kind)
+    for s in range(300):
+        prevalence, confusion, answers = simulated(rng, design, kind, alpha, beta)
+        plan = LabelPlan(1, N_DRAWS, 100, seed + s, 1, "float64", collapsed)
+        draws = draw_labels_model(answers, prior, 10, plan)
+        own = draws.table[0].reshape(N_DRAWS, -1, n, n).swapaxes(-1, -2)
+        right = np.arange(n)
+        values = np.column_stack([
+            draws.prevalence[0, :, 0], own[:, 0, 0, 0], own[:, 1, 1, 1],
+            own[:, :, right, right].mean(axis=(1, 2)), draws.log_p[0].sum(axis=1),
+        ])  # fmt: skip
+        joint = prevalence * np.prod(
+            confusion[answers.code // n, :, answers.code % n].reshape(design.items, -1, n),
+            axis=1,
+        )
+        true = np.array([
+            prevalence[0], confusion[0, 0, 0], confusion[1, 1, 1],
+            confusion[:, right, right].mean(), np.log(joint.sum(axis=1)).sum(),
+        ])  # fmt: skip
+        ranks.append(sbc_ranks(true[None], values[None], rng)[0])
+    return np.array(ranks)
+
+
+@pytest.mark.parametrize(
+    ("kind", "collapsed"), [(ROWS, True), (ROWS, False), (COIN, False), (COINS, False)],
+    ids=["collapsed rows", "rows", "coin", "coins"],
+)  # fmt: skip
+def test_truths_are_ranked_uniformly(kind, collapsed):
+    seed = seed_of(f"calibration {kind} {collapsed}")
+    beta = np.broadcast_to(favoured(2), (SPARSE.raters, 2, 2))
+    level = 1 - 0.01 / 5
+    assert within_sbc_band(ranks_of(SPARSE, kind, beta, collapsed, seed), N_DRAWS, level).all()
+    twin = ranks_of(SPARSE, kind, beta, collapsed, seed, extra=1.0)
+    assert not within_sbc_band(twin, N_DRAWS, level).all()
+
+
+def test_a_flat_prior_fails_calibration_because_labels_switch():
+    design = Design(items=60, raters=8, answers=8)
+    flat = np.ones((design.raters, 2, 2))
+    ranks = ranks_of(design, ROWS, flat, collapsed=True, seed=seed_of("flat"))
+    assert not within_sbc_band(ranks, N_DRAWS, 1 - 0.01 / 5).all()
+    named = np.broadcast_to(favoured(2), flat.shape)
+    ranks = ranks_of(design, ROWS, named, collapsed=True, seed=seed_of("named"))
+    assert within_sbc_band(ranks, N_DRAWS, 1 - 0.01 / 5).all()
+
+
+@pytest.mark.parametrize("reliability", [2.0, np.arange(1.0, 4.0)])
+def test_counts_of_the_users_own_model_are_drawn_exactly(reliability):
+    counts = np.array([[3, 1], [0, 2], [5, 5]])
+    coords = {"item": list("abc"), "category": ["x", "y"]}
+    with pm.Model(coords=coords) as model:
+        p = pm.Dirichlet("plausibility", [1.0, 2.0], dims=("item", "category"))
+        CountedLabels("seen", p, counts.sum(axis=1), reliability, observed=counts)
+    tree = inference.sample(model, draws=2000, dtype="float64", random_seed=1, **QUIET)
+    assert tree.attrs["method"] == "exact" and "seen" in tree["log_likelihood"]
+    concentration = [1.0, 2.0] + np.reshape(reliability, (-1, 1)) * counts
+    exact = concentration / concentration.sum(axis=1, keepdims=True)
+    check_means({"p": tree["posterior"]["plausibility"].to_numpy()}, {"p": exact})
+
+
+def test_densities_are_finite_where_storage_rounds_to_zero():
+    drawn = models.simulators.labels(items=60, raters=6, answers=3, random_seed=1).data
+    model = models.dawid_skene(drawn, confusion_concentration=0.02)
+    plan = {"draws": 500, "thin": 1, "random_seed": 1} | QUIET
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        tree = inference.sample(model, **plan)
+    assert (tree["posterior"]["confusion"] == 0).any()
+    assert np.isfinite(tree["log_prior"]["confusion"]).all()

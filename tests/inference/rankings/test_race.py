@@ -1,0 +1,162 @@
+"""Arrival times given worths: against every order of a tied block, counted one by one."""
+
+from itertools import permutations
+
+import numba as nb
+import numpy as np
+import pytest
+from raterzoo.inference.kernels.random_streams import stream
+from raterzoo.inference.rankings.kernels.annotations import distinct_annotations, worth_posterior
+from raterzoo.inference.rankings.kernels.race import (
+    draw_log_arrivals,
+    draw_log_rates,
+    draw_orders,
+    race_track,
+)
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+
+WORTHS = {
+    "pair": ([1.0, 0.3], 0.5),
+    "triple": ([0.2, 3.0, 1.0], 2.0),
+    "little rest": ([1.0, 2.0, 0.5, 0.1], 1e-3),
+    "much rest": ([0.4, 0.3, 0.2, 0.1, 0.05], 30.0),
+}
+
+
+def expected_race(worth, rest):
+    """Return E[arrival], E[arrival ** 2] of every member and p(subset races at some time)."""
+    worth, n = np.asarray(worth), len(worth)
+    first, second, visited, total = np.zeros(n), np.zeros(n), np.zeros(2**n), 0.0
+    for order in permutations(range(n)):
+        probability, mean, variance = 1.0, 0.0, 0.0
+        steps = []
+        for i, k in enumerate(order):
+            racing = rest + worth[list(order[i:])].sum()
+            probability *= worth[k] / racing
+            mean, variance = mean + 1 / racing, variance + 1 / racing**2
+            steps.append((k, mean, variance + mean**2, sum(1 << j for j in order[i:])))
+        for k, one, two, subset in steps:
+            first[k] += probability * one
+            second[k] += probability * two
+            visited[subset] += probability
+        total += probability
+    return first / total, second / total, visited / total
+
+
+@nb.njit
+def arrivals(rng, log_worth, log_rest, n_draws):
+    out = np.empty((n_draws, len(log_worth)))
+    for d in range(n_draws):
+        draw_log_arrivals(rng, log_worth, log_rest, out[d])
+    return out
+
+
+def own_stream(name):
+    return stream(np.random.SeedSequence(seed_of(name)))
+
+
+def check_mean(draws, exact):
+    z = mc_z(draws.reshape(4, -1, draws.shape[-1]), exact)
+    assert np.abs(z).max() < bonferroni_threshold(z.size)
+
+
+@pytest.mark.parametrize("name", WORTHS)
+@pytest.mark.parametrize("scale", [0.0, 700.0, -2000.0])
+def test_arrivals_of_a_tied_block(name, scale):
+    worth, rest = WORTHS[name]
+    draws = arrivals(
+        own_stream(f"arrivals {name} {scale}"), np.log(worth) + scale, np.log(rest) + scale, 100_000
+    )
+    times = np.exp(draws + scale)
+    first, second, _ = expected_race(worth, rest)
+    check_mean(times, first)
+    check_mean(times**2, second)
+    # the twin counts one more candidate of worth one among the rest
+    assert_rejects_twin(check_mean, times, expected_race(worth, rest + 1)[0])
+
+
+@pytest.mark.parametrize("name", WORTHS)
+def test_orders_of_a_tied_block(name):
+    worth, rest = WORTHS[name]
+    copies, size = 200_000, 2 ** len(worth)
+    table = (np.empty(size), np.empty(size), np.empty(size, np.int64))
+    draw_orders(own_stream(f"orders {name}"), np.array(worth), rest, copies, table)
+    _, racing, visits = table
+    visited = expected_race(worth, rest)[2]
+
+    def check_visits(expected):
+        error = np.sqrt(copies * expected * (1 - expected) + 1e-9)
+        z = ((visits - copies * expected) / error)[1:]
+        assert np.abs(z).max() < bonferroni_threshold(size)
+
+    check_visits(visited)
+    assert_rejects_twin(check_visits, expected_race(worth[::-1], rest)[2])
+    members = np.arange(size)[:, None] >> np.arange(len(worth)) & 1
+    np.testing.assert_allclose(racing, rest + members @ np.array(worth), rtol=1e-14)
+
+
+def test_arrivals_of_twenty_equal_members():
+    worth, rest = 0.7, 1.3
+    draws = arrivals(own_stream("twenty"), np.full(20, np.log(worth)), np.log(rest), 50_000)
+    waits = 1 / (rest + worth * np.arange(20, 0, -1))
+    last = np.exp(draws).max(axis=1, keepdims=True)
+    check_mean(last, waits.sum())
+    check_mean(np.exp(draws).mean(axis=1, keepdims=True), waits.cumsum().mean())
+    assert_rejects_twin(check_mean, last, waits[1:].sum())
+
+
+def test_arrivals_of_worths_far_apart():
+    """The small member is the last; given that the rest is smaller still, it arrives by itself."""
+    log_worth = np.array([0.0, -1000.0])
+    draws = arrivals(own_stream("far apart"), log_worth, -2000.0, 50_000)
+    check_mean(np.exp(draws - [0.0, 1000.0]), np.ones(2))
+    # and where the rest is larger, within the time the rest allows, uniformly
+    draws = arrivals(own_stream("far apart again"), log_worth, -500.0, 50_000)
+    check_mean(np.exp(draws - [0.0, 500.0]), np.array([1.0, 1.0]))
+
+
+# Candidates: an untied first, a tie of two, two unranked; and another rater's order, twice.
+BLOCK = np.array([[0, 1, 1, 2, 2], [2, 0, 1, 2, 2], [2, 0, 1, 2, 2]])
+WORTH = np.array([2.0, 0.5, 1.0, 0.7, 0.1])
+
+
+def expected_exposure(reliability):
+    exposure = np.zeros(5)
+    lead = 1 / WORTH.sum()
+    tie, _, _ = expected_race(WORTH[1:3], WORTH[3:].sum())
+    orders = expected_race(WORTH[1:3], WORTH[3:].sum())[2]
+    duration = orders[3] / (WORTH[1:].sum()) + sum(
+        orders[1 << j] / (WORTH[1 + j] + WORTH[3:].sum()) for j in range(2)
+    )
+    exposure += [lead, lead + tie[0], lead + tie[1], lead + duration, lead + duration]
+    one, two = 1 / WORTH.sum(), 1 / WORTH.sum() + 1 / (WORTH.sum() - WORTH[1])
+    exposure += 2 * np.array([two, one, two, two, two])
+    return reliability * exposure
+
+
+@nb.njit
+def log_rates(rng, posterior, log_worth, n_draws):
+    track = race_track(posterior, 0, 1)
+    out = np.empty((n_draws, len(log_worth)))
+    for d in range(n_draws):
+        draw_log_rates(rng, 0, posterior, log_worth, track)
+        out[d] = track.log_rate[: len(log_worth)]
+    return out
+
+
+@pytest.mark.parametrize("reliability", [1, 4])
+@pytest.mark.parametrize("scale", [0.0, -60.0, 90.0, -1500.0], ids="scale{}".format)
+def test_exposures_do_not_depend_on_the_scale(reliability, scale):
+    """Within exp(80) of one sums are linear, beyond they are in logs: one law."""
+    place = np.tile(np.arange(5), (3, 1))
+    posterior = worth_posterior(distinct_annotations(BLOCK, place, reliability, 5), 1.0, 1.0)
+    rng = own_stream(f"exposures {reliability} {scale}")
+    with np.errstate(over="ignore"):
+        rates = np.exp(log_rates(rng, posterior, np.log(WORTH) + scale, 50_000) + scale)
+    exposure = rates - np.exp(scale)  # the prior rate is one
+    if scale < 50:  # beyond, the prior rate drowns the exposure
+        check_mean(exposure, expected_exposure(reliability))
+        assert_rejects_twin(check_mean, exposure, expected_exposure(reliability) + 1 / WORTH)
+    else:
+        np.testing.assert_allclose(rates, np.exp(scale), rtol=1e-12)

@@ -1,0 +1,284 @@
+"""Stores that are believed no more than they hold: unfinished ones of any size, links, and journals that another hand wrote."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+from raterzoo import inference
+from raterzoo.inference import checkpoints as checkpointing
+from raterzoo.inference.runs.run import Run
+from raterzoo.inference.storage.journal import keep, kept
+from raterzoo.inference.storage.posterior_files import read_posterior
+from raterzoo.inference.storage.store import (
+    DrawStore,
+    at_full_size,
+    journal_of,
+    read_draws,
+    store_attrs,
+)
+from raterzoo.inference.storage.untrusted_files import check_zarr
+from raterzoo.models import DataError
+
+from tests.support.resumable_runs import BUILD
+
+DRAWS, ITEMS, PIECE = 600_000, 1000, 100  # 4.8 GB
+pytestmark = pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
+SETTINGS = {"draws": 24, "chains": 2, "tune": 3, "thin": 2, "random_seed": 5, "progressbar": False}
+
+
+def piece(draws):
+    coords = {"chain": [0, 1], "draw": np.arange(draws), "item": np.arange(ITEMS)}
+    array = xr.DataArray(np.ones((2, draws, ITEMS), np.float32), coords, ("chain", "draw", "item"))
+    return {"posterior": array.to_dataset(name="plausibility")}
+
+
+@pytest.fixture
+def large(tmp_path):
+    """Return a store of 4.8 GB in which nothing is written."""
+    path = tmp_path / "large.zarr"
+    with DrawStore.create(path, at_full_size(piece(1), {"draw": DRAWS}), {}, {"draw": PIECE}):
+        pass
+    assert sum(file.stat().st_size for file in path.rglob("*")) < 2**22
+    return path
+
+
+def test_a_large_store_that_was_killed_before_its_first_piece_is_gone_on_with(large):
+    assert store_attrs(large)["draws_written"] == 0
+    assert read_draws(large)["posterior"].sizes["draw"] == 0
+    with DrawStore.open(large) as store:
+        store.write({"draw": slice(0, PIECE)}, piece(PIECE))
+        store.mark({"drawn": PIECE}, {}, PIECE)
+        assert store.kept()[0] == {"drawn": PIECE}
+    assert read_draws(large)["posterior"]["plausibility"].sum() == 2 * PIECE * ITEMS
+    assert read_posterior(large)["posterior"].sizes["draw"] == PIECE
+
+
+@pytest.mark.parametrize(
+    "written, words",
+    [
+        (DRAWS, "its arrays declare 4,8"),
+        (10**15, "its arrays declare 4,8"),
+        (-1, "draws_written is -1; allowed: a whole number from 0"),
+        (True, "draws_written is True"),
+        ("0", "draws_written is '0'"),
+    ],
+)
+def test_what_an_unfinished_store_says_is_there_has_to_be(large, written, words):
+    zarr.open_group(large).attrs["draws_written"] = written
+    with pytest.raises(DataError, match=words):
+        check_zarr(large)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"dimension_names": ["chain", "draws", "item"]},
+        {"dimension_names": ["chain", "plausibility", "item"]},
+        {"dimension_names": ["draw", "plausibility", "item"]},
+        {"dimension_names": ["draw"]},
+        {"dimension_names": None},
+    ],
+)
+def test_what_is_not_of_draws_counts_as_a_whole(large, changed):
+    """Ids of a dim are read when a store is opened, however many draws are written."""
+    file = large / "posterior" / "plausibility" / "zarr.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changed))
+    with pytest.raises(DataError, match="its arrays declare"):
+        check_zarr(large)
+
+
+def test_chunks_of_an_unfinished_store_are_bounded(large):
+    file = large / "posterior" / "plausibility" / "zarr.json"
+    node = json.loads(file.read_text())
+    node["chunk_grid"]["configuration"]["chunk_shape"] = [2, DRAWS, ITEMS]
+    file.write_text(json.dumps(node))
+    with pytest.raises(DataError, match="a chunk of it has 4,800,000,000 bytes"):
+        check_zarr(large)
+
+
+@pytest.fixture
+def small(tmp_path):
+    path = tmp_path / "small.zarr"
+    xr.DataTree.from_dict(piece(2)).to_zarr(path, consolidated=False)
+    check_zarr(path)
+    return path
+
+
+def hidden(store):
+    """Put an array of 40 GB among the chunks of another."""
+    target = store / "posterior" / "plausibility" / "c" / "hidden"
+    target.mkdir()
+    node = json.loads((store / "posterior" / "plausibility" / "zarr.json").read_text())
+    node |= {"shape": [2, 5 * 10**9, 1000]}
+    (target / "zarr.json").write_text(json.dumps(node))
+    return target
+
+
+def test_links_in_a_store_are_refused(small, tmp_path):
+    target = hidden(small)
+    link = small / "posterior" / "evil"
+    link.symlink_to("plausibility/c/hidden")
+    with pytest.raises(ValueError, match=r"posterior/evil: it is a link or a device"):
+        read_posterior(small)
+    link.unlink()
+    with pytest.raises(DataError, match=r"c/hidden: it has zarr.json, and lies in an array"):
+        check_zarr(small)
+    shutil.rmtree(target)
+    check_zarr(small)
+    (tmp_path / "elsewhere").symlink_to(small)  # of the whole store: whose it is, is known
+    check_zarr(tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    "where", ["zarr.json", "posterior/zarr.json", "posterior/plausibility/c/0"]
+)
+def test_parts_of_a_store_that_are_links_are_refused(small, tmp_path, where):
+    (small / where).rename(tmp_path / "moved")
+    (small / where).symlink_to(tmp_path / "moved")
+    with pytest.raises(DataError, match=f"{where}: it is a link"):
+        check_zarr(small)
+
+
+def test_a_pipe_is_not_waited_for(small):
+    os.mkfifo(small / "posterior" / "plausibility" / "c" / "9")
+    with pytest.raises(DataError, match=r"c/9: it is a link or a device"):
+        check_zarr(small)
+
+
+@pytest.mark.parametrize("name", [".zarray", ".zgroup", ".zattrs", ".zmetadata"])
+def test_declarations_of_format_2_below_an_array_are_refused(small, name):
+    (small / "posterior" / "plausibility" / "c" / "0" / name).write_text("{}")
+    with pytest.raises(DataError, match=f"it has {name}, and lies in an array"):
+        check_zarr(small)
+
+
+class Killed(Exception):
+    """Stands for whatever ends a process."""
+
+
+def test_a_store_that_is_discarded_is_whole_or_gone(tmp_path, monkeypatch):
+    path = tmp_path / "run.zarr"
+    full = at_full_size(piece(1), {"draw": 8})
+    store = DrawStore.create(path, full, {}, {"draw": 4})
+
+    def kill(*_, **__):
+        raise Killed
+
+    with monkeypatch.context() as patched, pytest.raises(Killed), store:
+        patched.setattr(shutil, "rmtree", kill)
+        store.discard()
+    assert not path.exists()
+    with DrawStore.create(path, full, {}, {"draw": 4}) as again:
+        again.discard()
+    assert not path.exists() and not journal_of(path).exists()
+
+
+@pytest.fixture(scope="module")
+def whole_run(tmp_path_factory):
+    """Return a store of a run that ended after 12 of 24 draws, and its journal."""
+    advance, store = Run.advance, tmp_path_factory.mktemp("runs") / "run.zarr"
+
+    def until(run, n):
+        if run.drawn >= 9:
+            raise Killed
+        return advance(run, n)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(checkpointing, "_length_of_piece", lambda first, draws: 4)
+        patched.setattr(Run, "advance", until)
+        with pytest.raises(Killed):
+            inference.sample(BUILD["plackett_luce"](), store=store, **SETTINGS)
+    return store
+
+
+@pytest.fixture
+def run(whole_run, tmp_path):
+    """Return a copy of that store."""
+    for folder in (whole_run, journal_of(whole_run)):
+        shutil.copytree(folder, tmp_path / folder.name)
+    return tmp_path / "run.zarr"
+
+
+def rewritten(run, name, change):
+    """Change note and arrays of a file of a journal in place."""
+    file = journal_of(run) / f"{name}.npz"
+    note, arrays = ({**held} for held in kept(file))
+    change(note, arrays)
+    keep(file, note, arrays)
+
+
+def arguments(note):
+    return note["recipe"]["arguments"]
+
+
+def container(note):
+    return next(v for v in arguments(note).values() if isinstance(v, dict) and "container" in v)
+
+
+RECIPES = {
+    "an array is missing": lambda note, arrays: arrays.pop("recipe_0"),
+    "a field is missing": lambda note, _: container(note)["fields"].pop("items"),
+    "a field too many": lambda note, _: container(note)["fields"].update(more=1),
+    "no fields": lambda note, _: container(note).pop("fields"),
+    "an empty mapping": lambda note, _: arguments(note).update(reliability={}),
+    "no arguments": lambda note, _: note["recipe"].pop("arguments"),
+    "arguments of text": lambda note, _: note["recipe"].update(arguments="x"),
+    "an argument too many": lambda note, _: arguments(note).update(more=1),
+    "no builder": lambda note, _: note["recipe"].update(builder="system"),
+    "a list as builder": lambda note, _: note["recipe"].update(builder=["prirn"]),
+}
+
+
+@pytest.mark.parametrize("what", RECIPES)
+def test_recipes_that_build_no_model(run, what):
+    rewritten(run, "run", RECIPES[what])
+    with pytest.raises(ValueError) as raised:
+        inference.resume(run, progressbar=False)
+    message = str(raised.value)
+    assert str(run) in message
+    assert "pass it: inference.resume(path, model)" in message or "start anew" in message
+
+
+NO_RUN = {
+    "no plan": ("run", lambda note, _: note.pop("plan")),
+    "a key too many": ("run", lambda note, _: note["plan"].update(more=1)),
+    "no pieces": ("run", lambda note, _: note.update(piece=0)),
+    "other draws": ("run", lambda note, _: note["plan"].update(draws=400_000)),
+    "nothing found": ("run", lambda _, arrays: arrays.pop("found_thinning")),
+    "more draws than there are": ("state", lambda note, _: note.update(drawn=400_000)),
+    "no draws": ("state", lambda note, _: note.pop("drawn")),
+    "no seconds": ("state", lambda note, _: note.pop("seconds")),
+    "no state": ("state", lambda _, arrays: arrays.clear()),
+    "another state": ("state", lambda _, arrays: arrays.update(x=np.ones(3))),
+}
+
+
+@pytest.mark.parametrize("what", NO_RUN)
+def test_journals_that_are_not_of_the_run(run, what):
+    rewritten(run, *NO_RUN[what])
+    with pytest.raises(ValueError, match="start anew with another store") as raised:
+        inference.resume(run, BUILD["plackett_luce"](), progressbar=False)
+    assert str(run) in str(raised.value)
+    assert read_draws(run)["posterior"].sizes["draw"] == 12  # which can still be read
+
+
+def test_packages_that_are_not_known_now_are_told_of(run):
+    def change(note, _):
+        versions = json.loads(note["attributes"]["versions"]) | {"other": "1.0"}
+        note["attributes"]["versions"] = json.dumps(versions)
+
+    rewritten(run, "run", change)
+    with pytest.warns(inference.ResumeWarning, match=r"other 1\.0"):
+        inference.resume(run, progressbar=False)
+
+
+def test_a_journal_of_a_newer_version_is_left_alone(run):
+    rewritten(run, "state", lambda note, _: note.update(journal_version=2))
+    with pytest.raises(ValueError, match=r"state.npz has journal_version 2.*install the newer"):
+        inference.resume(run, progressbar=False)
+    assert Path(journal_of(run) / "state.npz").exists()

@@ -1,0 +1,120 @@
+"""Simulation-based calibration of the Laplace-split sampler on models of comparisons.
+
+``python tests/comparison_calibration.py`` runs 1,000 simulations of every structure of the models, and prints how many quantities
+leave their simultaneous 99 % band.
+"""
+
+import numpy as np
+import pymc as pm
+from raterzoo import models
+from raterzoo.inference.comparisons.kernels import hmc as laplace_hmc
+from raterzoo.inference.comparisons.kernels.centre import find_centre
+from raterzoo.inference.comparisons.kernels.hmc import HmcSchedule
+from raterzoo.inference.comparisons.kernels.likelihood import pair_cells, pair_log_p
+from raterzoo.inference.comparisons.kernels.posterior import BOX, LOG, SIGNED
+from raterzoo.inference.comparisons.recognition import read_comparisons, values_of
+from raterzoo.inference.kernels.random_streams import stream
+
+from tests.support.monte_carlo import sbc_ranks, seed_of, within_sbc_band
+
+KEPT, THIN, TUNE, STEPS = 49, 12, 40, 4
+ROLES = ("quality", "rater", "quality_scale", "rater_scale", "left_bias", "tie")
+STRUCTURES = {
+    "ties": ("bradley_terry", {"ties": "davidson"}),
+    "thresholds": ("thurstone", {"ties": "threshold"}),
+    "signed": ("bradley_terry", {"signed": True}),
+    "left bias": ("thurstone", {"left_bias": True}),
+    "per rater": ("thurstone", {"reliability": "per rater"}),
+    "shared": ("bradley_terry", {"reliability": "shared", "ties": "davidson"}),
+    "box": ("bradley_terry", {"reliability_range": (1, 5)}),
+    "normal box": ("thurstone", {"reliability_range": (0.5, 3), "ties": "threshold"}),
+}
+
+
+def design():
+    """Return votes whose pairs and raters are those of the simulations: four items, three raters, some pairs in both orders."""
+    rows = [
+        (r, i, j, "left")
+        for r in range(3)
+        for i, j in ((0, 1), (1, 0), (1, 2), (2, 3), (3, 0), (0, 2))
+        for _ in range(1 + (r + i) % 2)
+    ]
+    rater, left, right, winner = zip(*rows, strict=True)
+    return models.Comparisons.from_table(
+        {"rater": list(rater), "left": list(left), "right": list(right), "winner": list(winner)}
+    )
+
+
+def built(structure):
+    """Build the model of a structure."""
+    name, options = STRUCTURES[structure]
+    return getattr(models, name)(design(), **options)
+
+
+def hmc_ranks(model, simulations, seed, sampler=laplace_hmc, spoil=None):
+    """Rank free variables and the log likelihood of draws from the prior among draws of the sampler.
+
+    `spoil` may change what the sampler is told of the answers: left, right, rater and counts.
+    """
+    structure = read_comparisons(model)
+    prior, oriented = structure.prior, "left_bias" in structure.variables
+    (observed,) = model.observed_RVs
+    codes = tuple(np.asarray(p.eval()) for p in observed.owner.op.dist_params(observed.owner)[4:7])
+    if prior.n_raters == 1:
+        codes = (*codes[:2], np.zeros_like(codes[2]))
+    with model:
+        simulated = pm.sample_prior_predictive(simulations, random_seed=seed)
+    truth, answers = simulated["prior"], simulated["prior_predictive"][observed.name].to_numpy()[0]
+    rng, ranks = np.random.default_rng(seed), []
+    for s in range(simulations):
+        told = (codes, answers[s]) if spoil is None else spoil(codes, answers[s])
+        cells = pair_cells(structure.cells.law, *told, prior.n_raters, oriented)
+        centre = find_centre(cells, prior)
+        laplace = centre.laplace
+        start = laplace.centre + rng.standard_normal(len(laplace.centre)) @ laplace.inverse
+        draws = np.empty((KEPT * THIN, len(start)))
+        schedule = HmcSchedule(TUNE, STEPS, centre.open_scales, centre.rival is not None)
+        sampler.sample_pairs(stream(rng), (cells, prior), laplace, schedule, (start, draws))
+        values = values_of(draws[THIN - 1 :: THIN], prior)
+        own = {role: truth[rv.name].to_numpy()[0, s] for role, rv in structure.variables.items()}
+        cells = pair_cells(structure.cells.law, codes, answers[s], prior.n_raters, oriented)
+        drawn = [values[role].reshape(KEPT, -1) for role in ROLES if role in own]
+        drawn.append(np.array([log_likelihood(values, cells, d) for d in range(KEPT)])[:, None])
+        true = {role: np.asarray(value)[None] for role, value in own.items()}
+        true["reliability"] = reliability_of(true, prior)
+        known = [np.ravel(own[role]) for role in ROLES if role in own]
+        known.append([log_likelihood(true, cells, 0)])
+        row = np.concatenate(known)[None]
+        ranks.append(sbc_ranks(row, np.concatenate(drawn, axis=1)[None], rng))
+    return np.concatenate(ranks)
+
+
+def reliability_of(values, prior):
+    """Return the reliabilities behind what a model draws of its raters."""
+    if "rater" not in values:
+        return np.ones((1, prior.n_raters))
+    forms = {LOG: np.exp(values["rater"]), SIGNED: 1 + values["rater"], BOX: values["rater"]}
+    return forms[prior.form]
+
+
+def log_likelihood(values, cells, draw):
+    """Return the log likelihood of one draw."""
+    quality = np.ascontiguousarray(values["quality"][draw])
+    rho = np.ones(1) if "rater" not in values else np.ascontiguousarray(values["reliability"][draw])
+    shared = (float(values["left_bias"][draw]) if "left_bias" in values else 0.0, 1.0)
+    if "tie" in values:
+        shared = (shared[0], float(values["tie"][draw]))
+    sums = (np.empty(len(quality)), np.empty(len(rho)))
+    return pair_log_p(cells, (quality, rho), shared, sums)[0]
+
+
+def calibrated(ranks):
+    """Tell whether all quantities stay inside a simultaneous 99 % band."""
+    return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
+
+
+if __name__ == "__main__":
+    for structure in STRUCTURES:
+        ranks = hmc_ranks(built(structure), 1000, seed_of(f"long {structure}"))
+        verdict = "calibrated" if calibrated(ranks) else "NOT CALIBRATED"
+        print(f"{structure}: {verdict}, 1,000 simulations of {ranks.shape[1]} quantities")

@@ -1,0 +1,22 @@
+"""Runs in processes that are there to be killed; what is compiled is loaded here, and the processes are forked from this one."""
+
+import warnings
+
+from raterzoo import inference
+from raterzoo.inference.methods import begin_run
+
+from tests.support.resumable_runs import BUILD, plan_of
+
+DRAWS = 3000
+SETTINGS = {"draws": DRAWS, "chains": 2, "tune": 3, "thin": 2, "random_seed": 5, "progressbar": False, "cores": 1}  # fmt: skip
+
+begin_run(BUILD["plackett_luce"](), plan_of(1)).advance(1)
+
+
+def go(store):
+    """Begin a run, or go on with it."""
+    warnings.simplefilter("ignore")
+    if store.exists():
+        inference.resume(store, cores=1, progressbar=False)
+    else:
+        inference.sample(BUILD["plackett_luce"](), store=store, **SETTINGS)
