@@ -14,11 +14,33 @@ __all__ = ["Link", "allot_raters", "compared_pairs", "comparisons", "regular_gra
 def regular_graph(
     items: int, degree: int, *, random_seed: int | np.random.Generator | None = None
 ) -> np.ndarray:
-    """Draw a connected graph in which every item has `degree` neighbours; all pairs from degree items - 1.
+    """Draw a random connected graph in which every item is compared with equally many others.
 
-    ``items * degree`` must be even. Raises ValueError if no such graph exists.
+    Parameters
+    ----------
+    items : int
+        Number of items, at least 2.
+    degree : int
+        Neighbours of each item; ``items * degree`` must be even. From ``items - 1`` on, all pairs are returned.
+    random_seed : int or numpy.random.Generator, optional
+        Seed of the graph.
 
-    Shapes: result (pair, 2), item codes, ascending.
+    Returns
+    -------
+    ndarray of int, shape (pair, 2)
+        Item codes of each pair, the smaller one first, in ascending order.
+
+    Raises
+    ------
+    ValueError
+        If no connected graph has these degrees.
+
+    Examples
+    --------
+    >>> from raterzoo import inference
+    >>> pairs = inference.design.regular_graph(10, 4, random_seed=1)
+    >>> pairs.shape
+    (20, 2)
     """
     for name, value, least in (("items", items, 2), ("degree", degree, 1)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
