@@ -14,7 +14,7 @@ accuracy against human labels, arXiv:2106.01254.
 
 from collections.abc import Callable, Mapping
 from inspect import signature
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 import xarray as xr
@@ -30,45 +30,9 @@ from .results import Described
 from .rules import CombinerName, Items, Rules, ScorerName
 from .survey import Survey
 
-__all__ = [
-    "equivalence_summary",
-    "has_states",
-    "rules_of_states",
-    "survey_equivalence",
-    "survey_power_curve",
-]
+__all__ = ["equivalence_summary", "survey_equivalence", "survey_power_curve"]
 
-ANSWERED = ("combiner", "scorer", "base", "max_raters", "random_seed")
-
-
-def has_states(tree: object) -> bool:
-    """Return whether a tree has posterior draws of item states."""
-    if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
-        return False
-    return "state_weight" in tree["posterior"].data_vars
-
-
-def rules_of_states(
-    asked: Callable[..., Any], given: Mapping[str, Any], *more: str
-) -> dict[str, Any]:
-    """Return the arguments for a posterior; raise if an argument that applies to counts alone was given.
-
-    `asked` is the public function, whose defaults tell given arguments from omitted ones; `given` its
-    arguments without labels and predictions; `more` names further arguments that a posterior accepts.
-    """
-    taken = (*ANSWERED, *more)
-    for name, value in given.items():
-        default = signature(asked).parameters[name].default
-        if name not in taken and value is not default and (default is None or value != default):
-            raise EvaluationError(
-                f"{name}={value!r} is for counts of labels; with item states pass {', '.join(taken)}"
-            )
-    named = {name: given[name] for name in taken if name != "max_raters"}
-    longest = given["max_raters"]
-    return named if longest is None else named | {"longest": longest}
-
-
-# --- Survey equivalence: the survey power curve, and the number of raters that a classifier is worth ---
+OPTIONS_OF_POSTERIOR = ("combiner", "scorer", "base", "max_raters", "random_seed")
 
 Combine = CombinerName | Callable[[np.ndarray], Any]
 
@@ -198,23 +162,10 @@ def survey_power_curve(
     ----------
     Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, algorithms 1-6.
     """
-    scored: dict[str, Any] = dict(
-        combiner=combiner, scorer=scorer, clip=clip, items=items, estimand=estimand, learn=learn, base=base, reference=reference,
-        max_raters=max_raters, no_labels=no_labels, positive=positive, values=values, raters=raters, samples=samples,
-    )  # fmt: skip
-    if isinstance(counts, xr.DataTree) and has_states(counts):
-        resampled: dict[str, Any] = dict(
-            against=against, bootstrap=bootstrap, relearn=relearn, probability=probability, draws=draws, random_seed=random_seed
-        )  # fmt: skip
-        named = rules_of_states(survey_power_curve, scored | resampled)
-        return posterior_power_curve(counts, **named)
-    rules = Rules(**scored)
-    check_resampling(bootstrap, probability, random_seed)
-    survey = Survey.of(rules, *_both(counts, against), random_seed)
-    nobody = np.empty((0, *survey.labels.counts.shape))
-    how = Resampling(bootstrap, random_seed)
-    scores = survey_scores(survey, nobody, how, relearn=relearn)
-    return Described(survey, scores, probability, draws).curve()
+    options = {name: value for name, value in locals().items() if name != "counts"}
+    if _has_item_states(counts):
+        return posterior_power_curve(counts, **_posterior_options(options))
+    return _scored_survey(counts, None, **options)[0].curve()
 
 
 def survey_equivalence(
@@ -289,24 +240,14 @@ def survey_equivalence(
     ----------
     Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254.
     """
-    scored: dict[str, Any] = dict(
-        combiner=combiner, scorer=scorer, clip=clip, items=items, estimand=estimand, learn=learn, base=base, reference=reference,
-        max_raters=max_raters, no_labels=no_labels, positive=positive, values=values, raters=raters, samples=samples,
-    )  # fmt: skip
-    if isinstance(counts, xr.DataTree) and has_states(counts):
-        resampled: dict[str, Any] = dict(
-            against=against, bootstrap=bootstrap, relearn=relearn, probability=probability, draws=draws, random_seed=random_seed
-        )  # fmt: skip
-        named = rules_of_states(survey_equivalence, scored | resampled, "clip")
-        return posterior_survey_equivalence(counts, predictions, **named)
-    rules = Rules(**scored)
-    check_resampling(bootstrap, probability, random_seed)
-    labels, theirs = _both(counts, against)
-    classifiers = Classifiers.matched(predictions, labels)
-    survey = Survey.of(rules, labels, theirs, random_seed, classifiers.categories)
-    kept = classifiers.probability[:, np.isin(labels.items, survey.labels.items)]
-    scores = survey_scores(survey, kept, Resampling(bootstrap, random_seed), relearn=relearn)
-    found = Described(survey, scores, probability, draws).classifiers(classifiers.names)
+    options = {
+        name: value for name, value in locals().items() if name not in ("counts", "predictions")
+    }
+    if _has_item_states(counts):
+        options = _posterior_options(options, "clip")
+        return posterior_survey_equivalence(counts, predictions, **options)
+    scored, classifiers = _scored_survey(counts, predictions, **options)
+    found = scored.classifiers(classifiers.names)
     return found if classifiers.named else found.isel(classifier=0, drop=True)
 
 
@@ -353,12 +294,67 @@ def equivalence_summary(found: xr.Dataset) -> xr.Dataset:
     return xr.Dataset(rows, attrs=found.attrs)
 
 
-def _both(counts: Given, against: Given | None) -> tuple[LabelCounts, LabelCounts | None]:
+def _has_item_states(counts: Given) -> TypeGuard[xr.DataTree]:
+    """Return whether a tree has posterior draws of item states."""
+    if not isinstance(counts, xr.DataTree) or "posterior" not in counts.children:
+        return False
+    return "state_weight" in counts["posterior"].data_vars
+
+
+def _posterior_options(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
+    """Return the options of a posterior; raise if an option that applies to counts alone was given.
+
+    `more` names further options of the posterior function.
+    """
+    allowed = (*OPTIONS_OF_POSTERIOR, *more)
+    for name, value in options.items():
+        default = signature(survey_power_curve).parameters[name].default
+        omitted = value is default or (default is not None and value == default)
+        if name not in allowed and not omitted:
+            raise EvaluationError(
+                f"{name}={value!r} is for counts of labels; with item states pass {', '.join(allowed)}"
+            )
+    selected = {name: options[name] for name in allowed if name != "max_raters"}
+    longest = options["max_raters"]
+    return selected if longest is None else selected | {"longest": longest}
+
+
+def _scored_survey(
+    counts: Given,
+    predictions: xr.DataArray | None,
+    *,
+    against: Given | None,
+    bootstrap: int,
+    relearn: bool,
+    probability: float,
+    draws: bool,
+    random_seed: int,
+    **options: Any,
+) -> tuple[Described, Classifiers]:
+    """Return the scores of raters and classifiers, and the classifiers, none without predictions.
+
+    `options`: those of `Rules`.
+    """
+    rules = Rules(**options)
+    check_resampling(bootstrap, probability, random_seed)
+    labels, other_labels = _read_counts(counts, against)
+    if predictions is None:
+        nobody = np.empty((0, *labels.counts.shape))
+        classifiers = Classifiers(np.array([]), nobody, False, labels.categories)
+    else:
+        classifiers = Classifiers.matched(predictions, labels)
+    survey = Survey.of(rules, labels, other_labels, random_seed, classifiers.categories)
+    predicted = classifiers.probability[:, np.isin(labels.items, survey.labels.items)]
+    scores = survey_scores(survey, predicted, Resampling(bootstrap, random_seed), relearn=relearn)
+    return Described(survey, scores, probability, draws), classifiers
+
+
+def _read_counts(counts: Given, against: Given | None) -> tuple[LabelCounts, LabelCounts | None]:
     """Read labels and, if given, labels by other raters, over the same items and categories."""
     labels = LabelCounts.of(counts)
     if against is None:
         return labels, None
-    theirs = LabelCounts.of(against, "against").matched(labels.items, ("counts", "against"))
-    more = [name for name in theirs.categories.tolist() if name not in labels.categories.tolist()]
+    other = LabelCounts.of(against, "against").matched(labels.items, ("counts", "against"))
+    more = [name for name in other.categories.tolist() if name not in labels.categories.tolist()]
     labels = labels.over(np.array([*labels.categories.tolist(), *more]), "counts")
-    return labels, theirs.over(labels.categories, "against")
+    return labels, other.over(labels.categories, "against")
