@@ -1,14 +1,89 @@
-"""Catalog of all models: data, sampling methods and reference of each. The README's table is made from it."""
+"""Catalog of all models: data, methods, options and reference of each. The README's table is made from it.
+
+It is the only list of the models: sampling, reports and command line read it, and name no model themselves.
+"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from inspect import signature
 from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-__all__ = ["CatalogEntry", "Recipe", "catalog", "recipe_of", "recorded"]
+__all__ = [
+    "AnnotationKind",
+    "CatalogEntry",
+    "Recipe",
+    "annotation_kinds",
+    "catalog",
+    "entry_of",
+    "recipe_of",
+    "recorded",
+]
+
+
+@dataclass(frozen=True)
+class AnnotationKind:
+    """Kind of annotation.
+
+    Attributes
+    ----------
+    name : {"rankings", "labels", "comparisons", "scores"}
+        Name on the command line.
+    container : str
+        Name of the container in `raterzoo.models`.
+    default_model : str
+        Model of the command line without ``--model``.
+    options : tuple of str
+        Options of the command line for every model of this kind.
+    """
+
+    name: str
+    container: str
+    default_model: str
+    options: tuple[str, ...]
+
+
+annotation_kinds: Mapping[str, AnnotationKind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            AnnotationKind(
+                name="rankings",
+                container="PartialRankings",
+                default_model="plackett_luce",
+                options=("categories", "anonymize"),
+            ),
+            AnnotationKind(
+                name="labels",
+                container="Labels",
+                default_model="dawid_skene",
+                options=("categories", "rater_attribute", "anonymize"),
+            ),
+            AnnotationKind(
+                name="comparisons",
+                container="Comparisons",
+                default_model="bradley_terry",
+                options=(
+                    "ties",
+                    "left_bias",
+                    "signed",
+                    "raters",
+                    "rater_attribute",
+                    "largest_component",
+                    "anonymize",
+                ),
+            ),
+            AnnotationKind(
+                name="scores",
+                container="Scores",
+                default_model="normal_scores",
+                options=("bounds", "threshold", "rater_attribute", "anonymize"),
+            ),
+        )
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -22,11 +97,33 @@ class CatalogEntry:
     summary : str
         The model in one line.
     data : {"rankings", "labels", "comparisons", "scores"}
-        Kind of annotation, as on the command line.
+        Kind of annotation, a key of `annotation_kinds`.
     methods : tuple of str
         Methods of `raterzoo.inference.sample` for this model; ``method="auto"`` takes the first.
     reference : str
         Paper, with section and identifier.
+    options : tuple of str
+        Arguments of the builder that the command line offers for this model, besides those of its kind.
+    default_reliability : int
+        Reliability of the annotations by default on the command line; builders have 1.
+    ties : tuple of str
+        Values of the argument `ties`, for comparisons.
+    needs_order : bool
+        Whether the builder needs the order of the categories, as argument ``order``.
+    nuts_options : mapping
+        Default options of `pymc.sample`.
+    nuts_thinning : int
+        NUTS draws for each kept draw by default: runs of default length on 5,000 answers then converge.
+    marks : tuple of str
+        Variables by which a model that was changed after it was built is recognised (label models drawn by
+        NUTS); of several models whose variables are all there, that with the most.
+    independent_items : bool
+        Whether the posterior is a product over the items, so that shards of items can be drawn by themselves
+        (with the first of the `methods`).
+    distributed_sampler : str or None
+        Function of `raterzoo.inference` that divides one posterior of all items among workers.
+    averages_hard_items : bool
+        Whether the confusion matrices are averages over items of unequal difficulty.
 
     Examples
     --------
@@ -43,6 +140,16 @@ class CatalogEntry:
     data: str
     methods: tuple[str, ...]
     reference: str
+    options: tuple[str, ...] = ()
+    default_reliability: int = 1
+    ties: tuple[str, ...] = ()
+    needs_order: bool = False
+    nuts_options: Mapping[str, Any] = field(default_factory=dict)
+    nuts_thinning: int = 1
+    marks: tuple[str, ...] = ()
+    independent_items: bool = False
+    distributed_sampler: str | None = None
+    averages_hard_items: bool = False
 
 
 _PAPER = "Stutz et al. 2025, arXiv:2307.02191"
@@ -57,6 +164,7 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="comparisons",
                 methods=("hmc", "nuts"),
                 reference="Bradley and Terry 1952, doi:10.1093/biomet/39.3-4.324; ties: Davidson 1970",
+                ties=("auto", "davidson", "none"),
             ),
             CatalogEntry(
                 name="class_conditional",
@@ -71,6 +179,7 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="labels",
                 methods=("gibbs", "nuts"),
                 reference="Dawid and Skene 1979, doi:10.2307/2346806",
+                distributed_sampler="dawid_skene_gibbs",
             ),
             CatalogEntry(
                 name="dirichlet",
@@ -78,6 +187,8 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="labels",
                 methods=("exact", "nuts"),
                 reference=f"{_PAPER}, appendix A",
+                options=("reliability", "concentration"),
+                independent_items=True,
             ),
             CatalogEntry(
                 name="glad",
@@ -85,6 +196,8 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="labels",
                 methods=("nuts",),
                 reference="Whitehill et al. 2009, NIPS 22, sections 2 and 3",
+                marks=("expected_difficulty",),
+                averages_hard_items=True,
             ),
             CatalogEntry(
                 name="hierarchical_dawid_skene",
@@ -92,6 +205,12 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="labels",
                 methods=("nuts",),
                 reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
+                options=("group",),
+                nuts_options={
+                    "target_accept": 0.9
+                },  # spreads are small for answers in which raters hardly differ
+                nuts_thinning=2,
+                marks=("population_mean",),
             ),
             CatalogEntry(
                 name="hierarchical_scores",
@@ -99,6 +218,7 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="scores",
                 methods=("gibbs", "nuts"),
                 reference="Papaspiliopoulos et al. 2020, doi:10.1093/biomet/asz058",
+                options=("group",),
             ),
             CatalogEntry(
                 name="item_difficulty",
@@ -106,6 +226,11 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="labels",
                 methods=("nuts",),
                 reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.4",
+                nuts_options={
+                    "target_accept": 0.95
+                },  # effects and prevalence lie along a curved ridge
+                nuts_thinning=4,
+                marks=("effect_mean",),
             ),
             CatalogEntry(
                 name="item_states",
@@ -120,6 +245,12 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="labels",
                 methods=("nuts",),
                 reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.5",
+                nuts_options={
+                    "target_accept": 0.95
+                },  # effects and prevalence lie along a curved ridge
+                nuts_thinning=2,
+                marks=("effect_spread", "population_mean"),
+                averages_hard_items=True,
             ),
             CatalogEntry(
                 name="mace",
@@ -127,6 +258,7 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="labels",
                 methods=("gibbs", "nuts"),
                 reference="Hovy et al. 2013, aclanthology N13-1132, section 2",
+                marks=("competence",),
             ),
             CatalogEntry(
                 name="multinomial",
@@ -141,6 +273,7 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="scores",
                 methods=("exact", "nuts"),
                 reference=f"{_PAPER}, appendix A",
+                independent_items=True,
             ),
             CatalogEntry(
                 name="one_coin",
@@ -155,6 +288,9 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="labels",
                 methods=("nuts",),
                 reference="Samejima 1969 (graded response); raters: Johnson 1996, doi:10.1080/01621459.1996.10476661",
+                needs_order=True,
+                marks=("threshold",),
+                averages_hard_items=True,
             ),
             CatalogEntry(
                 name="plackett_luce",
@@ -162,6 +298,9 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="rankings",
                 methods=("gibbs", "nuts"),
                 reference=f"{_PAPER}, section 2.4; Caron and Doucet 2012, doi:10.1080/10618600.2012.638220",
+                options=("reliability", "concentration", "unranked"),
+                default_reliability=3,
+                independent_items=True,
             ),
             CatalogEntry(
                 name="prirn",
@@ -169,6 +308,9 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="rankings",
                 methods=("exact",),
                 reference=f"{_PAPER}, section 2.4",
+                options=("reliability", "tie_weight"),
+                default_reliability=3,
+                independent_items=True,
             ),
             CatalogEntry(
                 name="tempered_plackett_luce",
@@ -176,6 +318,8 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="rankings",
                 methods=("nuts",),
                 reference=f"{_PAPER}, appendix B",
+                options=("reliability", "concentration", "unranked"),
+                default_reliability=3,
             ),
             CatalogEntry(
                 name="thurstone",
@@ -183,6 +327,7 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="comparisons",
                 methods=("hmc", "nuts"),
                 reference="Thurstone 1927, doi:10.1037/h0070288; ties: Glenn and David 1960",
+                ties=("auto", "threshold", "none"),
             ),
         )
     }
@@ -195,10 +340,11 @@ RECIPES: WeakKeyDictionary[Any, "Recipe"] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class Recipe:
-    """Name of a builder of `raterzoo.models`, and its arguments with defaults filled in."""
+    """Name of a builder of `raterzoo.models`, its arguments with defaults filled in, and the variables it made."""
 
     builder: str
     arguments: Mapping[str, Any]
+    variables: tuple[str, ...]
 
 
 def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
@@ -207,10 +353,10 @@ def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
 
     @wraps(builder)
     def build(*args: P.args, **kwargs: P.kwargs) -> M:
-        model = builder(*args, **kwargs)
+        model: Any = builder(*args, **kwargs)
         given = parameters.bind(*args, **kwargs)
         given.apply_defaults()
-        RECIPES[model] = Recipe(builder.__name__, dict(given.arguments))
+        RECIPES[model] = Recipe(builder.__name__, dict(given.arguments), tuple(model.named_vars))
         return model
 
     return build
@@ -219,3 +365,11 @@ def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
 def recipe_of(model: object) -> Recipe | None:
     """Recipe of a model, or None if none was recorded; the model may have been changed since."""
     return RECIPES.get(model)
+
+
+def entry_of(model: Any) -> CatalogEntry | None:
+    """Entry of a model of the catalog whose variables are those of its builder; None for any other."""
+    recipe = recipe_of(model)
+    if recipe is None or recipe.variables != tuple(model.named_vars):
+        return None
+    return catalog.get(recipe.builder)
