@@ -21,6 +21,7 @@ def calibrated(ranks):
     return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -37,6 +38,7 @@ def test_nuts_is_calibrated(name):
     assert calibrated(ranks)
 
 
+@pytest.mark.slow
 def test_a_wrong_prior_is_not():
     truth = models.dawid_skene(DESIGN)
     twin = models.dawid_skene(DESIGN, confusion_concentration=[[9.0, 1.0], [1.0, 9.0]])

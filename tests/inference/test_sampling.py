@@ -127,6 +127,7 @@ def largest_z(first, second):
     return np.abs(difference / error).max(), error.size
 
 
+@pytest.mark.slow
 def test_nuts_agrees_with_gibbs_and_not_with_another_model():
     seed = seed_of("nuts agrees with gibbs")
     model = models.plackett_luce(SMALL, reliability=2, concentration=0.5)

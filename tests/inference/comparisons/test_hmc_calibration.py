@@ -8,6 +8,7 @@ from tests.support.monte_carlo import seed_of
 SIMULATIONS = 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_the_sampler_is_calibrated(structure):
     assert calibrated(hmc_ranks(built(structure), SIMULATIONS, seed_of(f"hmc {structure}")))

@@ -1,7 +1,7 @@
 """Simulation-based calibration rejects samplers of comparisons that are wrong in one line, or are told something wrong.
 
 One twin is short, and more are in the evidence; the others by one command:
-RATERZOO_LONG=1 pytest -n 0 tests/inference/test_hmc_twins.py
+RATERZOO_LONG=1 pytest -m "" -n 0 tests/inference/comparisons/test_hmc_twins.py
 """
 
 import os
@@ -16,6 +16,7 @@ from tests.support.source_twins import altered
 
 SIMULATIONS = 200
 LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+pytestmark = pytest.mark.slow
 
 
 def twin_ranks(structure, sampler=None, spoil=None, simulations=SIMULATIONS):

@@ -75,6 +75,7 @@ def draws():
     return own | {"square": own["ability"] ** 2}
 
 
+@pytest.mark.slow
 def test_nuts_draws_the_exact_posterior(draws):
     check_means(draws, exact_means(LABELS))
     assert_rejects_twin(check_means, draws, exact_means(LABELS, ability=(1.2, 1.0)))
@@ -92,7 +93,7 @@ def test_gibbs_is_refused_with_the_reason():
         inference.sample(models.glad(tiny_labels()), method="gibbs", progressbar=False)
 
 
-# a long run by one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/test_glad.py -k ranked
+# a long run by one command: RATERZOO_LONG=1 pytest -m "" -n 0 tests/inference/labels/test_glad.py -k ranked
 @pytest.mark.skipif(not LONG, reason="RATERZOO_LONG is not set")
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("name", ["glad", "mace"])

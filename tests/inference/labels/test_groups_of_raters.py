@@ -1,6 +1,6 @@
 """NUTS on raters of groups is calibrated; with the raters in each other's groups it is not.
 
-The long run by one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/test_groups_of_raters.py
+The long run by one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/labels/test_groups_of_raters.py
 """
 
 import os

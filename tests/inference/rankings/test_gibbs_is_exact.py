@@ -205,6 +205,7 @@ def calibration_ranks(seed, alpha=0.3):
     return np.stack([sbc_ranks(t, d, rng) for t, d in zip(true, derived, strict=True)], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 def test_truths_are_ranked_uniformly_unless_the_shape_is_wrong():
     seed = seed_of("calibration")

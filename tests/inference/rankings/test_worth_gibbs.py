@@ -29,6 +29,7 @@ def steps(model, draws, seed, **options):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("candidates", ["ranked", "all"])
 def test_step_and_loop_have_one_posterior(candidates):
     seed = seed_of(f"step and loop {candidates}")
@@ -146,6 +147,7 @@ def successive(alpha, annotations, seed):
     return out
 
 
+@pytest.mark.slow
 def test_geweke_passes_and_rejects_a_wrong_shape():
     seed = seed_of("geweke")
     rng = np.random.default_rng(seed)

@@ -285,7 +285,7 @@ def test_truths_are_ranked_uniformly_long():
     assert_rejects_twin(check_calibration, calibration(50_000, seed_of("long"), shape=0.1))
 
 
-# one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/test_normal_scores.py -k ranks_truths
+# one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/scores/test_normal_scores.py -k ranks_truths
 @pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 def test_nuts_ranks_truths_uniformly_long():

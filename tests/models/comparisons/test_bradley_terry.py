@@ -22,6 +22,7 @@ def calibrated(ranks):
     return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
 
+@pytest.mark.slow
 def test_nuts_draws_the_exact_posterior():
     draws = draws_of_three_items(bradley_terry, seed_of("bradley_terry"))
     check_means(draws, "bradley_terry")

@@ -42,6 +42,7 @@ def exact(model):
     return tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sampler",
     ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), pytest.param("blackjax", marks=LONG)],
