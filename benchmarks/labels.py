@@ -16,9 +16,10 @@ import pymc as pm
 from raterzoo import inference, models
 from raterzoo.inference.kernels.convergence import mixing_of
 from raterzoo.inference.labels.dawid_skene_em import InMemory, _pseudo_counts, patterns_of
-from raterzoo.inference.labels.gibbs import LabelPlan, draw_labels_model
+from raterzoo.inference.labels.gibbs import draw_labels_model
 from raterzoo.inference.labels.kernels.em import AnswerPatterns, Ascent, ascend, vote_share
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
+from raterzoo.inference.runs.run import ChainPlan
 from scipy.special import logsumexp
 
 PEER = find_spec("crowdkit") is not None
@@ -103,9 +104,9 @@ def samplers(answers: int, raters: int, nuts: bool) -> None:
     read = read_labels(model)
     problem = (read.answers, constant_prior(model, read))
     for collapsed in (True, False):
-        plan = LabelPlan(4, 2000, 200, 1, 1, "float64", collapsed)
-        draw_labels_model(*problem, 1, LabelPlan(1, 1, 1, 1, 1, "float64", collapsed))  # compiles
-        draws, cpu, _ = timed(lambda plan=plan: draw_labels_model(*problem, 1, plan))
+        plan = ChainPlan(4, 2000, 200, 1, 1, "float64")
+        draw_labels_model(*problem, ChainPlan(1, 1, 1, 1, 1, "float64"), collapsed)  # compiles
+        draws, cpu, _ = timed(lambda plan=plan, on=collapsed: draw_labels_model(*problem, plan, on))
         rate = smallest_ess(draws.prevalence, draws.table) / cpu
         kind = "collapsed" if collapsed else "plain"
         print(f"{answers:,} answers: {kind} Gibbs   least ESS per CPU second {rate:10.0f}")

@@ -34,7 +34,7 @@ from raterzoo.inference.rankings.gibbs import begin_gibbs
 from raterzoo.inference.rankings.kernels import gibbs as worth
 from raterzoo.inference.rankings.kernels.annotations import distinct_annotations, worth_posterior
 from raterzoo.inference.rankings.recognition import gamma_parameters, read_rankings
-from raterzoo.inference.runs.run import Run
+from raterzoo.inference.runs.run import ChainPlan, Run
 from raterzoo.inference.scores import hierarchical as score_chains
 from raterzoo.inference.scores.hierarchical import begin_hierarchical_scores
 from raterzoo.inference.scores.kernels import hierarchical as score_chain
@@ -101,8 +101,8 @@ class LabelChains(Chains):
 
     def run(self, answers: np.ndarray, seed: int) -> Values:
         """Run one chain."""
-        plan = label_chains.LabelPlan(1, KEPT, self.tune, seed, 1, "float64")
-        drawn = label_chains.draw_labels_model(self.told(answers), self.prior, self.thin, plan)
+        plan = ChainPlan(1, KEPT, self.tune, seed, 1, "float64", self.thin)
+        drawn = label_chains.draw_labels_model(self.told(answers), self.prior, plan)
         return self.named(drawn.prevalence[0], drawn.table[0])
 
     def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
@@ -137,7 +137,7 @@ class StateChains(Chains):
 
     def run(self, answers: np.ndarray, seed: int) -> Values:
         """Run one chain."""
-        plan = state_chains.StatePlan(1, KEPT, self.tune, self.thin, seed, 1)
+        plan = ChainPlan(1, KEPT, self.tune, seed, 1, thin=self.thin)
         drawn = state_chains.draw_states(self.told(answers), self.prior, plan)
         return {"state_weight": drawn.weight[0], "state_probability": drawn.probability[0]}
 
@@ -172,7 +172,7 @@ class WorthChains(Chains):
 
     def run(self, answers: np.ndarray, seed: int) -> Values:
         """Run one chain of every item."""
-        plan = worth_chains.ChainPlan(1, KEPT, self.tune, seed, 1, "float64")
+        plan = ChainPlan(1, KEPT, self.tune, seed, 1, "float64")
         drawn = worth_chains.draw_log_worths(self.told(answers), self.keys, self.thin, plan)
         return {"worth": np.exp(drawn[0]).reshape(KEPT, *self.shape)}
 
@@ -211,9 +211,9 @@ class ScoreChains(Chains):
 
     def run(self, answers: np.ndarray, seed: int) -> Values:
         """Run one chain."""
-        length = score_chains.ChainLength(1, KEPT, self.tune, self.thin, seed, 1, "float64")
+        plan = ChainPlan(1, KEPT, self.tune, seed, 1, "float64", self.thin)
         told = self.law.scores._replace(score=answers)
-        drawn = score_chains.draw_hierarchy(told, self.law.hyper, length)
+        drawn = score_chains.draw_hierarchy(told, self.law.hyper, plan)
         return self.named(ScoreDraws(*(x[0] for x in drawn)))
 
     def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
@@ -258,7 +258,7 @@ class PairChains(Chains):
         model = (self.told(answers), self.law.prior)
         centre = find_centre(*model)
         steps = comparison_chains.tuned_steps(model, centre, seed)
-        plan = comparison_chains.PairPlan(1, KEPT, self.tune, self.thin, seed, 1)
+        plan = ChainPlan(1, KEPT, self.tune, seed, 1, thin=self.thin)
         return self.named(comparison_chains.draw_comparisons(model, centre, steps, plan)[0][0])
 
     def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip

@@ -1,8 +1,7 @@
 """Sampler of comparison models: the compiled Laplace-split HMC loop."""
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pymc as pm
@@ -13,7 +12,7 @@ from ...models.data.errors import DataWarning
 from ...models.distributions.paired_comparisons_kernels import Codes, Strengths, pair_sweeps
 from ..kernels.random_streams import stream
 from ..runs.model_graph import number
-from ..runs.run import Draws, Found, Run
+from ..runs.run import ChainPlan, Draws, Found, Run, in_threads
 from ..runs.trees import as_dataset
 from .kernels.centre import Centre, find_centre
 from .kernels.hmc import HmcSchedule, Laplace, PairState, begin_pairs, continue_pairs
@@ -22,7 +21,6 @@ from .kernels.posterior import BOX, Kind, PairPrior
 from .recognition import PairStructure, read_comparisons, values_of
 
 __all__ = [
-    "PairPlan",
     "as_arrays",
     "as_centre",
     "begin_comparisons",
@@ -74,37 +72,29 @@ PATIENCE = 10  # most successive rejections in a pilot run
 DISPERSION = 2.0  # standard deviation of the starts, in units of that of the Laplace approximation
 
 
-@dataclass(frozen=True)
-class PairPlan:
-    """Length, seed and threads of the HMC chains of a comparison model."""
-
-    chains: int
-    draws: int  # kept draws of each chain
-    tune: int  # transitions before the first draw
-    thin: int  # transitions for each kept draw
-    seed: int
-    threads: int | None = None
-    stream: int = 0  # first spawn key: 0 for the run, 1 for its pilot runs
-
-
 def draw_comparisons(
-    model: tuple[PairCells, PairPrior], centre: Centre, steps: int, plan: PairPlan
+    model: tuple[PairCells, PairPrior],
+    centre: Centre,
+    steps: int,
+    plan: ChainPlan,
+    spawn_key: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run all chains from overdispersed starts; of a bimodal posterior, half of them start about the second mode.
 
     `steps` is the number of leapfrog steps of a transition.
     Shapes: returns draws (chain, draw, coordinate) and mean acceptance probability (chain,).
     """
-    state = begin_comparisons(model, centre, plan)
+    state = begin_comparisons(model, centre, plan, spawn_key)
     draws = continue_comparisons(model, centre, steps, plan, state)
     return draws, state["numbers"][:, 1] / (plan.draws * plan.thin)
 
 
 def begin_comparisons(
-    model: tuple[PairCells, PairPrior], centre: Centre, plan: PairPlan
+    model: tuple[PairCells, PairPrior], centre: Centre, plan: ChainPlan, spawn_key: int = 0
 ) -> dict[str, np.ndarray]:
     """Initialise all chains at overdispersed starts; of a bimodal posterior, half of them about the second mode.
 
+    `spawn_key` is the first one of the seeds: 0 for the run, 1 for its pilot runs.
     Shapes of the returned state: stream (chain, word); the fields of `PairState` with a leading dim chain.
     """
     n = len(centre.laplace.centre)
@@ -113,7 +103,7 @@ def begin_comparisons(
     streams = np.empty((plan.chains, 4), np.uint64)
     for chain in range(plan.chains):
         laplace = _laplace_of(centre, chain)
-        seed = np.random.SeedSequence(plan.seed, spawn_key=(plan.stream, chain))
+        seed = np.random.SeedSequence(plan.seed, spawn_key=(spawn_key, chain))
         rng = np.random.default_rng(seed)
         z = DISPERSION * rng.standard_normal(n)
         away = (z[:, None] * laplace.inverse).sum(axis=0)  # no BLAS: reproducible
@@ -127,7 +117,7 @@ def continue_comparisons(
     model: tuple[PairCells, PairPrior],
     centre: Centre,
     steps: int,
-    plan: PairPlan,
+    plan: ChainPlan,
     state: dict[str, np.ndarray],
 ) -> np.ndarray:
     """Run all chains on from their state, which is overwritten in place.
@@ -141,8 +131,7 @@ def continue_comparisons(
         place = (_state_of(state, chain), draws[chain])
         continue_pairs(state["stream"][chain], model, _laplace_of(centre, chain), schedule, place)
 
-    with ThreadPoolExecutor(plan.threads or plan.chains) as pool:
-        list(pool.map(run, range(plan.chains)))
+    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws[:, plan.thin - 1 :: plan.thin]
 
 
@@ -164,8 +153,8 @@ def tuned_steps(model: tuple[PairCells, PairPrior], centre: Centre, seed: int) -
     """
     steps = FEWEST_STEPS
     while steps < MOST_STEPS:
-        plan = PairPlan(2, PILOT_DRAWS, PILOT_TUNE, 1, seed, stream=1)
-        draws, acceptance = draw_comparisons(model, centre, steps, plan)
+        plan = ChainPlan(2, PILOT_DRAWS, PILOT_TUNE, seed)
+        draws, acceptance = draw_comparisons(model, centre, steps, plan, spawn_key=1)
         if acceptance.min() >= WANTED_ACCEPTANCE and _longest_stay(draws) <= PATIENCE:
             break
         steps = steps + 1 if acceptance.min() > 0.6 else 2 * steps
@@ -205,14 +194,12 @@ def begin_hmc(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
             "thinning": np.array(usual if plan.thin == "pilot" else int(plan.thin)),
         }
     centre, steps, thin = as_centre(found), int(found["steps"]), int(found["thinning"])
-    tune = TRANSITIONS_BEFORE if plan.tune is None else plan.tune
-    chains = PairPlan(plan.chains, plan.draws, tune, thin, plan.seed, plan.cores)
+    chains = replace(plan.chain(TRANSITIONS_BEFORE), thin=thin)
     state = begin_comparisons(answers, centre, chains)
     wide = plan.densities and _too_wide(model, plan)
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
-        now = replace(chains, draws=n, tune=0 if drawn else tune)
-        theta = continue_comparisons(answers, centre, steps, now, state)
+        theta = continue_comparisons(answers, centre, steps, chains.part(drawn, n), state)
         acceptance = state["numbers"][:, 1] / (thin * (drawn + n))
         stats = {"acceptance_rate": ("chain", acceptance)}
         stats |= {"n_steps": np.int64(steps), "thinning": np.int64(thin)}
@@ -312,15 +299,14 @@ def _log_likelihood(model: pm.Model, values: dict[str, np.ndarray], plan: Draws)
     log_p = np.empty((n_draws, len(counts)), plan.dtype)
     sweep = pair_sweeps(op.link, op.n_outcomes).log_p
 
-    def fill(draws: np.ndarray) -> None:
+    def fill(*draws: int) -> None:
         found = tuple(np.empty(len(counts)) for _ in range(3))
         for d in draws:
             own = Strengths(quality[d], *(np.ascontiguousarray(x[d]) for x in of_raters))
             sweep(own, codes, counts, found)
             log_p[d] = found[0] + orders
 
-    with ThreadPoolExecutor(plan.cores) as pool:
-        list(pool.map(fill, np.array_split(np.arange(n_draws), min(64, n_draws))))
+    in_threads(fill, np.array_split(np.arange(n_draws), min(64, n_draws)), plan.cores)
     return log_p.reshape(*values["quality"].shape[:-1], len(counts))
 
 

@@ -1,14 +1,12 @@
 """Sampler of models of label counts: independent draws from the Dirichlet posterior."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ..runs.run import Draws, Found, Run, item_keys, streams_of_items
+from ..runs.run import Draws, Found, Run, in_threads, item_keys, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.item_states import DirichletDraws, DirichletItems, draw_dirichlet_items
 from .recognition import read_counted_labels
@@ -61,7 +59,5 @@ def _draw(laws: DirichletItems, streams: np.ndarray, n: int, plan: Draws) -> Dir
         place = DirichletDraws(*(array[chain, :, own] for array in draws))
         draw_dirichlet_items(streams[chain, :, own], block, place)
 
-    with ThreadPoolExecutor(plan.cores or os.cpu_count()) as pool:
-        work = product(range(plan.chains), range(0, len(laws.counts), BLOCK))
-        list(pool.map(lambda unit: run(*unit), work))
+    in_threads(run, product(range(plan.chains), range(0, len(laws.counts), BLOCK)), plan.cores)
     return draws

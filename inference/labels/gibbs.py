@@ -1,7 +1,6 @@
 """Sampler of label models with conjugate confusion: the compiled Gibbs loop."""
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pymc as pm
@@ -10,7 +9,7 @@ from scipy.special import betaln, gammaln, xlogy
 
 from ...models.distributions.marginal_labels_kernels import Answers
 from ..kernels.random_streams import stream
-from ..runs.run import PILOT_CHAINS, PILOT_DRAWS, Draws, Found, Run, sweeps_for_each_draw
+from ..runs.run import ChainPlan, Draws, Found, Run, in_threads, pilot
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
 from .kernels.gibbs import (
@@ -27,36 +26,22 @@ from .kernels.gibbs import (
 from .recognition import LabelStructure, constant_prior, read_labels
 
 __all__ = [
-    "LabelPlan",
     "begin_labels",
     "begin_labels_gibbs",
     "continue_labels",
     "draw_labels_model",
-    "label_pilot",
 ]
 
 
-@dataclass(frozen=True)
-class LabelPlan:
-    """Length, seed, threads and storage of the Gibbs chains of a label model."""
-
-    chains: int
-    draws: int  # kept draws of each chain
-    tune: int  # sweeps before the first draw
-    seed: int
-    threads: int | None = None
-    dtype: str = "float32"  # storage; the arithmetic is in double precision
-    collapsed: bool = True  # whether sweeps integrate the confusion tables out
-
-
 def draw_labels_model(
-    answers: Answers, prior: ConfusionPrior, thin: int, plan: LabelPlan
+    answers: Answers, prior: ConfusionPrior, plan: ChainPlan, collapsed: bool = True
 ) -> LabelDraws:
-    """Run all chains from their start, with `thin` sweeps per kept draw; `LabelDraws` with a leading dim chain."""
-    return continue_labels(answers, prior, thin, plan, begin_labels(answers, prior, plan))
+    """Run all chains from their start; returns as `continue_labels`."""
+    state = begin_labels(answers, prior, plan)
+    return continue_labels(answers, prior, plan, state, collapsed)
 
 
-def begin_labels(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> dict[str, np.ndarray]:
+def begin_labels(answers: Answers, prior: ConfusionPrior, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Initialise every chain near the majority vote.
 
     Shapes of the returned state: stream (chain, word); the fields of `LabelState` with a leading dim chain.
@@ -81,13 +66,13 @@ def begin_labels(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> di
 def continue_labels(
     answers: Answers,
     prior: ConfusionPrior,
-    thin: int,
-    plan: LabelPlan,
+    plan: ChainPlan,
     state: dict[str, np.ndarray],
+    collapsed: bool = True,
 ) -> LabelDraws:
     """Run all chains on from their state, which is overwritten in place.
 
-    `thin` sweeps are made for each kept draw. Returns `LabelDraws` with leading dims (chain, draw).
+    `collapsed` sweeps integrate the confusion tables out. Returns `LabelDraws` with leading dims (chain, draw).
     """
     n_rows, n = prior.confusion.shape
     n_items, size = len(answers.known), (plan.chains, plan.draws)
@@ -99,29 +84,15 @@ def continue_labels(
         np.empty((*size, n_items, n), plan.dtype),
         np.empty((*size, n_items), plan.dtype),
     )
-    schedule = LabelSchedule(plan.tune, thin, plan.collapsed)
+    schedule = LabelSchedule(plan.tune, plan.thin, collapsed)
 
     def run(chain: int) -> None:
         own = LabelDraws(*(array[chain] for array in draws))
         place = (LabelState(state["category"][chain], state["table"][chain]), own)
         sample_labels(state["stream"][chain], answers, prior, schedule, place)
 
-    with ThreadPoolExecutor(plan.threads or plan.chains) as pool:
-        list(pool.map(run, range(plan.chains)))
+    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws
-
-
-def label_pilot(answers: Answers, prior: ConfusionPrior, plan: LabelPlan) -> int:
-    """Return the number of sweeps per kept draw, by a pilot run.
-
-    4 chains of 300 draws after the warm-up of the plan; the smallest ESS among the entries of prevalence and
-    confusion decides, by the rule of `sweeps_for_each_draw`.
-    """
-    length = (PILOT_CHAINS, PILOT_DRAWS)
-    pilot = LabelPlan(*length, plan.tune, plan.seed + 1, plan.threads, "float64", plan.collapsed)
-    draws = draw_labels_model(answers, prior, 1, pilot)
-    flat = np.concatenate([draws.prevalence, draws.table.reshape(*length, -1)], axis=2)
-    return int(sweeps_for_each_draw(flat, plan.chains * plan.draws, plan.threads)[0])
 
 
 # --- Sampler of label models with conjugate confusion: the compiled Gibbs loop ---
@@ -135,18 +106,23 @@ def begin_labels_gibbs(model: pm.Model, plan: Draws, found: Found | None = None)
     """Set up the compiled Gibbs loop of prevalence, confusion and plausibility; `found` restores the thinning."""
     structure = read_labels(model)
     answers, prior = structure.answers, constant_prior(model, structure)
-    tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
-    chains = LabelPlan(plan.chains, plan.draws, tune, plan.seed, plan.cores, plan.dtype)
+    chains = plan.chain(SWEEPS_BEFORE)
+
+    def parameters(trial: ChainPlan) -> np.ndarray:
+        draws = draw_labels_model(answers, prior, trial)
+        table = draws.table.reshape(trial.chains, trial.draws, -1)
+        return np.concatenate([draws.prevalence, table], axis=2)
+
     if found is None:
-        thin = label_pilot(answers, prior, chains) if plan.thin == "pilot" else int(plan.thin)
-        found = {"thinning": np.array(thin)}
-    thin, state = int(found["thinning"]), begin_labels(answers, prior, chains)
+        thin = pilot(parameters, chains)[0] if plan.thin == "pilot" else plan.thin
+        found = {"thinning": np.array(int(thin))}
+    chains = replace(chains, thin=int(found["thinning"]))
+    state = begin_labels(answers, prior, chains)
+    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
-        now = replace(chains, draws=n, tune=0 if drawn else tune)
-        draws = continue_labels(answers, prior, thin, now, state)
-        groups = _groups(model, (structure, prior), draws, plan)
-        return groups | {"sample_stats": xr.Dataset({"thinning": np.int64(thin)})}
+        draws = continue_labels(answers, prior, chains.part(drawn, n), state)
+        return _groups(model, (structure, prior), draws, plan) | {"sample_stats": stats}
 
     return Run(found, state, draw)
 

@@ -1,7 +1,6 @@
 """Sampler of item-state mixtures: the compiled Gibbs loop, then draws of the items given their states."""
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pymc as pm
@@ -11,7 +10,7 @@ from scipy.special import gammaln, logsumexp, xlogy
 from ...models.distributions.mixed_counts import MixedCountsRV
 from ..kernels.random_streams import stream
 from ..runs.model_graph import number
-from ..runs.run import PILOT_CHAINS, Draws, Found, Run, item_keys, sweeps_for_each_draw
+from ..runs.run import ChainPlan, Draws, Found, Run, in_threads, item_keys, pilot
 from ..runs.trees import as_dataset
 from .kernels.item_states import (
     CountPatterns,
@@ -24,13 +23,11 @@ from .kernels.item_states import (
 from .recognition import read_item_states
 
 __all__ = [
-    "StatePlan",
     "begin_item_states_gibbs",
     "begin_states",
     "continue_states",
     "draw_states",
     "in_order",
-    "state_pilot",
     "streams_of_drawn_items",
     "with_items_drawn",
 ]
@@ -38,24 +35,12 @@ __all__ = [
 PILOT_DRAWS, LARGEST_THINNING = 1000, 100  # states mix slowly, and their draws are cheap
 
 
-@dataclass(frozen=True)
-class StatePlan:
-    """Length, seed and threads of the Gibbs chains of an item-state mixture."""
-
-    chains: int
-    draws: int  # kept draws of each chain
-    tune: int  # sweeps before the first draw
-    thin: int  # sweeps for each kept draw
-    seed: int
-    threads: int | None = None
-
-
-def draw_states(patterns: CountPatterns, prior: StatePrior, plan: StatePlan) -> StateDraws:
+def draw_states(patterns: CountPatterns, prior: StatePrior, plan: ChainPlan) -> StateDraws:
     """Run all chains from their start; returns `StateDraws` with leading dims (chain, draw)."""
     return continue_states(patterns, prior, plan, begin_states(prior, plan))
 
 
-def begin_states(prior: StatePrior, plan: StatePlan) -> dict[str, np.ndarray]:
+def begin_states(prior: StatePrior, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Initialise every chain at a draw from the prior.
 
     Shapes of the returned state: stream (chain, word); log_weight (chain, state); log_probability (chain,
@@ -73,7 +58,7 @@ def begin_states(prior: StatePrior, plan: StatePlan) -> dict[str, np.ndarray]:
 
 
 def continue_states(
-    patterns: CountPatterns, prior: StatePrior, plan: StatePlan, state: dict[str, np.ndarray]
+    patterns: CountPatterns, prior: StatePrior, plan: ChainPlan, state: dict[str, np.ndarray]
 ) -> StateDraws:
     """Run all chains on from their state, overwritten in place; returns `StateDraws` (chain, draw, ...)."""
     size, shape = (plan.chains, plan.draws), prior.probability.shape
@@ -84,23 +69,8 @@ def continue_states(
         place = (tuple(own), StateDraws(*(array[chain] for array in draws)))
         continue_item_states(rng, patterns, prior, (plan.tune, plan.thin), place)
 
-    with ThreadPoolExecutor(plan.threads or plan.chains) as pool:
-        list(pool.map(run, range(plan.chains)))
+    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws
-
-
-def state_pilot(patterns: CountPatterns, prior: StatePrior, plan: StatePlan) -> int:
-    """Return the number of sweeps per kept draw, at most 100, by a pilot run.
-
-    4 chains of 1,000 draws after the warm-up of the plan; the smallest ESS among weights and probabilities
-    decides, by the rule of `sweeps_for_each_draw`.
-    """
-    length = (PILOT_CHAINS, PILOT_DRAWS)
-    pilot = StatePlan(*length, plan.tune, 1, plan.seed + 1, plan.threads)
-    draws = draw_states(patterns, prior, pilot)
-    flat = np.concatenate([array.reshape(*length, -1) for array in draws], axis=2)
-    kept = plan.chains * plan.draws
-    return int(sweeps_for_each_draw(flat, kept, plan.threads, most=LARGEST_THINNING)[0])
 
 
 def in_order(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -171,8 +141,7 @@ def with_items_drawn(
         own, rng = (weight, probability, spread), streams[chain]
         draw_item_plausibility(rng, patterns, pattern.astype(np.int64), own, plausibility[chain])
 
-    with ThreadPoolExecutor(plan.cores or len(plausibility)) as pool:
-        list(pool.map(run, range(len(plausibility))))
+    in_threads(run, zip(range(len(plausibility))), plan.cores or len(plausibility))
     dims = ("chain", "draw", "item", "category")
     return posterior.assign(plausibility=(dims, plausibility)).assign_coords(
         item=np.asarray(model.coords["item"])
@@ -205,18 +174,24 @@ def begin_item_states_gibbs(model: pm.Model, plan: Draws, found: Found | None = 
     counts, prior = read_item_states(model)
     distinct, pattern, items = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
     patterns = CountPatterns(distinct.astype(np.float64), items.astype(np.int64))
-    tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
-    chains = StatePlan(plan.chains, plan.draws, tune, 1, plan.seed, plan.cores)
+    chains = plan.chain(SWEEPS_BEFORE)
+
+    def parameters(trial: ChainPlan) -> np.ndarray:
+        draws = draw_states(patterns, prior, trial)
+        arrays = [array.reshape(trial.chains, trial.draws, -1) for array in draws]
+        return np.concatenate(arrays, axis=2)
+
     if found is None:
-        thin = state_pilot(patterns, prior, chains) if plan.thin == "pilot" else int(plan.thin)
-        found = {"thinning": np.array(thin)}
+        thin = plan.thin
+        if thin == "pilot":
+            thin = int(pilot(parameters, chains, PILOT_DRAWS, most=LARGEST_THINNING)[0])
+        found = {"thinning": np.array(int(thin))}
     chains = replace(chains, thin=int(found["thinning"]))
     state, streams = begin_states(prior, chains), streams_of_drawn_items(model, plan)
     stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
-        now = replace(chains, draws=n, tune=0 if drawn else tune)
-        draws = continue_states(patterns, prior, now, state)
+        draws = continue_states(patterns, prior, chains.part(drawn, n), state)
         groups = _groups(model, (patterns, pattern, prior), draws, plan)
         groups["posterior"] = with_items_drawn(model, groups["posterior"], plan, streams)
         return groups | {"sample_stats": stats}

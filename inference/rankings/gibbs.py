@@ -1,9 +1,6 @@
 """Samplers of ranking models: independent draws without data, the compiled Gibbs loop with partial rankings."""
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -16,14 +13,14 @@ from ...models.distributions.partial_ranking_kernels import rankings_log_p
 from ..kernels.random_streams import draw_log_gammas, stream
 from ..runs.model_graph import lengths
 from ..runs.run import (
-    PILOT_CHAINS,
-    PILOT_DRAWS,
+    ChainPlan,
     Draws,
     Found,
     Run,
+    in_threads,
     item_keys,
+    pilot,
     streams_of_items,
-    sweeps_for_each_draw,
 )
 from ..runs.trees import as_dataset
 from .kernels.annotations import WorthPosterior, distinct_annotations, worth_posterior
@@ -31,7 +28,6 @@ from .kernels.gibbs import Schedule, begin_item, continue_item
 from .recognition import RankingLikelihood, gamma_parameters, read_rankings
 
 __all__ = [
-    "ChainPlan",
     "begin_gibbs",
     "begin_independent",
     "begin_worths",
@@ -93,26 +89,17 @@ def _by_draw(
     worths = log_worth.reshape(-1, log_worth.shape[-1])
     log_p = np.empty((len(worths), width), log_worth.dtype)
     parts = np.array_split(np.arange(len(worths)), min(64, len(worths)))
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda p: fill(worths[p[0] : p[-1] + 1], log_p[p[0] : p[-1] + 1]), parts))
+
+    def run(first: int, last: int) -> None:
+        fill(worths[first : last + 1], log_p[first : last + 1])
+
+    in_threads(run, ((part[0], part[-1]) for part in parts), threads)
     return log_p.reshape(*log_worth.shape[:-1], width)
 
 
 # --- Multi-threaded Gibbs chains of worths, item by item ---
 
 RUN = 16  # items in one unit of work
-
-
-@dataclass(frozen=True)
-class ChainPlan:
-    """Length, seed, threads and storage of the Gibbs chains of worths."""
-
-    chains: int
-    draws: int  # kept draws of each chain
-    tune: int  # sweeps before the first draw
-    seed: int
-    threads: int | None = None
-    dtype: str = "float32"  # storage; the arithmetic is in double precision
 
 
 def draw_log_worths(
@@ -158,14 +145,14 @@ def continue_worths(
     """Run all chains on from their state, which is overwritten in place.
 
     Shapes: thinning, sweeps per kept draw () or (item,); returns log worths (chain, draw, candidate).
-    `progress` is called with the number of newly finished items, counted over all chains.
+    `progress` is called, by any thread, with the number of newly finished items, counted over all chains.
     """
     start, streams, log_worth = posterior.candidate_start, state["stream"], state["log_worth"]
     n_items = streams.shape[1]
     thinning = np.broadcast_to(thinning, n_items)
     out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
 
-    def run(chain: int, first: int) -> int:
+    def run(first: int, chain: int) -> None:
         end = min(first + RUN, n_items)
         for item in range(first, end):
             own = slice(start[item], start[item + 1])
@@ -174,16 +161,9 @@ def continue_worths(
             place = (log_worth[chain, own], draws)
             continue_item(streams[chain, item], item, posterior, schedule, place)
             out[chain, :, own] = draws
-        return end - first
+        progress(end - first)
 
-    with ThreadPoolExecutor(plan.threads or os.cpu_count()) as pool:
-        work = [
-            pool.submit(run, chain, first)
-            for first in range(0, n_items, RUN)
-            for chain in range(plan.chains)
-        ]
-        for done in as_completed(work):
-            progress(done.result())
+    in_threads(run, product(range(0, n_items, RUN), range(plan.chains)), plan.threads)
     return out
 
 
@@ -195,14 +175,14 @@ def _seed(seed: int, chain: int, key: int) -> np.random.SeedSequence:
 def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> np.ndarray:
     """Return the number of sweeps per kept draw of each item, by a pilot run.
 
-    4 chains of 300 draws after the warm-up of the plan; the smallest ESS among the plausibilities of an item
-    decides, by the rule of `sweeps_for_each_draw`. Shapes: keys (item,); returns int64 (item,).
+    The smallest ESS among the plausibilities of an item decides. Shapes: keys (item,); returns int64 (item,).
     """
-    length = (PILOT_CHAINS, PILOT_DRAWS)
-    pilot = ChainPlan(*length, plan.tune, plan.seed + 1, plan.threads, "float64")
     start = posterior.candidate_start
-    draws = plausibilities(draw_log_worths(posterior, keys, 1, pilot), start)
-    return sweeps_for_each_draw(draws, plan.chains * plan.draws, plan.threads, start[:-1])
+
+    def draw(chains: ChainPlan) -> np.ndarray:
+        return plausibilities(draw_log_worths(posterior, keys, 1, chains), start)
+
+    return pilot(draw, plan, first=start[:-1])
 
 
 def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -248,9 +228,8 @@ def draw_prior_log_worths(
         draws = out[chain, :, own]
         draw_log_gammas(streams[chain, :, items], bounds, shape[own], log_rate[own], draws)
 
-    with ThreadPoolExecutor(plan.threads or os.cpu_count()) as pool:
-        work = product(range(plan.chains), range(0, len(start) - 1, BLOCK))
-        list(pool.map(lambda unit: run(*unit), work))
+    work = product(range(plan.chains), range(0, len(start) - 1, BLOCK))
+    in_threads(run, work, plan.threads)
     return out
 
 
@@ -266,11 +245,10 @@ def begin_independent(model: pm.Model, plan: Draws, found: Found | None = None) 
         model["candidate_item"].get_value(), np.arange(len(model.coords["item"] or ()) + 1)
     )
     keys = item_keys(np.asarray(model.coords["item"]))
-    streams = streams_of_items(keys, plan.chains, plan.seed)
+    streams, chains = streams_of_items(keys, plan.chains, plan.seed), plan.chain(tune=0)
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
-        chains = ChainPlan(plan.chains, n, 0, plan.seed, plan.cores, plan.dtype)
-        log_worth = draw_prior_log_worths(law, start, streams, chains)
+        log_worth = draw_prior_log_worths(law, start, streams, chains.part(drawn, n))
         return _posterior_groups(model, log_worth, start)
 
     return Run({}, {"stream": streams}, draw)
@@ -285,8 +263,7 @@ def begin_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run
     )
     start = annotations.candidate_start
     posterior = worth_posterior(annotations, shape, rate)
-    tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
-    chains = ChainPlan(plan.chains, plan.draws, tune, plan.seed, plan.cores, plan.dtype)
+    chains = plan.chain(SWEEPS_BEFORE)
     keys = item_keys(np.asarray(model.coords.get("item", range(len(start) - 1))))
     if found is None:
         thin = pilot_thinning(posterior, keys, chains) if plan.thin == "pilot" else plan.thin
@@ -295,11 +272,14 @@ def begin_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run
     stats = xr.Dataset({"thinning": ("item", thinning)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
-        now = replace(chains, draws=n, tune=0 if drawn else tune)
         with Progress(disable=not plan.progressbar, transient=True) as progress:
             task = progress.add_task("Gibbs sweeps", total=plan.chains * len(keys))
             log_worth = continue_worths(
-                posterior, thinning, now, state, lambda done: progress.advance(task, done)
+                posterior,
+                thinning,
+                chains.part(drawn, n),
+                state,
+                lambda done: progress.advance(task, done),
             )
         groups = _densities(model, likelihood, log_worth, plan) if plan.densities else {}
         return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups

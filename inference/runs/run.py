@@ -1,9 +1,11 @@
 """Resumable sampler: chains that can stop after any draw and continue from their state."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import xarray as xr
@@ -12,16 +14,34 @@ from ..kernels.convergence import mixing_of
 from ..kernels.random_streams import item_streams, stream
 
 __all__ = [
-    "PILOT_CHAINS",
-    "PILOT_DRAWS",
+    "ChainPlan",
     "Draws",
     "Found",
     "NotHeld",
     "Run",
+    "in_threads",
     "item_keys",
+    "pilot",
     "streams_of_items",
     "sweeps_for_each_draw",
 ]
+
+
+@dataclass(frozen=True)
+class ChainPlan:
+    """Length, seed, threads and storage of the chains of a sampler."""
+
+    chains: int
+    draws: int  # kept draws of each chain
+    tune: int  # sweeps or transitions before the first draw
+    seed: int
+    threads: int | None = None
+    dtype: str = "float32"  # storage; the arithmetic is in double precision
+    thin: int = 1  # sweeps or transitions per kept draw
+
+    def part(self, drawn: int, n: int) -> Self:
+        """Plan of the next `n` draws after `drawn` draws: the warm-up comes before the first."""
+        return replace(self, draws=n, tune=0 if drawn else self.tune)
 
 
 @dataclass(frozen=True)
@@ -38,8 +58,30 @@ class Draws:
     dtype: Literal["float32", "float64"]  # storage; the arithmetic is in double precision
     densities: bool  # whether to store log likelihood and log prior
 
+    def chain(self, tune: int) -> ChainPlan:
+        """Plan of the chains, not thinned; `tune` is the default of the sampler."""
+        tune = tune if self.tune is None else self.tune
+        return ChainPlan(self.chains, self.draws, tune, self.seed, self.cores, self.dtype)
 
-# --- Independent multi-threaded draws of worths from their prior; they do not depend on the number of threads ---
+
+def in_threads(
+    run: Callable[..., None], work: Iterable[Iterable[Any]], threads: int | None
+) -> None:
+    """Call `run` with the arguments of each unit of work, multi-threaded; None: one thread per core."""
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        list(pool.map(lambda unit: run(*unit), work))
+
+
+# --- Random streams of items ---
+
+
+def item_keys(items: np.ndarray) -> np.ndarray:
+    """64-bit key of every item, derived from its id; the same in every process and on every machine.
+
+    Shapes: items, text or integers (item,); returns uint64 (item,).
+    """
+    digests = (blake2b(repr(item).encode(), digest_size=8).digest() for item in items.tolist())
+    return np.frombuffer(b"".join(digests), "<u8")
 
 
 def streams_of_items(keys: np.ndarray, chains: int, seed: int) -> np.ndarray:
@@ -106,8 +148,27 @@ WANTED_ESS = 1600  # margin over the threshold of 400, for the worst of thousand
 LARGEST_THINNING = 64
 
 
+def pilot(
+    draw: Callable[[ChainPlan], np.ndarray],
+    plan: ChainPlan,
+    draws: int = PILOT_DRAWS,
+    first: np.ndarray | tuple[int, ...] = (0,),
+    most: int = LARGEST_THINNING,
+) -> np.ndarray:
+    """Return the number of sweeps per kept draw that each group of quantities needs, by a pilot run.
+
+    4 chains after the warm-up of the plan, in double precision. `draw` returns their quantities (chain, draw,
+    quantity). The other arguments are those of `sweeps_for_each_draw`.
+    """
+    chains = replace(
+        plan, chains=PILOT_CHAINS, draws=draws, seed=plan.seed + 1, dtype="float64", thin=1
+    )
+    kept = plan.chains * plan.draws
+    return sweeps_for_each_draw(draw(chains), kept, plan.threads, first, most)
+
+
 def sweeps_for_each_draw(
-    pilot: np.ndarray,
+    drawn: np.ndarray,
     kept: int,
     threads: int | None,
     first: np.ndarray | tuple[int, ...] = (0,),
@@ -118,24 +179,12 @@ def sweeps_for_each_draw(
     With n the smallest bulk or tail ESS of a group in the pilot run, the thinning is the least whole number
     that raises the effective size of the planned run to 1,600, or to four fifths of its draws if that is
     less; at most `most`. `diagnose` shows whether it sufficed.
-    Shapes: pilot, not thinned (chain, draw, quantity); first, first quantity of each group, by default one
+    Shapes: drawn, not thinned (chain, draw, quantity); first, first quantity of each group, by default one
     group (group,); returns int64 (group,), 1 where nothing moves. `kept` counts the kept draws of all chains
     of the planned run.
     """
-    _, bulk, tail, _ = mixing_of(pilot, threads)
+    _, bulk, tail, _ = mixing_of(drawn, threads)
     least = np.fmin.reduceat(np.fmin(bulk, tail), first)
-    per_draw = np.where(np.isnan(least), 1.0, least / (pilot.shape[0] * pilot.shape[1]))
+    per_draw = np.where(np.isnan(least), 1.0, least / (drawn.shape[0] * drawn.shape[1]))
     wanted = min(WANTED_ESS, 0.8 * kept) / kept
     return np.clip(np.ceil(wanted / per_draw), 1, most).astype(np.int64)
-
-
-# --- Multi-threaded Gibbs chains of worths, item by item ---
-
-
-def item_keys(items: np.ndarray) -> np.ndarray:
-    """64-bit key of every item, derived from its id; the same in every process and on every machine.
-
-    Shapes: items, text or integers (item,); returns uint64 (item,).
-    """
-    digests = (blake2b(repr(item).encode(), digest_size=8).digest() for item in items.tolist())
-    return np.frombuffer(b"".join(digests), "<u8")

@@ -1,7 +1,6 @@
 """Multi-threaded draws of score models; they do not depend on the number of threads."""
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pymc as pm
@@ -9,7 +8,7 @@ import xarray as xr
 from scipy.special import gammaln
 
 from ..kernels.random_streams import stream
-from ..runs.run import PILOT_CHAINS, PILOT_DRAWS, Draws, Found, NotHeld, Run, sweeps_for_each_draw
+from ..runs.run import ChainPlan, Draws, Found, NotHeld, Run, in_threads, pilot
 from ..runs.trees import as_dataset
 from .kernels.hierarchical import RaterScores, ScoreDraws, ScoreHyper, ScoreState, sample_scores
 from .normal import SAMPLE, SWEEPS_BEFORE
@@ -18,7 +17,6 @@ from .recognition import RaterScoresModel, read_rater_scores
 
 __all__ = [
     "BEYOND",
-    "ChainLength",
     "begin_hierarchical_scores",
     "begin_hierarchy",
     "continue_hierarchy",
@@ -34,44 +32,31 @@ BEYOND = (
 )
 
 
-@dataclass(frozen=True)
-class ChainLength:
-    """Length, seed, threads and storage of the Gibbs chains of hierarchical scores."""
-
-    chains: int
-    draws: int  # kept draws of each chain
-    tune: int  # sweeps before the first draw
-    thin: int  # sweeps for each kept draw
-    seed: int
-    threads: int | None = None
-    dtype: str = "float32"  # storage; the arithmetic is in double precision
-
-
-def draw_hierarchy(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> ScoreDraws:
+def draw_hierarchy(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> ScoreDraws:
     """Run all chains of hierarchical scores, one thread each.
 
     Repeated in double precision if single precision loses too much. Returns `ScoreDraws` with leading dims
     (chain, draw). Raises `ValueError` if the draws leave the range of double precision.
     """
-    draws = continue_hierarchy(scores, hyper, length, begin_hierarchy(scores, hyper, length))
+    draws = continue_hierarchy(scores, hyper, plan, begin_hierarchy(scores, hyper, plan))
     if holds(draws):
         return draws
-    if length.dtype == "float64":
+    if plan.dtype == "float64":
         raise ValueError(BEYOND)
     del draws
-    return draw_hierarchy(scores, hyper, replace(length, dtype="float64"))
+    return draw_hierarchy(scores, hyper, replace(plan, dtype="float64"))
 
 
 def begin_hierarchy(
-    scores: RaterScores, hyper: ScoreHyper, length: ChainLength
+    scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan
 ) -> dict[str, np.ndarray]:
     """Initialise every chain at random; the sweeps forget the start within a few steps.
 
     Shapes of the returned state: stream (chain, word); the fields of `ScoreState` with a leading dim chain.
     """
     streams, states = [], []
-    for chain in range(length.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(length.seed, spawn_key=(chain,)))
+    for chain in range(plan.chains):
+        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
         states.append(_start(scores, hyper, rng))
         streams.append(stream(rng))
     stacked = (np.stack(arrays) for arrays in zip(*states, strict=True))
@@ -79,23 +64,22 @@ def begin_hierarchy(
 
 
 def continue_hierarchy(
-    scores: RaterScores, hyper: ScoreHyper, length: ChainLength, state: dict[str, np.ndarray]
+    scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan, state: dict[str, np.ndarray]
 ) -> ScoreDraws:
     """Run all chains on from their state, which is overwritten in place; the range of the draws is not checked.
 
     Returns `ScoreDraws` with leading dims (chain, draw).
     """
-    shapes = [(length.chains, length.draws, size) for size in (*_sizes(scores), 4)]
-    draws = ScoreDraws(*(np.empty(shape, length.dtype) for shape in shapes))
+    shapes = [(plan.chains, plan.draws, size) for size in (*_sizes(scores), 4)]
+    draws = ScoreDraws(*(np.empty(shape, plan.dtype) for shape in shapes))
 
     def run(chain: int) -> None:
         own = ScoreDraws(*(array[chain] for array in draws))
         place = ScoreState(*(state[name][chain] for name in ScoreState._fields))
-        schedule = (length.tune, length.thin)
+        schedule = (plan.tune, plan.thin)
         sample_scores(state["stream"][chain], scores, hyper, schedule, (place, own))
 
-    with ThreadPoolExecutor(length.threads or length.chains) as pool:
-        list(pool.map(run, range(length.chains)))
+    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws
 
 
@@ -120,20 +104,20 @@ def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> 
     )
 
 
-def score_pilot(scores: RaterScores, hyper: ScoreHyper, length: ChainLength) -> tuple[int, bool]:
+def score_pilot(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> tuple[int, bool]:
     """Return the number of sweeps per kept draw, and whether single precision represents the draws, by a pilot run.
 
-    4 chains of 300 draws after the warm-up of the plan; the smallest ESS decides, by the rule of
-    `sweeps_for_each_draw`.
+    The smallest ESS decides.
     """
-    pilot = ChainLength(
-        PILOT_CHAINS, PILOT_DRAWS, length.tune, 1, length.seed + 1, length.threads, "float64"
-    )
-    draws = draw_hierarchy(scores, hyper, pilot)
-    flat, kept = np.concatenate(draws, axis=2), length.chains * length.draws
-    thin = int(sweeps_for_each_draw(flat, kept, length.threads)[0])
-    with np.errstate(over="ignore"):
-        return thin, holds(ScoreDraws(*(array.astype(np.float32) for array in draws)))
+    single = []
+
+    def parameters(trial: ChainPlan) -> np.ndarray:
+        draws = draw_hierarchy(scores, hyper, trial)
+        with np.errstate(over="ignore"):
+            single.append(holds(ScoreDraws(*(array.astype(np.float32) for array in draws))))
+        return np.concatenate(draws, axis=2)
+
+    return int(pilot(parameters, plan)[0]), single[0]
 
 
 # --- Pointwise log densities of drawn hierarchical scores: log likelihood by score, log prior by variable ---
@@ -217,22 +201,20 @@ def _inverse_gamma(
 def begin_hierarchical_scores(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
     """Set up the compiled Gibbs loop of items, raters and populations; `found` restores the tuning."""
     law = read_rater_scores(model)
-    tune = SWEEPS_BEFORE if plan.tune is None else plan.tune
-    length = ChainLength(plan.chains, plan.draws, tune, 1, plan.seed, plan.cores, plan.dtype)
+    chains = plan.chain(SWEEPS_BEFORE)
     if found is None:
         thin, single = plan.thin, False
         if thin == "pilot" or plan.dtype == "float32":
-            asked, single = score_pilot(law.scores, law.hyper, length)
+            asked, single = score_pilot(law.scores, law.hyper, chains)
             thin = asked if thin == "pilot" else thin
         found = {"thinning": np.array(thin), "single": np.array(single)}
     dtype = plan.dtype if found["single"] else "float64"
-    length = replace(length, thin=int(found["thinning"]), dtype=dtype)
-    state = begin_hierarchy(law.scores, law.hyper, length)
-    stats = xr.Dataset({"thinning": np.int64(length.thin)})
+    chains = replace(chains, thin=int(found["thinning"]), dtype=dtype)
+    state = begin_hierarchy(law.scores, law.hyper, chains)
+    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
-        now = replace(length, draws=n, tune=0 if drawn else tune)
-        draws = continue_hierarchy(law.scores, law.hyper, now, state)
+        draws = continue_hierarchy(law.scores, law.hyper, chains.part(drawn, n), state)
         _check_numbers(draws)
         return _groups_of_raters(model, law, draws, plan) | {"sample_stats": stats}
 

@@ -1,7 +1,5 @@
 """Samplers of score models: independent draws, or the compiled Gibbs loop."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
 
@@ -12,7 +10,7 @@ from pytensor.compile.maker import function
 from pytensor.graph.traversal import ancestors
 
 from ...models.distributions.item_scores import ItemScoresRV
-from ..runs.run import Draws, Found, Run, item_keys, streams_of_items
+from ..runs.run import Draws, Found, Run, in_threads, item_keys, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.normal import (
     NormalDraws,
@@ -69,9 +67,7 @@ def continue_normal_posterior(
         )
         streams[chain, :, own] = block
 
-    with ThreadPoolExecutor(plan.cores or os.cpu_count()) as pool:
-        work = product(range(plan.chains), range(0, n_items, BLOCK))
-        list(pool.map(lambda unit: run(*unit), work))
+    in_threads(run, product(range(plan.chains), range(0, n_items, BLOCK)), plan.cores)
     return draws
 
 

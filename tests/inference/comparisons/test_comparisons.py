@@ -7,11 +7,12 @@ import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.comparisons.hmc import PairPlan, draw_comparisons
+from raterzoo.inference.comparisons.hmc import draw_comparisons
 from raterzoo.inference.comparisons.kernels.centre import find_centre
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells
 from raterzoo.inference.comparisons.recognition import read_comparisons, values_of
 from raterzoo.inference.runs.model_graph import NotConjugate
+from raterzoo.inference.runs.run import ChainPlan
 from raterzoo.models.distributions.paired_comparisons_kernels import BRADLEY_TERRY
 from scipy.special import expit, log_ndtr
 from scipy.stats import binomtest
@@ -90,6 +91,7 @@ def test_raters_at_odds_are_read_both_ways(link, signed, n, m, of_items, of_rate
     assert np.abs(mc_z(np.stack([twin > 0, twin], axis=-1), exact)).max() > bonferroni_threshold(2)
 
 
+@pytest.mark.slow
 def test_the_coverage_of_intervals():
     """Data sets from the paper's uniform priors: what 90 % intervals of quality and rank hold; 500 with RATERZOO_LONG set."""
     n = 500 if "RATERZOO_LONG" in os.environ else 200
@@ -100,7 +102,7 @@ def test_the_coverage_of_intervals():
     for seed, (data, truth) in enumerate((d.data, d.truth["quality"]) for d in drawn):
         counts = np.eye(2, dtype=int)[data.outcome] * data.count[:, None]
         cells = pair_cells(BRADLEY_TERRY, (data.left, data.right, data.annotation_rater), counts, 6)
-        plan = PairPlan(chains=2, draws=300, tune=50, thin=1, seed=seed)
+        plan = ChainPlan(chains=2, draws=300, tune=50, seed=seed)
         theta, _ = draw_comparisons((cells, prior), find_centre(cells, prior), 6, plan)
         quality = values_of(theta.reshape(600, -1), prior)["quality"]
         levels = np.quantile(quality[:, 0], [0.05, 0.95, 0.15, 0.85])
@@ -153,6 +155,7 @@ def test_arviz_reads_the_tree():
 
 
 class TestStep:
+    @pytest.mark.slow
     @COARSE
     @pytest.mark.parametrize("structure", ["ties", "left bias", "box"])
     def test_step_and_loop_have_one_posterior(self, structure):
@@ -213,6 +216,7 @@ class TestStep:
             inference.LaplaceHMC(steps=0)
 
 
+@pytest.mark.slow
 @COARSE
 def test_hmc_and_nuts_agree():
     drawn = models.simulators.comparisons(

@@ -13,8 +13,9 @@ from raterzoo import inference, models
 from raterzoo.evaluation.surveys.item_states.checks import classifier_scores, observed_curve
 from raterzoo.evaluation.surveys.item_states.curves import ItemStates, Score, asymptote, curve_at
 from raterzoo.evaluation.surveys.item_states.equivalence import posterior_power_curve
-from raterzoo.inference.labels.item_states import StatePlan, draw_states
+from raterzoo.inference.labels.item_states import draw_states
 from raterzoo.inference.labels.kernels.item_states import CountPatterns, StatePrior
+from raterzoo.inference.runs.run import ChainPlan
 from scipy.stats import binom
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
@@ -23,7 +24,7 @@ DATA = os.environ.get("RATERZOO_DATA")
 QUIET = {"progressbar": False}
 BITS = Score("cross_entropy")
 RUNNING_URNS = np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
-# a long run by one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/test_item_state_curves.py -k coverage
+# a long run by one command: RATERZOO_LONG=1 pytest -m "" -n 0 tests/inference/labels/test_item_state_curves.py -k coverage
 LONG = bool(os.environ.get("RATERZOO_LONG"))
 # the short run has four times as many items: two states are then wrong for sure, and a sweep costs the same
 DATA_SETS, ITEMS = (500, 1000) if LONG else (40, 4000)
@@ -35,7 +36,7 @@ def patterns_of(counts):
 
 
 def covered(counts, truth, prior, seed):
-    plan = StatePlan(1, 1000, 1000, 5, seed)
+    plan = ChainPlan(1, 1000, 1000, seed, thin=5)
     weight, probability = (x[0] for x in draw_states(patterns_of(counts), prior, plan))
     states = ItemStates(weight, probability, np.zeros_like(weight))
     low, high = np.quantile(asymptote_gain(states), [0.025, 0.975])
@@ -65,6 +66,7 @@ def check_coverage(hits):
     assert low <= hits <= high, hits / DATA_SETS
 
 
+@pytest.mark.slow
 def test_coverage_of_the_asymptote():
     """Default prior, on the running example; twin: two states, which are not enough."""
     running = ([0.7, 0.1, 0.2], RUNNING_URNS)
@@ -79,7 +81,7 @@ def test_classifier_and_curve_share_their_errors():
     drawn = models.simulators.urn_items(random_seed=seed_of("shared"))
     score = drawn.truth["score"]
     prior = StatePrior(np.full(10, 0.5), np.full((10, 2), 0.5))
-    plan = StatePlan(1, 1000, 1000, 10, seed_of("shared"))
+    plan = ChainPlan(1, 1000, 1000, seed_of("shared"), thin=10)
     weight, probability = (x[0] for x in draw_states(patterns_of(drawn.data.counts), prior, plan))
     states = ItemStates(weight, probability, np.zeros_like(weight))
     rng = np.random.default_rng(1)

@@ -13,9 +13,10 @@ import xarray as xr
 from raterzoo import inference, models
 from raterzoo.evaluation.surveys.item_states.curves import ItemStates, Score, asymptote, curve_at
 from raterzoo.inference.kernels.random_streams import draw_binomial, stream
-from raterzoo.inference.labels.item_states import StatePlan, draw_states
+from raterzoo.inference.labels.item_states import draw_states
 from raterzoo.inference.labels.kernels import item_states as kernel
 from raterzoo.inference.labels.kernels.item_states import CountPatterns, StatePrior
+from raterzoo.inference.runs.run import ChainPlan
 from scipy.special import gammaln
 from scipy.stats import binom, chisquare
 
@@ -104,7 +105,7 @@ def patterns_of(counts):
 def test_sweeps_draw_the_exact_posterior():
     alpha, beta = np.full(3, 0.7), np.tile([0.8, 1.3], (3, 1))
     patterns, prior = patterns_of(TINY.counts), StatePrior(alpha, beta)
-    plan = StatePlan(4, 20_000, 200, 3, seed_of("exact"))
+    plan = ChainPlan(4, 20_000, 200, seed_of("exact"), thin=3)
     exact = exact_posterior(TINY.counts, alpha, beta)
     check_invariants(draw_states(patterns, prior, plan), exact)
     other = StatePrior(alpha, beta + 0.1)
@@ -217,6 +218,7 @@ def functionals(weight, probability):
     return np.column_stack([*curve, limit, first, invariants(weight, probability)])
 
 
+@pytest.mark.slow
 def test_truths_are_ranked_uniformly():
     seed, level = seed_of("item states"), 1 - 0.01 / 7
     assert within_sbc_band(ranks_of(kernel.sample_item_states, seed), N_DRAWS, level).all()
@@ -224,6 +226,7 @@ def test_truths_are_ranked_uniformly():
     assert not within_sbc_band(wrong_prior, N_DRAWS, level).all()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 def test_ranks_tell_that_multiplicities_are_forgotten():
     seed, level = seed_of("item states"), 1 - 0.01 / 7

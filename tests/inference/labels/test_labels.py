@@ -10,9 +10,10 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.labels.gibbs import LabelPlan, draw_labels_model
+from raterzoo.inference.labels.gibbs import draw_labels_model
 from raterzoo.inference.labels.kernels.gibbs import COIN, COINS, ROWS, ConfusionPrior
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
+from raterzoo.inference.runs.run import ChainPlan
 from raterzoo.models.distributions.counted_labels import CountedLabels
 from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes
 
@@ -43,10 +44,8 @@ def check_means(draws, exact):
 def drawn(labels, alpha, beta, collapsed):
     model = models.dawid_skene(labels, prevalence_concentration=alpha, confusion_concentration=beta)
     read = read_labels(model)
-    plan = LabelPlan(
-        4, 20_000, 200, seed_of(f"drawn {collapsed}"), dtype="float64", collapsed=collapsed
-    )
-    found = draw_labels_model(read.answers, constant_prior(model, read), 3, plan)
+    plan = ChainPlan(4, 20_000, 200, seed_of(f"drawn {collapsed}"), dtype="float64", thin=3)
+    found = draw_labels_model(read.answers, constant_prior(model, read), plan, collapsed)
     confusion = found.table.reshape(4, -1, *beta.shape).swapaxes(-1, -2)
     return {
         "prevalence": found.prevalence,
@@ -83,8 +82,8 @@ def test_collapsed_sweep_keeps_every_category_in_play():
     table = np.ascontiguousarray(beta.swapaxes(1, 2)).reshape(-1, 2)
     prior = ConfusionPrior(np.full(2, 50.0), table, ROWS)
     for collapsed in (True, False):
-        plan = LabelPlan(4, 1000, 10, seed_of("odds"), dtype="float64", collapsed=collapsed)
-        draws = draw_labels_model(answers, prior, 1, plan)
+        plan = ChainPlan(4, 1000, 10, seed_of("odds"), dtype="float64")
+        draws = draw_labels_model(answers, prior, plan, collapsed)
         z = mc_z(draws.prevalence[..., 0], 0.5)
         assert abs(z) < bonferroni_threshold(1)
         assert draws.prevalence[..., 0].std() < 0.1
@@ -95,6 +94,7 @@ def tree_of(name):
     return inference.sample(getattr(models, name)(LABELS), random_seed=3, dtype="float64", **QUIET)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_nuts_agrees_with_gibbs(name):
     model = getattr(models, name)(LABELS)
@@ -265,8 +265,8 @@ def ranks_of(design, kind, beta, collapsed, seed, extra=0.0):
     prior = ConfusionPrior(alpha, np.ascontiguousarray(table).reshape(-1, n), kind)
     for s in range(300):
         prevalence, confusion, answers = simulated(rng, design, kind, alpha, beta)
-        plan = LabelPlan(1, N_DRAWS, 100, seed + s, 1, "float64", collapsed)
-        draws = draw_labels_model(answers, prior, 10, plan)
+        plan = ChainPlan(1, N_DRAWS, 100, seed + s, 1, "float64", thin=10)
+        draws = draw_labels_model(answers, prior, plan, collapsed)
         own = draws.table[0].reshape(N_DRAWS, -1, n, n).swapaxes(-1, -2)
         right = np.arange(n)
         values = np.column_stack([
@@ -285,6 +285,7 @@ def ranks_of(design, kind, beta, collapsed, seed, extra=0.0):
     return np.array(ranks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "collapsed"), [(ROWS, True), (ROWS, False), (COIN, False), (COINS, False)],
     ids=["collapsed rows", "rows", "coin", "coins"],
@@ -298,6 +299,7 @@ def test_truths_are_ranked_uniformly(kind, collapsed):
     assert not within_sbc_band(twin, N_DRAWS, level).all()
 
 
+@pytest.mark.slow
 def test_a_flat_prior_fails_calibration_because_labels_switch():
     design = Design(items=60, raters=8, answers=8)
     flat = np.ones((design.raters, 2, 2))

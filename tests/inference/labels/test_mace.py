@@ -8,10 +8,11 @@ import pymc as pm
 import pytest
 from raterzoo import inference, models
 from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.labels.gibbs import LabelPlan, draw_labels_model
+from raterzoo.inference.labels.gibbs import draw_labels_model
 from raterzoo.inference.labels.kernels import gibbs as competence
 from raterzoo.inference.labels.kernels.gibbs import SPAM, ConfusionPrior
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
+from raterzoo.inference.runs.run import ChainPlan
 from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes
 from scipy.special import betaln, gammaln
 from scipy.stats import binom
@@ -77,8 +78,8 @@ def gibbs(labels, seed, pair=PAIR, spam=SPAM_PRIOR):
     model = models.mace(labels, prevalence_concentration=ALPHA, competence_concentration=pair,
                         spam_concentration=spam)  # fmt: skip
     read = read_labels(model)
-    plan = LabelPlan(4, 20_000, 200, seed, dtype="float64")
-    found = draw_labels_model(read.answers, constant_prior(model, read), 3, plan)
+    plan = ChainPlan(4, 20_000, 200, seed, dtype="float64", thin=3)
+    found = draw_labels_model(read.answers, constant_prior(model, read), plan)
     matrices = found.table.reshape(4, 20_000, -1, 2, 2).swapaxes(-1, -2)
     values = (found.prevalence, *read.skills_of(matrices), found.plausibility)
     return dict(zip(NAMES, values, strict=True))
@@ -201,7 +202,7 @@ def ranks_of(simulations, seed, extra=0.0):
     for s in range(simulations):
         answers, truth = simulated(rng)
         draws = draw_labels_model(
-            answers, prior, 10, LabelPlan(1, N_DRAWS, 200, seed + s, 1, "float64")
+            answers, prior, ChainPlan(1, N_DRAWS, 200, seed + s, 1, "float64", thin=10)
         )
         matrices = draws.table[0].reshape(N_DRAWS, -1, CATEGORIES, CATEGORIES).swapaxes(-1, -2)
         theta, xi = competence.competence_of(matrices)
@@ -211,6 +212,7 @@ def ranks_of(simulations, seed, extra=0.0):
     return np.array(ranks)
 
 
+@pytest.mark.slow
 def test_truths_are_ranked_uniformly():
     simulations, seed = (1000 if LONG else 150), seed_of("mace calibration")
     ranks = ranks_of(simulations, seed)

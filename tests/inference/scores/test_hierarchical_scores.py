@@ -9,7 +9,8 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.scores.hierarchical import ChainLength, draw_hierarchy
+from raterzoo.inference.runs.run import ChainPlan
+from raterzoo.inference.scores.hierarchical import draw_hierarchy
 from raterzoo.inference.scores.kernels import hierarchical as score_chain
 from raterzoo.inference.scores.kernels.hierarchical import ScoreDraws, ScoreState
 from raterzoo.inference.scores.recognition import read_rater_scores
@@ -116,6 +117,7 @@ def check_calibration(ranks):
     assert within_sbc_band(ranks, N_DRAWS, 1 - 0.01 / ranks.shape[1]).all()
 
 
+@pytest.mark.slow
 def test_truths_are_ranked_uniformly():
     check_calibration(calibration(400))
     assert_rejects_twin(check_calibration, calibration(400, "shape + 1"))
@@ -128,7 +130,7 @@ def test_truths_are_ranked_uniformly_long():
         assert_rejects_twin(check_calibration, calibration(400, twin))
 
 
-# a long run by one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/test_hierarchical_scores.py -k long
+# a long run by one command: RATERZOO_LONG=1 pytest -m "" -n 0 tests/inference/scores/test_hierarchical_scores.py -k long
 @pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 def test_nuts_ranks_truths_uniformly_long():
@@ -175,6 +177,7 @@ def check_joint(chains):
     assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
+@pytest.mark.slow
 def test_joint_law_is_left_alone():
     check_joint(successive(None))
     assert_rejects_twin(check_joint, successive("shape + 1", 4000))
@@ -278,7 +281,7 @@ def test_scores_that_agree(who):
     if who == "all":
         law = read_rater_scores(model)
         free = law.hyper._replace(usual_rate=1e-30)  # nothing keeps the usual variance from zero
-        twin = draw_hierarchy(law.scores, free, ChainLength(4, 400, 200, 1, 1, dtype="float64"))
+        twin = draw_hierarchy(law.scores, free, ChainPlan(4, 400, 200, 1, dtype="float64"))
         assert_rejects_twin(check, twin.usual[..., 0], twin.variance)
 
 
@@ -300,7 +303,7 @@ def test_items_that_do_not_differ(items):
 
 def test_draws_depend_on_the_seed_alone():
     law = read_rater_scores(build())
-    lengths = [ChainLength(2, 20, 5, 2, 9, threads) for threads in (1, 4)]
+    lengths = [ChainPlan(2, 20, 5, 9, threads, thin=2) for threads in (1, 4)]
     one, other = (draw_hierarchy(law.scores, law.hyper, length) for length in lengths)
     for first, second in zip(one, other, strict=True):
         np.testing.assert_array_equal(first, second)

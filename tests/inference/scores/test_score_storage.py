@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.scores.hierarchical import ChainLength, draw_hierarchy
+from raterzoo.inference.runs.run import ChainPlan
+from raterzoo.inference.scores.hierarchical import draw_hierarchy
 from raterzoo.inference.scores.recognition import read_rater_scores
 
 from tests.support.monte_carlo import seed_of
@@ -63,4 +64,4 @@ def test_chains_that_leave_double_precision_are_refused():
     law = read_rater_scores(models.hierarchical_scores(small()))
     nowhere = law.scores._replace(score=np.full_like(law.scores.score, np.nan))
     with pytest.raises(ValueError, match="draws are beyond double precision"):
-        draw_hierarchy(nowhere, law.hyper, ChainLength(1, 3, 0, 1, 1))
+        draw_hierarchy(nowhere, law.hyper, ChainPlan(1, 3, 0, 1))
