@@ -8,7 +8,7 @@ from typing import Any
 import xarray as xr
 
 from .. import inference
-from ..evaluation.comparisons.qualities import check_probability
+from ..evaluation.errors import check_probability
 from ..models import Comparisons
 from ..reports.leaderboard import (
     equals_in_words,

@@ -1,8 +1,10 @@
-"""Exception of evaluation."""
+"""Exception of evaluation, and checks of the arguments that several questions share."""
+
+import numpy as np
 
 from .._messages import legible
 
-__all__ = ["EvaluationError"]
+__all__ = ["EvaluationError", "check_probability", "check_whole"]
 
 
 class EvaluationError(ValueError):
@@ -15,8 +17,22 @@ class EvaluationError(ValueError):
     ...     evaluation.top_k_accuracy(0)
     ... except evaluation.EvaluationError as error:
     ...     print(error)
-    top_0_accuracy: 0 labels; expected a positive integer
+    k=0: expected a whole number from 1
     """
 
     def __str__(self) -> str:
         return legible(super().__str__())
+
+
+def check_probability(name: str, value: object) -> None:
+    """Raise unless a probability is a number strictly between 0 and 1."""
+    if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < 1:
+        raise EvaluationError(f"{name}={value!r}: expected a number between 0 and 1")
+
+
+def check_whole(
+    name: str, value: object, least: int, expected: str = "a whole number", remark: str = ""
+) -> None:
+    """Raise unless an argument is an integer, Python's or numpy's, from `least` on."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise EvaluationError(f"{name}={value!r}: expected {expected} from {least}{remark}")

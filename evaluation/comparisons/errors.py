@@ -22,8 +22,8 @@ import numpy as np
 import xarray as xr
 from scipy.stats import beta, kendalltau
 
-from ..errors import EvaluationError
-from .qualities import Qualities, check_probability, matched_qualities
+from ..errors import EvaluationError, check_probability
+from .qualities import Qualities, matched_qualities
 
 __all__ = ["epsilon_quality", "error_rate", "mean_squared_error", "quality_concordance"]
 

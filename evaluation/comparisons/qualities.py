@@ -11,7 +11,6 @@ from ..errors import EvaluationError
 __all__ = [
     "Qualities",
     "RankDraws",
-    "check_probability",
     "drawn_ranks",
     "matched_qualities",
     "qualities_of",
@@ -64,12 +63,6 @@ def sample_matrix(array: xr.DataArray) -> np.ndarray:
     draws = array.to_numpy().reshape(-1, array.sizes["item"])
     _check_finite(draws, array, "quality")
     return draws
-
-
-def check_probability(name: str, value: float) -> None:
-    """Raise unless a probability lies strictly between 0 and 1."""
-    if not 0 < value < 1:
-        raise EvaluationError(f"{name}={value!r} must lie between 0 and 1")
 
 
 def _quality(source: Qualities, what: str) -> xr.DataArray:

@@ -19,8 +19,8 @@ Statistical Science 10, section 6.3, doi:10.1214/ss/1177010123 (simultaneous int
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
-from .qualities import Qualities, RankDraws, check_probability, drawn_ranks
+from ..errors import EvaluationError, check_probability
+from .qualities import Qualities, RankDraws, drawn_ranks
 
 __all__ = ["preference_probability", "rank_distribution", "rank_intervals", "tied_groups"]
 

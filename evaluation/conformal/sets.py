@@ -18,7 +18,8 @@ from typing import Literal, get_args
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..draws import generator_of
+from ..errors import EvaluationError, check_probability, check_whole
 from ..truth.matching import places_of
 from ..truth.top_labels import OtherAs
 from .inputs import ConformityScores, LabelMass
@@ -177,7 +178,7 @@ def conformal_sets(
     """
     alpha = _miss_rate(coverage)
     _check_settings(samples, correction, truth)
-    rng = np.random.default_rng(random_seed)
+    rng = generator_of(random_seed)
     given = ConformityScores.of(scores)
     mass = LabelMass.of(tree, given.names, other)
     chosen = np.sort(given.places("calibration", calibration))
@@ -332,14 +333,12 @@ def _note(threshold: np.ndarray) -> str:
 
 def _miss_rate(coverage: float) -> Fraction:
     """Return alpha = 1 - coverage, or raise."""
-    if not isinstance(coverage, int | float | np.number) or not 0 < coverage < 1:
-        raise EvaluationError(f"coverage={coverage!r}: expected a number between 0 and 1")
+    check_probability("coverage", coverage)
     return miss_rate(coverage)
 
 
 def _check_settings(samples: int, correction: object, truth: object) -> None:
-    if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
-        raise EvaluationError(f"samples={samples!r}: expected a whole number from 1")
+    check_whole("samples", samples, 1)
     if correction not in ("ecdf", None):
         raise EvaluationError(f'correction={correction!r}: expected "ecdf" or None')
     if truth not in get_args(CalibratedOn):

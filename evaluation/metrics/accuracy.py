@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_whole
 from .metric import Metric
 
 __all__ = [
@@ -49,6 +49,7 @@ def top_k_accuracy(k: int = 1) -> Metric:
     >>> evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(2), truth, predicted).item()
     1.0
     """
+    check_whole("k", k, 1)
     return Metric(f"top_{k}_accuracy", "label", _is_among, k)
 
 
@@ -75,6 +76,7 @@ def set_accuracy(k: int) -> Metric:
     >>> evaluation.uncertainty_adjusted(evaluation.set_accuracy(2), truth, predicted).item()
     1.0
     """
+    check_whole("k", k, 1)
     return Metric(f"set_accuracy_{k}", "set", _sets_are_equal, k)
 
 
@@ -133,6 +135,7 @@ def overlap(k: int) -> Metric:
     ----------
     Stutz et al. (2025), section 2.5.
     """
+    check_whole("k", k, 1)
     return Metric(f"overlap_{k}", "set", partial(_overlap, depth=k), k)
 
 
@@ -163,6 +166,7 @@ def average_overlap(k: int) -> Metric:
     ----------
     Webber, Moffat and Zobel (2010), doi:10.1145/1852102.1852106.
     """
+    check_whole("k", k, 1)
     return Metric(f"average_overlap_{k}", "ranking", partial(_average_overlap, depth=k), k)
 
 
@@ -212,8 +216,7 @@ def partial_average_overlap(
     ----------
     Stutz et al. (2025), appendix C.
     """
-    if depth < 1:
-        raise EvaluationError(f"depth={depth}: expected a positive integer")
+    check_whole("depth", depth, 1)
     rankings = [[list(block) for block in ranking] for ranking in (a, b)]
     if not all(any(ranking) for ranking in rankings):
         return 0.0

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from ..errors import EvaluationError
-from .metric import Metric
+from .metric import Metric, ratio
 
 __all__ = ["balanced_accuracy", "cohen_kappa", "f1", "matthews_correlation", "precision", "recall"]
 
@@ -270,11 +270,11 @@ def _average(
     """Average of a ratio over labels (sample,)."""
     part, whole = parts(counts)
     if average == "micro":
-        return _ratio(part.sum(axis=1), whole.sum(axis=1))
-    share = _ratio(part, whole)
+        return ratio(part.sum(axis=1), whole.sum(axis=1))
+    share = ratio(part, whole)
     if average == "macro":
         return share.mean(axis=1)
-    return _ratio((share * counts.true).sum(axis=1), counts.true.sum(axis=1))
+    return ratio((share * counts.true).sum(axis=1), counts.true.sum(axis=1))
 
 
 def _of_predicted(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
@@ -294,7 +294,7 @@ def _of_both(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
 
 def _balanced_accuracy(counts: Counts) -> np.ndarray:
     there = counts.true > 0
-    return _ratio(counts.hit, counts.true).sum(axis=1) / there.sum(axis=1)
+    return ratio(counts.hit, counts.true).sum(axis=1) / there.sum(axis=1)
 
 
 def _cohen_kappa(counts: Counts) -> np.ndarray:
@@ -303,7 +303,7 @@ def _cohen_kappa(counts: Counts) -> np.ndarray:
     chance = (counts.true * counts.predicted).sum(axis=1) / total
     one_label = counts.hit.max(axis=1) == total
     beyond = np.where(one_label, 0, total - chance)
-    return _ratio(counts.hit.sum(axis=1) - chance, beyond, np.nan)
+    return ratio(counts.hit.sum(axis=1) - chance, beyond, np.nan)
 
 
 def _matthews_correlation(counts: Counts) -> np.ndarray:
@@ -312,9 +312,4 @@ def _matthews_correlation(counts: Counts) -> np.ndarray:
     covariance = counts.hit.sum(axis=1) * true - (counts.true * counts.predicted).sum(axis=1)
     spread = true**2 - (counts.true**2).sum(axis=1)
     spread *= predicted**2 - (counts.predicted**2).sum(axis=1)
-    return _ratio(covariance, np.sqrt(spread))
-
-
-def _ratio(part: np.ndarray, whole: np.ndarray, undefined: float = 0.0) -> np.ndarray:
-    """Divide elementwise, with `undefined` where the denominator is zero."""
-    return np.divide(part, whole, out=np.full(part.shape, undefined), where=whole > 0)
+    return ratio(covariance, np.sqrt(spread))

@@ -6,9 +6,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_whole
 
-__all__ = ["Certain", "Metric", "Response", "Truth"]
+__all__ = ["Certain", "Metric", "Response", "Truth", "ratio"]
 
 Truth = Literal["label", "set", "ranking", "plausibility", "sampled"]
 
@@ -71,8 +71,7 @@ class Metric:
     def __post_init__(self) -> None:
         if self.truth not in get_args(Truth):
             raise EvaluationError(f"truth={self.truth!r}: expected one of {get_args(Truth)}")
-        if not isinstance(self.top, int) or isinstance(self.top, bool) or self.top < 1:
-            raise EvaluationError(f"{self.name}: {self.top!r} labels; expected a positive integer")
+        check_whole("top", self.top, 1)
         if self.response is None:
             natural = "probabilities" if self.truth == "plausibility" else "labels"
             object.__setattr__(self, "response", natural)
@@ -126,3 +125,9 @@ class Certain:
         """Return the score of one-hot plausibilities."""
         categories = np.arange(predictions.shape[-1])
         return self.score((truth[..., None] == categories).astype(float), predictions, *further)
+
+
+def ratio(part: np.ndarray, whole: np.ndarray, undefined: float = 0.0) -> np.ndarray:
+    """Divide elementwise, with `undefined` where the denominator is not positive."""
+    positive = np.broadcast_to(whole > 0, part.shape)
+    return np.divide(part, whole, out=np.full(part.shape, undefined), where=positive)

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_whole
 from ..truth.forms import Graded
 from .metric import Metric
 
@@ -185,8 +185,7 @@ def calibration_error(bins: int = 15, norm: Norm = "l1") -> Metric:
     ----------
     Guo et al. (2017), arXiv:1706.04599, equations 3 and 5.
     """
-    if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
-        raise EvaluationError(f"bins={bins!r}: expected a positive integer")
+    check_whole("bins", bins, 1)
     if norm not in get_args(Norm):
         raise EvaluationError(f"norm={norm!r}: expected one of {get_args(Norm)}")
     score = _CalibrationError(bins, norm)

@@ -21,10 +21,10 @@ from functools import cache, partial
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_whole
 from ..truth.forms import Graded
 from .accuracy import weighted_overlap
-from .metric import Metric
+from .metric import Metric, ratio
 
 __all__ = ["kendall_tau", "ndcg", "rank_biased_overlap", "spearman_footrule"]
 
@@ -168,12 +168,15 @@ def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
     """
     if not 0 < p < 1:
         raise EvaluationError(f"p={p!r}: expected a persistence between 0 and 1")
+    check_whole("depth", depth, 1)
     name = f"rank_biased_overlap_{depth}"
     return Metric(name, "ranking", partial(_rank_biased_overlap, p=p, depth=depth), depth)
 
 
 def _of_ranks(name: str, score: object, k: int | None, *, larger_is_better: bool = True) -> Metric:
     """Metric of one item's ranks against its graded plausibilities."""
+    if k is not None:
+        check_whole("k", k, 1)
     return Metric(
         name if k is None else f"{name}_{k}",
         "plausibility",
@@ -201,7 +204,7 @@ def _kendall_tau(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
         tied += truth.size[a + 1 :].astype(grade.dtype) @ (order == 0).astype(grade.dtype)
     tied_ranks = [_pairs(np.unique(row, return_counts=True)[1]).sum() for row in predicted]
     untied = np.multiply.outer(_pairs(n) - np.array(tied_ranks), _pairs(n) - tied)
-    return _ratio(concordance, np.sqrt(untied))
+    return ratio(concordance, np.sqrt(untied))
 
 
 def _footrule(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
@@ -216,7 +219,7 @@ def _footrule(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
         at, which = np.unique(place[-1], return_inverse=True)
         others = np.delete(predicted, truth.code, axis=1)
         distance += np.abs(others[:, None] - at[:, None]).sum(axis=-1)[:, which]
-    return _ratio(distance, np.array(_largest_footrule(ranks.shape[1], k)))
+    return ratio(distance, np.array(_largest_footrule(ranks.shape[1], k)))
 
 
 def _ndcg(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
@@ -232,7 +235,7 @@ def _ndcg(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
     size = truth.size[order]
     last = size.cumsum(axis=0)
     best = np.take_along_axis(truth.grade, order, axis=0) * (reached[last] - reached[last - size])
-    return _ratio(weight @ truth.grade, best.sum(axis=0))
+    return ratio(weight @ truth.grade, best.sum(axis=0))
 
 
 def _rank_biased_overlap(
@@ -295,10 +298,3 @@ def _mean_discount(ranks: np.ndarray, reached: np.ndarray) -> np.ndarray:
 def _pairs(n: np.ndarray | int) -> np.ndarray:
     """Return the number of pairs, n (n - 1) / 2."""
     return np.asarray(n) * (np.asarray(n) - 1) / 2
-
-
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Divide, with zero where the denominator is zero."""
-    return np.divide(
-        part, whole, out=np.zeros(part.shape), where=np.broadcast_to(whole > 0, part.shape)
-    )

@@ -18,7 +18,8 @@ import xarray as xr
 from scipy.stats import pearsonr, spearmanr
 
 from ..certainty.annotation import annotation_certainty
-from ..errors import EvaluationError
+from ..draws import generator_of
+from ..errors import EvaluationError, check_probability, check_whole
 from ..truth.containers import Labels, Rankings
 from ..truth.matching import match_items
 from ..truth.plausibility import Plausibility
@@ -134,10 +135,7 @@ def certainty_and_agreement(
     ----------
     Stutz et al. (2025), appendix E, figures E.14-E.18.
     """
-    if isinstance(at_least, bool) or not isinstance(at_least, int) or at_least < 2:
-        raise EvaluationError(
-            f"at_least={at_least!r} must be a whole number from 2: one rater agrees with nobody"
-        )
+    check_whole("at_least", at_least, 2, remark=": one rater agrees with nobody")
     place = match_items(Plausibility.of(tree).items, np.asarray(annotations.items), "annotation")
     answers = _answers_of(annotations, tie_weight)
     raters = np.bincount(answers.item, answers.times, len(annotations.items)).astype(int)[place]
@@ -341,11 +339,9 @@ def label_agreement(
            [0.5, nan]]), 0.53)
     """
     table = _checked(ratings)
-    if not 0 < probability < 1 or bootstrap < 0:
-        raise EvaluationError(
-            f"probability={probability!r} must lie between 0 and 1, and bootstrap={bootstrap!r} be a number from 0"
-        )
-    rng = np.random.default_rng(random_seed)
+    check_probability("probability", probability)
+    check_whole("bootstrap", bootstrap, 0)
+    rng = generator_of(random_seed)
     samples = [rng.integers(0, len(table), len(table)) for _ in range(bootstrap)]
     tails = [(1 - probability) / 2, (1 + probability) / 2]
     raters = ratings["rater"].to_numpy()

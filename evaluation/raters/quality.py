@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import xlogy
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_probability
 
 __all__ = ["confusion_intervals", "of_raters", "rater_quality"]
 
@@ -107,8 +107,7 @@ def confusion_intervals(tree: xr.DataTree, probability: float = 0.9) -> xr.Datas
     array([[[0.9, 0.1],
             [0.2, 0.8]]])
     """
-    if not 0 < probability < 1:
-        raise EvaluationError(f"probability={probability!r} must lie between 0 and 1")
+    check_probability("probability", probability)
     confusion = of_raters(tree, "confusion", ("category", "label")).astype(float)
     tails = [(1 - probability) / 2, (1 + probability) / 2]
     bounds = confusion.quantile(tails, ("chain", "draw"))

@@ -23,7 +23,7 @@ import xarray as xr
 from scipy.special import softmax
 
 from ..draws import generator_of, in_threads
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_whole
 from .quality import of_raters
 
 __all__ = [
@@ -55,8 +55,7 @@ def largest_panel(largest: int | None, labels: int) -> int:
     if largest is None:
         fits = [k for k in range(1, MOST_ANSWERS + 1) if _vectors(k, labels) <= MOST_COUNTS]
         return max(fits, default=1)
-    if isinstance(largest, bool) or not isinstance(largest, int | np.integer) or largest < 1:
-        raise EvaluationError(f"largest={largest!r} must be a whole number of answers, from 1")
+    check_whole("largest", largest, 1)
     if (many := _vectors(int(largest), labels)) > TOO_MANY_COUNTS:
         raise EvaluationError(
             f"largest={largest} answers with {labels} labels have {many:,} vectors of counts, more than {TOO_MANY_COUNTS:,}: "

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_whole
 from ..truth.containers import Labels
 from .classifiers import Classifiers
 from .counts import LabelCounts
@@ -68,11 +68,9 @@ def calibrated(
         labels.over(given.categories, "counts").taken(heard),
         given.probability[:, heard],
     )
-    if (
-        isinstance(folds, bool)
-        or not isinstance(folds, int | np.integer)
-        or not 2 <= folds <= len(labels.items)
-    ):
+    check_whole("folds", folds, 2)
+    check_whole("random_seed", random_seed, 0)
+    if folds > len(labels.items):
         raise EvaluationError(
             f"folds={folds!r}: expected a whole number from 2 to the {len(labels.items)} items with labels"
         )

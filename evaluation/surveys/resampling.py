@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_probability, check_whole
 from .combiners import AnonymousBayesian
 from .row_scores import RowScores, cells_of
 from .scores import WholeFunction
 from .survey import Survey
 
-__all__ = ["Resampling", "SurveyScores", "check_probability", "check_resampling", "survey_scores"]
+__all__ = ["Resampling", "SurveyScores", "check_resampling", "survey_scores"]
 
 BLOCK = 4_000_000  # weights converted to double precision at a time
 
@@ -95,20 +95,13 @@ def survey_scores(
 
 def check_resampling(bootstrap: int, probability: float, random_seed: int) -> None:
     """Raise unless number of resamples, probability of an interval and seed are valid."""
-    for name, number in (("bootstrap", bootstrap), ("random_seed", random_seed)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
-            raise EvaluationError(f"{name}={number!r}: expected a whole number from 0")
+    check_whole("bootstrap", bootstrap, 0)
+    check_whole("random_seed", random_seed, 0)
     if bootstrap == 1:
         raise EvaluationError(
             "bootstrap=1: one resample has no interval; expected 0, or at least 2"
         )
-    check_probability(probability)
-
-
-def check_probability(probability: float) -> None:
-    """Raise unless the probability of an interval is a number between 0 and 1."""
-    if not isinstance(probability, int | float | np.number) or not 0 < probability < 1:
-        raise EvaluationError(f"probability={probability!r}: expected a number between 0 and 1")
+    check_probability("probability", probability)
 
 
 def _sampled(survey: Survey, probability: np.ndarray, weights: np.ndarray) -> SurveyScores:

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_whole
 from .combiners import AnonymousBayesian, Combiner, Frequency, Function, Learn, Plurality
 from .row_scores import Score
 from .scores import (
@@ -85,12 +85,14 @@ class Rules:
                 raise EvaluationError(f"{name}={getattr(self, name)!r}: expected a number")
         if not 1 < self.base < np.inf:
             raise EvaluationError(f"base={self.base!r}: expected a number above 1")
-        _whole("reference", self.reference, 1)
-        _whole("samples", self.samples, 2)
+        check_whole("reference", self.reference, 1)
+        check_whole("samples", self.samples, 2)
         if self.max_raters is not None:
-            _whole("max_raters", self.max_raters, 1)
+            check_whole("max_raters", self.max_raters, 1)
         if self.learn not in ("leave-one-out", "in-sample"):
-            _whole("learn", self.learn, 2, '"leave-one-out", "in-sample", or a number of folds')
+            check_whole(
+                "learn", self.learn, 2, '"leave-one-out", "in-sample", or a number of folds'
+            )
         self._check_pair()
 
     def _check_pair(self) -> None:
@@ -249,13 +251,6 @@ def _named(argument: str, value: object, names: tuple[str, ...]) -> None:
     if not callable(value) and value not in names:
         raise EvaluationError(
             f"{argument}={value!r}: expected a function, or one of {', '.join(names)}"
-        )
-
-
-def _whole(argument: str, value: object, least: int, expected: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise EvaluationError(
-            f"{argument}={value!r}: expected {expected or 'a whole number'} from {least}"
         )
 
 

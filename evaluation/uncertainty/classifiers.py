@@ -9,9 +9,11 @@ Image Analysis, arXiv:2307.02191, figure 6.
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..draws import fixed_seed
+from ..errors import EvaluationError, check_probability
 from ..metrics.callables import ByDraw, name_of, says_what_is_better
 from ..metrics.metric import Metric
 from ..truth.top_labels import OtherAs
@@ -183,7 +185,7 @@ def reliability_sweep(
     *,
     probability: float = 0.95,
     other: OtherAs | None = None,
-    random_seed: int | None = None,
+    random_seed: int | np.random.Generator | None = None,
     **arguments: Any,
 ) -> xr.Dataset:
     """Summarise an uncertainty-adjusted metric over posteriors with different reliabilities.
@@ -200,7 +202,7 @@ def reliability_sweep(
         Posterior probability of the equal-tailed interval.
     other : {"split", "exclude", "label"}, optional
         Treatment of OTHER; by default as stored in each tree.
-    random_seed : int, optional
+    random_seed : int or numpy.random.Generator, optional
         Seed of the evaluation of every posterior.
     **arguments
         Arguments of a callable metric.
@@ -243,12 +245,12 @@ def reliability_sweep(
         raise EvaluationError(
             "trees is empty: pass {reliability: tree}, as inference.sweep returns"
         )
-    if not 0 < probability < 1:
-        raise EvaluationError(f"probability={probability}: expected a number between 0 and 1")
+    check_probability("probability", probability)
+    seed = fixed_seed(random_seed)
     summaries = []
     for tree in trees.values():
         values = uncertainty_adjusted(
-            metric, tree, predictions, other=other, random_seed=random_seed, **arguments
+            metric, tree, predictions, other=other, random_seed=seed, **arguments
         )
         summaries.append(_summary(values, probability))
     reliability = xr.DataArray([float(r) for r in trees], dims="reliability", name="reliability")

@@ -10,7 +10,7 @@ import xarray as xr
 from arviz_stats.base.array import array_stats
 
 from ..draws import fixed_seed
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_probability, check_whole
 from ..metrics.callables import ByDraw
 from ..metrics.metric import Metric, Response, Truth
 from ..truth.plausibility import Block
@@ -55,11 +55,9 @@ class Resampled(NamedTuple):
 
 def resampled_scores(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
     """Score every draw of the truth, with and without random weights of the items."""
-    whole = isinstance(how.resamples, int | np.integer) and how.resamples >= 1
-    if how.items not in get_args(ItemWeights) or not whole:
-        raise EvaluationError(
-            f"items={how.items!r}, resamples={how.resamples}: expected one of {get_args(ItemWeights)}, and a whole number from 1"
-        )
+    if how.items not in get_args(ItemWeights):
+        raise EvaluationError(f"items={how.items!r}: expected one of {get_args(ItemWeights)}")
+    check_whole("resamples", how.resamples, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return (_by_item if scorer.metric.over == "item" else _over_items)(scorer, members, how)
 
@@ -384,8 +382,7 @@ def metric_intervals(
 
 def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
     """Summarise draws of `metric_draws` for every source: mean, sd, interval and Monte Carlo errors."""
-    if not isinstance(probability, int | float) or not 0 < probability < 1:
-        raise EvaluationError(f"probability={probability!r}: expected a number between 0 and 1")
+    check_probability("probability", probability)
     sources = [summarised(drawn[name], probability) for name in SOURCES]
     result = xr.concat(sources, xr.DataArray(list(SOURCES), dims="source", name="source"))
     if "share" in drawn:

@@ -58,7 +58,7 @@ def test_bad_votes_are_one_message(changed, message, tmp_path):
         (["--ties", "none"], "votes are ties"),
         (["--raters", "some"], "--raters some"),
         (["--rater-attribute", "age"], "there is no column 'age'"),
-        (["--prob", "1.5"], "--prob=1.5 must lie between 0 and 1"),
+        (["--prob", "1.5"], "--prob=1.5: expected a number between 0 and 1"),
         (["--top", "0"], "--top 0: expected a whole number from 1"),
         (["--draws", "0"], "--draws 0: expected a whole number from 1"),
         (["--out", "board.xlsx"], "name a .csv file"),

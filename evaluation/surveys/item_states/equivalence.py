@@ -27,10 +27,9 @@ import numpy as np
 import xarray as xr
 
 from ...draws import generator_of, in_threads
-from ...errors import EvaluationError
+from ...errors import EvaluationError, check_probability, check_whole
 from ..classifiers import Classifiers
 from ..counts import LabelCounts
-from ..resampling import check_probability
 from ..results import crossing, interval_of
 from ..scores import clipped
 from .checks import checked_ks, classifier_scores, observed_curve, replicated_curves
@@ -74,7 +73,7 @@ def survey_summary(drawn: xr.Dataset, *, probability: float = 0.95) -> xr.Datase
     >>> evaluation.survey_summary(drawn)["power_curve"].values.round(2)
     array([-0.9, -0.7, -0.6])
     """
-    check_probability(probability)
+    check_probability("probability", probability)
     if not isinstance(drawn, xr.Dataset) or not {"chain", "draw"} <= {*drawn.dims}:
         raise EvaluationError(
             "drawn: no draws (chain, draw); pass what posterior_power_curve or posterior_survey_equivalence returned"
@@ -300,10 +299,8 @@ def _checked(combiner: str, scorer: str, longest: int, base: float, replicates: 
         raise EvaluationError(
             f"combiner='plurality' predicts a label, and scorer={scorer!r} scores probabilities; take scorer='agreement'"
         )
-    for name, number, least in (("longest", longest, 1), ("replicates", replicates, 0)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            also = " (max_raters of survey_power_curve)" if name == "longest" else ""
-            raise EvaluationError(f"{name}={number!r}{also}: expected a whole number from {least}")
+    check_whole("longest", longest, 1, remark=" (max_raters of survey_power_curve)")
+    check_whole("replicates", replicates, 0)
     return Score(scorer, base)
 
 

@@ -271,7 +271,9 @@ def test_refused():
             function(xr.DataTree.from_dict({"posterior": xr.Dataset()}))
     for function in (evaluation.rank_intervals, evaluation.tied_groups):
         for prob in (0, 1, 90):
-            with pytest.raises(evaluation.EvaluationError, match=f"prob={prob} must lie between"):
+            with pytest.raises(
+                evaluation.EvaluationError, match=f"prob={prob}: expected a number between"
+            ):
                 function(tree(distinct()), prob)
     with pytest.raises(evaluation.EvaluationError, match="reliability: a draw is NaN"):
         broken = tree(distinct((1, 2, 3)), reliability=np.array([[[np.nan], [1.0]]]))

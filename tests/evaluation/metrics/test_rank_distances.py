@@ -325,11 +325,11 @@ def test_shorter_lists_share_nothing_where_they_are_empty():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: evaluation.kendall_tau(0), "kendall_tau_0: 0 labels; expected a positive integer"),
-        (lambda: evaluation.ndcg(2.5), "2.5 labels"),
-        (lambda: evaluation.spearman_footrule(True), "True labels"),
+        (lambda: evaluation.kendall_tau(0), "k=0: expected a whole number from 1"),
+        (lambda: evaluation.ndcg(2.5), "k=2.5"),
+        (lambda: evaluation.spearman_footrule(True), "k=True"),
         (lambda: evaluation.rank_biased_overlap(1.0), "p=1.0: expected a persistence"),
-        (lambda: evaluation.rank_biased_overlap(depth=0), "0 labels"),
+        (lambda: evaluation.rank_biased_overlap(depth=0), "depth=0"),
     ],
 )
 def test_refused(make, message):

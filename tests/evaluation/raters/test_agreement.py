@@ -227,7 +227,7 @@ def test_what_does_not_vary_has_no_correlation():
 @pytest.mark.parametrize(
     ("items", "options", "message"),
     [
-        (7, {"at_least": 1}, "at_least=1 must be a whole number from 2"),
+        (7, {"at_least": 1}, "at_least=1: expected a whole number from 2: one rater"),
         (7, {"tie_weight": "none"}, "tie_weight='none'"),
         (8, {}, "no annotation for item 7"),
         (6, {}, "annotations name item 6, not in the posterior"),

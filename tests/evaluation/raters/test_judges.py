@@ -185,8 +185,8 @@ def test_largest_panels():
         ({"by": "knid"}, "by='knid' is no coordinate along rater; the nearest is 'kind'"),
         ({"by": "kind", "reference": "persn"}, "none of the groups; the nearest is 'person'"),
         ({"reference": "v"}, "reference='v' is none of the raters; there are 'r', 's'"),
-        ({"largest": 0}, "largest=0 must be a whole number"),
-        ({"largest": True}, "largest=True must be a whole number"),
+        ({"largest": 0}, "largest=0: expected a whole number"),
+        ({"largest": True}, "largest=True: expected a whole number"),
         ({"largest": 10_000}, "smaller panel"),
     ],
 )  # fmt: skip

@@ -218,8 +218,11 @@ def test_agreement_where_all_agree():
     assert (
         evaluation.label_agreement(three, bootstrap=0)["ac1"] > found["ac1"]
     )  # less is due to chance
-    for wrong in ({"probability": 2}, {"bootstrap": -1}):
-        with pytest.raises(EvaluationError, match="must lie between 0 and 1"):
+    for wrong, message in (
+        ({"probability": 2}, "probability=2: expected a number between 0 and 1"),
+        ({"bootstrap": -1}, "bootstrap=-1: expected a whole number from 0"),
+    ):
+        with pytest.raises(EvaluationError, match=message):
             evaluation.label_agreement(ratings, **wrong)
     with pytest.raises(EvaluationError, match="ndarray is not a DataArray"):
         evaluation.label_agreement(np.zeros((3, 2)))

@@ -91,7 +91,7 @@ def test_other_is_not_a_label():
 def test_metrics_are_checked():
     with pytest.raises(evaluation.EvaluationError, match="truth='best'"):
         evaluation.Metric("m", "best", np.equal)
-    with pytest.raises(evaluation.EvaluationError, match="positive integer"):
+    with pytest.raises(evaluation.EvaluationError, match="k=0: expected a whole number from 1"):
         evaluation.top_k_accuracy(0)
     with pytest.raises(evaluation.EvaluationError, match="reduce='draw'"):
         evaluation.uncertainty_adjusted(
