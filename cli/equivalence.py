@@ -199,7 +199,7 @@ def _read(
     from .tables import read_annotations, read_predictions
 
     predicted = read_predictions(predictions, [])
-    data: Any = read_annotations(labels, settings, columns)
+    data: Any = read_annotations(labels, settings, columns)[0]
     known = data.categories.tolist()
     if unheard := [name for name in labels_of(predicted) if name not in known]:
         raise ValueError(

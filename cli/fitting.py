@@ -229,7 +229,8 @@ def fit_to_file(
     elif settings.kind == "scores":
         tree = draw_scale(read_scale(annotations, columns, settings), settings, store)
     else:
-        (tree,) = draw(read_annotations(annotations, settings, columns), settings, store).values()
+        data, _ = read_annotations(annotations, settings, columns)
+        (tree,) = draw(data, settings, store).values()
     say(inference.diagnose(tree).attrs["verdict"])
     if store is None:
         write_posterior(tree, output)
@@ -288,7 +289,7 @@ def fit_divided(
                 "--workers: without bounds the prior of normal_scores depends on all scores; give --bounds, such as 1,10"
             )
     else:
-        data = read_annotations(annotations, settings, columns)
+        data, _ = read_annotations(annotations, settings, columns)
     output.parent.mkdir(parents=True, exist_ok=True)
     options: dict[str, Any] = {
         "draws": settings.draws,

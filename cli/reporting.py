@@ -32,7 +32,7 @@ from ..reports.next_annotation import item_questions, pair_questions
 from ..reports.predictions import found_metrics, metric_sections, prior_part, sensitivity_sections
 from ..reports.risk import risk_parts
 from ..reports.scores import cut_sections, location_section, rater_sections
-from ..reports.study import Groups, RankingsOrLabels, Settings, Sources, Study, labels_of
+from ..reports.study import Groups, RankingsOrLabels, Settings, Sources, Study
 from ..reports.wording import few
 from .fitting import build_votes, draw, draw_scale, draw_votes, read_scale, read_votes
 from .tables import (
@@ -40,7 +40,6 @@ from .tables import (
     mean_sides,
     metrics_of_sides,
     read_annotations,
-    read_container,
     read_groups,
     read_orders,
     read_predictions,
@@ -216,7 +215,7 @@ def _truth_parts(
     predicted = read_predictions(sources.predictions, []) if sources.predictions else None
     _check_metrics(sources, predicted)
     groups = read_groups(sources.groups) if sources.groups else None
-    data, unheard = _with_predicted(annotations, columns, settings, predicted)
+    data, only_predicted = read_annotations(annotations, settings, columns, predicted)
     groups = groups and groups.of(data.categories.tolist())
     if predicted is not None:
         match_items(data.items, predicted["item"].to_numpy())
@@ -227,10 +226,10 @@ def _truth_parts(
         "raters": len(data.raters),
         "annotations": len(data),
         "categories": len(data.categories),
-        "only_predicted": unheard,
+        "only_predicted": only_predicted,
     }
     sections = [
-        Section("Data", data.report() + _only_predicted(unheard), key="data", facts=counts),
+        Section("Data", data.report() + _only_predicted(only_predicted), key="data", facts=counts),
         model_section(settings, tree),
         convergence_section(tree),
         *_evaluated(study),
@@ -266,28 +265,6 @@ def _check_metrics(sources: Sources, predicted: xr.DataArray | None) -> None:
             check_predictions(name, metric, predicted)
 
 
-def _with_predicted(
-    annotations: Path,
-    columns: Sequence[str],
-    settings: Settings,
-    predicted: xr.DataArray | None,
-) -> tuple[RankingsOrLabels, list[str]]:
-    """Read the annotations; return also the categories that only predictions name.
-
-    These are added to the closed set unless that was declared.
-    """
-    data = read_annotations(annotations, settings, columns)
-    if predicted is None or settings.categories is not None:
-        return data, []
-    unheard = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
-    if unheard:
-        everything = [*data.categories.tolist(), *unheard]
-        data = read_container(
-            annotations, settings.kind, columns, everything, layout=settings.layout
-        )
-    return data, unheard
-
-
 def _study(
     data: RankingsOrLabels,
     settings: Settings,
@@ -303,13 +280,13 @@ def _study(
     return replace(study, metrics=natural_metrics(study.tree, predicted))
 
 
-def _only_predicted(unheard: Sequence[str]) -> str:
+def _only_predicted(categories: Sequence[str]) -> str:
     """Return a sentence on the categories that only predictions name."""
-    if not unheard:
+    if not categories:
         return ""
     return (
         "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
-        f"{few(unheard, MOST_NAMED)}."
+        f"{few(categories, MOST_NAMED)}."
     )
 
 

@@ -17,7 +17,7 @@ from ..models.data.scores import Scores
 from ..reports.comparisons import _more
 from ..reports.metric_names import metric_named, natural_metrics
 from ..reports.scores import mean_scores
-from ..reports.study import Groups, RankingsOrLabels, Settings
+from ..reports.study import Groups, RankingsOrLabels, Settings, labels_of
 
 __all__ = [
     "as_numbers",
@@ -37,18 +37,32 @@ __all__ = [
 ]
 
 
-def read_annotations(path: Path, settings: Settings, columns: Sequence[str]) -> RankingsOrLabels:
-    """Read rankings or labels with the layout, categories and rater attributes of the settings; ids are text.
+def read_annotations(
+    path: Path,
+    settings: Settings,
+    columns: Sequence[str],
+    predicted: xr.DataArray | None = None,
+) -> tuple[RankingsOrLabels, list[str]]:
+    """Read rankings or labels with the options of the settings; return also the categories only predicted.
 
     The table has columns item, rater, category and rank, or item, rater, label and, optionally, count and
-    gold. `columns` are renamings ``item=case``.
+    gold; ids are text, and `columns` are renamings ``item=case``. Categories that only `predicted` names are
+    added to the closed set unless that was declared.
     """
     declared = None if settings.categories is None else _declared(settings.categories)
+    table = _read_layout(path, settings.kind, columns, settings.layout)
     known: dict[str, Any] = {
         "layout": settings.layout,
         "rater_attributes": settings.rater_attributes,
     }
-    return settings.nameless(read_container(path, settings.kind, columns, declared, **known))
+    data = _container_of(path, settings.kind, table, declared, **known)
+    only_predicted: list[str] = []
+    if predicted is not None and declared is None:
+        only_predicted = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
+    if only_predicted:
+        declared = [*data.categories.tolist(), *only_predicted]
+        data = _container_of(path, settings.kind, table, declared, **known)
+    return settings.nameless(data), only_predicted
 
 
 def read_container(
@@ -66,9 +80,31 @@ def read_container(
     answer; "wide", one column per rater beside item and count; "counts", one column per category beside item.
     `rater_attributes` names columns with attributes of the raters.
     """
+    table = _read_layout(path, kind, columns, layout)
+    known: dict[str, Any] = {"layout": layout, "rater_attributes": rater_attributes}
+    return _container_of(path, kind, table, categories, **known)
+
+
+def _read_layout(
+    path: Path, kind: str, columns: Sequence[str], layout: str
+) -> tuple[Any, list[str]]:
+    """Read a table as frame with its column names; raise if the kind has no such layout."""
     if layout != "long" and kind == "rankings":
         raise ValueError(f"--layout {layout} is a layout of labels; rankings are long tables")
-    frame, names = read_columns(path, columns)
+    return read_columns(path, columns)
+
+
+def _container_of(
+    path: Path,
+    kind: str,
+    table: tuple[Any, list[str]],
+    categories: Sequence[str] | None,
+    *,
+    layout: str,
+    rater_attributes: Sequence[str],
+) -> RankingsOrLabels:
+    """Return the rankings or labels of a table that was read."""
+    frame, names = table
     if kind == "rankings":
         return PartialRankings.from_table(frame, categories=categories)
     check_attributes(path, names, rater_attributes, layout)

@@ -9,7 +9,7 @@ from raterzoo.cli.tables import read_annotations
 from raterzoo.inference import dawid_skene_em
 from raterzoo.models import Labels
 
-from tests.support.command_line import run, write
+from tests.support.command_line import read, run, write
 
 NAMES = [f"Dr. Name {k}" for k in range(5)]
 ITEMS = [f"i{k}" for k in range(12)]
@@ -40,8 +40,8 @@ def table(kind):
 
 
 READERS = {
-    "rankings": lambda path, settings: read_annotations(path, settings, []),
-    "labels": lambda path, settings: read_annotations(path, settings, []),
+    "rankings": lambda path, settings: read_annotations(path, settings, [])[0],
+    "labels": lambda path, settings: read_annotations(path, settings, [])[0],
     "comparisons": lambda path, settings: read_votes(path, [], settings),
     "scores": lambda path, settings: read_scale(path, [], settings),
 }
@@ -72,6 +72,37 @@ def test_what_is_written_has_no_names(tmp_path):
         ]
     assert run("fit", path, *asked, "-o", tmp_path / "q.nc").exit_code == 0
     assert b"Name" in (tmp_path / "q.nc").read_bytes()
+
+
+def test_a_report_with_a_category_that_is_only_predicted_has_no_names(tmp_path):
+    labels = table("labels")
+    labels["kind"] = ["expert" if name == NAMES[0] else "novice" for name in labels["rater"]]
+    path = write(tmp_path / "t.csv", labels)
+    predicted = write(tmp_path / "p.csv", {"item": ITEMS, "category": ["a", "unused"] * 6})
+    asked = ("--kind", "labels", "--draws", 20, "--chains", 1, "--out", tmp_path / "out")
+    result = run("report", path, predicted, *asked, "--rater-attribute", "kind", "--anonymize")
+    assert result.exit_code == 0, result.output
+    assert "Only predicted: unused" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    for file in (tmp_path / "out").iterdir():
+        assert b"Name" not in file.read_bytes(), file
+    worth = read(tmp_path / "out" / "worth.csv")
+    assert sorted(row["kind"] for row in worth) == ["expert"] + ["novice"] * 4
+
+
+@pytest.mark.parametrize("kind", ["rankings", "labels"])
+def test_only_predicted_categories_change_no_other_option(tmp_path, kind):
+    own = table(kind) | {"kind": ["expert", "novice", "novice", "novice", "novice"] * 12}
+    path = write(tmp_path / "t.csv", own)
+    options = {"anonymize": True} | ({"rater_attribute": ["kind"]} if kind == "labels" else {})
+    settings = settings_of(kind, None, options, draws=10, chains=1, seed=1)
+    predicted = xr.DataArray([["unused"], ["a"]], {"item": ITEMS[:2]}, ("item", "position"))
+    data, only_predicted = read_annotations(path, settings, [], predicted)
+    assert only_predicted == ["unused"]
+    assert data.categories.tolist() == ["a", "b", "unused"]
+    assert sorted(data.raters.tolist()) == [f"rater {k + 1}" for k in range(5)]
+    if kind == "labels":
+        kinds = data.rater_attributes["kind"].tolist()
+        assert sorted(kinds) == ["expert"] + ["novice"] * 4
 
 
 def test_numbers_of_an_estimate_are_the_same():

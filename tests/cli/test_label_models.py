@@ -40,14 +40,14 @@ def test_ordinal_goes_by_the_declared_order(votes, tmp_path, in_file):
         declared = str(tmp_path / "categories.txt")
         (tmp_path / "categories.txt").write_text("low\nmid\nhigh\n")
     settings = settings_of("labels", "ordinal", {"categories": declared}, **SAMPLER)
-    model = build(read_annotations(votes, settings, []), settings, 1)
+    model = build(read_annotations(votes, settings, [])[0], settings, 1)
     assert list(model.coords["cut"]) == ["low|mid", "mid|high"]
 
 
 def test_a_group_is_read_and_reaches_the_model(votes):
     settings = settings_of("labels", "hierarchical_dawid_skene", {"group": "kind"}, **SAMPLER)
     assert settings.rater_attributes == ("kind",) and settings.priors == {"group": "kind"}
-    model = build(read_annotations(votes, settings, []), settings, 1)
+    model = build(read_annotations(votes, settings, [])[0], settings, 1)
     assert sorted(model.coords["group_of_raters"]) == ["model", "person"]
 
 
