@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 from raterzoo import models
-from raterzoo.inference.methods import OPTIONS
+from raterzoo.inference.methods import nuts_options
 
 from tests.support.monte_carlo import seed_of
 
@@ -131,7 +131,7 @@ class Task:
     def _calibrated(self) -> Outcome:
         law, notes = law_of(self.study), {}
         if self.method == "nuts":
-            runs: Any = NutsRuns(self._model(), **_options(law.model))
+            runs: Any = NutsRuns(self._model(), **nuts_options(law.model, {}))
         else:
             runs = self._chains()
             if not self.bug:
@@ -163,11 +163,6 @@ def law_of(study: str) -> JointLaw:
     """Return the joint law of a study, compiled once in each process."""
     own = STUDIES[study]
     return JointLaw(own.build(), own.derived, own.ranked)
-
-
-def _options(model: pm.Model) -> dict[str, Any]:
-    """Return the options that `inference.sample` has for a model."""
-    return next((options for mark, options in OPTIONS.items() if mark in model.named_vars), {})
 
 
 def _of_ranks(ranks: np.ndarray, names: tuple[str, ...], notes: dict[str, Any]) -> Outcome:

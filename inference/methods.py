@@ -10,6 +10,7 @@ import xarray as xr
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pytensor.graph.traversal import ancestors
 
+from ..models._catalog import CatalogEntry, catalog, entry_of
 from ..models.distributions.counted_labels import CountedLabelsRV
 from ..models.distributions.item_scores import ItemScoresRV
 from ..models.distributions.marginal_labels import MarginalLabelsRV
@@ -22,7 +23,13 @@ from .labels.dirichlet import begin_counted_labels
 from .labels.gibbs import begin_labels_gibbs
 from .labels.item_states import begin_item_states_gibbs, in_order
 from .labels.kernels.gibbs import COIN, COINS, SPAM
-from .labels.recognition import constant_prior, read_counted_labels, read_item_states, read_labels
+from .labels.recognition import (
+    LabelStructure,
+    constant_prior,
+    read_counted_labels,
+    read_item_states,
+    read_labels,
+)
 from .rankings.gibbs import begin_gibbs, begin_independent
 from .rankings.recognition import gamma_parameters, read_rankings
 from .runs.model_graph import NotConjugate, number
@@ -34,6 +41,7 @@ from .scores.recognition import read_item_scores, read_rater_scores
 __all__ = [
     "Route",
     "begin_run",
+    "catalog_entry",
     "draw_with_nuts",
     "finished_groups",
     "nuts_options",
@@ -41,15 +49,6 @@ __all__ = [
     "route_of",
     "thinned",
 ]
-
-# Default options of a label model: those of the first of these variables that it has.
-OPTIONS = {
-    "effect_spread": {"target_accept": 0.95},  # correlated with prevalence along a curved ridge
-    "population_spread": {"target_accept": 0.9},  # small for answers in which raters hardly differ
-}
-
-# Default thinning of a label model: that of the first of these variables that it has.
-THINNING = {"effect_mean": 4, "effect_spread": 2, "population_spread": 2}
 
 MOST_MEMORY = 4 * 2**30  # bytes of the draws of NUTS, of which there are two copies
 
@@ -92,22 +91,28 @@ def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str
 
 def nuts_options(model: pm.Model, asked: dict[str, Any]) -> dict[str, Any]:
     """Options of `pymc.sample`: the user's, over the model's defaults unless the user chose the steps."""
-    if not _is_of_labels(model) or {"nuts", "step"} & asked.keys():
+    entry = catalog_entry(model)
+    if entry is None or {"nuts", "step"} & asked.keys():
         return asked
-    ours = (options for mark, options in OPTIONS.items() if mark in model.named_vars)
-    return next(ours, {}) | asked
+    return {**entry.nuts_options, **asked}
 
 
 def nuts_thinning(model: pm.Model, plan: Draws) -> int:
-    """Return the number of NUTS draws per kept draw.
-
-    With the defaults, runs of default length on 5,000 answers converge.
-    """
-    ours = (every for mark, every in THINNING.items() if mark in model.named_vars)
-    own = next(ours, 1) if _is_of_labels(model) else 1
-    every = own if plan.thin == "pilot" else int(plan.thin)
+    """Return the number of NUTS draws per kept draw: as requested, or the default of the model."""
+    entry = catalog_entry(model)
+    default = 1 if entry is None else entry.nuts_thinning
+    every = default if plan.thin == "pilot" else int(plan.thin)
     _refuse_beyond_memory(model, plan, every)
     return every
+
+
+def catalog_entry(model: pm.Model) -> CatalogEntry | None:
+    """Entry of a model: that of its builder, or for a label model changed since, by the marks among its variables."""
+    entry = entry_of(model)
+    if entry is not None or not _is_of_labels(model):
+        return entry
+    marked = (e for e in catalog.values() if e.marks and set(e.marks) <= set(model.named_vars))
+    return max(marked, key=lambda e: len(e.marks), default=None)
 
 
 def _is_of_labels(model: pm.Model) -> bool:
@@ -161,15 +166,6 @@ def _likelihood_power(model: pm.Model) -> np.ndarray | None:
 
 # --- Dispatch: the sampler for each model, by the structure of its graph ---
 
-BY_NUTS = {  # the first of these variables in a label model determines its name
-    "threshold": "ordinal",
-    "effect_mean": "item_difficulty",
-    "effect_spread": "logistic_random_effects",
-    "population_mean": "hierarchical_dawid_skene",
-    "competence": "mace",
-    "expected_difficulty": "glad",
-}
-
 
 @dataclass(frozen=True)
 class Route:
@@ -186,7 +182,7 @@ def route_of(model: pm.Model) -> Route:
     if _is_independent(model):
         reason = "nothing is observed and the worths are independent Gammas"
         return Route("prirn", "exact", reason, begin_independent)
-    if any(isinstance(rv.owner.op, MarginalLabelsRV) for rv in model.observed_RVs):
+    if _is_of_labels(model):
         return _route_of_labels(model)
     if any(isinstance(rv.owner.op, CountedLabelsRV) for rv in model.observed_RVs):
         return _route_of_counts(model)
@@ -224,18 +220,34 @@ def _by_nuts(name: str, refusal: NotConjugate) -> Route:
     return Route(name, "nuts", str(refusal), None)
 
 
+def _name_of(model: pm.Model) -> str:
+    """Name of a model in the catalog, or "pm.Model"."""
+    entry = catalog_entry(model)
+    return "pm.Model" if entry is None else entry.name
+
+
 def _route_of_labels(model: pm.Model) -> Route:
     """Route of a label model, by the prior of its confusion matrices."""
     try:
         structure = read_labels(model)
         constant_prior(model, structure)
     except NotConjugate as refusal:
-        ours = (name for mark, name in BY_NUTS.items() if mark in model.named_vars)
-        return _by_nuts(next(ours, "pm.Model"), refusal)
-    own = "dawid_skene" if structure.skills[0].type.ndim == 3 else "multinomial"
-    name = {COIN: "one_coin", COINS: "class_conditional", SPAM: "mace"}.get(structure.kind, own)
+        return _by_nuts(_name_of(model), refusal)
+    entry = entry_of(model)
+    name = _name_of_law(structure) if entry is None else entry.name
     reason = "given the true categories, prevalence and confusion are conjugate"
     return Route(name, "gibbs", reason, begin_labels_gibbs)
+
+
+def _name_of_law(structure: LabelStructure) -> str:
+    """Name of the model with these confusion matrices."""
+    if structure.kind == SPAM:
+        return "mace"
+    if structure.kind == COIN:
+        return "one_coin"
+    if structure.kind == COINS:
+        return "class_conditional"
+    return "dawid_skene" if structure.skills[0].type.ndim == 3 else "multinomial"
 
 
 def _route_of_counts(model: pm.Model) -> Route:
@@ -243,7 +255,7 @@ def _route_of_counts(model: pm.Model) -> Route:
     try:
         read_counted_labels(model)
     except NotConjugate as refusal:
-        return _by_nuts("pm.Model", refusal)
+        return _by_nuts(_name_of(model), refusal)
     reason = "counts of labels and a Dirichlet prior are conjugate"
     return Route("dirichlet", "exact", reason, begin_counted_labels)
 
@@ -275,7 +287,7 @@ def _route_of_item_scores(model: pm.Model) -> Route:
     try:
         read_item_scores(model)
     except NotConjugate as refusal:
-        return _by_nuts("pm.Model", refusal)
+        return _by_nuts(_name_of(model), refusal)
     reason = "normal scores and a normal-inverse-gamma prior are conjugate"
     return Route("normal_scores", "exact", reason, begin_scores)
 
@@ -285,7 +297,7 @@ def _route_of_rater_scores(model: pm.Model) -> Route:
     try:
         read_rater_scores(model)
     except NotConjugate as refusal:
-        return _by_nuts("pm.Model", refusal)
+        return _by_nuts(_name_of(model), refusal)
     reason = "given the rest, locations, biases and variances of hierarchical scores are conjugate"
     return Route("hierarchical_scores", "gibbs", reason, begin_hierarchical_scores)
 
@@ -305,6 +317,8 @@ def _is_independent(model: pm.Model) -> bool:
 
 def _name_of_rankings(model: pm.Model) -> str:
     """Name of a ranking model: tempered if the reliability scales the worths, not the power of the likelihood."""
+    if (entry := entry_of(model)) is not None:
+        return entry.name
     ours = {"reliability", "observed_ranking", "worth", "other_size"} <= set(model.named_vars)
     if not ours or [rv.name for rv in model.free_RVs] != ["worth"]:
         return "pm.Model"

@@ -10,6 +10,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
+from ...models._catalog import catalog
 from ..diagnostics import ConvergenceWarning
 from ..labels.recognition import read_counted_labels
 from ..methods import Route, route_of
@@ -122,12 +123,7 @@ def _names(model: pm.Model, dim: str, length: int) -> np.ndarray:
 
 # --- Prior and reliabilities of each item, which must be the same in a shard as in the whole data set ---
 
-BY_ITEM = {
-    "plackett_luce": "gibbs",
-    "prirn": "exact",
-    "dirichlet": "exact",
-    "normal_scores": "exact",
-}
+BY_ITEM = {name: entry.methods[0] for name, entry in catalog.items() if entry.independent_items}
 
 """Models with independent items -> method that draws them item by item."""
 
@@ -191,9 +187,9 @@ def refusal(route: Route) -> str | None:
     """Return why a model cannot be drawn item by item, with a remedy; None if it can."""
     if BY_ITEM.get(route.name) == route.method:
         return None
-    if route.name == "dawid_skene":
+    if route.name in catalog and (sampler := catalog[route.name].distributed_sampler):
         return (
-            "dawid_skene: the items share the raters; use inference.dawid_skene_gibbs, or "
+            f"{route.name}: the items share the raters; use inference.{sampler}, or "
             "inference.dawid_skene_em(labels, executor=...), which divide its sums among workers"
         )
     if route.method == "nuts":
