@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ..errors import EvaluationError
-from ..truth.matching import places_of
+from ..truth.matching import ids_of, places_of
 from ..truth.plausibility import OTHER, REMEDY, Plausibility
 from ..truth.top_labels import OtherAs, treatment_of_other
 
@@ -165,7 +165,7 @@ class ConformityScores:
                 f"scores: {scores.size} of dtype {scores.dtype}; expected numbers, at least one"
             )
         coords = {str(d): scores[d].reset_coords(drop=True) for d in scores.dims}
-        items, names = _ids(coords["item"].to_numpy()), coords["category"].to_numpy().astype(str)
+        items, names = ids_of(coords["item"].to_numpy()), coords["category"].to_numpy().astype(str)
         _refuse_twice("scores: item", items)
         _refuse_twice("scores: category", names)
         several = scores if "classifier" in scores.dims else scores.expand_dims("classifier")
@@ -186,13 +186,9 @@ class ConformityScores:
             raise EvaluationError(
                 f"{what}: expected ids of items, at least one; found {found.dtype} of shape {found.shape}"
             )
-        found = _ids(found)
+        found = ids_of(found)
         _refuse_twice(f"{what}: item", found)
         return places_of(found, self.items, (what, "scores"))
-
-
-def _ids(values: np.ndarray) -> np.ndarray:
-    return values if values.dtype.kind in "iu" else values.astype(str)
 
 
 def _refuse_twice(what: str, values: np.ndarray) -> None:

@@ -7,7 +7,7 @@ import xarray as xr
 
 from ..errors import EvaluationError
 from ..truth.containers import Labels
-from ..truth.matching import places_of
+from ..truth.matching import ids_of, places_of
 
 __all__ = ["BLANK", "LabelCounts", "codes_of", "coordinate_of"]
 
@@ -222,8 +222,7 @@ def coordinate_of(given: xr.DataArray, dim: str, what: str) -> np.ndarray:
     """Return the ids along a dim; raise if there are none or one occurs twice."""
     if dim not in given.coords:
         raise EvaluationError(f"{what}: dim {dim} has no coordinate; name its {dim}s")
-    values = given[dim].to_numpy()
-    values = values if values.dtype.kind in "iu" else values.astype(str)
+    values = ids_of(given[dim].to_numpy())
     if not len(values):
         raise EvaluationError(f"{what}: no {dim}; expected at least one")
     unique, times = np.unique(values, return_counts=True)

@@ -1,4 +1,4 @@
-"""Matching of the items of a posterior with those of another array by id."""
+"""Matching of items by id."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,12 @@ import numpy as np
 
 from ..errors import EvaluationError
 
-__all__ = ["check_distinct", "match_items", "places_of"]
+__all__ = ["check_distinct", "ids_of", "match_items", "places_of"]
+
+
+def ids_of(values: np.ndarray) -> np.ndarray:
+    """Return ids as integers or text."""
+    return values if values.dtype.kind in "iu" else values.astype(str)
 
 
 def places_of(
@@ -17,9 +22,10 @@ def places_of(
     `what` names the owners of both kinds of ids in messages. Raises if one kind is text and the other
     integers.
     """
-    if (ids.dtype.kind == "U") != (known.dtype.kind == "U"):
+    if len(ids) and len(known) and (ids.dtype.kind == "U") != (known.dtype.kind == "U"):
         raise EvaluationError(
-            f"items of {what[0]} are {_kind(ids)} ({ids[0]!s}), of {what[1]} {_kind(known)} ({known[0]!s}): convert one"
+            f"items of {what[0]} are {_kind(ids)} ({ids.tolist()[0]!r}), of {what[1]} {_kind(known)} "
+            f"({known.tolist()[0]!r}): convert one"
         )
     place = {item: i for i, item in enumerate(known.tolist())}
     places = np.array([place.get(item, -1) for item in ids.tolist()], np.intp)
@@ -34,37 +40,26 @@ def _kind(values: np.ndarray) -> str:
     return "text" if values.dtype.kind == "U" else "integers"
 
 
-# --- Matching of the items of a posterior with those of another array by id ---
-
-
 def match_items(items: np.ndarray, ids: np.ndarray, what: str = "prediction") -> np.ndarray:
     """Position of each item of a posterior among ids, in any order.
 
     Raises if an id is missing, unknown, duplicated or of another kind; `what` names an element of the array
     in messages.
     """
-    if ids.dtype.kind not in "iu":
-        ids = ids.astype(str)
-    if len(ids) and (ids.dtype.kind == "U") != (items.dtype.kind == "U"):
-        raise EvaluationError(
-            f"items of the posterior are {_kind(items)} ({items.tolist()[0]!r}), of the {what}s "
-            f"{_kind(ids)} ({ids.tolist()[0]!r}): convert one"
-        )
+    ids = ids_of(ids)
+    places = places_of(items, ids, ("the posterior", f"the {what}s"), complete=False)
     check_distinct(ids, "item", what)
-    place = {item: i for i, item in enumerate(ids.tolist())}
-    known = items.tolist()
-    missing = [item for item in known if item not in place]
+    missing = items[places < 0].tolist()
     if missing:
         raise EvaluationError(
             f"no {what} for {_some('item', missing)}; every item needs one, or fit only the items that have one"
         )
-    unknown = set(place).difference(known)
+    unknown = np.delete(ids, places).tolist()
     if unknown:
-        shown = [item for item in place if item in unknown]
         raise EvaluationError(
-            f"{what}s name {_some('item', shown)}, not in the posterior; leave them out, or correct the spelling"
+            f"{what}s name {_some('item', unknown)}, not in the posterior; leave them out, or correct the spelling"
         )
-    return np.array([place[item] for item in known])
+    return places
 
 
 def _some(what: str, values: Sequence[object]) -> str:

@@ -14,6 +14,7 @@ import xarray as xr
 
 from ..draws import MOST_THREADS, generator_of, in_threads
 from ..errors import EvaluationError
+from .matching import ids_of
 
 __all__ = [
     "OTHER",
@@ -57,7 +58,7 @@ def flat_cells(array: xr.DataArray) -> Cells:
     for name in ("item", "category"):
         if name not in array.coords:
             raise EvaluationError(f"plausibility has no coord {name} along candidate; {REMEDY}")
-    item, labels = _ids(array["item"]), array["category"].to_numpy().astype(str)
+    item, labels = ids_of(array["item"].to_numpy()), array["category"].to_numpy().astype(str)
     start = np.flatnonzero(np.r_[True, item[1:] != item[:-1]])
     items = item[start]
     if len(np.unique(items)) < len(items):
@@ -79,15 +80,9 @@ def dense_cells(array: xr.DataArray) -> Cells:
             )
         if name not in array.coords:
             raise EvaluationError(f"dim {name} of plausibility has no labels; {REMEDY}")
-    items, labels = _ids(array["item"]), array["category"].to_numpy().astype(str)
+    items, labels = ids_of(array["item"].to_numpy()), array["category"].to_numpy().astype(str)
     start = np.arange(len(items) + 1) * len(labels)
     return items, labels, start, np.tile(np.arange(len(labels), dtype=np.int32), len(items))
-
-
-def _ids(coord: xr.DataArray) -> np.ndarray:
-    """Return ids as integers or text."""
-    ids = coord.to_numpy()
-    return ids if ids.dtype.kind in "iu" else ids.astype(str)
 
 
 def are_integers(category: xr.DataArray) -> bool:
@@ -113,7 +108,7 @@ def law_of_other(
     size = concentration = None
     if "other_size" in data:
         size = data["other_size"]
-        ids = _ids(size["item"]) if "item" in size.coords else items
+        ids = ids_of(size["item"].to_numpy()) if "item" in size.coords else items
         if len(ids) != size.sizes["item"] or not np.isin(items, ids).all():
             raise EvaluationError(f"constant_data other_size lacks items; {REMEDY}")
         size = size.assign_coords(item=ids).sel(item=items)

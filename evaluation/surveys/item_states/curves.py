@@ -230,12 +230,13 @@ def n_count_vectors(k: int, categories: int) -> int:
 def count_vectors(k: int, categories: int) -> np.ndarray:
     """Return all count vectors (row, category) of k labels, lexicographic and read-only."""
     if categories == 1:
-        return np.array([[k]])
-    rows = []
-    for first in range(k + 1):
-        rest = count_vectors(k - first, categories - 1)
-        rows.append(np.column_stack([np.full(len(rest), first), rest]))
-    found = np.concatenate(rows)
+        found = np.array([[k]])
+    else:
+        rows = []
+        for first in range(k + 1):
+            rest = count_vectors(k - first, categories - 1)
+            rows.append(np.column_stack([np.full(len(rest), first), rest]))
+        found = np.concatenate(rows)
     found.flags.writeable = False
     return found
 

@@ -326,7 +326,7 @@ WRONG = [
     ({"calibration": [True, False]}, r"found bool of shape \(2,\)"),
     ({"calibration": ["case 0", "x", "y"]}, "calibration: item x and 1 more not in scores"),
     ({"calibration": ["case 0", "case 0"]}, "calibration: item case 0 is duplicated"),
-    ({"calibration": [0, 1]}, r"calibration are integers \(0\), of scores text \(case 0\)"),
+    ({"calibration": [0, 1]}, r"calibration are integers \(0\), of scores text \('case 0'\)"),
     ({"tree": TREE.isel(item=[1, 2])}, "calibration: item case 0 not in the posterior"),
     ({"tree": TREE.assign_coords(item=range(4))}, "the posterior integers"),
     ({"coverage": 1.0}, "coverage=1.0"),
