@@ -73,6 +73,7 @@ def test_chains_with_other_names_are_named():
     assert "switching" not in diagnosis.attrs["verdict"] and (diagnosis["switched"] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 def test_a_flat_prior_switches_and_relabelling_undoes_it():
     data, truth = rated(seed=4)

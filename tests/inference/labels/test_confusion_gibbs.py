@@ -39,6 +39,7 @@ def test_step_draws_the_exact_posterior():
     assert_rejects_twin(check, tree, exact_means(LABELS, alpha, beta + 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["class_conditional", "multinomial", "one_coin"])
 def test_step_and_loop_have_one_posterior(name):
     seed = seed_of(f"step and loop {name}")
@@ -73,6 +74,7 @@ def population(labels):
     return model
 
 
+@pytest.mark.slow
 def test_random_concentration_is_moved_by_another_step():
     seed = seed_of("population")
     model = population(LABELS)
