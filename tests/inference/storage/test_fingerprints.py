@@ -23,7 +23,11 @@ from raterzoo.inference.storage.model_identity import SCHEME, fingerprint, note_
 from tests.support.label_designs import tiny_labels
 from tests.support.resumable_runs import BUILD, plan_of
 
-LABELS = "class_conditional glad hierarchical_dawid_skene item_difficulty logistic_random_effects multinomial".split()
+LABELS = [
+    e.name
+    for e in models.catalog.values()
+    if e.data == "labels" and e.name not in BUILD and not e.needs_order
+]
 
 
 def every_model():
