@@ -29,8 +29,8 @@ from ..truth.plausibility import REMEDY
 
 __all__ = [
     "ScoreDraws",
-    "cut_and_certainty",
     "mean_normal_below",
+    "threshold_and_certainty",
     "threshold_certainty",
     "threshold_probability",
     "thresholded",
@@ -245,7 +245,7 @@ def thresholded(
     named = _names(names, threshold)
     if of == "score":
         values = _plausibilities(draws)
-        _walk(draws, threshold, values)
+        _accumulate(draws, threshold, values)
     else:
         lower = draws.rows <= threshold
         values = np.stack([lower, ~lower], axis=-1).astype(np.int8)
@@ -289,17 +289,17 @@ def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
     Stutz et al. (2025), arXiv:2307.02191, equation 9 and appendix A, figures A.10-A.11.
     """
     draws, threshold = ScoreDraws.of(tree), _threshold(tree, threshold)
-    return _walk(draws, threshold, None)
+    return _accumulate(draws, threshold, None)
 
 
-def cut_and_certainty(tree: xr.DataTree, threshold: float) -> tuple[xr.DataTree, xr.Dataset]:
+def threshold_and_certainty(tree: xr.DataTree, threshold: float) -> tuple[xr.DataTree, xr.Dataset]:
     """Return both `thresholded` and `threshold_certainty` from a single pass through the draws.
 
     Shapes: plausibility (chain, draw, item, category) of scores; certainty (item,).
     """
     draws, threshold = ScoreDraws.of(tree), _threshold(tree, threshold)
     values = _plausibilities(draws)
-    certainty = _walk(draws, threshold, values)
+    certainty = _accumulate(draws, threshold, values)
     return _as_tree(tree, draws, values, _names(None, threshold)), certainty
 
 
@@ -345,7 +345,7 @@ def _plausibilities(draws: ScoreDraws) -> np.ndarray:
     return np.empty((*draws.rows.shape, 2), np.result_type(draws.location.dtype, np.float32))
 
 
-def _walk(draws: ScoreDraws, threshold: float, plausibility: np.ndarray | None) -> xr.Dataset:
+def _accumulate(draws: ScoreDraws, threshold: float, plausibility: np.ndarray | None) -> xr.Dataset:
     """Return the certainty of the items, in one pass through the draws.
 
     `plausibility` (sample, item, 2) is overwritten with that of either side in each draw, unless it is None.

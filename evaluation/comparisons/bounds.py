@@ -212,9 +212,9 @@ def _information(
 ) -> tuple[float, float]:
     """Information of one answer, c_q and c_rho, by quadrature with panels that halve towards small rho d."""
     low, high = reliability_range
-    u, weight_u = panel_rule(_ladder(high * width, [0.6, 0.8, 1.0]))
+    u, weight_u = panel_rule(_halving_edges(high * width, [0.6, 0.8, 1.0]))
     weight_u = weight_u * (difference_density(u) if taper else 2 * (1 - u))
-    v, weight_v = panel_rule(_ladder((high - low) * width, [0.8, 1.0]))
+    v, weight_v = panel_rule(_halving_edges((high - low) * width, [0.8, 1.0]))
     weight_v = weight_v * (planck_density(v) if taper else 1.0)
     rho, d = low + (high - low) * v, width * u
     information = _fisher(np.multiply.outer(rho, d), link)
@@ -224,7 +224,7 @@ def _information(
     )
 
 
-def _ladder(scale: float, above: Sequence[float]) -> np.ndarray:
+def _halving_edges(scale: float, above: Sequence[float]) -> np.ndarray:
     """Panel edges on [0, 1], halved from the taper until `scale` changes the argument by less than one."""
     steps = max(0, int(np.ceil(np.log2(TAPER * scale)))) if scale > 0 else 0
     return np.array([0.0, *(TAPER * 0.5 ** np.arange(steps, -1, -1)), *above])
@@ -278,7 +278,7 @@ def _design(
             raise EvaluationError(
                 "answers, answers_of_rater and n_items are those of the comparisons; pass them with an array of pairs only"
             )
-        return _of_votes(pairs)
+        return _design_of_comparisons(pairs)
     codes = np.asarray(pairs)
     if codes.ndim != 2 or codes.shape[1] != 2 or codes.dtype.kind not in "iu":
         raise EvaluationError(
@@ -307,7 +307,7 @@ def _design(
     )
 
 
-def _of_votes(pairs: Votes) -> _Design:
+def _design_of_comparisons(pairs: Votes) -> _Design:
     """Design of a container of comparisons."""
     n = len(pairs.items)
     if n > MOST_ITEMS:

@@ -130,7 +130,7 @@ def epsilon_quality(
     x, q = matched_qualities(estimate, truth)
     samples = [dim for dim in x.dims if dim not in q.dims]
     failed = xr.apply_ufunc(
-        _misranks,
+        _epsilon_failures,
         x,
         q,
         xr.DataArray(tolerance, dims="epsilon"),
@@ -253,7 +253,7 @@ def _best_factor(x: xr.DataArray, q: xr.DataArray) -> xr.DataArray:
     return (x * q).sum("item") / own.where(own > 0, 1.0)
 
 
-def _misranks(x: np.ndarray, q: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+def _epsilon_failures(x: np.ndarray, q: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
     """Mask of failures (..., epsilon): an item is not above the best of those truly more than epsilon below it.
 
     Shapes: x (..., item), estimates; q (item,), truth; epsilon (epsilon,).

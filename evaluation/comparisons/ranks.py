@@ -120,7 +120,7 @@ def rank_intervals(tree: Qualities, prob: float = 0.9, *, simultaneous: bool = F
     ranks = drawn_ranks(tree)
     n, samples = ranks.best.shape
     pointwise = int((samples - prob * samples) // 2) + 1
-    depth = _joint_depth(ranks, prob) if simultaneous else pointwise
+    depth = _simultaneous_depth(ranks, prob) if simultaneous else pointwise
     columns = {name: np.empty(n) for name in ("mean_rank", "median_rank", "best", "quality")}
     columns |= {name: np.empty(n) for name in ("quality_lower", "quality_upper")}
     lower, upper = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -242,7 +242,7 @@ def tied_groups(tree: Qualities, prob: float = 0.95) -> xr.DataArray:
     return xr.DataArray(group, {"item": ranks.item}, ("item",), name="tied_group")
 
 
-def _joint_depth(ranks: RankDraws, prob: float) -> int:
+def _simultaneous_depth(ranks: RankDraws, prob: float) -> int:
     """Depth of the simultaneous credible band of the ranks: `prob` of the draws are inside it for all items.
 
     The depth of a draw is the minimum over items of the number of draws with a rank as good or better, and of

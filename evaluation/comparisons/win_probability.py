@@ -81,7 +81,7 @@ def win_probability(
         )
     sample = quality.dims[:-1]
     q = sample_matrix(quality)
-    x = q * np.reshape(_asked(tree, reliability, sample, len(q)), (-1, 1))
+    x = q * np.reshape(_rater_reliability(tree, reliability, sample, len(q)), (-1, 1))
     tie = _of_samples(tree, "tie", sample, len(q))
     win, tied = np.empty((n, n)), np.zeros((n, n))
     for i in range(n):
@@ -117,7 +117,7 @@ def _choices(
     return first.mean(axis=0), second.mean(axis=0), (tie * half / total).mean(axis=0)
 
 
-def _asked(
+def _rater_reliability(
     tree: xr.DataTree, reliability: float | str, sample: tuple[object, ...], size: int
 ) -> np.ndarray | float:
     """Reliability of the rater who is asked: a scalar, or (sample,)."""

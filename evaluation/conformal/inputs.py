@@ -101,9 +101,9 @@ class LabelMass:
         """Yield blocks of samples (sample, cell) in the order of storage, renormalised without OTHER."""
         for samples, part in self.view.parts():
             block = part.to_numpy().reshape(samples.stop - samples.start, len(self.column))
-            yield samples, self._kept(block)
+            yield samples, self._without_other(block)
 
-    def _kept(self, draws: np.ndarray) -> np.ndarray:
+    def _without_other(self, draws: np.ndarray) -> np.ndarray:
         """Set OTHER to zero and renormalise draws (sample, cell), if OTHER is excluded."""
         if self.other == "split" or not self.view.has_other.any():
             return draws
@@ -166,8 +166,8 @@ class ConformityScores:
             )
         coords = {str(d): scores[d].reset_coords(drop=True) for d in scores.dims}
         items, names = ids_of(coords["item"].to_numpy()), coords["category"].to_numpy().astype(str)
-        _refuse_twice("scores: item", items)
-        _refuse_twice("scores: category", names)
+        _check_unique("scores: item", items)
+        _check_unique("scores: category", names)
         several = scores if "classifier" in scores.dims else scores.expand_dims("classifier")
         values = several.transpose("classifier", "item", "category").to_numpy()
         bad = np.argwhere(np.isnan(values))
@@ -187,11 +187,11 @@ class ConformityScores:
                 f"{what}: expected ids of items, at least one; found {found.dtype} of shape {found.shape}"
             )
         found = ids_of(found)
-        _refuse_twice(f"{what}: item", found)
+        _check_unique(f"{what}: item", found)
         return places_of(found, self.items, (what, "scores"))
 
 
-def _refuse_twice(what: str, values: np.ndarray) -> None:
+def _check_unique(what: str, values: np.ndarray) -> None:
     unique, count = np.unique(values, return_counts=True)
     if (count > 1).any():
         raise EvaluationError(f"{what} {unique[count > 1][0]!s} is duplicated")

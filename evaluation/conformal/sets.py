@@ -48,7 +48,7 @@ def threshold_of(scores: np.ndarray, count: np.ndarray, alpha: Fraction) -> floa
     k = floor(alpha * m * (n + 1)) - m + 1  # (2)
     if k < 1:
         return -np.inf
-    ordered, reached = _reached(scores, count)
+    ordered, reached = _cumulative_counts(scores, count)
     return float(ordered[np.searchsorted(reached, k)])
 
 
@@ -63,12 +63,12 @@ def corrected_threshold(
     k = floor(alpha * (len(drawn) + 1))
     if k < 1:
         return -np.inf
-    ordered, _ = _reached(scores, count)
+    ordered, _ = _cumulative_counts(scores, count)
     below = np.searchsorted(ordered, np.partition(drawn, k - 1)[k - 1], "right")
     return float(ordered[below - 1]) if below else -np.inf
 
 
-def _reached(scores: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _cumulative_counts(scores: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Ascending scores of drawn labels, and the cumulative number of labels at each."""
     found = count > 0
     order = np.argsort(scores[found])
@@ -182,21 +182,21 @@ def conformal_sets(
     given = ConformityScores.of(scores)
     mass = LabelMass.of(tree, given.names, other)
     chosen = np.sort(given.places("calibration", calibration))
-    of_posterior = places_of(
+    posterior_position = places_of(
         given.items, mass.view.items, ("scores", "the posterior"), complete=False
     )
     places_of(given.items[chosen], mass.view.items, ("calibration", "the posterior"))
     mean = mass.mean()
-    votes = _votes(given, voted, mean, of_posterior)
+    votes = _votes(given, voted, mean, posterior_position)
     if truth == "voted":
         law = np.eye(len(given.names))[_all_voted(given, votes, chosen)]
         samples = 1
     else:
-        law = mean[of_posterior[chosen]]
+        law = mean[posterior_position[chosen]]
     threshold = _thresholds(given.values[:, chosen], law, alpha, samples, correction, rng)
     sets = _Sets(given, np.delete(np.arange(len(given.items)), chosen), threshold)
     least = least_items(alpha)
-    return sets.described(mass, mean, of_posterior, votes).assign_attrs(
+    return sets.described(mass, mean, posterior_position, votes).assign_attrs(
         alpha=float(alpha),
         m=samples,
         n=len(chosen),
@@ -221,7 +221,7 @@ class _Sets:
         return self.given.values[:, self.test] >= self.threshold[:, None, None]
 
     def described(
-        self, mass: LabelMass, mean: np.ndarray, of_posterior: np.ndarray, votes: np.ndarray
+        self, mass: LabelMass, mean: np.ndarray, posterior_position: np.ndarray, votes: np.ndarray
     ) -> xr.Dataset:
         """Return the sets, their sizes and their coverage.
 
@@ -229,7 +229,7 @@ class _Sets:
         (item,).
         """
         member, view = self.member, mass.view
-        known, place = of_posterior[self.test] >= 0, of_posterior[self.test]
+        known, place = posterior_position[self.test] >= 0, posterior_position[self.test]
         held = np.full(member.shape[:2], np.nan)
         held[:, known] = (member[:, known] * mean[place[known]]).sum(axis=2)
         weight = np.zeros((len(member), *mean.shape))
@@ -288,11 +288,14 @@ def _thresholds(
 
 
 def _votes(
-    given: ConformityScores, voted: xr.DataArray | None, mean: np.ndarray, of_posterior: np.ndarray
+    given: ConformityScores,
+    voted: xr.DataArray | None,
+    mean: np.ndarray,
+    posterior_position: np.ndarray,
 ) -> np.ndarray:
     """Column of the voted label of every item (item,), -1 if there is none."""
     if voted is None:
-        return np.where(of_posterior >= 0, mean.argmax(axis=1)[of_posterior], NO_VOTE)
+        return np.where(posterior_position >= 0, mean.argmax(axis=1)[posterior_position], NO_VOTE)
     if not isinstance(voted, xr.DataArray) or voted.dims != ("item",) or "item" not in voted.coords:
         found = voted.dims if isinstance(voted, xr.DataArray) else type(voted).__name__
         raise EvaluationError(

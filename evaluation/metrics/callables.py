@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import EvaluationError
 from .metric import Metric, Response, Truth
 
-__all__ = ["FailedDrawError", "PerDraw", "metric_of", "name_of", "says_what_is_better"]
+__all__ = ["FailedDrawError", "PerDraw", "has_known_direction", "metric_from_callable", "name_of"]
 
 ByDraw = Callable[..., object]
 
@@ -25,11 +25,11 @@ SCORES = {"roc_auc_score", "average_precision_score", "top_k_accuracy_score", "h
 GRADES = {"ndcg_score", "dcg_score"}
 
 # modules with metrics of labels, not of numbers
-OF_LABELS = {"sklearn.metrics._classification", "sklearn.metrics._ranking"}
+LABEL_METRIC_MODULES = {"sklearn.metrics._classification", "sklearn.metrics._ranking"}
 
-OF_TWO = SCORES  # expect one column if there are two categories
+ONE_COLUMN_IF_BINARY = SCORES  # expect one column if there are two categories
 
-IN_ORDER = ("set", "ranking")
+LIST_TRUTHS = ("set", "ranking")
 
 LOSSES = ("_loss", "_error", "_deviance")
 
@@ -55,11 +55,11 @@ class PerDraw:
         """Return a copy for these labels, passed to the function if it has an argument ``labels``."""
         self._check_positive(names)
         arguments = dict(self.arguments)
-        if self._is_blind_to_names():
+        if self._depends_on_order_only():
             names = np.arange(len(names))  # scikit-learn is much slower with text labels
         if self._takes("labels") and "labels" not in arguments and self.truth != "plausibility":
             arguments["labels"] = names
-        return replace(self, arguments=arguments, names=np.append(names, _nothing(names)))
+        return replace(self, arguments=arguments, names=np.append(names, _filler_label(names)))
 
     def __call__(
         self,
@@ -99,12 +99,12 @@ class PerDraw:
     def _predicted(self, predictions: np.ndarray, n_labels: int) -> np.ndarray:
         """Convert predictions to the labels or scores that the function expects."""
         if self.response != "labels":
-            two = n_labels == 2 and _of_scikit_learn(self.function) in OF_TWO
+            two = n_labels == 2 and _of_scikit_learn(self.function) in ONE_COLUMN_IF_BINARY
             return (
                 self._positive(predictions) if two and self.truth != "plausibility" else predictions
             )
         named = self.names[predictions]
-        return named if self.truth in IN_ORDER else named[:, 0]
+        return named if self.truth in LIST_TRUTHS else named[:, 0]
 
     def _positive(self, predictions: np.ndarray) -> np.ndarray:
         """Scores of the positive one of two labels, by default the second."""
@@ -112,13 +112,13 @@ class PerDraw:
         positive = self.arguments.get("pos_label")
         return predictions[:, names.index(positive) if positive in names else 1]
 
-    def _is_blind_to_names(self) -> bool:
+    def _depends_on_order_only(self) -> bool:
         """Whether scikit-learn's function depends on labels only through their order."""
         named = {"labels", "pos_label"} & set(self.arguments)
         positive = self._takes("pos_label") and self._average() in (None, "binary")
         of_labels = self.truth in ("label", "sampled")
         module = getattr(self.function, "__module__", "")
-        return module in OF_LABELS and of_labels and not named and not positive
+        return module in LABEL_METRIC_MODULES and of_labels and not named and not positive
 
     def _average(self) -> object:
         """Value of the argument ``average``, or its default, or None."""
@@ -141,7 +141,7 @@ class PerDraw:
             )
 
 
-def metric_of(
+def metric_from_callable(
     function: ByDraw,
     arguments: Mapping[str, object],
     truth: Truth | None = None,
@@ -181,7 +181,7 @@ def metric_of(
     return Metric(name, truth, score, top, response, "items", larger_is_better)
 
 
-def says_what_is_better(function: ByDraw) -> bool:
+def has_known_direction(function: ByDraw) -> bool:
     """Whether the direction of a function is known, from scikit-learn or the name of a loss."""
     return bool(_of_scikit_learn(function)) or name_of(function).endswith(LOSSES)
 
@@ -199,7 +199,7 @@ def _of_scikit_learn(function: ByDraw) -> str:
     return name_of(function) if of_it else ""
 
 
-def _nothing(names: np.ndarray) -> str | int:
+def _filler_label(names: np.ndarray) -> str | int:
     """Filler label at negative codes, after the end of a set or ranking."""
     return "" if names.dtype.kind == "U" else int(np.iinfo(np.int64).min)
 

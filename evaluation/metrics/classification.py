@@ -67,7 +67,7 @@ def precision(average: Average = "macro") -> Metric:
     >>> evaluation.uncertainty_adjusted(evaluation.precision("micro"), truth, predicted).item()
     0.5
     """
-    return _averaged("precision", average, _of_predicted)
+    return _averaged("precision", average, _precision_parts)
 
 
 def recall(average: Average = "macro") -> Metric:
@@ -98,7 +98,7 @@ def recall(average: Average = "macro") -> Metric:
     >>> evaluation.uncertainty_adjusted(evaluation.recall("weighted"), truth, predicted).item()
     0.5
     """
-    return _averaged("recall", average, _of_true)
+    return _averaged("recall", average, _recall_parts)
 
 
 def f1(average: Average = "macro") -> Metric:
@@ -129,7 +129,7 @@ def f1(average: Average = "macro") -> Metric:
     >>> round(evaluation.uncertainty_adjusted(evaluation.f1(), truth, predicted).item(), 3)
     0.333
     """
-    return _averaged("f1", average, _of_both)
+    return _averaged("f1", average, _f1_parts)
 
 
 def balanced_accuracy() -> Metric:
@@ -277,17 +277,17 @@ def _average(
     return ratio((share * counts.true).sum(axis=1), counts.true.sum(axis=1))
 
 
-def _of_predicted(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+def _precision_parts(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
     """Numerator and denominator of precision."""
     return counts.hit, counts.predicted
 
 
-def _of_true(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+def _recall_parts(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
     """Numerator and denominator of recall."""
     return counts.hit, counts.true
 
 
-def _of_both(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+def _f1_parts(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
     """Numerator and denominator of F1."""
     return 2 * counts.hit, counts.true + counts.predicted
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import EvaluationError, check_whole
 
-__all__ = ["Certain", "Metric", "Response", "Truth", "ratio"]
+__all__ = ["Metric", "OneHotScore", "Response", "Truth", "ratio"]
 
 Truth = Literal["label", "set", "ranking", "plausibility", "sampled"]
 
@@ -111,12 +111,12 @@ class Metric:
             )
         if self.truth != "plausibility" or self.response == "ranks":
             return replace(self, truth=truth)
-        score = getattr(self.score, "of_labels", None) or Certain(self.score)
+        score = getattr(self.score, "of_labels", None) or OneHotScore(self.score)
         return replace(self, truth=truth, score=score)
 
 
 @dataclass(frozen=True)
-class Certain:
+class OneHotScore:
     """Score of plausibilities that takes codes of labels, as one-hot plausibilities."""
 
     score: Callable[..., np.ndarray]

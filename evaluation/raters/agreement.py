@@ -186,7 +186,7 @@ def _answers_of(annotations: Rankings | Labels, tie_weight: str) -> _Answers:
     if tie_weight not in ("split", "full"):
         raise EvaluationError(f'tie_weight={tie_weight!r}: expected "split" or "full"')
     if isinstance(annotations, Labels):
-        return _given_labels(annotations)
+        return _answers_of_labels(annotations)
     if isinstance(annotations, Rankings):
         return _given_rankings(annotations, tie_weight)
     raise EvaluationError(
@@ -215,7 +215,7 @@ def _given_rankings(rankings: Rankings, tie_weight: str) -> _Answers:
     )
 
 
-def _given_labels(labels: Labels) -> _Answers:
+def _answers_of_labels(labels: Labels) -> _Answers:
     """Convert labels to answers: one for each rater and item, one for each entry of an anonymous count."""
     item, rater, count = (
         np.asarray(a) for a in (labels.annotation_item, labels.annotation_rater, labels.count)

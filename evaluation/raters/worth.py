@@ -29,9 +29,9 @@ from .quality import of_raters
 __all__ = [
     "GROUPS",
     "MEASURES",
+    "information_and_accuracy",
     "largest_panel",
     "new_raters",
-    "one_answer",
     "panel_curves",
     "rater_worth",
 ]
@@ -69,18 +69,18 @@ def _vectors(answers: int, labels: int) -> int:
     return comb(answers + labels - 1, labels - 1)
 
 
-def one_answer(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def information_and_accuracy(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Information in bits and accuracy of the best guess about the truth, from an observed variable.
 
     Shapes: joint (..., truth, seen), probabilities; results (...).
     """
     truth, seen = joint.sum(axis=-1), joint.sum(axis=-2)
-    together = _surprise(joint).sum(axis=(-2, -1))
-    nats = _surprise(truth).sum(axis=-1) + _surprise(seen).sum(axis=-1) - together
+    together = _entropy_terms(joint).sum(axis=(-2, -1))
+    nats = _entropy_terms(truth).sum(axis=-1) + _entropy_terms(seen).sum(axis=-1) - together
     return nats / np.log(2), joint.max(axis=-2).sum(axis=-1)
 
 
-def _surprise(probability: np.ndarray) -> np.ndarray:
+def _entropy_terms(probability: np.ndarray) -> np.ndarray:
     """Entropy term -x log x, which is 0 at 0."""
     return -probability * np.log(np.where(probability > 0, probability, 1))
 
@@ -104,7 +104,7 @@ def panel_curves(prevalence: np.ndarray, confusion: np.ndarray, largest: int) ->
             powers = confusion[block, :, :, None] ** np.arange(k + 1)
             for label in range(labels):
                 joint *= powers[:, :, label, counts[:, label]]
-            curves[0, block, k], curves[1, block, k] = one_answer(joint)
+            curves[0, block, k], curves[1, block, k] = information_and_accuracy(joint)
     return curves
 
 
@@ -123,7 +123,7 @@ def _counts(answers: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
 
 GROUPS = "group_of_raters"
 
-TOLD = ("accuracy", "balanced_accuracy", "information", "guess_accuracy")
+MEASURES_OF_RATERS = ("accuracy", "balanced_accuracy", "information", "guess_accuracy")
 
 BLOCK_SIZE = 500_000  # probabilities in one block
 
@@ -188,7 +188,7 @@ def rater_worth(
     confusion = confusion.transpose(*sample, "rater", "category", "label")
     prevalence = of_raters(tree, "prevalence", (*map(str, sample), "category"))
     prevalence = prevalence.transpose(*sample, "category")
-    kinds = None if by is None else _kinds(confusion, by)
+    kinds = None if by is None else _rater_groups(confusion, by)
     members = _members(confusion, kinds, reference)
     largest = largest_panel(largest, confusion.sizes["label"])
     parts = list(_by_blocks(confusion, prevalence, members, largest))
@@ -204,7 +204,7 @@ def _dataset(confusion: xr.DataArray, arrays: list[np.ndarray]) -> xr.Dataset:
     sizes = confusion.shape[:-3]
     result: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
         name: ((*sample, "rater"), values.reshape(*sizes, -1))
-        for name, values in zip(TOLD, told, strict=True)
+        for name, values in zip(MEASURES_OF_RATERS, told, strict=True)
     }
     for name, place, values in (
         ("worth", "rater", worth),
@@ -218,7 +218,7 @@ def _dataset(confusion: xr.DataArray, arrays: list[np.ndarray]) -> xr.Dataset:
     return xr.Dataset(result, coords)
 
 
-def _kinds(confusion: xr.DataArray, by: str) -> xr.DataArray:
+def _rater_groups(confusion: xr.DataArray, by: str) -> xr.DataArray:
     """Return the coordinate with the group of every rater, or raise."""
     for name in (by, f"rater_{by}"):
         if name in confusion.coords and confusion[name].dims == ("rater",):
@@ -272,7 +272,7 @@ def _by_blocks(
         _check(law, share, confusion)
         curves = panel_curves(share, law[:, members].mean(axis=1), largest)
         right = np.diagonal(law, axis1=-2, axis2=-1)
-        information, guess = one_answer(share[:, None, :, None] * law)
+        information, guess = information_and_accuracy(share[:, None, :, None] * law)
         told = [(share[:, None] * right).sum(axis=-1), right.mean(axis=-1), information, guess]
         pairs = zip(curves, (information, guess), strict=True)
         worth, censored = zip(*(_worth(curve, value) for curve, value in pairs), strict=True)
@@ -317,7 +317,10 @@ def _by_group(found: xr.Dataset, kinds: xr.DataArray) -> dict[str, xr.DataArray]
     own = xr.DataArray(of_rater == np.array(names)[:, None], {GROUPS: names}, (GROUPS, "rater"))
     share = own / own.sum("rater")
     bare = found.drop_vars([k for k, c in found.coords.items() if c.dims == ("rater",)])
-    means = {f"group_{name}": xr.dot(bare[name], share, dim="rater") for name in (*TOLD, "worth")}
+    means = {
+        f"group_{name}": xr.dot(bare[name], share, dim="rater")
+        for name in (*MEASURES_OF_RATERS, "worth")
+    }
     means["group_censored"] = xr.dot(bare["censored"].astype(int), own.astype(int), dim="rater") > 0
     sample = found["accuracy"].dims[:-1]
     return {name: mean.transpose(*sample, GROUPS, ...) for name, mean in means.items()}

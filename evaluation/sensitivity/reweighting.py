@@ -30,9 +30,9 @@ from ..errors import EvaluationError
 from ..truth.plausibility import Block, Plausibility
 from .densities import check_independent, likelihood_of_items, owner_of_places, reliability_of
 
-__all__ = ["GREATEST_K", "ReweightingWarning", "pareto_smoothed", "relative_tail_ess", "reweight"]
+__all__ = ["MAX_PARETO_K", "ReweightingWarning", "pareto_smoothed", "relative_tail_ess", "reweight"]
 
-GREATEST_K = 0.7  # largest Pareto k of reliable weights
+MAX_PARETO_K = 0.7  # largest Pareto k of reliable weights
 
 FEWEST_DRAWS = 25  # a fifth of them is the shortest tail for a Pareto fit
 
@@ -109,7 +109,7 @@ def reweight(
     chosen = _resampled(view, weights, random_seed)
     before = reliability_of(tree)
     assert before is not None
-    _warn_of(view, k, reliability, float(np.max(before)))
+    _warn_unreliable(view, k, reliability, float(np.max(before)))
     known = {"pareto_k": k, "effective_draws": relative_ess / (weights**2).sum(axis=1)}
     groups = {
         name: _regrouped(tree, name, view, chosen) for name in tree.children if name in BY_DRAW
@@ -269,7 +269,7 @@ def _stats(tree: xr.DataTree, view: Plausibility, known: dict[str, np.ndarray]) 
     return stats.assign(by_item)
 
 
-def _warn_of(view: Plausibility, k: np.ndarray, reliability: float, before: float) -> None:
+def _warn_unreliable(view: Plausibility, k: np.ndarray, reliability: float, before: float) -> None:
     """Warn of items that need a refit."""
     if reliability < before / 2:
         warnings.warn(
@@ -279,11 +279,11 @@ def _warn_of(view: Plausibility, k: np.ndarray, reliability: float, before: floa
             stacklevel=3,
         )
         return
-    bad = np.flatnonzero(k > GREATEST_K)
+    bad = np.flatnonzero(k > MAX_PARETO_K)
     if len(bad):
         first = ", ".join(str(item) for item in view.items[bad[:3]])
         warnings.warn(
-            f"{len(bad)} of {len(k)} items have Pareto k above {GREATEST_K} on the way to reliability {reliability} "
+            f"{len(bad)} of {len(k)} items have Pareto k above {MAX_PARETO_K} on the way to reliability {reliability} "
             f"(first: {first}): refit those; sample_stats pareto_k lists them",
             ReweightingWarning,
             stacklevel=3,

@@ -26,8 +26,8 @@ from .combiners import Learn
 from .counts import LabelCounts
 from .item_states.equivalence import posterior_power_curve, posterior_survey_equivalence
 from .resampling import Resampling, check_resampling, survey_scores
-from .results import Described
-from .rules import CombinerName, Items, Rules, ScorerName
+from .results import SurveyDataset
+from .rules import CombinerName, Items, ScorerName, SurveyOptions
 from .survey import Survey
 
 __all__ = ["equivalence_summary", "survey_equivalence", "survey_power_curve"]
@@ -330,12 +330,12 @@ def _scored_survey(
     draws: bool,
     random_seed: int,
     **options: Any,
-) -> tuple[Described, Classifiers]:
+) -> tuple[SurveyDataset, Classifiers]:
     """Return the scores of raters and classifiers, and the classifiers, none without predictions.
 
-    `options`: those of `Rules`.
+    `options`: those of `SurveyOptions`.
     """
-    rules = Rules(**options)
+    rules = SurveyOptions(**options)
     check_resampling(bootstrap, probability, random_seed)
     labels, other_labels = _read_counts(counts, against)
     if predictions is None:
@@ -346,7 +346,7 @@ def _scored_survey(
     survey = Survey.of(rules, labels, other_labels, random_seed, classifiers.categories)
     predicted = classifiers.probability[:, np.isin(labels.items, survey.labels.items)]
     scores = survey_scores(survey, predicted, Resampling(bootstrap, random_seed), relearn=relearn)
-    return Described(survey, scores, probability, draws), classifiers
+    return SurveyDataset(survey, scores, probability, draws), classifiers
 
 
 def _read_counts(counts: Given, against: Given | None) -> tuple[LabelCounts, LabelCounts | None]:

@@ -10,8 +10,8 @@ from ..errors import EvaluationError
 from ..truth.containers import Labels
 from .counts import LabelCounts
 from .resampling import Resampling, SurveyScores, check_resampling, survey_scores
-from .results import Described
-from .rules import Rules
+from .results import SurveyDataset
+from .rules import SurveyOptions
 from .survey import Survey
 
 __all__ = ["rater_equivalence"]
@@ -80,7 +80,7 @@ def rater_equivalence(
         raise EvaluationError(
             f"{fixed[0]}: not an option here, as all scores are over the same items; pass max_experts and max_amateurs"
         )
-    allowed = sorted({rule.name for rule in fields(Rules)} - FIXED)
+    allowed = sorted({rule.name for rule in fields(SurveyOptions)} - FIXED)
     if unknown := [name for name in rules if name not in allowed]:
         raise EvaluationError(
             f"{unknown[0]}={rules[unknown[0]]!r}: no such rule; expected {', '.join(allowed)}"
@@ -90,7 +90,7 @@ def rater_equivalence(
     categories = theirs.categories if {*names} == {*theirs.categories.tolist()} else np.array(names)
     theirs = theirs.over(categories, "experts").matched(ours.items, ("amateurs", "experts"))
     ours = ours.over(categories, "amateurs")
-    both = _both(rules, ours, theirs, (max_amateurs, max_experts), random_seed)
+    both = _read_counts(rules, ours, theirs, (max_amateurs, max_experts), random_seed)
     how = Resampling(bootstrap, random_seed)
     nobody = np.empty((0, *both[0].labels.counts.shape))
     amateur, expert = (survey_scores(s, nobody, how, relearn=relearn) for s in both)
@@ -103,12 +103,12 @@ def rater_equivalence(
         expert.curve_draws,
         np.broadcast_to(amateur.curve_draws[:, None], (*shape, bootstrap)),
     )
-    return Described(both[1], scores, probability, draws).classifiers(
+    return SurveyDataset(both[1], scores, probability, draws).classifiers(
         np.arange(shape[0]), "amateurs"
     )
 
 
-def _both(
+def _read_counts(
     rules: dict[str, Any],
     amateurs: LabelCounts,
     experts: LabelCounts,
@@ -144,7 +144,7 @@ def _survey(
     """Return the survey of a group; errors name the arguments of `rater_equivalence`."""
     group, largest = most
     try:
-        return Survey.of(Rules(**rules, max_raters=largest), labels, against, seed)
+        return Survey.of(SurveyOptions(**rules, max_raters=largest), labels, against, seed)
     except EvaluationError as error:
         message = str(error).replace("max_raters", f"max_{group}").replace("counts:", f"{group}:")
         raise EvaluationError(message) from None

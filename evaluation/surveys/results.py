@@ -8,7 +8,7 @@ import xarray as xr
 from .resampling import SurveyScores
 from .survey import Survey
 
-__all__ = ["Described", "crossing", "in_words", "interval_of", "share_ahead"]
+__all__ = ["SurveyDataset", "crossing", "in_words", "interval_of", "probability_above"]
 
 ROUNDING = 1e-12  # relative to the scores, or to one
 
@@ -18,7 +18,7 @@ def crossing(curve: np.ndarray, score: np.ndarray) -> np.ndarray:
 
     -inf if the curve starts above the score, inf if it never is above, NaN if either is NaN at k = 0.
     """
-    gap = lead(curve, score)
+    gap = signed_gap(curve, score)
     above = gap > 0
     k = above.argmax(axis=-1)
     here = np.take_along_axis(gap, k[..., None], -1)[..., 0]
@@ -29,7 +29,7 @@ def crossing(curve: np.ndarray, score: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(gap[..., 0]), np.nan, found)
 
 
-def lead(value: np.ndarray, other: np.ndarray) -> np.ndarray:
+def signed_gap(value: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return value - other; 0 where they agree up to rounding or are the same infinity."""
     with np.errstate(invalid="ignore"):
         gap = value - other
@@ -39,9 +39,9 @@ def lead(value: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.where(tied, 0.0, gap)
 
 
-def share_ahead(value: np.ndarray, other: np.ndarray) -> np.ndarray:
+def probability_above(value: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return the share of draws (..., draw) in which value exceeds other, ties counted half."""
-    gap = lead(value, other)
+    gap = signed_gap(value, other)
     return (gap > 0).mean(axis=-1) + (gap == 0).mean(axis=-1) / 2
 
 
@@ -87,7 +87,7 @@ BOUNDS = ["lower", "upper"]
 
 
 @dataclass(frozen=True)
-class Described:
+class SurveyDataset:
     """Layout of survey scores as a Dataset."""
 
     survey: Survey
@@ -142,7 +142,7 @@ class Described:
         )
         found = found.assign(self._equivalences(equivalence, drawn, dim))
         if self.resampled:
-            above = share_ahead(scores.classifier_draws, scores.curve_draws)
+            above = probability_above(scores.classifier_draws, scores.curve_draws)
             found["probability_above"] = ((dim, "k"), above)
         gain = _above(score_draws, scores.curve_draws[0])
         by_name = {"score": score_draws, "classifier_gain": gain, "equivalence": drawn}
@@ -185,7 +185,7 @@ class Described:
         found["equivalence_difference"] = (dims, np.where(np.isfinite(more), more, np.nan))
         difference = _above(score_draws[:, None], score_draws)
         if self.resampled:
-            better = share_ahead(score_draws[:, None], score_draws)
+            better = probability_above(score_draws[:, None], score_draws)
             found["probability_better"] = (dims, better)
             unknown = np.isnan(more_draws).any(axis=-1)
             more_draws = np.where(unknown[..., None], np.nan, more_draws)

@@ -26,7 +26,7 @@ from .scores import (
 from .scores import Function as ScoreFunction
 from .subsets import Patterns
 
-__all__ = ["CombinerName", "Items", "Rules", "ScorerName"]
+__all__ = ["CombinerName", "Items", "ScorerName", "SurveyOptions"]
 
 CombinerName = Literal["plurality", "mean", "frequency", "abc"]
 
@@ -56,7 +56,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class SurveyOptions:
     """Arguments of `survey_power_curve` that define the score; documented there."""
 
     combiner: CombinerName | Callable[[np.ndarray], Any] = "abc"

@@ -10,7 +10,7 @@ from ..errors import EvaluationError
 from .combiners import Combiner, checked_law
 from .counts import BLANK, LabelCounts
 from .row_scores import RowScores, Score, row_scores
-from .rules import Rules
+from .rules import SurveyOptions
 from .subsets import (
     Patterns,
     Predicted,
@@ -25,7 +25,11 @@ __all__ = ["Survey", "rater_samples"]
 
 
 def rater_samples(
-    rules: Rules, labels: LabelCounts, against: LabelCounts | None, k: int, rng: np.random.Generator
+    rules: SurveyOptions,
+    labels: LabelCounts,
+    against: LabelCounts | None,
+    k: int,
+    rng: np.random.Generator,
 ) -> Iterator[Predicted]:
     """Yield `rules.samples` samples of k combined raters and of a reference label for every item.
 
@@ -67,7 +71,7 @@ def rater_samples(
 class Survey:
     """Items with enough labels to be scored."""
 
-    rules: Rules
+    rules: SurveyOptions
     labels: LabelCounts  # of the raters who are combined
     # of the reference raters for the same items, if they are another group
     against: LabelCounts | None
@@ -79,7 +83,7 @@ class Survey:
     @classmethod
     def of(
         cls,
-        rules: Rules,
+        rules: SurveyOptions,
         labels: LabelCounts,
         against: LabelCounts | None,
         seed: int,
@@ -203,7 +207,7 @@ class Survey:
         return fold if self.rules.folds > 1 else None
 
 
-def _largest(rules: Rules, room: np.ndarray) -> int:
+def _largest(rules: SurveyOptions, room: np.ndarray) -> int:
     """Return the largest number of raters to combine: as requested, or as many as half of the items have."""
     if rules.max_raters is None:
         return int(np.sort(room)[(len(room) - 1) // 2])

@@ -19,9 +19,9 @@ __all__ = [
     "dense_plausibility",
     "graded_labels",
     "graded_plausibility",
+    "is_dense",
     "item_cells",
     "map_kept",
-    "names_all",
     "predicted_plausibility",
     "sampled_label",
 ]
@@ -188,7 +188,7 @@ def predicted_plausibility(labels: TopLabels, block: Block, predicted: np.ndarra
     return (draws[cell] * weight[..., None] / total).transpose(2, 1, 0)
 
 
-def names_all(view: Plausibility, n_categories: int) -> bool:
+def is_dense(view: Plausibility, n_categories: int) -> bool:
     """Whether every item names every category in their order, so that the cells are dense already."""
     every = np.arange(n_categories)
     return len(view.code) == len(view.items) * n_categories and bool(

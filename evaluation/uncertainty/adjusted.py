@@ -13,15 +13,15 @@ from rich.progress import Progress
 
 from ..draws import MOST_THREADS, fixed_seed
 from ..errors import EvaluationError
-from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_of
-from ..metrics.metric import Certain, Metric, Response, Truth
+from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_callable
+from ..metrics.metric import Metric, OneHotScore, Response, Truth
 from ..truth.forms import (
     DrawnBlock,
     dense_plausibility,
     graded_labels,
     graded_plausibility,
+    is_dense,
     map_kept,
-    names_all,
     predicted_plausibility,
     sampled_label,
 )
@@ -70,7 +70,7 @@ class Scorer:
                 f"top={top}: {metric.name} has its own number of labels, {metric.top}"
             )
         if not isinstance(metric, Metric):
-            metric = metric_of(metric, arguments, truth, response, top)
+            metric = metric_from_callable(metric, arguments, truth, response, top)
         elif arguments or response:
             raise EvaluationError(
                 f"{next(iter(arguments), 'response')}=: only callables take this argument, not a Metric"
@@ -100,7 +100,7 @@ class Scorer:
         if self._of_predicted:
             return len(self.aligned.predicted)
         dense = metric.response != "labels" and metric.over == "item"
-        dense = dense or metric.truth == "plausibility" or isinstance(metric.score, Certain)
+        dense = dense or metric.truth == "plausibility" or isinstance(metric.score, OneHotScore)
         return self.aligned.predicted.shape[-1] if dense and not metric.grader else 0
 
     @property
@@ -116,7 +116,7 @@ class Scorer:
 
     @cached_property
     def _is_full(self) -> bool:
-        return names_all(self.aligned.view, self.aligned.predicted.shape[-1])
+        return is_dense(self.aligned.view, self.aligned.predicted.shape[-1])
 
     def truth(self, block: Block, rng: np.random.Generator) -> Any:
         """Return the truth (sample, item[, ...]) of a block; the block itself for graders."""

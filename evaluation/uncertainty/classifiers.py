@@ -14,11 +14,11 @@ import xarray as xr
 
 from ..draws import fixed_seed
 from ..errors import EvaluationError, check_probability
-from ..metrics.callables import ByDraw, name_of, says_what_is_better
+from ..metrics.callables import ByDraw, has_known_direction, name_of
 from ..metrics.metric import Metric
 from ..truth.top_labels import OtherAs
 from .adjusted import uncertainty_adjusted
-from .intervals import SOURCES, metric_draws, summarised, summary_of_draws
+from .intervals import SOURCES, metric_draws, summarise, summary_of_draws
 
 __all__ = ["compare", "reliability_sweep"]
 
@@ -92,7 +92,7 @@ def compare(
     if points is not None and not isinstance(points, Mapping):
         raise EvaluationError(f"points={type(points).__name__}: expected {{name: plausibilities}}")
     told = options.get("larger_is_better") is not None
-    if not isinstance(metric, Metric) and not told and not says_what_is_better(metric):
+    if not isinstance(metric, Metric) and not told and not has_known_direction(metric):
         raise EvaluationError(
             f"{name_of(metric)} does not say whether more is better: pass larger_is_better=True or False"
         )
@@ -126,13 +126,13 @@ def _compare(
     result["difference_interval"] = difference["interval"]
     result["difference_mcse"] = difference["mcse"]
     sign = 1 if drawn.attrs["larger_is_better"] else -1
-    orders = [_order(sign * drawn[name]) for name in SOURCES]
+    orders = [_pairwise_order(sign * drawn[name]) for name in SOURCES]
     order = xr.concat(orders, result["source"])
     result = result.merge(order)
     if points:
         result["point"] = _points(metric, points, predictions, options)
-        flattery = result["point"] - result["mean"].sel(source="raters", drop=True)
-        result["optimism"] = sign * flattery
+        optimism = result["point"] - result["mean"].sel(source="raters", drop=True)
+        result["optimism"] = sign * optimism
     return result
 
 
@@ -159,7 +159,7 @@ def _points(
     return xr.concat(found, estimate).rename("point")
 
 
-def _order(score: xr.DataArray) -> xr.Dataset:
+def _pairwise_order(score: xr.DataArray) -> xr.Dataset:
     """Probabilities of being better and of being best, and mean rank; larger scores are better."""
     samples = [d for d in score.dims if d not in ("classifier", "group")]
     other = score.rename(classifier="other")
@@ -260,7 +260,7 @@ def reliability_sweep(
 def _summary(values: xr.DataArray, probability: float) -> xr.Dataset:
     """Summarise the draws of a metric at one reliability."""
     samples = [dim for dim in values.dims if dim != "classifier"]
-    dataset = summarised(values, probability)[["mean", "sd", "interval", "mcse"]]
+    dataset = summarise(values, probability)[["mean", "sd", "interval", "mcse"]]
     if "classifier" in values.dims:
         score = values if values.attrs.get("larger_is_better", 1) else -values
         best = (score == score.max("classifier")).astype(float)

@@ -16,7 +16,7 @@ from ..metrics.metric import Metric, Response, Truth
 from ..truth.plausibility import Block
 from ..truth.top_labels import OtherAs
 from .adjusted import Scorer
-from .subgroups import By, Drawn, Members, members_of
+from .subgroups import By, GroupWeights, ScoredPart, members_of
 
 __all__ = [
     "ItemWeights",
@@ -25,7 +25,7 @@ __all__ = [
     "metric_draws",
     "metric_intervals",
     "resampled_scores",
-    "summarised",
+    "summarise",
     "summary_of_draws",
 ]
 
@@ -53,7 +53,7 @@ class Resampled(NamedTuple):
     share: np.ndarray  # (classifier, group, sample)
 
 
-def resampled_scores(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
+def resampled_scores(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resampled:
     """Score every draw of the truth, with and without random weights of the items."""
     if how.items not in get_args(ItemWeights):
         raise EvaluationError(f"items={how.items!r}: expected one of {get_args(ItemWeights)}")
@@ -62,16 +62,18 @@ def resampled_scores(scorer: Scorer, members: Members, how: Resampling) -> Resam
         return (_by_item if scorer.metric.over == "item" else _over_items)(scorer, members, how)
 
 
-def _by_item(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
+def _by_item(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resampled:
     """Sum scores and weights of items in blocks, for metrics that are means over items."""
     view = scorer.aligned.view
     weighing = _Weighing(how, len(view.items), view.n_samples)
-    every, kept = slice(0, view.n_samples), _few(view.n_samples, FEW_TRUTHS)
+    every, kept = slice(0, view.n_samples), _spread_draws(view.n_samples, FEW_TRUTHS)
 
     def sums(block: Block, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         truth = scorer.truth(block, rng)
         scores = scorer.by_item(truth, block.items)
-        member = members.weights(Drawn(block.items, every, _label_of(scorer, block, truth, rng)))
+        member = members.weights(
+            ScoredPart(block.items, every, _label_of(scorer, block, truth, rng))
+        )
         weight = weighing(every, block.items, rng)
         shape = (len(scores), member.shape[1], len(weight))
         totals = np.zeros((4, *shape))
@@ -98,24 +100,24 @@ def _by_item(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
     return Resampled(raters, weighted / weights, items, count / len(view.items))
 
 
-def _over_items(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
+def _over_items(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resampled:
     """Score blocks of draws, with the weights of all items, for metrics of all items together."""
     if (function := scorer.called) is not None:
         function.check_weights()
     scorer = scorer.closed(how.seed)
     view = scorer.aligned.view
     weighing = _Weighing(how, len(view.items), view.n_samples)
-    kept = _few(view.n_samples, FEW_TRUTHS if scorer.called is None else FEWEST)
+    kept = _spread_draws(view.n_samples, FEW_TRUTHS if scorer.called is None else FEWEST)
 
     def scores(block: Block, samples: slice, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         truth = scorer.truth(block, rng)
         label = _label_of(scorer, block, truth, rng)
-        member = members.weights(Drawn(block.items, samples, label))
+        member = members.weights(ScoredPart(block.items, samples, label))
         member = np.broadcast_to(member, (*member.shape[:2], *truth.shape[:2])).astype(float)
         both = member * weighing(samples, block.items, rng)
         numbers = np.arange(samples.start, samples.stop)
         few = np.flatnonzero(np.isin(numbers, kept))
-        found = [_of_groups(scorer, truth, weight, numbers) for weight in (member, both)]
+        found = [_group_scores(scorer, truth, weight, numbers) for weight in (member, both)]
         return *found, member.sum(-1), truth[few], member[:, :, few]
 
     blocks = list(zip(*scorer.map_draws(scores, how.seed, how.progressbar), strict=True))
@@ -123,7 +125,7 @@ def _over_items(scorer: Scorer, members: Members, how: Resampling) -> Resampled:
     truth, member = np.concatenate(blocks[3]), np.concatenate(blocks[4], axis=2)
 
     def mean(weight: np.ndarray) -> np.ndarray:
-        return _of_groups(scorer, truth, member * weight, kept)
+        return _group_scores(scorer, truth, member * weight, kept)
 
     items = _items_alone(mean, raters, weighing, how)
     share = np.broadcast_to(count / len(view.items), raters.shape)
@@ -149,7 +151,7 @@ def _items_alone(
     return np.stack(draws, axis=-1) + off[..., None]
 
 
-def _of_groups(
+def _group_scores(
     scorer: Scorer, truth: np.ndarray, weights: np.ndarray, samples: np.ndarray
 ) -> np.ndarray:
     """Score the groups one by one, NaN in draws without members.
@@ -180,7 +182,7 @@ def _label_of(
     return lambda: truth[..., 0]
 
 
-def _few(n_samples: int, few: int) -> np.ndarray:
+def _spread_draws(n_samples: int, few: int) -> np.ndarray:
     """Numbers of few evenly spaced draws."""
     return np.unique(np.linspace(0, n_samples - 1, min(few, n_samples)).astype(int))
 
@@ -223,7 +225,7 @@ class _Weighing:
 SOURCES = ("raters", "items", "both")
 
 # resamples of items: for means over items, and for metrics computed from all items at once
-MANY, FEW = 1000, 200
+RESAMPLES_OF_MEANS, RESAMPLES_OF_ALL_ITEMS = 1000, 200
 
 
 def metric_draws(
@@ -303,7 +305,7 @@ def metric_draws(
         better = replace(scorer.metric, larger_is_better=larger_is_better)
         scorer = replace(scorer, metric=better)
     scorer, members = members_of(scorer, by)
-    many = MANY if scorer.metric.over == "item" else FEW
+    many = RESAMPLES_OF_MEANS if scorer.metric.over == "item" else RESAMPLES_OF_ALL_ITEMS
     how = Resampling(
         items, many if resamples is None else resamples, fixed_seed(random_seed), progressbar
     )
@@ -383,16 +385,16 @@ def metric_intervals(
 def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
     """Summarise draws of `metric_draws` for every source: mean, sd, interval and Monte Carlo errors."""
     check_probability("probability", probability)
-    sources = [summarised(drawn[name], probability) for name in SOURCES]
+    sources = [summarise(drawn[name], probability) for name in SOURCES]
     result = xr.concat(sources, xr.DataArray(list(SOURCES), dims="source", name="source"))
     if "share" in drawn:
-        share = summarised(drawn["share"], probability)
+        share = summarise(drawn["share"], probability)
         result["share"], result["share_interval"] = share["mean"], share["interval"]
     attrs = {**drawn.attrs, "probability": probability}
     return result.transpose("source", ..., "bound").assign_attrs(attrs)
 
 
-def summarised(draws: xr.DataArray, probability: float) -> xr.Dataset:
+def summarise(draws: xr.DataArray, probability: float) -> xr.Dataset:
     """Mean, sd, interval and Monte Carlo errors over all dims except those of classifiers and groups."""
     kept = [d for d in ("classifier", "other", "group") if d in draws.dims]
     samples = [d for d in draws.dims if d not in kept]

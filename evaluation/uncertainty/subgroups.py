@@ -22,14 +22,14 @@ from ..truth.matching import match_items
 from ..truth.plausibility import Plausibility
 from .adjusted import Scorer
 
-__all__ = ["By", "Drawn", "Members", "members_of"]
+__all__ = ["By", "GroupWeights", "ScoredPart", "members_of"]
 
 By = Mapping[object, object] | xr.DataArray
 
 FORMS = "(item) or (chain, draw, item) of groups, or (..., item, group) of weights, and classifier"
 
 
-class Drawn(NamedTuple):
+class ScoredPart(NamedTuple):
     """Part of the posterior that is scored, and the label (sample, item) of each draw there."""
 
     items: slice
@@ -38,20 +38,20 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Members:
+class GroupWeights:
     """Weight of each item in each group."""
 
     names: np.ndarray  # (group,)
-    weights: Callable[[Drawn], np.ndarray]  # -> (classifier or 1, group, sample or 1, item)
+    weights: Callable[[ScoredPart], np.ndarray]  # -> (classifier or 1, group, sample or 1, item)
 
 
-def members_of(scorer: Scorer, by: By | None) -> tuple[Scorer, Members]:
+def members_of(scorer: Scorer, by: By | None) -> tuple[Scorer, GroupWeights]:
     """Return the groups, and the scorer extended by the labels of a mapping; None is one group of all items.
 
     Groups are in order of appearance or, from an array, ascending.
     """
     if by is None:
-        return scorer, Members(np.array(["all"]), lambda _: np.ones((1, 1, 1, 1)))
+        return scorer, GroupWeights(np.array(["all"]), lambda _: np.ones((1, 1, 1, 1)))
     if isinstance(by, Mapping):
         return _by_truth(scorer, by)
     if not isinstance(by, xr.DataArray):
@@ -61,7 +61,7 @@ def members_of(scorer: Scorer, by: By | None) -> tuple[Scorer, Members]:
     return scorer, _by_array(scorer, by)
 
 
-def _by_truth(scorer: Scorer, by: Mapping[object, object]) -> tuple[Scorer, Members]:
+def _by_truth(scorer: Scorer, by: Mapping[object, object]) -> tuple[Scorer, GroupWeights]:
     """Return groups by the scored label of every draw."""
     view, group_of_code = group_by_code(
         scorer.aligned.view, {str(label): group for label, group in by.items()}, scorer.labels.other
@@ -73,26 +73,26 @@ def _by_truth(scorer: Scorer, by: Mapping[object, object]) -> tuple[Scorer, Memb
     )
     names = np.array(list(dict.fromkeys(by.values())))
 
-    def weights(drawn: Drawn) -> np.ndarray:
+    def weights(drawn: ScoredPart) -> np.ndarray:
         group = group_of_code[drawn.label()]
         return (group == np.arange(len(names))[:, None, None])[None]
 
-    return scorer, Members(names, weights)
+    return scorer, GroupWeights(names, weights)
 
 
-def _by_array(scorer: Scorer, by: xr.DataArray) -> Members:
+def _by_array(scorer: Scorer, by: xr.DataArray) -> GroupWeights:
     """Return groups or weights from an array of the caller."""
     array = _ordered(scorer, by)
     samples = slice(None) if array.shape[2] > 1 else slice(0, 1)
 
-    def part(drawn: Drawn) -> np.ndarray:
+    def part(drawn: ScoredPart) -> np.ndarray:
         return array[:, :, drawn.samples if samples.stop is None else samples, drawn.items]
 
     if "group" in by.dims:
         names = by["group"].to_numpy() if "group" in by.coords else np.arange(by.sizes["group"])
-        return Members(names, part)
+        return GroupWeights(names, part)
     names = np.unique(array)
-    return Members(names, lambda drawn: part(drawn) == names[:, None, None])
+    return GroupWeights(names, lambda drawn: part(drawn) == names[:, None, None])
 
 
 def _ordered(scorer: Scorer, by: xr.DataArray) -> np.ndarray:

@@ -62,17 +62,17 @@ def _score_of(table: np.ndarray, k: int, score: Score, combiner: str) -> float:
 def _tables(counts: np.ndarray, largest: int) -> Iterator[tuple[int, np.ndarray]]:
     """Yield k and n_k A(y, l), n_k items having more than k labels, for k from `largest` down to 0."""
     size, n = counts.sum(axis=1), counts.shape[1]
-    drawn = _drawn(counts[size > largest], largest + 1)
+    drawn = _draw_probabilities(counts[size > largest], largest + 1)
     for k in range(largest, -1, -1):
         # in k + 1 exchangeable labels the last is l with probability (y_l + 1) / (k + 1)
         table = drawn[_with_one_more(k, n)] * (count_vectors(k, n) + 1) / (k + 1)
         yield k, table
         # the first k labels are a draw of k; items with exactly k labels join
-        joining = _places(counts[size == k])
+        joining = _row_of_counts(counts[size == k])
         drawn = table.sum(axis=1) + np.bincount(joining, minlength=len(table))
 
 
-def _drawn(counts: np.ndarray, k: int) -> np.ndarray:
+def _draw_probabilities(counts: np.ndarray, k: int) -> np.ndarray:
     """Return the probabilities (count vector,) of all draws of k labels from each item, summed over items.
 
     The probability of y from counts m is a product over the categories of C(m_c, y_c) b^y_c, where b^-k is
@@ -125,7 +125,7 @@ def _distinct(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return code[:, None] // place % base, items
 
 
-def _places(counts: np.ndarray) -> np.ndarray:
+def _row_of_counts(counts: np.ndarray) -> np.ndarray:
     """Return the rows of counts in the table of all count vectors with as many labels.
 
     Lexicographic order: vectors with a smaller m_1 come first; with equal m_1 those with a smaller m_2, and
@@ -144,7 +144,7 @@ def _places(counts: np.ndarray) -> np.ndarray:
 def _with_one_more(k: int, categories: int) -> np.ndarray:
     """Return the row of y + e_l among the count vectors of k + 1 labels, shape (y, l)."""
     more = count_vectors(k, categories)[:, None] + np.eye(categories, dtype=int)
-    return _places(more.reshape(-1, categories)).reshape(-1, categories)
+    return _row_of_counts(more.reshape(-1, categories)).reshape(-1, categories)
 
 
 def replicated_curves(

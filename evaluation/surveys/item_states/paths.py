@@ -75,18 +75,18 @@ def drawn_curve(
 
     def of_block(block: slice, own_rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         own = states.taken(block)
-        return _estimated(_walked(own, ks, how, items, own_rng), limit[block], how)
+        return _estimated(_simulate(own, ks, how, items, own_rng), limit[block], how)
 
     curves, errors = zip(*in_threads(of_block, blocks, rng.spawn(len(blocks))), strict=True)
     return np.concatenate(curves), np.concatenate(errors)
 
 
-def _walked(
+def _simulate(
     states: ItemStates, ks: range, how: tuple[Score, str], items: int, rng: np.random.Generator
 ) -> _Paths:
     """Simulate items from their first labels on through all k of `ks`."""
     score, combiner = how
-    start, state, counts, weight = _started(states, ks[0], how, items, rng)
+    start, state, counts, weight = _initial_items(states, ks[0], how, items, rng)
     gain, shortfall = np.zeros((2, len(ks), *weight.shape))
     for step in range(len(ks)):
         two = states.next_two(state, counts)
@@ -100,13 +100,13 @@ def _walked(
             state = state * states.answered(label, counts)
             state /= state.sum(axis=1, keepdims=True)
             counts = counts + np.eye(counts.shape[2])[label]
-    lack = _lack(states, state, counts, score, rng)
+    lack = _gap_to_asymptote(states, state, counts, score, rng)
     # smaller gains are rounding errors of equal scores
     gain = np.where(gain > ROUNDING, gain, 0.0)
     return _Paths(start, weight * gain, weight * shortfall, weight * lack)
 
 
-def _started(
+def _initial_items(
     states: ItemStates, k: int, how: tuple[Score, str], items: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return exact scores after k labels, and simulated items with their first k labels.
@@ -154,7 +154,7 @@ def _variance(
     )
 
 
-def _lack(
+def _gap_to_asymptote(
     states: ItemStates,
     state: np.ndarray,
     counts: np.ndarray,

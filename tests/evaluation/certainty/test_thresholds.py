@@ -6,7 +6,7 @@ import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.certainty import thresholds as score_draws
-from raterzoo.evaluation.certainty.thresholds import cut_and_certainty
+from raterzoo.evaluation.certainty.thresholds import threshold_and_certainty
 from scipy.stats import norm, t
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
@@ -138,7 +138,7 @@ def test_certainty_is_that_of_the_metrics(build, kind):
 @pytest.mark.parametrize("build", [of_items, of_raters])
 def test_one_walk_gives_the_cut_and_its_certainty(build):
     tree = build()
-    cut, certainty = cut_and_certainty(tree, 0.2)
+    cut, certainty = threshold_and_certainty(tree, 0.2)
     xr.testing.assert_identical(cut, evaluation.thresholded(tree, 0.2))
     xr.testing.assert_identical(certainty, evaluation.threshold_certainty(tree, 0.2))
 

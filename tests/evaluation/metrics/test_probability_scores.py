@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.evaluation.metrics.metric import Certain
+from raterzoo.evaluation.metrics.metric import OneHotScore
 from raterzoo.evaluation.uncertainty import adjusted as scoring
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
@@ -110,7 +110,7 @@ def test_labels_are_the_certain_plausibilities(metric):
     rng = np.random.default_rng(44)
     truth, q = rng.integers(0, 4, (30, 9)), rng.dirichlet(np.ones(4), 9)
     further = (rng.exponential(size=(30, 9)), 4) if metric.over == "items" else ()
-    by_labels, by_one_hot = metric.against("label").score, Certain(metric.score)
+    by_labels, by_one_hot = metric.against("label").score, OneHotScore(metric.score)
     np.testing.assert_allclose(
         by_labels(truth, q, *further), by_one_hot(truth, q, *further), rtol=1e-12
     )

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.sensitivity import densities as item_densities
-from raterzoo.evaluation.sensitivity.reweighting import GREATEST_K, ReweightingWarning, reweight
+from raterzoo.evaluation.sensitivity.reweighting import MAX_PARETO_K, ReweightingWarning, reweight
 
 from tests.support.dermatology import dermatology
 from tests.support.evaluation_trees import as_dense, random_case
@@ -155,7 +155,7 @@ def mean_error(how, refits, start, end):
     found = how(refits[start], end, random_seed=1)
     pairs = (evaluation.annotation_certainty(t, random_seed=2) for t in (found, refits[end]))
     difference = abs(next(pairs) - next(pairs))
-    reliable = found["sample_stats"]["pareto_k"].to_numpy() < GREATEST_K
+    reliable = found["sample_stats"]["pareto_k"].to_numpy() < MAX_PARETO_K
     assert reliable.any()
     return difference.to_numpy()[reliable].mean()
 
@@ -175,7 +175,7 @@ def test_a_step_too_far_says_so(refits):
     with pytest.warns(ReweightingWarning, match=r"from reliability 3 to 1 is too far down"):
         found = reweight(refits[3], 1, random_seed=1)
     stats = found["sample_stats"]
-    assert (stats["pareto_k"] > GREATEST_K).mean() > 0.5
+    assert (stats["pareto_k"] > MAX_PARETO_K).mean() > 0.5
     assert (stats["effective_draws"] < 400).mean() > 0.5
     assert "thinning" in stats
 

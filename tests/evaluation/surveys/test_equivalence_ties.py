@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from raterzoo.evaluation.surveys.combiners import AnonymousBayesian
 from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
-from raterzoo.evaluation.surveys.results import crossing, lead, share_ahead
+from raterzoo.evaluation.surveys.results import crossing, probability_above, signed_gap
 from raterzoo.evaluation.surveys.subsets import Patterns, subsets_of
 
 from tests.support.monte_carlo import seed_of
@@ -48,9 +48,10 @@ def test_what_is_rounding():
     value = np.array([1.0, 1.0, 1e6, 1e6, -inf, inf, 0.0, -inf, nan])
     other = np.array([1 + 1e-15, 1 + 1e-9, 1e6 + 1e-9, 1e6 + 1e-3, -inf, 3.0, -inf, 0.0, 1.0])
     expected = [0, -1, 0, -1, 0, 1, 1, -1, nan]
-    np.testing.assert_array_equal(np.sign(lead(value, other)), expected)
+    np.testing.assert_array_equal(np.sign(signed_gap(value, other)), expected)
     assert (
-        share_ahead(np.array([1.0, 2.0, 0.0, nan]), np.array([1 + 1e-15, 1.0, 1.0, 1.0])) == 0.375
+        probability_above(np.array([1.0, 2.0, 0.0, nan]), np.array([1 + 1e-15, 1.0, 1.0, 1.0]))
+        == 0.375
     )
     assert crossing(np.array([0.0, 1.0, 1 + 1e-16, 1.5]), np.array([1.0])) == 2
     assert crossing(np.array([0.0, 1.0, 1 + 4e-16, 1 + 8e-16]), np.array([1.0])) == np.inf

@@ -148,13 +148,13 @@ def test_plurality_is_uncertain_where_abc_has_nothing_to_gain():
 
 def test_long_curves_are_drawn_in_blocks_that_memory_holds(monkeypatch):
     sizes = []
-    walked = state_paths._walked
+    walked = state_paths._simulate
 
     def watched(states, ks, how, items, rng):
         sizes.append(len(states.weight) * states.weight.shape[1] * items * len(ks))
         return walked(states, ks, how, items, rng)
 
-    monkeypatch.setattr(state_paths, "_walked", watched)
+    monkeypatch.setattr(state_paths, "_simulate", watched)
     monkeypatch.setattr("raterzoo.evaluation.surveys.item_states.curves.CELLS", 50_000)
     states, score = mixture(3, samples=40), BITS
     drawn_curve(states, range(10, 60), asymptote(states, score), (score, "abc"), RNG)
