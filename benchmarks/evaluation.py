@@ -20,7 +20,7 @@ from scipy.stats import kendalltau, rankdata
 from sklearn.metrics import f1_score, log_loss, matthews_corrcoef, ndcg_score, roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).parent))
-from tests.support.dermatology import measured, read
+from dermatology import measured, read
 
 QUIET = {"random_seed": 1, "progressbar": False}
 CLASSIFIERS = list("ABCD")

@@ -1,9 +1,13 @@
-"""Workers and drivers that are killed at random times: `python -m benchmarks.kills pool|driver|dask [kills]`.
+"""Crash-safe stores: what they cost, and whether killed runs lose nothing: `python -m benchmarks.storage --help`.
 
-Draws of rankings are scattered while processes are killed by SIGKILL, each kill at a random time after a shard has come. The
-store must be the same to the bit as `inference.sample` of all rankings at once. Prints the kills, and the seconds.
+`cost` compares a run with a store with one in memory, on the data of dermatology.py: CPU and wall seconds of both, after
+compilation; both must draw the same bits.
+
+`pool`, `driver` and `dask` scatter draws of rankings while processes are killed by SIGKILL, each a random time after a shard is
+written. The store must equal `inference.sample` of all rankings at once to the bit. Prints the kills, and the seconds.
 """
 
+import argparse
 import functools
 import os
 import random
@@ -18,12 +22,34 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 from raterzoo import inference, models
 
+ROOT = Path(__file__).parents[1]
 DRAWS = {"draws": 50, "chains": 2, "random_seed": 5, "progressbar": False}
 LONGEST_WAIT = 0.5  # seconds between a shard and the kill
 BUILD = functools.partial(models.plackett_luce, reliability=2)
+
+
+def cost(draws: int) -> None:
+    """Compare a run with a store with the same run in memory."""
+    from benchmarks.dermatology import QUIET, measured, read
+
+    warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    model = models.plackett_luce(read(), reliability=3)
+    inference.sample(model, draws=2, tune=1, thin=1, **QUIET)  # compiles
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "run.zarr"
+        sample = functools.partial(inference.sample, model, draws=draws, **QUIET)
+        stored = measured(f"{draws} draws of 4 chains, to a store", lambda: sample(store=store))
+        memory = measured(f"{draws} draws of 4 chains, in memory", sample)
+        for group in ("posterior", "log_likelihood", "log_prior"):
+            for name, array in memory[group].data_vars.items():
+                same = np.array_equal(array, stored[group][name], equal_nan=True)
+                assert same, f"{group}/{name} differs"
+        size = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
+        print(f"the store has {size / 2**20:,.0f} MiB")
 
 
 def rankings(items: int) -> models.PartialRankings:
@@ -121,8 +147,8 @@ def kill_dask(data: models.PartialRankings, store: Path, kills: int) -> tuple[xr
 def kill_driver(data: models.PartialRankings, store: Path, kills: int) -> tuple[xr.DataTree, int]:
     killed = 0
     while killed < kills:
-        command = [sys.executable, __file__, "child", str(len(data.items)), str(store)]
-        child = subprocess.Popen(command)
+        own = ("child", str(len(data.items)), str(store))
+        child = subprocess.Popen([sys.executable, "-m", "benchmarks.storage", *own], cwd=ROOT)
         with killing(lambda child=child: [child.pid] * (child.poll() is None), store, 1) as done:
             status = child.wait()
         killed += len(done)
@@ -131,7 +157,8 @@ def kill_driver(data: models.PartialRankings, store: Path, kills: int) -> tuple[
     return scattered(data, 2, store), killed
 
 
-def main(kind: str, kills: int, items: int) -> None:
+def kill(kind: str, kills: int, items: int) -> None:
+    """Scatter draws while processes are killed, and compare the store with one run."""
     data = rankings(items)
     whole = at_once(data)
     run = {"pool": kill_pool, "dask": kill_dask, "driver": kill_driver}[kind]
@@ -148,8 +175,25 @@ def main(kind: str, kills: int, items: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "child":
-        scattered(rankings(int(sys.argv[2])), 2, Path(sys.argv[3]))
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.storage",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="cost|pool|driver|dask")
+    own = commands.add_parser("cost", help="seconds of a run with a store and in memory")
+    own.add_argument("--draws", type=int, default=1000)
+    for name, killed in (("pool", "workers"), ("driver", "the driver"), ("dask", "dask workers")):
+        own = commands.add_parser(name, help=f"kill {killed} at random times")
+        own.add_argument("kills", type=int, nargs="?", default=100)
+        own.add_argument("items", type=int, nargs="?", help="shards of one item; twice the kills")
+    own = commands.add_parser("child")  # the driver that `driver` kills
+    own.add_argument("items", type=int)
+    own.add_argument("store", type=Path)
+    asked = parser.parse_args()
+    if asked.command == "cost":
+        cost(asked.draws)
+    elif asked.command == "child":
+        scattered(rankings(asked.items), 2, asked.store)
     else:
-        wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 100
-        main(sys.argv[1], wanted, int(sys.argv[3]) if len(sys.argv) > 3 else 2 * wanted)
+        kill(asked.command, asked.kills, asked.items or 2 * asked.kills)

@@ -1,9 +1,12 @@
-"""What the first fit of every model costs: `python benchmarks/first_fit.py [model ...]`.
+"""What a user waits for: `python -m benchmarks.start commands` and `python -m benchmarks.start first-fit [model ...]`.
 
-Each model is fitted by its first method to a small table in fresh processes: once with empty caches of compiled code, once with
-what that kept, and there a second time, when all is compiled and loaded. CPU seconds of the process and its children.
+`commands` prints wall seconds of whole processes before the first answer, the best of three with filled compile caches.
+
+`first-fit` fits each model by its first method to a small table in fresh processes: once with empty caches of compiled code, once
+with the filled caches, and there a second time, when all is compiled and loaded. CPU seconds of the process and its children.
 """
 
+import argparse
 import json
 import os
 import resource
@@ -13,9 +16,35 @@ import tempfile
 import time
 import warnings
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+HERE = Path(sys.executable).parent
+IMPORT = "from raterzoo import models, inference, evaluation"
+COMMANDS = [
+    ([HERE / "python", "-c", IMPORT], "limit .3 s"),
+    ([HERE / "raterzoo", "--help"], "limit .5 s"),
+    ([HERE / "raterzoo", "demo"], "limit 30 s"),
+]
 DRAWS = {"draws": 200, "chains": 2, "cores": 1, "random_seed": 1, "progressbar": False}
+
+
+def best_seconds(command: list[Any]) -> float:
+    """Return the wall seconds of a command, the best of three after one that fills the caches."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = []
+        for _ in range(4):
+            start = time.perf_counter()
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            found.append(time.perf_counter() - start)
+    return min(found[1:])
+
+
+def measure_commands() -> None:
+    """Print the wall seconds of the commands."""
+    for command, limit in COMMANDS:
+        what = " ".join([command[0].name, *command[1:]])
+        print(f"{what:64s} wall {best_seconds(command):6.2f} s   {limit}")
 
 
 def cpu_seconds() -> float:
@@ -59,12 +88,13 @@ def fitted(name: str, caches: str) -> list[Any]:
     """Fit one model in a fresh process that keeps what it compiles in a folder."""
     flags = f"base_compiledir={caches}/pytensor"
     environment = os.environ | {"NUMBA_CACHE_DIR": f"{caches}/numba", "PYTENSOR_FLAGS": flags}
-    command = [sys.executable, __file__, "--fit", name]
+    command = [sys.executable, __file__, "fit", name]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def main(names: list[str]) -> None:
+def measure_first_fits(names: list[str]) -> None:
+    """Print a table of the first and second fits of models."""
     from raterzoo import models
 
     print(
@@ -81,7 +111,20 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--fit"]:
-        fit(sys.argv[2])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.start",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parts = parser.add_subparsers(dest="part", required=True, metavar="commands|first-fit")
+    parts.add_parser("commands", help="wall seconds of whole processes")
+    own = parts.add_parser("first-fit", help="CPU seconds of the first fits")
+    own.add_argument("models", nargs="*", help="all of the catalog by default")
+    parts.add_parser("fit").add_argument("model")  # a fresh process of `first-fit`
+    asked = parser.parse_args()
+    if asked.part == "commands":
+        measure_commands()
+    elif asked.part == "fit":
+        fit(asked.model)
     else:
-        main(sys.argv[1:])
+        measure_first_fits(asked.models)
