@@ -13,12 +13,12 @@ from ..reports import page as machine
 from ..reports.comparisons import concordances, order_pairs
 from ..reports.metric_names import CONCORDANCE, metric_named
 from ..reports.metrics import best_rows, metric_rows, pair_rows, scored
+from ..reports.scores import metrics_of_sides
 from ..reports.study import Groups
 from ..reports.wording import interval, percent
 from .options import thresholds_of
 from .tables import (
     check_side_metrics,
-    metrics_of_sides,
     read_item_groups,
     read_orders,
     read_predictions,

@@ -13,18 +13,15 @@ from ..evaluation import predictions_from_table
 from ..models import Labels, PartialRankings
 from ..models.data import read_table
 from ..models.data.reading.files import text_lines
-from ..models.data.scores import Scores
 from ..reports.comparisons import _more
-from ..reports.metric_names import metric_named, natural_metrics
-from ..reports.scores import mean_scores
+from ..reports.metric_names import metric_named
+from ..reports.scores import sides_of
 from ..reports.study import Groups, RankingsOrLabels, Settings, labels_of
 
 __all__ = [
     "as_numbers",
     "check_attributes",
     "check_side_metrics",
-    "mean_sides",
-    "metrics_of_sides",
     "read_annotations",
     "read_columns",
     "read_container",
@@ -323,14 +320,9 @@ def _check_distinct(path: Path, column: str, names: list[str]) -> None:
             )
 
 
-# --- Predictions of the side of a threshold: reading, metrics, and the mean score as a point estimate ---
+# --- Predictions of the side of a threshold ---
 
 WAYS = ("probability", "score", "label")
-
-
-def _sides(threshold: float) -> list[str]:
-    """Return the names of the two sides of a threshold, the lower first."""
-    return [f"at most {threshold:g}", f"above {threshold:g}"]
 
 
 def read_sides(path: Path, columns: Sequence[str], threshold: float) -> xr.DataArray:
@@ -354,7 +346,7 @@ def read_sides(path: Path, columns: Sequence[str], threshold: float) -> xr.DataA
     below = 1 - above
     if way == "score":
         above, below = above - threshold, threshold - above
-    lower, upper = _sides(threshold)
+    lower, upper = sides_of(threshold)
     both = {name: np.concatenate([column, column]) for name, column in own.items()}
     both["category"] = np.repeat([upper, lower], len(above))
     both["score"] = np.concatenate([above, below])
@@ -378,7 +370,7 @@ def _way_of(path: Path, names: Sequence[str], threshold: float) -> str:
 
 def _named(path: Path, cells: np.ndarray, threshold: float) -> np.ndarray:
     """Return the side named by each cell."""
-    lower, upper = _sides(threshold)
+    lower, upper = sides_of(threshold)
     meant = {"at most": lower, lower: lower, "above": upper, upper: upper}
     for row, cell in enumerate(cells.tolist()):
         if cell not in meant:
@@ -414,21 +406,3 @@ def check_side_metrics(metrics: Sequence[str], predicted: xr.DataArray) -> None:
             raise ValueError(
                 f"--metric {name} needs {needed}, and the predictions have a column {way!r}: give a column {columns} instead"
             )
-
-
-def metrics_of_sides(tree: xr.DataTree, predicted: xr.DataArray) -> tuple[str, ...]:
-    """Return the default metrics of a report; AUC also for scores that are not probabilities."""
-    names = natural_metrics(tree, predicted)
-    return names if "auc" in names or "category" not in predicted.dims else (*names, "auc")
-
-
-def mean_sides(scores: Scores, threshold: float) -> xr.DataArray:
-    """Return the plausibility (item, category) that takes the mean score of an item as certain.
-
-    It is 1 for the side of the mean score, and 0 for both sides of items without scores.
-    """
-    mean = mean_scores(scores)
-    values = np.stack([mean <= threshold, mean > threshold], axis=1).astype(float)
-    return xr.DataArray(
-        values, {"item": scores.items, "category": _sides(threshold)}, ("item", "category")
-    )

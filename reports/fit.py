@@ -25,11 +25,14 @@ def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> S
     """Return the section on model, priors and sampler; `further` is a sentence on the parts of the model."""
     entry = models.catalog[settings.model]
     trust = f"Reliability {settings.reliabilities[0]:g}. " if settings.has_reliability else ""
-    others = ", ".join(
-        f"{name} = {value}" for name, value in settings.priors.items() if value is not True
-    )
+    priors = "Priors not stated"
+    if settings.priors is not None:
+        others = [
+            f"{name} = {value}" for name, value in settings.priors.items() if value is not True
+        ]
+        priors = ", ".join(others) or "Default priors"
     text = (
-        f"{entry.summary}. {further}{trust}{others if others else 'Default priors'}; drawn by "
+        f"{entry.summary}. {further}{trust}{priors}; drawn by "
         f"{tree.attrs['method']} in {tree.attrs['seconds']:.1f} seconds, seed {tree.attrs['seed']}."
     )
     sizes = tree["posterior"].sizes

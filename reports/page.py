@@ -16,7 +16,16 @@ from markupsafe import Markup
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-__all__ = ["SCHEMA", "Section", "document", "plain", "write_json", "write_report", "write_table"]
+__all__ = [
+    "SCHEMA",
+    "Section",
+    "document",
+    "page_text",
+    "plain",
+    "write_json",
+    "write_report",
+    "write_table",
+]
 
 SCHEMA = 1
 
@@ -240,6 +249,15 @@ def write_report(
     for section in sections:
         if section.file:
             write_table(folder / f"{section.file}.csv", section.rows)
+    path = folder / "report.html"
+    path.write_text(page_text(title, summary, sections, box), encoding="utf-8")
+    heading = {"title": title, "summary": [summary, *box]}
+    write_json(folder / "report.json", document({**heading, **(facts or {})}, sections))
+    return path
+
+
+def page_text(title: str, summary: str, sections: Sequence[Section], box: Sequence[str]) -> str:
+    """Return the HTML page of a report as text."""
     loader = PackageLoader(__package__ or "raterzoo.reports", "")
     environment = Environment(loader=loader, autoescape=select_autoescape(), trim_blocks=True)
     environment.filters |= {"svg": _svg, "cell": _cell}
@@ -255,11 +273,7 @@ def write_report(
         box=box,
         alarm=alarms[0] if alarms else None,
     )
-    path = folder / "report.html"
-    path.write_text(page.translate(STEERS), encoding="utf-8")
-    heading = {"title": title, "summary": [summary, *box]}
-    write_json(folder / "report.json", document({**heading, **(facts or {})}, sections))
-    return path
+    return page.translate(STEERS)
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:

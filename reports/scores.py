@@ -12,15 +12,19 @@ from ..evaluation import plots
 from ..models.data.scores import Scores
 from . import Section
 from .certainty import certainty_in_words
+from .metric_names import natural_metrics
 from .wording import few, percent, with_interval
 
 __all__ = [
     "cut_sections",
     "interval_columns",
     "location_section",
+    "mean_score_plausibility",
     "mean_scores",
+    "metrics_of_sides",
     "rater_sections",
     "scale_rows",
+    "sides_of",
 ]
 
 ITEMS_SHOWN = 10
@@ -124,6 +128,29 @@ def mean_scores(scores: Scores) -> np.ndarray:
     total = np.bincount(scores.annotation_item, scores.score * scores.count, n)
     given = np.bincount(scores.annotation_item, scores.count, n)
     return np.divide(total, given, out=np.full(n, np.nan), where=given > 0)
+
+
+def sides_of(threshold: float) -> list[str]:
+    """Return the names of the two sides of a threshold, the lower first."""
+    return [f"at most {threshold:g}", f"above {threshold:g}"]
+
+
+def metrics_of_sides(tree: xr.DataTree, predicted: xr.DataArray) -> tuple[str, ...]:
+    """Return the default metrics of a report; AUC also for scores that are not probabilities."""
+    names = natural_metrics(tree, predicted)
+    return names if "auc" in names or "category" not in predicted.dims else (*names, "auc")
+
+
+def mean_score_plausibility(scores: Scores, threshold: float) -> xr.DataArray:
+    """Return the plausibility (item, category) that takes the mean score of an item as certain.
+
+    It is 1 for the side of the mean score, and 0 for both sides of items without scores.
+    """
+    mean = mean_scores(scores)
+    values = np.stack([mean <= threshold, mean > threshold], axis=1).astype(float)
+    return xr.DataArray(
+        values, {"item": scores.items, "category": sides_of(threshold)}, ("item", "category")
+    )
 
 
 # --- Report sections on scores: locations of the items, and use of the scale by raters and groups ---

@@ -33,7 +33,7 @@ __all__ = [
 class Groups:
     """Groups of categories, read from a file."""
 
-    path: Path
+    path: Path | str
     group: Mapping[Any, str]  # category -> group, in the order of the values or else of the file
     value: Mapping[Any, float] | None  # category -> number; None without a column of values
 
@@ -84,7 +84,8 @@ class Settings:
     thresholds: tuple[float, ...] = ()  # scores
     anonymize: bool = False  # replace rater ids by numbers in random order
     has_reliability: bool = False  # the model weighs its raters by a given reliability
-    priors: dict[str, Any] = field(default_factory=dict)  # further arguments of the builder
+    # further arguments of the builder; None if they are not known
+    priors: dict[str, Any] | None = field(default_factory=dict)
 
     def nameless[Data: "Container"](self, data: Data) -> Data:
         """Return annotations without rater ids, if requested."""
@@ -131,7 +132,7 @@ class Study:
     @property
     def group(self) -> str | None:
         """The rater attribute that defines groups: that of the model, or the first that was read."""
-        known = (self.settings.priors.get("group"), *self.settings.rater_attributes)
+        known = ((self.settings.priors or {}).get("group"), *self.settings.rater_attributes)
         return next((name for name in known if name), None)
 
     @property

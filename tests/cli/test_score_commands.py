@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, models
-from raterzoo.cli.tables import mean_sides, read_sides
+from raterzoo.cli.tables import read_sides
 from raterzoo.evaluation.certainty.thresholds import ScoreDraws
+from raterzoo.reports.scores import mean_score_plausibility
 
 from tests.support.command_line import read, run, said, write
 
@@ -81,7 +82,11 @@ def test_predictions_are_read_as_sides(tmp_path):
 def test_mean_scores_on_the_threshold_are_at_most_it():
     table = {"item": list("aabcc"), "score": [1, -1, 2, -1, 0], "count": [1, 1, 1, 1, 0]}
     scores = models.Scores.from_table(table, rater=None, count="count")
-    assert mean_sides(scores, 0.0).sel(category="above 0").to_numpy().tolist() == [0, 1, 0]
+    assert mean_score_plausibility(scores, 0.0).sel(category="above 0").to_numpy().tolist() == [
+        0,
+        1,
+        0,
+    ]
 
 
 def test_evaluate_scores_either_side_of_a_threshold(files, posterior, tmp_path):

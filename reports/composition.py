@@ -1,0 +1,438 @@
+"""Reports from Python: the sections of each kind of annotation, from posterior, annotations and predictions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pymc as pm
+import xarray as xr
+
+from ..evaluation import threshold_certainty
+from ..evaluation.certainty.thresholds import threshold_and_certainty
+from ..evaluation.truth.matching import match_items
+from ..inference.storage.posterior_files import write_posterior
+from ..models import Comparisons, Labels, PartialRankings, catalog
+from ..models.data.scores import Scores
+from .certainty import agreement_section, certainty_section, strips_section
+from .comparisons import (
+    comparison_section,
+    concordance_section,
+    model_in_words,
+    order_pairs,
+    vote_check_section,
+    vote_sections,
+)
+from .equivalence import equivalence_part
+from .fit import citation_section, convergence_section, model_section, versions_of
+from .headlines import headlines
+from .labels import truth_sections
+from .metric_names import natural_metrics
+from .metrics import scored
+from .next_annotation import item_questions, pair_questions
+from .page import Section, page_text, write_report
+from .predictions import found_metrics, metric_sections, prior_part, sensitivity_sections
+from .risk import risk_parts
+from .scores import (
+    cut_sections,
+    location_section,
+    mean_score_plausibility,
+    metrics_of_sides,
+    rater_sections,
+)
+from .study import Groups, Settings, Study
+from .wording import few
+
+__all__ = ["Report", "comparison_report", "make", "score_report", "truth_report"]
+
+TITLES = {
+    "rankings": "What the raters said, and how sure that makes us",
+    "labels": "What the raters said, and how sure that makes us",
+    "comparisons": "Ranking of the items, with uncertainty",
+    "scores": "Locations of the items, with uncertainty",
+}
+
+MOST_NAMED = 10  # categories listed that occur only in predictions
+
+
+@dataclass(frozen=True)
+class Report:
+    """Sections of a report and the posterior that it is about; a notebook shows the page.
+
+    Attributes
+    ----------
+    kind : {"rankings", "labels", "comparisons", "scores"}
+        Kind of annotation.
+    title : str
+        Heading.
+    summary : str
+        Sentence below the heading: numbers of items, raters and annotations.
+    sections : sequence of Section
+        In reading order.
+    tree : DataTree
+        The posterior that is reported in full.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models, reports
+    >>> table = {"item": [*"aabbcc"], "rater": [*"xyxyxy"], "score": [1.0, 2.0, 4.0, 5.0, 2.0, 4.0]}
+    >>> scores = models.Scores.from_table(table)
+    >>> report = reports.make(inference.sample(models.normal_scores(scores)), annotations=scores)
+    >>> [section.title for section in report.sections]
+    ['Data', 'Model', 'Convergence', 'Locations', 'How to cite']
+    """
+
+    kind: str
+    title: str
+    summary: str
+    sections: Sequence[Section]
+    tree: xr.DataTree
+
+    @property
+    def headlines(self) -> list[str]:
+        """Key sentences, shown on top of the page."""
+        return headlines(self.sections)
+
+    def write(self, folder: Path | str) -> Path:
+        """Write ``report.html``, ``report.json``, ``posterior.nc`` and a CSV file for each table.
+
+        Parameters
+        ----------
+        folder : Path or str
+            Created if it does not exist.
+
+        Returns
+        -------
+        Path
+            The HTML page.
+        """
+        folder = Path(folder)
+        write_posterior(self.tree, folder / "posterior.nc")
+        facts = {"kind": self.kind, "versions": versions_of(self.tree)}
+        return write_report(
+            folder, self.title, self.summary, self.sections, box=self.headlines, facts=facts
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame, so that its style does not reach the notebook."""
+        page = page_text(self.title, self.summary, self.sections, self.headlines)
+        return f'<iframe srcdoc="{escape(page)}" width="100%" height="800"></iframe>'
+
+
+def make(
+    tree: xr.DataTree | Mapping[float, xr.DataTree],
+    predictions: xr.DataArray | None = None,
+    *,
+    annotations: PartialRankings | Labels | Comparisons | Scores,
+    out: Path | str | None = None,
+    groups: Mapping[Any, str] | None = None,
+    values: Mapping[Any, float] | None = None,
+    metrics: Sequence[str] = (),
+    thresholds: Sequence[float] = (),
+    group: str | None = None,
+    priors: Mapping[str, Any] | None = None,
+    model: pm.Model | None = None,
+    title: str | None = None,
+    seed: int = 1,
+) -> Report:
+    """Make the report of a posterior, as `raterzoo report` does of a table.
+
+    Parameters
+    ----------
+    tree : DataTree or mapping of float to DataTree
+        Posterior by `inference.sample`; or posteriors by the reliability of the raters, as by
+        `inference.sweep`, of which the first is reported in full.
+    predictions : DataArray, optional
+        As for `evaluation`: labels (item, position), scores or probabilities (item, category), perhaps with a
+        dim classifier. For comparisons scores (item,) or (classifier, item), larger is better; for scores
+        predictions of the side of the first threshold, with categories such as "at most 0" and "above 0".
+    annotations : PartialRankings, Labels, Comparisons or Scores
+        The annotations that were fitted.
+    out : Path or str, optional
+        Folder to which the report is written, as by `Report.write`.
+    groups : mapping, optional
+        For rankings and labels: category to its group, such as its risk.
+    values : mapping, optional
+        For rankings and labels: category to a number, such as its risk; only with `groups`.
+    metrics : sequence of str, optional
+        Names as of ``raterzoo evaluate --metric``; classifiers are compared by the first. Not for comparisons.
+    thresholds : sequence of float, optional
+        For scores: thresholds above which a score counts as high.
+    group : str, optional
+        For labels: the rater attribute by which the worth of raters is averaged.
+    priors : mapping, optional
+        Arguments of the builder, to be reported; by default the report does not state them.
+    model : pymc.Model, optional
+        For comparisons: the fitted model, needed for the posterior predictive check.
+    title : str, optional
+        Heading of the page.
+    seed : int, optional
+        Random seed of bootstrap weights and simulations.
+
+    Returns
+    -------
+    Report
+        Sections of the report, with a method that writes them.
+
+    Raises
+    ------
+    ValueError
+        If an argument does not belong to the kind of annotation, or the predictions do not fit it.
+
+    Examples
+    --------
+    >>> from raterzoo import inference, models, reports
+    >>> table = {"item": [*"aabbcc"], "rater": [*"xyxyxy"], "score": [1.0, 2.0, 4.0, 5.0, 2.0, 4.0]}
+    >>> scores = models.Scores.from_table(table)
+    >>> tree = inference.sample(models.normal_scores(scores), random_seed=1)
+    >>> report = reports.make(tree, annotations=scores, out="report")
+    >>> report.summary
+    '3 items, 2 raters, 6 scores.'
+    """
+    trees = {_reliability_of(tree): tree} if isinstance(tree, xr.DataTree) else dict(tree)
+    if not trees:
+        raise ValueError("tree: an empty mapping; give at least one posterior")
+    kind = _kind_of(annotations)
+    _refuse_other_arguments(
+        kind,
+        {"groups": groups, "values": values, "group": group, "metrics": metrics, "thresholds": thresholds, "model": model},
+    )  # fmt: skip
+    if values is not None and groups is None:
+        raise ValueError("values: numbers of categories are reported by group; give groups as well")
+    first = next(iter(trees.values()))
+    if (name := first.attrs.get("model")) not in catalog or catalog[name].data != kind:
+        raise ValueError(
+            f"tree: its attribute model is {name!r}, no model of {kind} in models.catalog; give a tree by inference.sample"
+        )
+    settings = Settings(
+        kind,
+        name,
+        tuple(trees),
+        first["posterior"].sizes["draw"],
+        first["posterior"].sizes["chain"],
+        seed,
+        rater_attributes=() if group is None else (group,),
+        thresholds=tuple(thresholds),
+        has_reliability=len(trees) > 1 or _has_reliability(first),
+        priors=None if priors is None else dict(priors),
+    )
+    if isinstance(annotations, Comparisons):
+        orders = predictions
+        if orders is not None:
+            if "classifier" not in orders.dims:
+                orders = orders.expand_dims(classifier=["predictions"])
+            match_items(annotations.items, orders["item"].to_numpy())
+            orders = orders.reindex(item=annotations.items).transpose("classifier", "item")
+        report = comparison_report(first, annotations, settings, orders, model)
+    elif isinstance(annotations, Scores):
+        if predictions is not None and not thresholds:
+            raise ValueError("thresholds: predictions of scores refer to a threshold; give one")
+        report = score_report(first, annotations, settings, predictions, metrics)
+    else:
+        if predictions is not None:
+            match_items(annotations.items, predictions["item"].to_numpy())
+        known = None
+        if groups is not None:
+            known = Groups("groups", groups, values).of(annotations.categories.tolist())
+        study = Study(annotations, settings, trees, predictions, tuple(metrics), known)
+        report = truth_report(study)
+    if title is not None:
+        report = replace(report, title=title)
+    if out is not None:
+        report.write(out)
+    return report
+
+
+def _kind_of(annotations: object) -> str:
+    """Return the kind of annotation that a container holds."""
+    kinds = {
+        PartialRankings: "rankings",
+        Labels: "labels",
+        Comparisons: "comparisons",
+        Scores: "scores",
+    }
+    for container, kind in kinds.items():
+        if isinstance(annotations, container):
+            return kind
+    raise ValueError(
+        f"annotations: expected PartialRankings, Labels, Comparisons or Scores, found {type(annotations).__name__}"
+    )
+
+
+def _refuse_other_arguments(kind: str, given: Mapping[str, Any]) -> None:
+    """Raise if an argument belongs to other kinds of annotation."""
+    takers = {
+        "groups": ("rankings", "labels"),
+        "values": ("rankings", "labels"),
+        "group": ("labels",),
+        "metrics": ("rankings", "labels", "scores"),
+        "thresholds": ("scores",),
+        "model": ("comparisons",),
+    }
+    for name, kinds in takers.items():
+        value = given[name]
+        if value is not None and not (name in ("metrics", "thresholds") and len(value) == 0):
+            if kind not in kinds:
+                raise ValueError(f"{name}: an argument for {' and '.join(kinds)}, not for {kind}")
+
+
+def _reliability_of(tree: xr.DataTree) -> float:
+    """Return the reliability with which a tree was sampled; 1 if its model has none."""
+    if not _has_reliability(tree):
+        return 1.0
+    return float(tree["constant_data"]["reliability"].to_numpy().flat[0])
+
+
+def _has_reliability(tree: xr.DataTree) -> bool:
+    """Return whether a tree was sampled with a given reliability of the raters."""
+    return "constant_data" in tree.children and "reliability" in tree["constant_data"]
+
+
+# --- Sections by kind of annotation, also for the command line ---
+
+
+def truth_report(study: Study, only_predicted: Sequence[str] = ()) -> Report:
+    """Return the report on rankings or labels; `only_predicted` are categories that no rater used."""
+    if study.predicted is not None and not study.metrics:
+        study = replace(study, metrics=natural_metrics(study.tree, study.predicted))
+    data, tree = study.data, study.tree
+    counts = {
+        "items": len(data.items),
+        "raters": len(data.raters),
+        "annotations": len(data),
+        "categories": len(data.categories),
+        "only_predicted": list(only_predicted),
+    }
+    found = found_metrics(study)
+    if isinstance(data, Labels) and "prevalence" in tree["posterior"]:
+        certainty = truth_sections(tree, data, study.seed, study.group)
+    else:
+        certainty = certainty_section(tree, data, study.seed)
+    if agreement := agreement_section(tree, data, study.seed):
+        certainty.insert(1, agreement)
+    sections = [
+        Section("Data", data.report() + _named(only_predicted), key="data", facts=counts),
+        model_section(study.settings, tree),
+        convergence_section(tree),
+        *certainty,
+        strips_section(tree, data, study.points),
+    ]
+    if study.predicted is not None:
+        sections += [*metric_sections(study.predicted, found), *equivalence_part(study)]
+    sections += sensitivity_sections(study, found)
+    sections += [*risk_parts(study), *item_questions(study)]
+    summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
+    return _report(study.settings, summary, sections, tree)
+
+
+def _named(only_predicted: Sequence[str]) -> str:
+    """Return a sentence on the categories that only predictions name."""
+    if not only_predicted:
+        return ""
+    return (
+        "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
+        f"{few(only_predicted, MOST_NAMED)}."
+    )
+
+
+def score_report(
+    tree: xr.DataTree,
+    scores: Scores,
+    settings: Settings,
+    predicted: xr.DataArray | None = None,
+    metrics: Sequence[str] = (),
+) -> Report:
+    """Return the report on scores; `predicted` holds predictions of the side of the first threshold."""
+    counts = {"items": len(scores.items), "raters": len(scores.raters), "annotations": len(scores)}
+    sections = [
+        Section("Data", scores.report(), key="data", facts={**counts, "bounds": scores.bounds}),
+        model_section(settings, tree),
+        convergence_section(tree),
+        location_section(tree, scores),
+        *rater_sections(tree, scores),
+    ]
+    if settings.thresholds:
+        sections += _threshold_sections(tree, scores, settings, predicted, metrics)
+    summary = f"{len(scores.items):,} items, {_raters(scores)}, {len(scores):,} scores."
+    return _report(settings, summary, sections, tree)
+
+
+def _threshold_sections(
+    tree: xr.DataTree,
+    scores: Scores,
+    settings: Settings,
+    predicted: xr.DataArray | None,
+    metrics: Sequence[str],
+) -> list[Section]:
+    """Return the sections on the sides of the thresholds and on the predictions."""
+    first, *others = settings.thresholds
+    cut, sure = threshold_and_certainty(tree, first)
+    further = [threshold_certainty(tree, other) for other in others]
+    sections = cut_sections(tree, cut, [sure, *further], settings.seed)
+    if predicted is not None:
+        points = None
+        if predicted.sizes.get("classifier", 1) > 1:
+            points = {"mean score": mean_score_plausibility(scores, first)}
+        names = metrics or metrics_of_sides(cut, predicted)
+        found = scored(cut, predicted, names, settings.seed, points=points)
+        sections += metric_sections(predicted, found)
+    text = "Would another prior change on which side the items are?"
+    if "log_prior" in cut.children:
+        sensitivity = Section("Sensitivity", text, key="sensitivity")
+        return [*sections, sensitivity, prior_part(cut, settings.seed)]
+    text += (
+        " The items of this model share what it learns of the raters, so that no prior can be scaled item by item: fit again "
+        "with another prior, and compare."
+    )
+    return [*sections, Section("Sensitivity", text, key="sensitivity")]
+
+
+def comparison_report(
+    tree: xr.DataTree,
+    votes: Comparisons,
+    settings: Settings,
+    orders: xr.DataArray | None = None,
+    model: pm.Model | None = None,
+    status: Callable[[str], AbstractContextManager[object]] = nullcontext,
+) -> Report:
+    """Return the report on comparisons, with proposed rankings `orders`, shape (classifier, item).
+
+    Without the fitted model there is no posterior predictive check; `status` shows what is computed.
+    """
+    kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
+    counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
+    boards = vote_sections(tree, votes)
+    if model is None:
+        text = "Not checked: votes are simulated by the fitted model, which was not given."
+        check = Section("Does the model fit?", text, key="checks")
+    else:
+        check = vote_check_section(model, tree, settings.seed, status)
+    sections = [
+        Section("Data", votes.report() + kept, key="data", facts=counts),
+        model_section(settings, tree, model_in_words(tree)),
+        convergence_section(tree),
+        *boards,
+        check,
+    ]
+    if orders is not None:
+        sections.append(concordance_section(tree, orders))
+        if pairs := order_pairs(tree, orders):
+            sections.append(comparison_section(pairs))
+    sections.append(pair_questions(tree, [str(row["item"]) for row in boards[0].rows]))
+    summary = f"{len(votes.items):,} items, {_raters(votes)}, {len(votes):,} votes."
+    return _report(settings, summary, sections, tree)
+
+
+def _raters(data: Comparisons | Scores) -> str:
+    """Return the number of raters in words."""
+    return "anonymous raters" if data.anonymous else f"{len(data.raters):,} raters"
+
+
+def _report(
+    settings: Settings, summary: str, sections: Sequence[Section], tree: xr.DataTree
+) -> Report:
+    """Return the report with the title of its kind and the reference of the model."""
+    sections = [*sections, citation_section(settings.model)]
+    return Report(settings.kind, TITLES[settings.kind], summary, sections, tree)

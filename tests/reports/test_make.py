@@ -1,0 +1,101 @@
+"""Reports made from Python are those of the command line."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+from raterzoo import inference, models, reports
+
+from tests.support.command_line import run, write
+
+RNG = np.random.default_rng(5)
+ITEMS = np.repeat([f"i{k}" for k in range(6)], 3)
+RATERS = np.tile(["r", "s", "t"], 6)
+TABLES = {
+    "scores": {"item": ITEMS, "rater": RATERS, "score": RNG.normal(size=18).round(3)},
+    "labels": {"item": ITEMS, "rater": RATERS, "label": RNG.choice(["a", "b"], 18)},
+    "comparisons": {
+        "rater": RATERS,
+        "left": ITEMS,
+        "right": [
+            f"i{(int(item[1]) + k) % 6}" for item, k in zip(ITEMS, [1, 2, 3] * 6, strict=True)
+        ],
+        "winner": RNG.choice(["left", "right"], 18),
+    },
+}
+CONTAINERS = {
+    "scores": models.Scores,
+    "labels": models.Labels,
+    "comparisons": models.Comparisons,
+}
+OPTIONS = {
+    "scores": ("--threshold", "0", "--model", "normal_scores"),
+    "labels": ("--model", "dirichlet"),
+    "comparisons": ("--raters", "shared"),
+}
+
+
+@pytest.fixture(scope="module")
+def scores():
+    data = models.Scores.from_table(TABLES["scores"])
+    return data, inference.sample(models.normal_scores(data), draws=50, random_seed=1)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_report_of_a_stored_posterior_is_that_of_the_command_line(kind, tmp_path):
+    path, out = write(tmp_path / "t.csv", TABLES[kind]), tmp_path / "out"
+    asked = ("--kind", kind, *OPTIONS[kind], "--draws", 100, "--chains", 2, "--out", out)
+    result = run("report", path, *asked)
+    assert result.exit_code == 0, result.output
+    data = CONTAINERS[kind].from_table(TABLES[kind])
+    further = {"thresholds": [0.0]} if kind == "scores" else {}
+    with xr.open_datatree(out / "posterior.nc", engine="h5netcdf") as tree:
+        reports.make(tree, annotations=data, out=tmp_path / "again", **further)
+    first, again = (
+        json.loads((folder / "report.json").read_text()) for folder in (out, tmp_path / "again")
+    )
+    assert "Priors not stated" in again["model"].pop("text")
+    assert again["model"].pop("priors") is None
+    for name in ("text", "priors"):
+        del first["model"][name]
+    if kind == "comparisons":  # the fitted model is not in the file
+        assert first.pop("checks")["rows"] and not again.pop("checks")["rows"]
+    assert again == first
+
+
+def test_predictions_and_title_are_reported(scores, tmp_path):
+    data, tree = scores
+    sides = {"item": data.items, "category": ["at most 0", "above 0"]}
+    p = np.linspace(0, 1, len(data.items))
+    predicted = xr.DataArray(np.stack([1 - p, p], axis=1), sides, ("item", "category"))
+    report = reports.make(
+        tree, predicted, annotations=data, thresholds=[0.0], title="<Own>", out=tmp_path
+    )
+    assert "Metrics" in [section.title for section in report.sections]
+    assert (tmp_path / "metrics.csv").exists() and (tmp_path / "posterior.nc").exists()
+    assert "&lt;Own&gt;" in (tmp_path / "report.html").read_text("utf-8")
+    assert (
+        report._repr_html_().startswith("<iframe srcdoc=") and "<Own>" not in report._repr_html_()
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"groups": {"a": "b"}}, "groups: an argument for rankings and labels, not for scores"),
+        ({"group": "kind"}, "group: an argument for labels, not for scores"),
+        ({"predictions": xr.DataArray([0.0], dims="item")}, "thresholds: predictions of scores"),
+        ({"annotations": [1]}, "annotations: expected PartialRankings, Labels, .* found list"),
+        ({"annotations": models.Labels.from_table(TABLES["labels"])}, "no model of labels"),
+    ],
+)
+def test_what_does_not_fit_is_refused(scores, arguments, message):
+    data, tree = scores
+    with pytest.raises(ValueError, match=message):
+        reports.make(tree, **{"annotations": data, **arguments})
+
+
+def test_no_posterior_is_refused(scores):
+    with pytest.raises(ValueError, match="empty mapping"):
+        reports.make({}, annotations=scores[0])
