@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 from raterzoo import models
 from raterzoo.inference.labels.dirichlet import begin_counted_labels
+from raterzoo.inference.labels.recognition import read_counted_labels
 from raterzoo.inference.rankings.gibbs import begin_independent
+from raterzoo.inference.rankings.recognition import gamma_parameters
 from raterzoo.inference.scores.normal import begin_scores
+from raterzoo.inference.scores.recognition import read_item_scores
 
 from . import calibration, chains, designs, exact_draws, joint_law, nuts, stationarity, studies
 from .chains import chains_of
@@ -27,9 +30,9 @@ FOLDER = Path(__file__).parent
 PACKAGES = ("raterzoo", "pymc", "pytensor", "nutpie", "numba", "numpy", "scipy")
 OURS = (calibration, chains, designs, exact_draws, joint_law, nuts, stationarity, studies)
 EXACTLY = {  # what draws by kind of annotation
-    "labels": begin_counted_labels,
-    "scores": begin_scores,
-    "rankings": begin_independent,
+    "labels": (read_counted_labels, begin_counted_labels),
+    "scores": (read_item_scores, begin_scores),
+    "rankings": (gamma_parameters, begin_independent),
 }
 
 
@@ -63,8 +66,9 @@ def roots_of(study: str, method: str) -> list[Any]:
     builder = getattr(models, study)
     if method == "nuts":
         return [builder]
-    exact = method == "exact"
-    return [builder, EXACTLY[models.catalog[study].data] if exact else chains_of(study)]
+    if method == "exact":
+        return [builder, *EXACTLY[models.catalog[study].data]]
+    return [builder, chains_of(study)]
 
 
 def _digests_of(function: Callable[..., Any]) -> list[str]:

@@ -24,7 +24,7 @@ from rich.progress import Progress
 
 from .diagnostics import diagnose, warn_unless_converged
 from .labels.item_states import with_items_drawn
-from .methods import begin_run, finished_groups, nuts_options, nuts_thinning, thinned
+from .methods import Route, begin_run, finished_groups, nuts_options, nuts_thinning, thinned
 from .runs.run import Draws, NotHeld, Run
 from .runs.trees import Completion
 from .runs.versions import ResumeWarning, other_versions, tell_versions
@@ -321,26 +321,36 @@ def resume(
 
 
 def draw_into(
-    path: str | os.PathLike[str], model: pm.Model, plan: Draws, attrs: Mapping[str, Any]
+    path: str | os.PathLike[str],
+    model: pm.Model,
+    plan: Draws,
+    attrs: Mapping[str, Any],
+    route: Route | None = None,
 ) -> None:
     """Run a model's own sampler from its start to its end, with the draws written to a new store.
 
-    `attrs` are the attributes of the final tree without the duration. Begins again in double precision where
+    `attrs` are the attributes of the final tree without the duration; `route` is that of the model, if it is
+    recognised already. Begins again in double precision where
     single precision cannot hold the draws.
     """
     try:
-        _draw_into(path, model, plan, attrs)
+        _draw_into(path, model, plan, attrs, route)
     except NotHeld:
-        _draw_into(path, model, replace(plan, dtype="float64"), attrs)
+        _draw_into(path, model, replace(plan, dtype="float64"), attrs, route)
 
 
 def _draw_into(
-    path: str | os.PathLike[str], model: pm.Model, plan: Draws, attrs: Mapping[str, Any]
+    path: str | os.PathLike[str],
+    model: pm.Model,
+    plan: Draws,
+    attrs: Mapping[str, Any],
+    route: Route | None,
 ) -> None:
     """Run the sampler into a new store; the store is removed if the draws exceed single precision (`NotHeld`)."""
     refuse_existing(Path(path))
     quiet = replace(plan, progressbar=False)
-    begun, completion, run = perf_counter(), Completion(model), begin_run(model, quiet)
+    begun, completion = perf_counter(), Completion(model)
+    run = begin_run(model, quiet, route=route)
     first = completion(run.advance(1))  # the template of all variables, dims and dtypes
     note, arrays = note_of_run(model, plan, attrs)
     note["piece"] = _length_of_piece(first, plan.draws)

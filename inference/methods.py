@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -179,9 +180,9 @@ class Route:
 
 def route_of(model: pm.Model) -> Route:
     """Recognise a model by its graph; return the fastest sampler whose draws are exact for its posterior."""
-    if _is_independent(model):
+    if (independent := _independent_worths(model)) is not None:
         reason = "nothing is observed and the worths are independent Gammas"
-        return Route("prirn", "exact", reason, begin_independent)
+        return Route("prirn", "exact", reason, partial(begin_independent, independent))
     if _is_of_labels(model):
         return _route_of_labels(model)
     if any(isinstance(rv.owner.op, CountedLabelsRV) for rv in model.observed_RVs):
@@ -196,7 +197,7 @@ def route_of(model: pm.Model) -> Route:
         return _route_of_rater_scores(model)
     try:
         likelihood = read_rankings(model)
-        gamma_parameters(likelihood.worth)
+        prior = gamma_parameters(likelihood.worth)
         if len(model.free_RVs) > 1:
             raise NotConjugate(
                 "the model has free variables besides the worths; use WorthGibbs as a step of pm.sample"
@@ -204,12 +205,17 @@ def route_of(model: pm.Model) -> Route:
     except NotConjugate as refusal:
         return _by_nuts(_name_of_rankings(model), refusal)
     reason = "Gamma worths behind partial rankings with whole reliabilities are conjugate"
-    return Route("plackett_luce", "gibbs", reason, begin_gibbs)
+    return Route("plackett_luce", "gibbs", reason, partial(begin_gibbs, likelihood, prior))
 
 
-def begin_run(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Set up the model's own sampler before its first draw; `found` restores the tuning of an earlier start."""
-    begin = route_of(model).begin
+def begin_run(
+    model: pm.Model, plan: Draws, found: Found | None = None, route: Route | None = None
+) -> Run:
+    """Set up the model's own sampler before its first draw; `found` restores the tuning of an earlier start.
+
+    `route` is that of the model, if it is recognised already.
+    """
+    begin = (route or route_of(model)).begin
     if begin is None:
         raise ValueError("the model has no sampler of its own")
     return begin(model, plan, found)
@@ -230,13 +236,13 @@ def _route_of_labels(model: pm.Model) -> Route:
     """Route of a label model, by the prior of its confusion matrices."""
     try:
         structure = read_labels(model)
-        constant_prior(model, structure)
+        prior = constant_prior(model, structure)
     except NotConjugate as refusal:
         return _by_nuts(_name_of(model), refusal)
     entry = entry_of(model)
     name = _name_of_law(structure) if entry is None else entry.name
     reason = "given the true categories, prevalence and confusion are conjugate"
-    return Route(name, "gibbs", reason, begin_labels_gibbs)
+    return Route(name, "gibbs", reason, partial(begin_labels_gibbs, structure, prior))
 
 
 def _name_of_law(structure: LabelStructure) -> str:
@@ -253,21 +259,21 @@ def _name_of_law(structure: LabelStructure) -> str:
 def _route_of_counts(model: pm.Model) -> Route:
     """Route of a model of label counts."""
     try:
-        read_counted_labels(model)
+        law = read_counted_labels(model)
     except NotConjugate as refusal:
         return _by_nuts(_name_of(model), refusal)
     reason = "counts of labels and a Dirichlet prior are conjugate"
-    return Route("dirichlet", "exact", reason, begin_counted_labels)
+    return Route("dirichlet", "exact", reason, partial(begin_counted_labels, law))
 
 
 def _route_of_states(model: pm.Model) -> Route:
     """Route of a mixture of item states."""
     try:
-        read_item_states(model)
+        law = read_item_states(model)
     except NotConjugate as refusal:
         return _by_nuts("item_states", refusal)
     reason = "given the states of the items, their weights and probabilities are conjugate"
-    return Route("item_states", "gibbs", reason, begin_item_states_gibbs)
+    return Route("item_states", "gibbs", reason, partial(begin_item_states_gibbs, law))
 
 
 def _route_of_comparisons(model: pm.Model) -> Route:
@@ -275,44 +281,43 @@ def _route_of_comparisons(model: pm.Model) -> Route:
     ours = (rv.owner.op for rv in model.observed_RVs)
     op = next(op for op in ours if isinstance(op, PairedComparisonsRV))
     try:
-        read_comparisons(model)
+        structure = read_comparisons(model)
     except NotConjugate as refusal:
         return _by_nuts(op.link, refusal)
     reason = "qualities and reliabilities of comparisons are nearly normal about their centre"
-    return Route(op.link, "hmc", reason, begin_hmc)
+    return Route(op.link, "hmc", reason, partial(begin_hmc, structure))
 
 
 def _route_of_item_scores(model: pm.Model) -> Route:
     """Route of a model of item scores without raters."""
     try:
-        read_item_scores(model)
+        law = read_item_scores(model)
     except NotConjugate as refusal:
         return _by_nuts(_name_of(model), refusal)
     reason = "normal scores and a normal-inverse-gamma prior are conjugate"
-    return Route("normal_scores", "exact", reason, begin_scores)
+    return Route("normal_scores", "exact", reason, partial(begin_scores, law))
 
 
 def _route_of_rater_scores(model: pm.Model) -> Route:
     """Route of a model of scores with raters."""
     try:
-        read_rater_scores(model)
+        law = read_rater_scores(model)
     except NotConjugate as refusal:
         return _by_nuts(_name_of(model), refusal)
     reason = "given the rest, locations, biases and variances of hierarchical scores are conjugate"
-    return Route("hierarchical_scores", "gibbs", reason, begin_hierarchical_scores)
+    return Route("hierarchical_scores", "gibbs", reason, partial(begin_hierarchical_scores, law))
 
 
-def _is_independent(model: pm.Model) -> bool:
-    """Whether the only random variable is a Gamma ``worth`` of flat candidates with constant parameters."""
+def _independent_worths(model: pm.Model) -> tuple[np.ndarray, np.ndarray] | None:
+    """Shapes and rates of the only random variable, a Gamma ``worth`` of flat candidates; None of other models."""
     if model.observed_RVs or model.potentials or [rv.name for rv in model.free_RVs] != ["worth"]:
-        return False
+        return None
     if "candidate_item" not in model.named_vars:
-        return False
+        return None
     try:
-        gamma_parameters(model.free_RVs[0])
+        return gamma_parameters(model.free_RVs[0])
     except (NotConjugate, ValueError):
-        return False
-    return True
+        return None
 
 
 def _name_of_rankings(model: pm.Model) -> str:

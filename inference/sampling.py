@@ -155,22 +155,23 @@ def sample(
         if chosen == "nuts":
             draw_nuts_into(store, model, plan, attrs, nuts)
         else:
-            draw_into(store, model, plan, attrs)
+            draw_into(store, model, plan, attrs, route)
         tree = read_draws(store)
     else:
-        tree = _nuts(model, plan, nuts) if chosen == "nuts" else _own(model, plan)
+        tree = _nuts(model, plan, nuts) if chosen == "nuts" else _own(model, plan, route)
         tree.attrs |= attrs | {"seconds": perf_counter() - started}
     if chosen != "exact":  # independent draws need no convergence check
         warn_unless_converged(diagnose(tree, threads=cores))
     return tree
 
 
-def _own(model: pm.Model, plan: Draws) -> xr.DataTree:
+def _own(model: pm.Model, plan: Draws, route: Route) -> xr.DataTree:
     """Draw by the model's own sampler; in double precision if single precision cannot hold the draws."""
     try:
-        groups = begin_run(model, plan).advance(plan.draws)
+        groups = begin_run(model, plan, route=route).advance(plan.draws)
     except NotHeld:
-        groups = begin_run(model, replace(plan, dtype="float64")).advance(plan.draws)
+        double = replace(plan, dtype="float64")
+        groups = begin_run(model, double, route=route).advance(plan.draws)
     return Completion(model)(groups)
 
 

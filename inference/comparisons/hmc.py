@@ -18,7 +18,7 @@ from .kernels.centre import Centre, find_centre
 from .kernels.hmc import HmcSchedule, Laplace, PairState, begin_pairs, continue_pairs
 from .kernels.likelihood import PairCells
 from .kernels.posterior import BOX, Kind, PairPrior
-from .recognition import PairStructure, read_comparisons, values_of
+from .recognition import PairStructure, values_of
 
 __all__ = [
     "as_arrays",
@@ -182,9 +182,10 @@ LARGEST_THINNING = 10  # transitions for each draw
 MOST_DENSITIES = 2**29  # entries of a stored pointwise log likelihood: 2 GiB in single precision
 
 
-def begin_hmc(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+def begin_hmc(
+    structure: PairStructure, model: pm.Model, plan: Draws, found: Found | None = None
+) -> Run:
     """Set up the compiled HMC loop; `found` restores the centre, step number and thinning of an earlier start."""
-    structure = read_comparisons(model)
     answers = (structure.cells, structure.prior)
     if found is None:
         centre = find_centre(*answers)

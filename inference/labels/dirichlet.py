@@ -5,11 +5,11 @@ from itertools import product
 import numpy as np
 import pymc as pm
 import xarray as xr
+from pytensor.tensor.variable import TensorVariable
 
 from ..runs.run import Draws, Found, Run, in_threads, item_keys, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.item_states import DirichletDraws, DirichletItems, draw_dirichlet_items
-from .recognition import read_counted_labels
 
 __all__ = ["begin_counted_labels"]
 
@@ -18,12 +18,18 @@ SAMPLE = ("chain", "draw")
 BLOCK = 256  # items in one unit of work
 
 
-def begin_counted_labels(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+def begin_counted_labels(
+    law: tuple[TensorVariable, np.ndarray, np.ndarray, np.ndarray],
+    model: pm.Model,
+    plan: Draws,
+    found: Found | None = None,
+) -> Run:
     """Set up independent draws of plausibilities from their Dirichlet posterior.
 
-    Each item has its own random stream, so its draws do not depend on the other items of the data.
+    Each item has its own random stream, so its draws do not depend on the other items of the data. `law` is that
+    of `read_counted_labels`.
     """
-    plausibility, alpha, counts, reliability = read_counted_labels(model)
+    plausibility, alpha, counts, reliability = law
     # Dirichlet posterior of item i: alpha + r_i n_i
     concentration = alpha + reliability[..., None] * counts
     alpha = np.ascontiguousarray(np.broadcast_to(alpha, counts.shape), np.float64)

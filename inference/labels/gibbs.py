@@ -23,7 +23,7 @@ from .kernels.gibbs import (
     begin_table,
     sample_labels,
 )
-from .recognition import LabelStructure, constant_prior, read_labels
+from .recognition import LabelStructure
 
 __all__ = [
     "begin_labels",
@@ -102,11 +102,15 @@ SWEEPS_BEFORE = 200  # default warm-up
 SAMPLE = ("chain", "draw")
 
 
-def begin_labels_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+def begin_labels_gibbs(
+    structure: LabelStructure,
+    prior: ConfusionPrior,
+    model: pm.Model,
+    plan: Draws,
+    found: Found | None = None,
+) -> Run:
     """Set up the compiled Gibbs loop of prevalence, confusion and plausibility; `found` restores the thinning."""
-    structure = read_labels(model)
-    answers, prior = structure.answers, constant_prior(model, structure)
-    chains = plan.chain(SWEEPS_BEFORE)
+    answers, chains = structure.answers, plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
         draws = draw_labels_model(answers, prior, trial)

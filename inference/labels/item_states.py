@@ -20,7 +20,6 @@ from .kernels.item_states import (
     continue_item_states,
     draw_item_plausibility,
 )
-from .recognition import read_item_states
 
 __all__ = [
     "begin_item_states_gibbs",
@@ -169,9 +168,14 @@ SWEEPS_BEFORE = 1000  # default warm-up: a sweep of a dozen patterns takes micro
 SAMPLE = ("chain", "draw")
 
 
-def begin_item_states_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Set up the compiled Gibbs loop of weights and probabilities of the states; `found` restores the thinning."""
-    counts, prior = read_item_states(model)
+def begin_item_states_gibbs(
+    law: tuple[np.ndarray, StatePrior], model: pm.Model, plan: Draws, found: Found | None = None
+) -> Run:
+    """Set up the compiled Gibbs loop of weights and probabilities of the states; `found` restores the thinning.
+
+    `law` is that of `read_item_states`.
+    """
+    counts, prior = law
     distinct, pattern, items = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
     patterns = CountPatterns(distinct.astype(np.float64), items.astype(np.int64))
     chains = plan.chain(SWEEPS_BEFORE)

@@ -25,7 +25,7 @@ from ..runs.run import (
 from ..runs.trees import as_dataset
 from .kernels.annotations import WorthPosterior, distinct_annotations, worth_posterior
 from .kernels.gibbs import Schedule, begin_item, continue_item
-from .recognition import RankingLikelihood, gamma_parameters, read_rankings
+from .recognition import RankingLikelihood
 
 __all__ = [
     "begin_gibbs",
@@ -238,9 +238,10 @@ def draw_prior_log_worths(
 SWEEPS_BEFORE = 200  # default warm-up of Gibbs
 
 
-def begin_independent(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Set up independent draws of worths from their prior."""
-    law = gamma_parameters(model["worth"])
+def begin_independent(
+    law: tuple[np.ndarray, np.ndarray], model: pm.Model, plan: Draws, found: Found | None = None
+) -> Run:
+    """Set up independent draws of worths from their prior. Shapes: law, shapes and rates (candidate,)."""
     start = np.searchsorted(
         model["candidate_item"].get_value(), np.arange(len(model.coords["item"] or ()) + 1)
     )
@@ -254,10 +255,18 @@ def begin_independent(model: pm.Model, plan: Draws, found: Found | None = None) 
     return Run({}, {"stream": streams}, draw)
 
 
-def begin_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
-    """Set up the compiled Gibbs loop of worths; `found` restores the thinning (item,)."""
-    likelihood = read_rankings(model)
-    shape, rate = gamma_parameters(likelihood.worth)
+def begin_gibbs(
+    likelihood: RankingLikelihood,
+    prior: tuple[np.ndarray, np.ndarray],
+    model: pm.Model,
+    plan: Draws,
+    found: Found | None = None,
+) -> Run:
+    """Set up the compiled Gibbs loop of worths; `found` restores the thinning (item,).
+
+    Shapes: prior, shapes and rates of the Gamma priors (candidate,).
+    """
+    shape, rate = prior
     annotations = distinct_annotations(
         likelihood.block, likelihood.candidate, likelihood.reliability, len(shape)
     )
@@ -281,20 +290,24 @@ def begin_gibbs(model: pm.Model, plan: Draws, found: Found | None = None) -> Run
                 state,
                 lambda done: progress.advance(task, done),
             )
-        groups = _densities(model, likelihood, log_worth, plan) if plan.densities else {}
+        groups = _densities(model, (likelihood, prior), log_worth, plan) if plan.densities else {}
         return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
 
     return Run(found, state, draw)
 
 
 def _densities(
-    model: pm.Model, likelihood: RankingLikelihood, log_worth: np.ndarray, plan: Draws
+    model: pm.Model,
+    law: tuple[RankingLikelihood, tuple[np.ndarray, np.ndarray]],
+    log_worth: np.ndarray,
+    plan: Draws,
 ) -> dict[str, xr.Dataset]:
     """Return the groups of pointwise log densities of the draws. Shapes: log_worth (chain, draw, candidate)."""
+    likelihood, gammas = law
     pointwise = ranking_log_likelihood(
         log_worth, likelihood.candidate, likelihood.block, plan.cores
     )
-    prior = worth_log_prior(log_worth, *gamma_parameters(likelihood.worth), plan.cores)
+    prior = worth_log_prior(log_worth, *gammas, plan.cores)
     name = likelihood.worth.name
     dims = ("chain", "draw")
     observed = model.observed_RVs[0].name

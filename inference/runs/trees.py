@@ -1,7 +1,9 @@
 """Groups of a posterior tree that follow from the model: constants, observations, ids and deterministics."""
 
 import json
+import platform
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -9,10 +11,9 @@ import pymc as pm
 import xarray as xr
 from pymc.backends.arviz import find_constants, find_observations
 
-from .versions import SCHEMA_VERSION, versions_of_now
-
 __all__ = [
     "OTHER",
+    "SCHEMA_VERSION",
     "CodeNames",
     "Completion",
     "Deterministics",
@@ -21,6 +22,7 @@ __all__ = [
     "attributes",
     "constant_groups",
     "label",
+    "versions_of_now",
 ]
 
 OTHER = "OTHER"
@@ -325,6 +327,16 @@ class Completion:
             groups = groups | {"posterior": self._deterministics(groups["posterior"])}
         tree = xr.DataTree.from_dict(groups | self._constants)
         return label(tree, self._names) if self._names else tree
+
+
+SCHEMA_VERSION = 1  # attribute `schema_version`; raised at changes that readers must handle
+
+PACKAGES = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")
+
+
+def versions_of_now() -> dict[str, str]:
+    """Installed versions of Python and of the packages that draws depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
 def attributes(model: str, method: str, reason: str, seed: int) -> dict[str, str | int]:

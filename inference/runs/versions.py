@@ -1,25 +1,21 @@
-"""Versions of the packages that draws depend on, recorded with a run and compared at resume."""
+"""Schema and versions of packages of a stored run, compared with those of now."""
 
 import json
-import platform
 import warnings
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .trees import SCHEMA_VERSION, versions_of_now
+
 __all__ = [
-    "SCHEMA_VERSION",
     "ResumeWarning",
     "check_schema",
     "other_versions",
     "tell_versions",
-    "versions_of_now",
 ]
-
-SCHEMA_VERSION = 1  # attribute `schema_version`; raised at changes that readers must handle
 
 
 def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
@@ -46,16 +42,6 @@ class ResumeWarning(UserWarning):
     Either it was begun with other versions of packages, so that last digits may differ; or it is a run of
     NUTS, whose missing draws come from fresh chains.
     """
-
-
-# --- Versions of the packages that draws depend on, recorded with a run and compared at resume ---
-
-PACKAGES = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")
-
-
-def versions_of_now() -> dict[str, str]:
-    """Installed versions of Python and of the packages that draws depend on."""
-    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
 def other_versions(attrs: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from ..runs.trees import as_dataset
 from .kernels.hierarchical import RaterScores, ScoreDraws, ScoreHyper, ScoreState, sample_scores
 from .normal import SAMPLE, SWEEPS_BEFORE
 from .precision import LARGEST, holds
-from .recognition import RaterScoresModel, read_rater_scores
+from .recognition import RaterScoresModel
 
 __all__ = [
     "BEYOND",
@@ -198,9 +198,10 @@ def _inverse_gamma(
 # --- Samplers of score models: independent draws, or the compiled Gibbs loop ---
 
 
-def begin_hierarchical_scores(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+def begin_hierarchical_scores(
+    law: RaterScoresModel, model: pm.Model, plan: Draws, found: Found | None = None
+) -> Run:
     """Set up the compiled Gibbs loop of items, raters and populations; `found` restores the tuning."""
-    law = read_rater_scores(model)
     chains = plan.chain(SWEEPS_BEFORE)
     if found is None:
         thin, single = plan.thin, False

@@ -21,7 +21,7 @@ from .kernels.normal import (
     score_moments,
 )
 from .precision import storage_of_items
-from .recognition import ItemScoresModel, read_item_scores
+from .recognition import ItemScoresModel
 
 __all__ = ["begin_scores", "continue_normal_posterior", "draw_normal_posterior", "scores_by_item"]
 
@@ -78,9 +78,10 @@ SAMPLE = ("chain", "draw")
 SWEEPS_BEFORE = 200  # default warm-up
 
 
-def begin_scores(model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+def begin_scores(
+    law: ItemScoresModel, model: pm.Model, plan: Draws, found: Found | None = None
+) -> Run:
     """Set up independent draws of locations and variances from their normal-inverse-gamma posterior."""
-    law = read_item_scores(model)
     n_items = len(law.prior.mean)
     items = np.asarray(model.coords.get("item", range(n_items)))
     moments = score_moments(law.item, law.score, n_items)
