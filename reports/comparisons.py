@@ -334,8 +334,8 @@ def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
     """Return the section on the concordance of proposed rankings (classifier, item) with the posterior."""
     text = (
         "Kendall's tau-b of each order with the qualities of every posterior draw: 1 is the same order, 0 no relation, -1 the "
-        "reverse. The last row is the order of the posterior means: about as close as the votes let anybody come. The "
-        "intervals hold 90 % and count what the votes leave open."
+        "reverse. The last row is the order of the posterior means: roughly the highest concordance that the votes can show. The "
+        "intervals hold 90 % and include the posterior uncertainty of the qualities."
     )
     rows = concordances(tree, orders)
     shown = [

@@ -190,7 +190,7 @@ def location_section(tree: xr.DataTree, scores: Scores) -> Section:
             "usual. The scale is the standard deviation of the scores of an item: how far raters differ about it."
         )
     else:
-        text += " Biases of those who scored it are taken out, and it is drawn to what is usual: the fewer scores, the closer."
+        text += " Biases of its raters are subtracted, and it is shrunk to the mean of the items: the fewer scores, the more."
     if len(rows) > MOST_DRAWN:
         text += " The picture has the highest and the lowest."
     figure = plots.rater_forest(posterior["location"].rename(item="rater"), label="location")
