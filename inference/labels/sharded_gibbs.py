@@ -21,7 +21,7 @@ from scipy.special import gammaln, xlogy
 
 from ...models.data.labels import Labels, one_by_one
 from ...models.data.prior_arguments import positive_array
-from ...models.labels.observed import concentration_of_confusion, known_raters
+from ...models.labels.observed import concentration_of_confusion, require_identified_raters
 from ..kernels.random_streams import stream
 from ..parallel.slices import pack
 from ..parallel.workers import AnyExecutor
@@ -343,7 +343,9 @@ def dawid_skene_gibbs(
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
     prior = _prior(
-        known_raters(labels, "dawid_skene_gibbs"), prevalence_concentration, confusion_concentration
+        require_identified_raters(labels, "dawid_skene_gibbs"),
+        prevalence_concentration,
+        confusion_concentration,
     )
     groups = GibbsGroups(labels, prior, chains, draws, thin, dtype)
     asked = _asked(groups, tune, random_seed).agreed(Path(store))

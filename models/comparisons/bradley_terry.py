@@ -6,7 +6,7 @@ import pymc as pm
 
 from .._catalog import recorded
 from ..data.comparisons import Comparisons
-from .observed import compared, coords_of, models_ties, observe_winners
+from .observed import coords_of, observe_winners, require_votes, ties_are_modelled
 from .priors import Reliability, strength_prior
 
 __all__ = ["bradley_terry"]
@@ -113,7 +113,7 @@ def bradley_terry(
     heterogeneous workers: QUITE an easy problem, section 6 (reliabilities; its prior is
     ``reliability_range=(1, 20)``).
     """
-    tied = models_ties(compared(pairs), ties, "davidson")
+    tied = ties_are_modelled(require_votes(pairs), ties, "davidson")
     prior = strength_prior(
         pairs,
         reliability=reliability,

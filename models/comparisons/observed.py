@@ -15,7 +15,14 @@ from ..distributions.paired_comparisons import PairedComparisons
 from ..distributions.paired_comparisons_kernels import Link
 from .priors import Strength
 
-__all__ = ["Answers", "answers_of", "compared", "coords_of", "models_ties", "observe_winners"]
+__all__ = [
+    "Answers",
+    "answers_of",
+    "coords_of",
+    "observe_winners",
+    "require_votes",
+    "ties_are_modelled",
+]
 
 OUTCOMES = ("left", "right", "tie")
 
@@ -29,7 +36,7 @@ class Answers(NamedTuple):
     counts: np.ndarray  # int64 (annotation, outcome): left, right, tie
 
 
-def compared(pairs: Comparisons) -> Comparisons:
+def require_votes(pairs: Comparisons) -> Comparisons:
     """Return the comparisons, or raise if there are fewer than two items or no vote.
 
     Warns (DataWarning) if the comparisons do not connect all items.
@@ -62,7 +69,7 @@ def answers_of(pairs: Comparisons, ties: bool) -> Answers:
     return Answers(left, right, rater, counts)
 
 
-def models_ties(pairs: Comparisons, ties: str, name: str) -> bool:
+def ties_are_modelled(pairs: Comparisons, ties: str, name: str) -> bool:
     """Return whether a tie is an outcome of the model: for "auto", whether the votes contain one.
 
     ``ties`` is "auto", "none" or `name`, the model's word for its ties; else, or for "none" despite ties in

@@ -7,12 +7,12 @@ import pymc as pm
 from .._catalog import recorded
 from ..data.labels import Labels
 from .observed import (
-    coin_confusion,
-    coin_prior,
+    ability_confusion,
+    ability_prior,
     coords_of,
-    known_raters,
     observe_labels,
     prevalence_prior,
+    require_identified_raters,
 )
 
 __all__ = ["class_conditional"]
@@ -84,11 +84,11 @@ def class_conditional(
     Li and Yu (2014), Error rate bounds and iterative weighted majority voting for crowdsourcing, section 2.2
     (class-conditional Dawid-Skene), arXiv:1411.4086.
     """
-    coords = coords_of(known_raters(labels, "class_conditional"))
-    right, wrong = coin_prior(ability_concentration)
+    coords = coords_of(require_identified_raters(labels, "class_conditional"))
+    right, wrong = ability_prior(ability_concentration)
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         ability = pm.Beta("ability", right, wrong, dims=("rater", "category"))
-        confusion = coin_confusion(ability, len(labels.categories))
+        confusion = ability_confusion(ability, len(labels.categories))
         observe_labels(labels, prevalence, confusion)
     return model

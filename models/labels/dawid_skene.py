@@ -9,9 +9,9 @@ from ..data.labels import Labels
 from .observed import (
     concentration_of_confusion,
     coords_of,
-    known_raters,
     observe_labels,
     prevalence_prior,
+    require_identified_raters,
 )
 
 __all__ = ["dawid_skene"]
@@ -86,7 +86,7 @@ def dawid_skene(
     C 28(1), section 2, equations 2.1 to 2.5, doi:10.2307/2346806. Paun et al. (2018), Comparing Bayesian
     models of annotation, TACL 6, section 3, doi:10.1162/tacl_a_00040.
     """
-    coords = coords_of(known_raters(labels, "dawid_skene"))
+    coords = coords_of(require_identified_raters(labels, "dawid_skene"))
     shape = (len(labels.raters), len(labels.categories), len(labels.categories))
     beta = concentration_of_confusion(labels, confusion_concentration, shape)
     with pm.Model(coords=coords) as model:

@@ -12,7 +12,7 @@ from .._catalog import recorded
 from ..data.labels import Labels
 from ..data.prior_arguments import log_normal_prior, normal_prior
 from .item_effects import most_answers, observe_states
-from .observed import coords_of, known_raters, prevalence_or_uniform
+from .observed import coords_of, prevalence_or_uniform, require_identified_raters
 
 __all__ = ["easiness_nodes", "glad"]
 
@@ -111,7 +111,7 @@ def glad(
     Whitehill, Ruvolo, Wu, Bergsma and Movellan (2009), Whose vote should count more: optimal integration of
     labels from labelers of unknown expertise, NIPS 22, sections 2 and 3.
     """
-    coords = coords_of(known_raters(labels, "glad"))
+    coords = coords_of(require_identified_raters(labels, "glad"))
     n = len(labels.categories)
     typical, spread = log_normal_prior("easiness", easiness)
     mean, sd = normal_prior("ability", ability)

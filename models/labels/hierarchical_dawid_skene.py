@@ -11,7 +11,13 @@ from .._catalog import recorded
 from ..data.labels import Labels
 from ..data.prior_arguments import finite_number, positive_array
 from ..data.raters import rater_groups
-from .observed import Rotated, coords_of, known_raters, observe_labels, prevalence_prior
+from .observed import (
+    Rotated,
+    coords_of,
+    observe_labels,
+    prevalence_prior,
+    require_identified_raters,
+)
 
 __all__ = ["hierarchical_dawid_skene"]
 
@@ -117,7 +123,9 @@ def hierarchical_dawid_skene(
     Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.3,
     doi:10.1162/tacl_a_00040.
     """
-    coords = coords_of(known_raters(labels, "hierarchical_dawid_skene"), ("deviation",))
+    coords = coords_of(
+        require_identified_raters(labels, "hierarchical_dawid_skene"), ("deviation",)
+    )
     scale = positive_array("spread", spread, ())
     scale_of_groups = positive_array("group_spread", group_spread, ())
     ahead = finite_number("diagonal", diagonal)

@@ -30,7 +30,7 @@ __all__ = [
     "favoured_contrasts",
     "most_answers",
     "normal_nodes",
-    "observe_blocks",
+    "observe_state_labels",
     "observe_states",
     "trapezoid_step",
 ]
@@ -184,7 +184,7 @@ def observe_states(
     check_size(labels, confusion.type.shape[0] or 1, n * nodes)
     probability = cast(TensorVariable, prevalence[:, None] * weight).reshape((n * nodes,))
     by_state = confusion.reshape((confusion.shape[0], n * nodes, n))
-    state, kind = observe_blocks(labels, probability, by_state, nodes, rater)
+    state, kind = observe_state_labels(labels, probability, by_state, nodes, rater)
     state = state.reshape((-1, n, nodes))
     pm.Deterministic("plausibility", state.sum(axis=2)[kind], dims=("item", "category"))
     if effect is not None:
@@ -193,7 +193,7 @@ def observe_states(
     return state[kind]
 
 
-def observe_blocks(
+def observe_state_labels(
     labels: Labels,
     probability: TensorVariable,
     confusion: TensorVariable,

@@ -10,7 +10,7 @@ from .._catalog import recorded
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_array
 from .item_effects import check_size, favoured_contrasts, most_answers, normal_nodes, observe_states
-from .observed import coords_of, known_raters, prevalence_prior
+from .observed import coords_of, prevalence_prior, require_identified_raters
 
 __all__ = ["logistic_random_effects"]
 
@@ -123,7 +123,7 @@ def logistic_random_effects(
     Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.5 and figure 5,
     doi:10.1162/tacl_a_00040.
     """
-    coords = coords_of(known_raters(labels, "logistic_random_effects"), ("deviation",))
+    coords = coords_of(require_identified_raters(labels, "logistic_random_effects"), ("deviation",))
     n = len(labels.categories)
     mean = favoured_contrasts(n, diagonal)
     scales = (

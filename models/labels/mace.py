@@ -9,7 +9,7 @@ from pytensor.tensor.variable import TensorVariable
 from .._catalog import recorded
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_array, positive_pair
-from .observed import coords_of, known_raters, observe_labels, prevalence_or_uniform
+from .observed import coords_of, observe_labels, prevalence_or_uniform, require_identified_raters
 
 __all__ = ["mace"]
 
@@ -94,7 +94,7 @@ def mace(
     aclanthology N13-1132. Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.2,
     doi:10.1162/tacl_a_00040.
     """
-    coords = coords_of(known_raters(labels, "mace"))
+    coords = coords_of(require_identified_raters(labels, "mace"))
     honest, idle = positive_pair("competence_concentration", competence_concentration)
     n = len(labels.categories)
     c = positive_array("spam_concentration", spam_concentration, (len(labels.raters), n))

@@ -20,19 +20,19 @@ from ..distributions.marginal_labels import MarginalLabels, label_logp
 
 __all__ = [
     "Rotated",
-    "coin_confusion",
-    "coin_prior",
+    "ability_confusion",
+    "ability_prior",
     "concentration_of_confusion",
     "coords_of",
-    "known_raters",
     "observe_labels",
     "positive_array",
     "prevalence_or_uniform",
     "prevalence_prior",
+    "require_identified_raters",
 ]
 
 
-def coin_confusion(ability: TensorVariable, n_categories: int) -> TensorVariable:
+def ability_confusion(ability: TensorVariable, n_categories: int) -> TensorVariable:
     """Register ``confusion``: ability on the diagonal, the rest of each row shared equally.
 
     Shapes: ability (rater, category) or (rater, 1); result (rater, category, label).
@@ -46,7 +46,7 @@ def coin_confusion(ability: TensorVariable, n_categories: int) -> TensorVariable
 # --- Shared parts of the models of labels: coordinates, priors of confusion matrices, observed answers ---
 
 
-def known_raters(labels: Labels, model: str) -> Labels:
+def require_identified_raters(labels: Labels, model: str) -> Labels:
     """Return the labels, or raise if the raters are anonymous or there are no, or too many, answers."""
     expect(labels, Labels)
     check_answers(labels)
@@ -93,7 +93,7 @@ def concentration_of_confusion(
     return positive_array("confusion_concentration", concentration, shape)
 
 
-def coin_prior(concentration: Any) -> tuple[float, float]:
+def ability_prior(concentration: Any) -> tuple[float, float]:
     """Return the two parameters of a Beta prior of abilities."""
     return positive_pair("ability_concentration", concentration)
 

@@ -7,12 +7,12 @@ import pymc as pm
 from .._catalog import recorded
 from ..data.labels import Labels
 from .observed import (
-    coin_confusion,
-    coin_prior,
+    ability_confusion,
+    ability_prior,
     coords_of,
-    known_raters,
     observe_labels,
     prevalence_prior,
+    require_identified_raters,
 )
 
 __all__ = ["one_coin"]
@@ -84,11 +84,11 @@ def one_coin(
     Raykar et al. (2010), Learning from crowds, JMLR 11, section 2; Zhang et al. (2016), Spectral methods meet
     EM, JMLR 17, section 2 (the one-coin model), arXiv:1406.3824.
     """
-    coords = coords_of(known_raters(labels, "one_coin"))
-    right, wrong = coin_prior(ability_concentration)
+    coords = coords_of(require_identified_raters(labels, "one_coin"))
+    right, wrong = ability_prior(ability_concentration)
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         ability = pm.Beta("ability", right, wrong, dims="rater")
-        confusion = coin_confusion(ability[:, None], len(labels.categories))
+        confusion = ability_confusion(ability[:, None], len(labels.categories))
         observe_labels(labels, prevalence, confusion)
     return model

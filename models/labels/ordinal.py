@@ -15,7 +15,7 @@ from ..data.container import expect
 from ..data.labels import Labels, check_answers
 from ..data.prior_arguments import positive_array
 from ..data.reading.matching import distinct_ids, match_ids
-from .item_effects import Nodes, check_size, most_answers, normal_nodes, observe_blocks
+from .item_effects import Nodes, check_size, most_answers, normal_nodes, observe_state_labels
 from .observed import coords_of
 
 __all__ = ["ordinal"]
@@ -209,12 +209,14 @@ def _observe(
     pm.Deterministic("prevalence", joint.sum(axis=1), dims="category")
     if (labels.gold >= 0).any():
         by_state = pt.tile(confusion, (1, n, 1))
-        state, kind = observe_blocks(labels, joint.reshape((n * nodes,)), by_state, nodes, rater)
+        state, kind = observe_state_labels(
+            labels, joint.reshape((n * nodes,)), by_state, nodes, rater
+        )
         state = state.reshape((-1, n, nodes))
         plausibility, location = state.sum(axis=2), state.sum(axis=1)
     else:
         weight = pt.as_tensor(grid.weight)
-        location, kind = observe_blocks(labels, weight, confusion, nodes, rater)
+        location, kind = observe_state_labels(labels, weight, confusion, nodes, rater)
         plausibility = location @ typical.T
     pm.Deterministic("plausibility", plausibility[kind], dims=("item", "category"))
     pm.Deterministic("expected_location", (location @ grid.point[:, 0])[kind], dims="item")

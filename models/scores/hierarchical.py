@@ -11,7 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 from .._catalog import recorded
 from ..data.raters import check_attributes, rater_groups
 from ..data.scores import Scores
-from .observed import keep_bounds, known_scorers, observed_scores, score_scale
+from .observed import observed_scores, register_bounds, require_identified_raters, score_scale
 
 __all__ = ["Standardised", "hierarchical_scores"]
 
@@ -161,7 +161,9 @@ def hierarchical_scores(
     variance parameters in hierarchical models, Bayesian Analysis 1(3), doi:10.1214/06-BA117A (half-normal
     spreads).
     """
-    middle, unit = score_scale(known_scorers(scores, "hierarchical_scores"), mean, spread)
+    middle, unit = score_scale(
+        require_identified_raters(scores, "hierarchical_scores"), mean, spread
+    )
     check_attributes(scores.rater_attributes, ("bias", "scale", "variance"))
     coords, item, rater, score = observed_scores(scores)
     of_rater = None
@@ -173,7 +175,7 @@ def hierarchical_scores(
     with pm.Model(coords=coords) as model:
         code = pm.Data("annotation_item", item, dims="annotation")
         who = pm.Data("annotation_rater", rater, dims="annotation")
-        keep_bounds(scores)
+        register_bounds(scores)
         location = _locations(middle, unit)
         bias, variance = _raters(unit, of_rater)
         scale = pm.Deterministic("rater_scale", pt.sqrt(variance), dims="rater")

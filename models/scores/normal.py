@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 from .._catalog import recorded
 from ..data.scores import Scores
 from ..distributions.item_scores import ItemScores
-from .observed import keep_bounds, observed_scores, score_prior
+from .observed import observed_scores, register_bounds, score_prior
 
 __all__ = ["normal_scores"]
 
@@ -111,7 +111,7 @@ def normal_scores(
     coords, item, _, score = observed_scores(scores)
     with pm.Model(coords=coords) as model:
         code = pm.Data("annotation_item", item, dims="annotation")
-        keep_bounds(scores)
+        register_bounds(scores)
         variance = pm.InverseGamma("variance", prior.shape, prior.rate, dims="item")
         location = pm.Normal(
             "location", prior.mean, pt.sqrt(variance / prior.mean_weight), dims="item"

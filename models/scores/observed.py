@@ -12,9 +12,9 @@ from ..data.scores import Scores
 
 __all__ = [
     "ScorePrior",
-    "keep_bounds",
-    "known_scorers",
     "observed_scores",
+    "register_bounds",
+    "require_identified_raters",
     "score_prior",
     "score_scale",
 ]
@@ -37,7 +37,7 @@ class ScorePrior(NamedTuple):
     rate: np.ndarray  # (item,): b0
 
 
-def known_scorers(scores: Scores, model: str) -> Scores:
+def require_identified_raters(scores: Scores, model: str) -> Scores:
     """Return the scores, or raise ValueError if the raters are anonymous."""
     expect(scores, Scores)
     if scores.anonymous:
@@ -74,13 +74,13 @@ def observed_scores(
     return coords, item.astype(np.int64), rater.astype(np.int64), score.astype(np.float64)
 
 
-def keep_bounds(scores: Scores) -> None:
+def register_bounds(scores: Scores) -> None:
     """Register ``score_bounds``: thresholds may lie between them, outside the observed scores."""
     if scores.bounds is not None:
         pm.Data("score_bounds", np.array(scores.bounds), dims="score_bound")
 
 
-def usual_score(scores: Scores) -> tuple[float, float]:
+def typical_location_and_spread(scores: Scores) -> tuple[float, float]:
     """Return location and spread of typical scores.
 
     The middle of the bounds and a sixth of their distance; without bounds, the mean of all scores and the
@@ -110,8 +110,8 @@ def _check_number(scores: Scores) -> int:
 
 
 def score_scale(scores: Scores, mean: float | None, spread: float | None) -> tuple[float, float]:
-    """Return `mean` and `spread` as given, or by default from `usual_score`; raises ValueError."""
-    middle, unit = usual_score(scores)
+    """Return `mean` and `spread` as given, or by default from `typical_location_and_spread`; raises ValueError."""
+    middle, unit = typical_location_and_spread(scores)
     if mean is not None:
         middle = float(prior_numbers("mean", mean, (), positive=False))
     unit = _told(unit, "spread") if spread is None else float(prior_numbers("spread", spread, ()))
@@ -127,7 +127,7 @@ def score_scale(scores: Scores, mean: float | None, spread: float | None) -> tup
 def score_prior(scores: Scores, mean: Any, mean_weight: Any, shape: Any, rate: Any) -> ScorePrior:
     """Return the validated prior of the items, with defaults on the scale of the data; raises ValueError."""
     expect(scores, Scores)
-    middle, spread = usual_score(scores)
+    middle, spread = typical_location_and_spread(scores)
     own = (len(scores.items),)
     a0 = prior_numbers("shape", shape, own)
     if rate is None:

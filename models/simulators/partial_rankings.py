@@ -10,11 +10,11 @@ from .simulated import Simulated
 
 __all__ = [
     "differential_diagnoses",
+    "draw_order",
     "draw_rankings",
     "log_gamma",
     "normalised",
     "padded_sizes",
-    "race_order",
     "ranked_entries",
     "rankings",
 ]
@@ -38,7 +38,7 @@ def normalised(log_worth: np.ndarray) -> np.ndarray:
     return worth / worth.sum(axis=-1, keepdims=True)
 
 
-def race_order(log_worth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def draw_order(log_worth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw full rankings, best first: the order of log worth plus Gumbel noise.
 
     Shapes: log_worth and result (annotation, category).
@@ -156,7 +156,7 @@ def draw_rankings(
     Shapes: log_worth (item, category); item and rater (annotation,); sizes (annotation, block), zeros after
     the last block.
     """
-    order = race_order(log_worth[item], rng)
+    order = draw_order(log_worth[item], rng)
     annotation, category, rank = ranked_entries(order, sizes)
     table = {
         "item": item[annotation],

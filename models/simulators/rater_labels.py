@@ -9,7 +9,7 @@ import numpy as np
 from ..data.labels import Labels
 from ..data.prior_arguments import favoured_rows
 from .partial_rankings import normalised
-from .simulated import LARGEST, SMALLEST, Simulated, refuse_number
+from .simulated import LARGEST, SMALLEST, Simulated, check_number
 
 __all__ = ["EFFECTS", "Design", "LabelModel", "labels"]
 
@@ -258,8 +258,8 @@ def labels(
             raise ValueError(f"{name}={value!r} must be a whole number from {least}")
     if model not in LabelModel.__args__:
         raise ValueError(f"model={model!r} is not one of {', '.join(LabelModel.__args__)}")
-    refuse_number("gold", gold, 0, 1)
-    refuse_number("prevalence_concentration", prevalence_concentration, SMALLEST, LARGEST)
+    check_number("gold", gold, 0, 1)
+    check_number("prevalence_concentration", prevalence_concentration, SMALLEST, LARGEST)
     if gold and model == "dirichlet":
         raise ValueError(f"gold={gold!r}: under model='dirichlet' no category is the true one")
     rng = np.random.default_rng(random_seed)

@@ -9,7 +9,7 @@ from ..data.label_tables import UNKNOWN
 from ..data.reading.numbers import read_bounds
 from ..data.score_tables import GivenScores, score_layout
 from ..data.scores import Scores
-from .simulated import LARGEST, SMALLEST, Simulated, refuse_counts, refuse_number
+from .simulated import LARGEST, SMALLEST, Simulated, check_counts, check_number
 
 __all__ = ["ScoreModel", "aesthetic_scores", "scores", "toxicity_scores"]
 
@@ -101,13 +101,13 @@ def scores(
     """
     if model not in ScoreModel.__args__:
         raise ValueError(f"model={model!r} is not one of {', '.join(ScoreModel.__args__)}")
-    refuse_counts(items=items, raters=raters, answers=answers)
-    refuse_number("spread", spread, 0, LARGEST)
-    refuse_number("bias", bias, 0, LARGEST)
-    refuse_number("scale", scale, SMALLEST, LARGEST)
-    refuse_number("unequal", unequal, 0, MOST_UNEQUAL)
+    check_counts(items=items, raters=raters, answers=answers)
+    check_number("spread", spread, 0, LARGEST)
+    check_number("bias", bias, 0, LARGEST)
+    check_number("scale", scale, SMALLEST, LARGEST)
+    check_number("unequal", unequal, 0, MOST_UNEQUAL)
     if center is not None:
-        refuse_number("center", center, -LARGEST, LARGEST)
+        check_number("center", center, -LARGEST, LARGEST)
     ends = read_bounds(bounds)
     _refuse_step(step, ends)
     middle = center if center is not None else sum(ends) / 2 if ends else 0.0
@@ -163,7 +163,7 @@ def _refuse_step(step: float | None, bounds: tuple[float, float] | None) -> None
     """Raise unless the step divides the width of the bounds."""
     if step is None:
         return
-    refuse_number("step", step, SMALLEST, LARGEST)
+    check_number("step", step, SMALLEST, LARGEST)
     steps = (bounds[1] - bounds[0]) / step if bounds else 1.0
     if abs(steps - round(steps)) > 1e-9 * steps:
         raise ValueError(
@@ -238,8 +238,8 @@ def toxicity_scores(
     and their Wikipedia Talk Labels: Toxicity. Stutz et al. (2025), arXiv:2307.02191, appendix A (threshold at
     0).
     """
-    refuse_counts(items=items, raters=raters)
-    refuse_number("toxic", toxic, 0, 1)
+    check_counts(items=items, raters=raters)
+    check_number("toxic", toxic, 0, 1)
     rng = np.random.default_rng(random_seed)
     is_toxic = rng.random(items) < toxic
     mean, spread, usual = np.where(is_toxic[:, None], TOXIC, ORDINARY).T
@@ -305,11 +305,11 @@ def aesthetic_scores(
     Murray, Marchesotti and Perronnin (2012), AVA: a large-scale database for aesthetic visual analysis, CVPR,
     doi:10.1109/CVPR.2012.6247954. Stutz et al. (2025), arXiv:2307.02191, appendix A (threshold at 5).
     """
-    refuse_counts(items=items)
-    refuse_number("votes", votes, SMALLEST, MOST_VOTES)
-    refuse_number("center", center, -LARGEST, LARGEST)
-    refuse_number("spread", spread, 0, LARGEST)
-    refuse_number("scale", scale, SMALLEST, LARGEST)
+    check_counts(items=items)
+    check_number("votes", votes, SMALLEST, MOST_VOTES)
+    check_number("center", center, -LARGEST, LARGEST)
+    check_number("spread", spread, 0, LARGEST)
+    check_number("scale", scale, SMALLEST, LARGEST)
     rng = np.random.default_rng(random_seed)
     location = rng.normal(center, spread, items)
     scales = scale * np.exp(rng.normal(0.0, 0.1, items))

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..data.labels import Labels
 from ..data.rankings import PartialRankings
-from .partial_rankings import log_gamma, normalised, race_order
+from .partial_rankings import draw_order, log_gamma, normalised
 from .simulated import Simulated
 
 __all__ = ["ambiguous_items", "three_class_toy", "urn_items"]
@@ -162,7 +162,7 @@ def three_class_toy(
 
     item, rater = np.divmod(np.arange(items * raters), raters)
     log_perceived = log_gamma(sharpness * plausibility[item], rng)
-    order = race_order(log_perceived, rng)
+    order = draw_order(log_perceived, rng)
     perceived = np.take_along_axis(normalised(log_perceived), order, axis=1)
     starts = np.abs(np.diff(perceived, axis=1, prepend=np.inf)) > tie_threshold
     rank = np.cumsum(starts, axis=1)
