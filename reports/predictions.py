@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from .. import evaluation
 from ..evaluation import plots
-from ..evaluation.sensitivity.reweighting import GREATEST_K, MODELS, ReweightingWarning
+from ..evaluation.sensitivity.reweighting import MAX_PARETO_K, MODELS, ReweightingWarning
 from . import Section
 from .certainty import best_guess_scores
 from .metric_names import metric_named
@@ -95,7 +95,7 @@ def _reweighted(study: Study, reliability: float) -> Step:
         warnings.simplefilter("ignore", ReweightingWarning)  # the section names the items
         tree = evaluation.reweight(study.tree, reliability, random_seed=study.seed)
     k = tree["sample_stats"].to_dataset()["pareto_k"]
-    bad = [str(item) for item in k["item"].to_numpy()[k.to_numpy() > GREATEST_K]]
+    bad = [str(item) for item in k["item"].to_numpy()[k.to_numpy() > MAX_PARETO_K]]
     scores = _headline(study, tree, {}, same=False)
     return Step(best_guess_scores(tree, study.seed), scores, reweighted=True, unreliable=bad)
 
