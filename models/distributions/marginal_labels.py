@@ -251,8 +251,8 @@ def label_logp(
 
 # --- MarginalLabels: distribution of answers to items whose true category is summed out ---
 
-if find_spec("jax"):
-    pass
+if find_spec("jax"):  # importing the module registers the JAX functions of the Op
+    from .marginal_labels_jax import jax_label_log_p as jax_label_log_p
 
 
 class MarginalLabelsRV(RandomVariable):

@@ -162,8 +162,8 @@ def pair_logp(
 
 # --- PairedComparisons: distribution of the answers of raters shown two items, one left and one right ---
 
-if find_spec("jax"):
-    pass
+if find_spec("jax"):  # importing the module registers the JAX functions of the Op
+    from .paired_comparisons_jax import jax_pair_log_p as jax_pair_log_p
 
 
 class PairedComparisonsRV(RandomVariable):

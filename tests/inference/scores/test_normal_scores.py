@@ -112,7 +112,7 @@ def test_draws_have_the_law():
 def test_wrong_kernels_are_rejected(function, change, monkeypatch):
     twin = altered(function, change)
     monkeypatch.setattr(
-        "raterzoo.inference.scores.hierarchical.draw_normal_items", twin.draw_normal_items
+        "raterzoo.inference.scores.normal.draw_normal_items", twin.draw_normal_items
     )
     draws = draw_normal_posterior(*PROBLEM, plan_of(seed_of(change[1])))
     assert_rejects_twin(check_law, draws, closed_form(*PROBLEM[:2]))

@@ -261,7 +261,7 @@ def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them():
         ([0, -1, 1], start, known, r"rater\[1\] is -1"),
         ([0, 1, 1], start, [-1, 3], r"known\[1\] is 3; it must be from -1 to below 3"),
         ([0, 1, 1], [0, 1, 4], known, "start must rise from 0 to 3"),
-        ([0, 1, 1], [0, 3], known, "over the 2 items and one entry more"),
+        ([0, 1, 1], [0, 3], known, "over one entry more than the 2 items"),
     ]:
         with pytest.raises(ValueError, match=message):
             MarginalLabels.dist(third, half, start_, rater, known_)
