@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from ..evaluation.sensitivity.reweighting import MAX_PARETO_K
 from .metrics import metric_rows
 from .page import Section
 from .wording import few, interval, percent, share_interval, share_with_interval, with_interval
@@ -16,8 +17,6 @@ __all__ = ["Step", "prior_section", "reliability_section"]
 CERTAINTY = "certainty"
 
 NORMAL_90 = 1.6449  # normal quantile of 90 % intervals from Monte-Carlo errors
-
-GREATEST_K = 0.7
 
 ITEMS_SHOWN = 10
 
@@ -142,11 +141,11 @@ def _weights_in_words(steps: Mapping[float, Step]) -> str:
     for r in sorted(steps):
         if bad := steps[r].unreliable:
             text += (
-                f"At {r:g} the weights of {len(bad):,} items are unreliable (Pareto k above {GREATEST_K}: "
+                f"At {r:g} the weights of {len(bad):,} items are unreliable (Pareto k above {MAX_PARETO_K}: "
                 f"{few(bad)}). "
             )
     if not any(step.unreliable for step in steps.values()):
-        text += f"All weights are reliable (Pareto k below {GREATEST_K}). "
+        text += f"All weights are reliable (Pareto k below {MAX_PARETO_K}). "
     return text
 
 
@@ -224,9 +223,9 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unreliable_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
-    count = sum(row["pareto_k"] > GREATEST_K for row in rows)
+    count = sum(row["pareto_k"] > MAX_PARETO_K for row in rows)
     return (
-        f" For {count:,} items the means under other priors are unreliable (Pareto k above {GREATEST_K})."
+        f" For {count:,} items the means under other priors are unreliable (Pareto k above {MAX_PARETO_K})."
         if count
         else ""
     )
