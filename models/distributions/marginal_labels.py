@@ -251,8 +251,13 @@ def label_logp(
 
 # --- MarginalLabels: distribution of answers to items whose true category is summed out ---
 
-if find_spec("jax"):  # importing the module registers the JAX functions of the Op
-    from .marginal_labels_jax import jax_label_log_p as jax_label_log_p
+if find_spec("jax"):
+    from pytensor.link.jax.dispatch.basic import jax_funcify
+
+    from .marginal_labels_jax import jax_expected_answers, jax_label_log_p
+
+    cast(Any, jax_funcify).register(LabelLogP)(jax_label_log_p)
+    cast(Any, jax_funcify).register(ExpectedAnswers)(jax_expected_answers)
 
 
 class MarginalLabelsRV(RandomVariable):

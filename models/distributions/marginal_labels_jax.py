@@ -1,14 +1,9 @@
 """JAX dispatch of the likelihood of labels; the answers must be constants."""
 
-from typing import Any, cast
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from pytensor.graph.basic import Constant
-from pytensor.link.jax.dispatch.basic import jax_funcify
-
-from .marginal_labels import ExpectedAnswers, LabelLogP
 
 __all__ = ["jax_expected_answers", "jax_label_log_p"]
 
@@ -44,8 +39,3 @@ def _constant(variable) -> np.ndarray:
     if not isinstance(variable, Constant):
         raise NotImplementedError("in JAX the answers must be constants, not pm.Data")
     return np.asarray(variable.data)
-
-
-cast(Any, jax_funcify).register(LabelLogP)(jax_label_log_p)
-
-cast(Any, jax_funcify).register(ExpectedAnswers)(jax_expected_answers)

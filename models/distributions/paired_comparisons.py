@@ -162,8 +162,13 @@ def pair_logp(
 
 # --- PairedComparisons: distribution of the answers of raters shown two items, one left and one right ---
 
-if find_spec("jax"):  # importing the module registers the JAX functions of the Op
-    from .paired_comparisons_jax import jax_pair_log_p as jax_pair_log_p
+if find_spec("jax"):
+    from pytensor.link.jax.dispatch.basic import jax_funcify
+
+    from .paired_comparisons_jax import jax_pair_gradient, jax_pair_log_p
+
+    cast(Any, jax_funcify).register(PairLogP)(jax_pair_log_p)
+    cast(Any, jax_funcify).register(PairGradient)(jax_pair_gradient)
 
 
 class PairedComparisonsRV(RandomVariable):

@@ -5,16 +5,11 @@ digits: a sum of two error functions if the interval contains zero; else a diffe
 six-point integral where the tails nearly cancel.
 """
 
-from typing import Any, cast
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import erf, log_ndtr
 from pytensor.graph.basic import Constant
-from pytensor.link.jax.dispatch.basic import jax_funcify
-
-from .paired_comparisons import PairGradient, PairLogP
 
 __all__ = ["jax_pair_gradient", "jax_pair_log_p"]
 
@@ -103,8 +98,3 @@ def _constant(variable) -> np.ndarray:
     if not isinstance(variable, Constant):
         raise NotImplementedError("in JAX the codes must be constants, not pm.Data")
     return np.asarray(variable.data)
-
-
-cast(Any, jax_funcify).register(PairLogP)(jax_pair_log_p)
-
-cast(Any, jax_funcify).register(PairGradient)(jax_pair_gradient)

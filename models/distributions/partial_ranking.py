@@ -121,8 +121,12 @@ def partial_ranking_logp(log_worth: TensorVariable, block: TensorVariable) -> Te
 
 # --- PartialRanking: Plackett-Luce distribution of rankings with ties whose last block is unranked ---
 
-if find_spec("jax"):  # importing the module registers the JAX functions of the Op
-    from .partial_ranking_jax import jax_partial_ranking as jax_partial_ranking
+if find_spec("jax"):
+    from pytensor.link.jax.dispatch.basic import jax_funcify
+
+    from .partial_ranking_jax import jax_partial_ranking
+
+    cast(Any, jax_funcify).register(PartialRankingLogP)(jax_partial_ranking)
 
 NO_REPLICATES = (
     "candidates='ranked' lays out only the categories that the observed rankings name; a replicate could name others, so it has "

@@ -5,15 +5,12 @@ Blocks of one and two have closed forms; larger ones are integrated on a fixed g
 """
 
 from collections import defaultdict
-from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from pytensor.graph.basic import Constant
-from pytensor.link.jax.dispatch.basic import jax_funcify
 
-from .partial_ranking import PartialRankingLogP
 from .partial_ranking_kernels import NEGLIGIBLE, RELATIVE_STEP, STEP
 
 __all__ = ["jax_partial_ranking"]
@@ -30,9 +27,6 @@ def jax_partial_ranking(op, node, **kwargs):
         return log_p, jax.lax.stop_gradient(pullback(jnp.ones_like(log_p))[0])
 
     return partial_ranking
-
-
-cast(Any, jax_funcify).register(PartialRankingLogP)(jax_partial_ranking)
 
 
 def blocks_by_size(block: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
