@@ -11,6 +11,7 @@ EXACT = [name for name in STUDIES if "exact" in methods_of(name)]
 CAUGHT_SOON = "dirichlet: the same random numbers in every chain"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "method"), OWN)
 def test_transitions_leave_the_joint_law(name, method):
     outcome = Task(name, method, "invariance", quick=True).run()

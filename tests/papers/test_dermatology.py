@@ -8,6 +8,8 @@ from raterzoo import evaluation, inference, models
 
 from tests.support.dermatology import dermatology
 
+pytestmark = pytest.mark.slow
+
 
 @lru_cache(2)  # each is half a gigabyte
 def fitted(name, **options):

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pytest
 import xarray as xr
 from raterzoo.inference.design import next_to_ask
 from scipy.special import xlogy
@@ -62,6 +63,7 @@ def z_of(values):
     return values.mean(axis=0) / (values.std(axis=0, ddof=1) / np.sqrt(len(values)))
 
 
+@pytest.mark.slow
 def test_annotating_the_first_items_tells_more_than_others_at_random():
     """The twin asks about items at random."""
     achieved = np.array([annotated_once_more(seed)[0] for seed in range(60)])

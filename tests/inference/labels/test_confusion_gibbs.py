@@ -31,6 +31,7 @@ def check(tree, exact):
     assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
+@pytest.mark.slow
 def test_step_draws_the_exact_posterior():
     alpha, beta = np.array([1.0, 2.0]), np.broadcast_to(favoured(2), (3, 2, 2))
     model = models.dawid_skene(LABELS, prevalence_concentration=alpha)

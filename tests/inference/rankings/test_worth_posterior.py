@@ -161,6 +161,7 @@ def check_posteriors(draw, exact, cases):
     assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
+@pytest.mark.slow
 def test_gibbs_agrees_with_quadrature(exact):
     assert len(CASES) == 24
     check_posteriors(gibbs, exact, CASES)

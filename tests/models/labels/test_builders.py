@@ -55,6 +55,7 @@ def means(tree):
     return {k: tree["posterior"][k].to_numpy() for k in ("prevalence", "confusion", "plausibility")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sampler",
     ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), pytest.param("blackjax", marks=LONG)],
