@@ -88,7 +88,7 @@ def read_scale(path: Path, columns: Sequence[str], settings: Settings) -> Scores
 
 def draw_scale(scores: Scores, settings: Settings, store: Path | None = None) -> xr.DataTree:
     """Sample a model of scores; with `store` the draws are written while sampling."""
-    model = getattr(models, settings.model)(scores, **settings.priors)
+    model = getattr(models, settings.model)(scores, **(settings.priors or {}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
         return inference.sample(
@@ -138,7 +138,7 @@ def read_votes(path: Path, columns: Sequence[str], settings: Settings) -> models
 
 def build_votes(votes: models.Comparisons, settings: Settings) -> pm.Model:
     """Build a model of comparisons; anonymous raters or a single one share one reliability."""
-    priors = dict(settings.priors)
+    priors = dict(settings.priors or {})
     if len(votes.raters) < 2:
         found = "of raters who are not told apart" if votes.anonymous else "of one rater"
         if priors.setdefault("reliability", "shared") != "shared":
@@ -189,7 +189,7 @@ def draw_votes(
 
 def build(annotations: RankingsOrLabels, settings: Settings, reliability: float) -> pm.Model:
     """Build the model of the settings with this reliability, if the model has one."""
-    further: dict[str, Any] = dict(settings.priors)
+    further: dict[str, Any] = dict(settings.priors or {})
     if settings.has_reliability:
         further["reliability"] = reliability
     if settings.model == "ordinal":
@@ -307,7 +307,7 @@ def fit_divided(
 def builder_of(settings: Settings) -> partial[pm.Model]:
     """Return the builder of the model, as a callable that can be pickled for other processes."""
     if settings.kind == "scores":
-        return partial(getattr(models, settings.model), **settings.priors)
+        return partial(getattr(models, settings.model), **(settings.priors or {}))
     return partial(build, settings=settings, reliability=settings.reliabilities[0])
 
 

@@ -202,7 +202,8 @@ def make(
     if values is not None and groups is None:
         raise ValueError("values: numbers of categories are reported by group; give groups as well")
     first = next(iter(trees.values()))
-    if (name := first.attrs.get("model")) not in catalog or catalog[name].data != kind:
+    name = first.attrs.get("model")
+    if not isinstance(name, str) or name not in catalog or catalog[name].data != kind:
         raise ValueError(
             f"tree: its attribute model is {name!r}, no model of {kind} in models.catalog; give a tree by inference.sample"
         )
