@@ -274,7 +274,6 @@ def _write(
 ) -> None:
     """Write the picture and the numbers: a page with tables, one JSON file, or one CSV file per table."""
     from ..reports import page, write_report
-    from ..reports import page as machine
     from ..reports.fit import citation_section
     from .terminal import say
 
@@ -295,7 +294,7 @@ def _write(
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix.lower() == ".json":
-        machine.write_json(out, machine.document({}, sections))
+        page.write_json(out, page.document({}, sections))
         say(f"wrote {out}")
         return
     for section in sections:

@@ -9,7 +9,6 @@ import xarray as xr
 from .. import evaluation
 from ..inference.storage.posterior_files import read_posterior
 from ..reports import page
-from ..reports import page as machine
 from ..reports.comparisons import concordances, order_pairs
 from ..reports.metric_names import CONCORDANCE, metric_named
 from ..reports.metrics import best_rows, metric_rows, pair_rows, scored
@@ -169,10 +168,10 @@ def _write(
     """Write the numbers: one JSON file, or CSV files of the metrics and of the comparison."""
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix.lower() == ".json":
-        machine.write_json(
+        page.write_json(
             out,
             {
-                "schema": machine.SCHEMA,
+                "schema": page.SCHEMA,
                 "metrics": rows,
                 "comparison": {"rows": pairs, "best": {"rows": best}},
             },

@@ -13,7 +13,7 @@ from ..evaluation import predictions_from_table
 from ..models import Labels, PartialRankings
 from ..models.data import read_table
 from ..models.data.reading.files import text_lines
-from ..reports.comparisons import _more
+from ..reports.comparisons import and_more
 from ..reports.metric_names import metric_named
 from ..reports.scores import sides_of
 from ..reports.study import Groups, RankingsOrLabels, Settings, labels_of
@@ -241,7 +241,7 @@ def read_orders(path: Path, columns: Sequence[str], items: np.ndarray) -> xr.Dat
     voted = items.tolist()
     if strange := [item for item in orders["item"].to_numpy().tolist() if item not in set(voted)]:
         raise ValueError(
-            f"{path}: {strange[0]!r}{_more(strange)}: not among the {len(voted):,} items of the votes, such as {voted[0]!r}; "
+            f"{path}: {strange[0]!r}{and_more(strange)}: not among the {len(voted):,} items of the votes, such as {voted[0]!r}; "
             "correct the spelling, or leave it out"
         )
     orders = orders.reindex(item=voted)
@@ -251,7 +251,7 @@ def read_orders(path: Path, columns: Sequence[str], items: np.ndarray) -> xr.Dat
                 f" of classifier {str(classifier)!r}" if str(classifier) != "predictions" else ""
             )
             raise ValueError(
-                f"{path}: there is no row{whose} for the item {absent[0]!r}{_more(absent)}; order all items of the votes"
+                f"{path}: there is no row{whose} for the item {absent[0]!r}{and_more(absent)}; order all items of the votes"
             )
     return orders
 

@@ -83,7 +83,7 @@ class Module:
 
     @cached_property
     def imports(self) -> dict[str, tuple[str, str | None]]:
-        """What names are imported from, also inside of functions: a module, and a part of it if there is one."""
+        """Origin of each imported name, also inside functions: a module, and a part of it or None."""
         found: dict[str, tuple[str, str | None]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
@@ -233,7 +233,7 @@ class Sources:
 
 
 class Names:
-    """What the global names of a module stand for.
+    """Resolution of the global names of a module.
 
     Parameters
     ----------
@@ -279,11 +279,11 @@ class Names:
 
 
 def _is_registration(call: ast.AST) -> bool:
-    """Tell whether a decorator or statement calls something that is named a registration."""
+    """Whether a decorator or statement calls a function whose name holds ``register``."""
     called = (node.func for node in ast.walk(call) if isinstance(node, ast.Call))
     return any("register" in ast.unparse(function) for function in called)
 
 
 def _is_below(name: str, package: str) -> bool:
-    """Tell whether a module is a package, or one of its modules."""
+    """Whether a module is a package, or one of its modules."""
     return name == package or name.startswith(f"{package}.")

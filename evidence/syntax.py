@@ -171,12 +171,12 @@ def names_defined_by(statement: ast.stmt) -> list[str]:
 
 
 def is_overload(statement: ast.stmt) -> bool:
-    """Tell whether a function only declares types."""
+    """Whether a function only declares types."""
     return any((_dotted(d) or [""])[-1] == "overload" for d in getattr(statement, "decorator_list", []))  # fmt: skip
 
 
 def is_text(statement: Any) -> bool:
-    """Tell whether a statement is a docstring."""
+    """Whether a statement is a docstring."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 

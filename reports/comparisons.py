@@ -122,7 +122,7 @@ def _mcse(values: np.ndarray) -> float:
     return float(error)
 
 
-def _more(items: Sequence[object]) -> str:
+def and_more(items: Sequence[object]) -> str:
     return f" and {len(items) - 1:,} more" if len(items) > 1 else ""
 
 
