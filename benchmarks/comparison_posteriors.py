@@ -63,9 +63,7 @@ def _per_answer(model: pm.Model) -> float:
     sizes = (structure.prior.n_items, structure.prior.n_raters)
     parameters = (np.linspace(-1, 1, sizes[0]), np.linspace(0.5, 2, sizes[1]))
     sums = (np.empty(sizes[0]), np.empty(sizes[1]))
-    best = min(
-        cpu(lambda: pair_log_p(structure.cells, parameters, (0.0, 1.0), sums))[1] for _ in range(30)
-    )
+    best = min(cpu(lambda: pair_log_p(structure.cells, parameters, (0.0, 1.0), sums))[1] for _ in range(30))
     return best / (structure.cells.wins.sum() + structure.cells.losses.sum()) * 1e9
 
 
@@ -85,20 +83,13 @@ def _by_nutpie(model: pm.Model, ours: float) -> None:
 def votes_on_language_models() -> None:
     """Draw the posterior of 124 people and two judges, with ties."""
     folder = Path(os.environ["RATERZOO_DATA"])
-    people = pd.read_csv(folder / "llmfao_crowd_comparisons.csv").rename(
-        columns={"worker": "rater"}
-    )
-    judges = [
-        pd.read_csv(folder / f"llmfao_{j}_comparisons.csv").assign(rater=j)
-        for j in ("gpt3", "gpt4")
-    ]
+    people = pd.read_csv(folder / "llmfao_crowd_comparisons.csv").rename(columns={"worker": "rater"})
+    judges = [pd.read_csv(folder / f"llmfao_{j}_comparisons.csv").assign(rater=j) for j in ("gpt3", "gpt4")]
     table = pd.concat([people, *judges]).astype({"rater": str})
     pairs = models.Comparisons.from_table(table)
     for link in ("bradley_terry", "thurstone"):
         model = getattr(models, link)(pairs)
-        tree, seconds, wall = cpu(
-            lambda model=model: inference.sample(model, random_seed=1, **QUIET)
-        )
+        tree, seconds, wall = cpu(lambda model=model: inference.sample(model, random_seed=1, **QUIET))
         ess, r_hat = mixing(tree)
         print(
             f"{link}, {pairs!r}: {seconds:.1f} CPU s, {wall:.1f} s wall, ESS >= {ess:.0f}, R-hat <= {r_hat:.3f}"
@@ -110,9 +101,7 @@ def against_quite(repeats: int = 10) -> None:
     for n in (40, 100):
         errors: dict[str, list[float]] = {"posterior mean": [], "QUITE": []}
         for seed in range(repeats):
-            drawn = models.simulators.comparisons(
-                items=n, raters=n, degree=20, alpha=0.5, random_seed=seed
-            )
+            drawn = models.simulators.comparisons(items=n, raters=n, degree=20, alpha=0.5, random_seed=seed)
             model = models.bradley_terry(drawn.data, reliability_range=(1, 20))
             tree = inference.sample(model, draws=500, random_seed=seed, **QUIET)
             truth = xr.DataArray(drawn.truth["quality"], {"item": drawn.data.items}, "item")

@@ -88,9 +88,7 @@ def iterations(link: str, sufficient: bool) -> None:
     limit = 0.03 if sufficient else {"bradley_terry": 0.12, "thurstone": 0.6}[link]
     print(f"QUITE, {name}: {each:.4f} CPU s an iteration, limit {limit}; start and end {one:.2f} s")
     loop = scipy_loop(table, link, estimate)
-    print(
-        f"    scipy, by pair and rater: {loop:.1f} CPU s an iteration, {loop / each:.0f} times as long"
-    )
+    print(f"    scipy, by pair and rater: {loop:.1f} CPU s an iteration, {loop / each:.0f} times as long")
 
 
 def sparse_modes(table: PairTable, link: str) -> SparseVotes:
@@ -168,13 +166,9 @@ def asked(
 def in_rounds(drawn, budget: int, rounds: int, about: str, seed: int) -> models.Comparisons:
     """Ask what tells most, one question about a pair in a round, nobody the same twice."""
     data, truth = drawn.data, drawn.truth
-    known = set(
-        zip(data.left.tolist(), data.right.tolist(), data.annotation_rater.tolist(), strict=True)
-    )
+    known = set(zip(data.left.tolist(), data.right.tolist(), data.annotation_rater.tolist(), strict=True))
     for n in range(rounds):
-        tree = inference.sample(
-            bradley_terry(data), draws=250, chains=2, random_seed=seed, progressbar=False
-        )
+        tree = inference.sample(bradley_terry(data), draws=250, chains=2, random_seed=seed, progressbar=False)
         found = next_to_ask(tree, about=about, link="bradley_terry")
         best: list[tuple[int, int, int]] = []
         pairs: set[tuple[int, int]] = set()
@@ -204,11 +198,7 @@ def equal_budget(repeats: int = 20, items: int = 30, raters: int = 16) -> None:
             more = [
                 (i, j, k)
                 for i, j in set(
-                    zip(
-                        first["first"].to_numpy().tolist(),
-                        first["second"].to_numpy().tolist(),
-                        strict=True,
-                    )
+                    zip(first["first"].to_numpy().tolist(), first["second"].to_numpy().tolist(), strict=True)
                 )
                 for k in np.random.default_rng([seed, i, j]).permutation(raters)[:3]
             ]

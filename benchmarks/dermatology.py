@@ -54,9 +54,7 @@ def loop(rankings: models.PartialRankings, reliability: int, limit: str) -> None
     draw_log_worths(posterior, keys[:1], 1, ChainPlan(1, 1, 1, 1))  # compiles
     name = f"{len(keys)} items, reliability {reliability}"
     thinning = measured(f"{name}: pilot", lambda: pilot_thinning(posterior, keys, plan))
-    measured(
-        f"{name}: loop, one sweep a draw", lambda: draw_log_worths(posterior, keys, 1, plan), limit
-    )
+    measured(f"{name}: loop, one sweep a draw", lambda: draw_log_worths(posterior, keys, 1, plan), limit)
     what = f"{name}: loop, thinned by {thinning.mean():.2f} on average"
     measured(what, lambda: draw_log_worths(posterior, keys, thinning, plan))
 
@@ -102,21 +100,13 @@ def end_to_end() -> None:
     guesses = {"classifier": [], "item": [], "category": [], "rank": []}
     for classifier in "ABCD":
         for item in rankings.items.tolist():
-            for rank, category in enumerate(
-                rng.choice(rankings.categories, 3, replace=False).tolist(), 1
-            ):
+            for rank, category in enumerate(rng.choice(rankings.categories, 3, replace=False).tolist(), 1):
                 for key, value in zip(guesses, (classifier, item, category, rank), strict=True):
                     guesses[key].append(value)
     predictions = evaluation.predictions_from_table(guesses, rank="rank", classifier="classifier")
-    metrics = [
-        evaluation.top_k_accuracy(1),
-        evaluation.top_k_accuracy(3),
-        evaluation.set_accuracy(2),
-    ]
+    metrics = [evaluation.top_k_accuracy(1), evaluation.top_k_accuracy(3), evaluation.set_accuracy(2)]
     for metric in [*metrics, evaluation.overlap(3), evaluation.average_overlap(3)]:
-        adjusted = partial(
-            evaluation.uncertainty_adjusted, metric, tree, predictions, random_seed=1
-        )
+        adjusted = partial(evaluation.uncertainty_adjusted, metric, tree, predictions, random_seed=1)
         measured(f"{metric.name}, four classifiers, 4,000 draws", adjusted, "limit 2 s")
 
 
@@ -127,6 +117,4 @@ if __name__ == "__main__":
     for power, bound in ((1, ""), (3, "limit 20 CPU s"), (10, "limit twice reliability 1")):
         loop(data, power, bound)
     end_to_end()
-    print(
-        f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB   limit 3 GB"
-    )
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB   limit 3 GB")

@@ -58,9 +58,7 @@ def running_example() -> None:
 
 def personal_attacks() -> None:
     table = pd.read_csv(DATA / "toxicity_full.csv")
-    counts, law = binary(
-        *(table[c].to_numpy() for c in ("n_labelled_attack", "n_labels", "predictor_prob"))
-    )
+    counts, law = binary(*(table[c].to_numpy() for c in ("n_labelled_attack", "n_labels", "predictor_prob")))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = cpu_of(lambda: survey_equivalence(counts, law, max_raters=7), 3)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -89,9 +87,7 @@ def posterior() -> None:
     """Draw curve and equivalence, check included, from 4,000 draws of ten item states; each within 60 s."""
     rng = np.random.default_rng(1)
     table = pd.read_csv(DATA / "toxicity_full.csv")
-    attacks, law = binary(
-        *(table[c].to_numpy() for c in ("n_labelled_attack", "n_labels", "predictor_prob"))
-    )
+    attacks, law = binary(*(table[c].to_numpy() for c in ("n_labelled_attack", "n_labels", "predictor_prob")))
     levels = pd.read_csv(DATA / "credweb.csv").filter(like="c_").to_numpy()
     for name, counts in (
         ("personal attacks", attacks),
@@ -110,9 +106,7 @@ def posterior() -> None:
 
 def counted(counts: np.ndarray) -> xr.DataArray:
     names = [str(c) for c in range(counts.shape[1])]
-    return xr.DataArray(
-        counts, {"item": np.arange(len(counts)), "category": names}, ("item", "category")
-    )
+    return xr.DataArray(counts, {"item": np.arange(len(counts)), "category": names}, ("item", "category"))
 
 
 def states_of(counts: xr.DataArray, rng: np.random.Generator) -> xr.DataTree:

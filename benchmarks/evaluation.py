@@ -35,12 +35,7 @@ OF_THE_LIMIT = [
 FURTHER = [
     *(evaluation.kendall_tau(3), evaluation.spearman_footrule(3), evaluation.ndcg()),
     *(evaluation.rank_biased_overlap(), evaluation.cross_entropy(), evaluation.brier_score()),
-    *(
-        evaluation.f1(),
-        evaluation.cohen_kappa(),
-        evaluation.roc_auc(),
-        evaluation.calibration_error(),
-    ),
+    *(evaluation.f1(), evaluation.cohen_kappa(), evaluation.roc_auc(), evaluation.calibration_error()),
 ]
 
 
@@ -70,9 +65,7 @@ def posterior(folder: Path) -> list[Path]:
     return paths
 
 
-def probabilities(
-    items: np.ndarray, categories: np.ndarray, classifiers: list[str]
-) -> xr.DataArray:
+def probabilities(items: np.ndarray, categories: np.ndarray, classifiers: list[str]) -> xr.DataArray:
     shape = (len(classifiers), len(items), len(categories))
     values = np.random.default_rng(1).dirichlet(np.full(shape[-1], 0.1), shape[:2]) + 1e-9
     return xr.DataArray(
@@ -102,9 +95,7 @@ def flat(path: Path, metrics: list[evaluation.Metric], what: str = "", limit: st
     return peak()
 
 
-def dense(
-    n_items: int, n_categories: int, draws: tuple[int, int]
-) -> tuple[xr.DataArray, xr.DataArray]:
+def dense(n_items: int, n_categories: int, draws: tuple[int, int]) -> tuple[xr.DataArray, xr.DataArray]:
     """Return plausibilities and the probabilities of one classifier."""
     rng = np.random.default_rng(2)
     coords = {"item": np.arange(n_items), "category": [f"label {c}" for c in range(n_categories)]}
@@ -120,15 +111,10 @@ def dense(
 def callables() -> None:
     """scikit-learn's functions, called with 10,000 items at each of 4,000 draws."""
     tree, guesses = dense(10_000, 10, (4, 1000))
-    for function, arguments in (
-        (f1_score, {"average": "macro", "zero_division": 0}),
-        (log_loss, {}),
-    ):
+    for function, arguments in ((f1_score, {"average": "macro", "zero_division": 0}), (log_loss, {})):
         measured(
             f"scikit-learn's {function.__name__}, 10,000 x 10 x 4,000",
-            lambda f=function, a=arguments: evaluation.uncertainty_adjusted(
-                f, tree, guesses, **QUIET, **a
-            ),
+            lambda f=function, a=arguments: evaluation.uncertainty_adjusted(f, tree, guesses, **QUIET, **a),
             "limit 60 s wall together",
         )
     for metric in (evaluation.f1(), evaluation.cross_entropy(), evaluation.kendall_tau()):
@@ -165,9 +151,7 @@ def against_loops() -> None:
     loops: list[tuple[evaluation.Metric, Callable[[np.ndarray], float]]] = [
         (
             evaluation.top_k_accuracy(3),
-            lambda draw: float(
-                np.mean([names[a.argmax()] in s for a, s in zip(draw, among, strict=True)])
-            ),
+            lambda draw: float(np.mean([names[a.argmax()] in s for a, s in zip(draw, among, strict=True)])),
         ),
         (
             evaluation.f1(),
@@ -175,10 +159,7 @@ def against_loops() -> None:
                 names[draw.argmax(-1)], best, labels=names, average="macro", zero_division=0
             ),
         ),
-        (
-            evaluation.matthews_correlation(),
-            lambda draw: matthews_corrcoef(names[draw.argmax(-1)], best),
-        ),
+        (evaluation.matthews_correlation(), lambda draw: matthews_corrcoef(names[draw.argmax(-1)], best)),
         (evaluation.cross_entropy(), by_item(lambda a, b: -float(a @ np.log(b)))),
         (evaluation.roc_auc(), area),
         (evaluation.kendall_tau(), by_item(lambda a, b: kendalltau(a, b)[0])),

@@ -12,12 +12,7 @@ import numpy as np
 from raterzoo import inference, models
 
 ITEMS, RATERS, ANSWERS = 1000, 50, 5
-LABELS = {
-    "item_difficulty": 3,
-    "logistic_random_effects": 3,
-    "ordinal": 5,
-    "hierarchical_dawid_skene": 3,
-}
+LABELS = {"item_difficulty": 3, "logistic_random_effects": 3, "ordinal": 5, "hierarchical_dawid_skene": 3}
 
 
 def labels_of(rng, n, ordered):
@@ -42,9 +37,7 @@ def labels_of(rng, n, ordered):
 
 def milliseconds_of_gradient(model, times=50):
     """Return CPU time of log density and gradient together."""
-    compiled = model.compile_fn(
-        [model.logp(), model.dlogp()], inputs=model.value_vars, point_fn=False
-    )
+    compiled = model.compile_fn([model.logp(), model.dlogp()], inputs=model.value_vars, point_fn=False)
     start = model.initial_point()
     point = [start[str(value.name)] for value in model.value_vars]
     compiled(*point)

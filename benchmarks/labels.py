@@ -58,9 +58,7 @@ def em(answers: int, raters: int, iterations: int, peer: bool) -> None:
         named = frame.rename(columns={"item": "task", "rater": "worker"})
         theirs = DawidSkene(n_iter=iterations, tol=-np.inf)
         _, their_cpu, their_wall = timed(lambda: theirs.fit(named))
-        print(
-            f"    crowd-kit, the same               cpu {their_cpu:7.3f} s   wall {their_wall:7.3f} s"
-        )
+        print(f"    crowd-kit, the same               cpu {their_cpu:7.3f} s   wall {their_wall:7.3f} s")
         print(f"    ratio {their_cpu / cpu:.0f} in CPU time, {their_wall / wall:.0f} in wall time")
         if answers > 1000:  # smaller data have empty cells, which crowd-kit fills
             compare(labels, run, patterns, (named, iterations))
@@ -115,14 +113,10 @@ def samplers(answers: int, raters: int, nuts: bool) -> None:
         with model, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             pm.sample(10, tune=10, nuts_sampler="nutpie", **options)  # compiles
-            tree, cpu, _ = timed(
-                lambda: pm.sample(1000, tune=1000, nuts_sampler="nutpie", **options)
-            )
+            tree, cpu, _ = timed(lambda: pm.sample(1000, tune=1000, nuts_sampler="nutpie", **options))
         posterior = tree["posterior"]
         drawn = (posterior[name].to_numpy() for name in ("prevalence", "confusion"))
-        print(
-            f"{answers:,} answers: nutpie   least ESS per CPU second {smallest_ess(*drawn) / cpu:10.1f}"
-        )
+        print(f"{answers:,} answers: nutpie   least ESS per CPU second {smallest_ess(*drawn) / cpu:10.1f}")
 
 
 if __name__ == "__main__":

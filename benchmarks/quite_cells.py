@@ -155,9 +155,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=24)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument(
-        "--items", type=int, default=400, help="leave out the cells with more items"
-    )
+    parser.add_argument("--items", type=int, default=400, help="leave out the cells with more items")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("quite_cells.md"))
     options = parser.parse_args()
     chosen = [cell for cell in cells() if cell.items <= options.items]

@@ -109,10 +109,7 @@ def claims(results: dict[Cell, list[dict]]) -> list[str]:
     bound = {cell: found for cell, found in results.items() if cell.kind == "bound"}
     said = []
     for name in ("default", "frozen"):
-        for form, place in (
-            ("paper", "in the paper's form"),
-            ("centred", "like for like, centred"),
-        ):
+        for form, place in (("paper", "in the paper's form"), ("centred", "like for like, centred")):
             ratio = {c: np.mean([f[f"{name} {form}"] for f in found]) for c, found in bound.items()}
             over = [in_words(c) for c, r in ratio.items() if r >= 10]
             values = np.array(list(ratio.values()))

@@ -37,8 +37,7 @@ def iterations(name: str, labels: models.Labels, **options: Any) -> None:
     """Time an iteration as the difference between long and short runs, which read the same answers."""
     estimate = getattr(inference, f"{name}_em")
     short, long = (
-        min(cpu_seconds(lambda m=m: run_of(estimate, labels, m, options)) for _ in range(3))
-        for m in (2, 12)
+        min(cpu_seconds(lambda m=m: run_of(estimate, labels, m, options)) for _ in range(3)) for m in (2, 12)
     )
     check(f"{name}_em {options or ''}: an iteration", (long - short) / 10)
 

@@ -95,20 +95,14 @@ def labels(count: int) -> None:
             few = data.select(items=data.items[:1000])
             inference.dawid_skene_em(few, executor=pool, shards=workers * 2, restarts=0)
             found = measured(pool, run)
-            told(
-                f"EM of {count:,} labels, {found[0].attrs['iterations']} iterations", workers, found
-            )
+            told(f"EM of {count:,} labels, {found[0].attrs['iterations']} iterations", workers, found)
             tables[workers] = found[0][["prevalence", "confusion", "plausibility"]]
             del found
-    assert all(tables[w].identical(tables[1]) for w in WORKERS), (
-        "the estimate depends on the workers"
-    )
+    assert all(tables[w].identical(tables[1]) for w in WORKERS), "the estimate depends on the workers"
     start, cpu = time.perf_counter(), usage()[0]
     whole = inference.dawid_skene_em(data, **options)
     wall, cpu = time.perf_counter() - start, usage()[0] - cpu
-    print(
-        f"one process, four threads: wall {wall:.1f} s, CPU {cpu:.1f} s, peak {usage()[1]:.2f} GB"
-    )
+    print(f"one process, four threads: wall {wall:.1f} s, CPU {cpu:.1f} s, peak {usage()[1]:.2f} GB")
     for name, values in tables[1].data_vars.items():
         apart = float(np.abs(values.to_numpy() - whole[name].to_numpy()).max())
         print(f"    {name} differs by {apart:.1e}")
@@ -123,9 +117,7 @@ def sweeps(count: int) -> None:
     for workers in WORKERS:
         with Processes(workers) as pool, tempfile.TemporaryDirectory() as folder:
             store = Path(folder) / "all.zarr"
-            run = functools.partial(
-                inference.dawid_skene_gibbs, data, executor=pool, store=store, **options
-            )
+            run = functools.partial(inference.dawid_skene_gibbs, data, executor=pool, store=store, **options)
             few = data.select(items=data.items[:1000])
             inference.dawid_skene_gibbs(
                 few, executor=pool, shards=workers * 2, store=store.with_name("few.zarr"), **options

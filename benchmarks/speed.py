@@ -26,9 +26,7 @@ BENCHMARKS = (
     "dermatology", "labels", "evaluation", "comparisons", "comparison_posteriors", "equivalence", "raters", "item_effects",
     "scores",
 )  # fmt: skip
-PEERS = re.compile(
-    r"crowd-kit|nutpie|surveyequivalence|0\.1\.3|scipy|scikit-learn|times|loop", re.I
-)
+PEERS = re.compile(r"crowd-kit|nutpie|surveyequivalence|0\.1\.3|scipy|scikit-learn|times|loop", re.I)
 
 
 def measure_start() -> list[list[str]]:
@@ -57,9 +55,7 @@ def measure_first_fit() -> list[list[str]]:
 
 def measure_benchmark(name: str) -> list[str]:
     """Return name, CPU seconds and largest memory of a benchmark."""
-    child = subprocess.Popen(
-        [sys.executable, f"benchmarks/{name}.py"], cwd=ROOT, stdout=subprocess.DEVNULL
-    )
+    child = subprocess.Popen([sys.executable, f"benchmarks/{name}.py"], cwd=ROOT, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)
     cpu, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6
     failed = ", a limit missed" if status else ""
@@ -93,9 +89,7 @@ def table(header: str, rows: list[list[str]]) -> list[str]:
 def page(measured: dict[str, Any]) -> str:
     """Return the whole page."""
     memory = [measured[name] for name in BENCHMARKS if name in measured]
-    first = (
-        "model | method | import | building | first fit ever | first of a process | second | memory"
-    )
+    first = "model | method | import | building | first fit ever | first of a process | second | memory"
     lines = [
         "# How fast it is",
         "",

@@ -130,9 +130,7 @@ def kill_dask(data: models.PartialRankings, store: Path, kills: int) -> tuple[xr
 
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster) as client:
-        cluster.adapt(
-            minimum=2, maximum=2, interval="1s"
-        )  # in place of one that did not start again
+        cluster.adapt(minimum=2, maximum=2, interval="1s")  # in place of one that did not start again
 
         def pids() -> list[int]:
             """Processes that work: a nanny gives up one that is killed while it starts."""
@@ -168,9 +166,7 @@ def kill(kind: str, kills: int, items: int) -> None:
         seconds = time.perf_counter() - started
         wrong = differences(whole, tree)
         tree.close()
-    print(
-        f"{kind}: {killed} kills, {items} shards of one item, {seconds:.0f} s; differing groups: {wrong}"
-    )
+    print(f"{kind}: {killed} kills, {items} shards of one item, {seconds:.0f} s; differing groups: {wrong}")
     assert not wrong
 
 

@@ -42,7 +42,6 @@ from .terminal import plainly, say, show
 if TYPE_CHECKING:
     from ..reports.study import Settings
 
-__all__ = ["app", "check_table", "fit", "list_models", "report"]
 
 OF_MODELS = (
     "reliability",
@@ -239,9 +238,7 @@ def check_table(
         raise ValueError(f"--bounds is an option of scores, not of {kind}")
     if kind == "comparisons":
         if layout != "long":
-            raise ValueError(
-                f"--layout {layout} is a layout of labels; comparisons are long tables"
-            )
+            raise ValueError(f"--layout {layout} is a layout of labels; comparisons are long tables")
         say(read_comparisons(path, columns, rater_attributes).report())
         return
     known: dict[str, Any] = {"layout": layout, "rater_attributes": rater_attributes}
@@ -292,8 +289,7 @@ app.add_typer(data, name="data")
 @app.command()
 @plainly
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-demo"),
-    seed: Seed = 1,
+    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-demo"), seed: Seed = 1
 ) -> None:
     """Fit seven published cases.
 
@@ -313,9 +309,7 @@ def rank(
     votes: Annotated[
         Path, typer.Argument(help="Table: left, right, winner[, rater, count]; ties are votes.")
     ],
-    model: Annotated[
-        str | None, typer.Option(help="bradley_terry, the default, or thurstone.")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="bradley_terry, the default, or thurstone.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="CSV file for the whole leaderboard, such as board.csv.")
     ] = None,
@@ -373,12 +367,10 @@ def evaluate(
         ),
     ] = None,
     by: Annotated[
-        Path | None,
-        typer.Option(help="Groups to score separately. Table: category, group; or item, group."),
+        Path | None, typer.Option(help="Groups to score separately. Table: category, group; or item, group.")
     ] = None,
     compare: Annotated[
-        bool,
-        typer.Option("--compare", help="Compare classifiers pairwise: difference, probability."),
+        bool, typer.Option("--compare", help="Compare classifiers pairwise: difference, probability.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help="File for all numbers: metrics.csv or metrics.json.")
@@ -430,9 +422,7 @@ def list_data() -> None:
 
 @data.command()
 @plainly
-def fetch(
-    name: str, out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path()
-) -> None:
+def fetch(name: str, out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path()) -> None:
     """Download a data set from its public source, check it, and convert it to tables."""
     from .data_sets import fetch_dataset
 

@@ -12,28 +12,19 @@ from requests.exceptions import RequestException
 from ..models import PartialRankings
 from .terminal import say, show
 
-__all__ = ["convert_dermatology", "fetch_dataset", "list_datasets"]
-
 RAW_FILE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
 
 def _datasets() -> dict[str, dict[str, Any]]:
     """Return the available data sets, by name."""
-    return json.loads(
-        files(__package__ or "raterzoo.cli").joinpath("datasets.json").read_text("utf-8")
-    )
+    return json.loads(files(__package__ or "raterzoo.cli").joinpath("datasets.json").read_text("utf-8"))
 
 
 def list_datasets() -> None:
     """Print the available data sets."""
     show(
         [
-            {
-                "name": name,
-                "what": entry["about"],
-                "licence": entry["licence"],
-                "source": entry["repository"],
-            }
+            {"name": name, "what": entry["about"], "licence": entry["licence"], "source": entry["repository"]}
             for name, entry in _datasets().items()
         ]
     )
@@ -62,18 +53,14 @@ def _fetched(entry: dict[str, Any], path: str, sha256: str, folder: Path) -> Pat
     url = RAW_FILE.format(repository=entry["repository"], commit=entry["commit"], path=path)
     name = Path(path).name
     try:
-        return Path(
-            pooch.retrieve(url, f"sha256:{sha256}", fname=name, path=folder, progressbar=False)
-        )
+        return Path(pooch.retrieve(url, f"sha256:{sha256}", fname=name, path=folder, progressbar=False))
     except (RequestException, OSError) as problem:
         raise ValueError(
             f"{url} cannot be reached ({type(problem).__name__}); download it by hand and put it in place as {folder / name}"
         ) from problem
 
 
-def convert_dermatology(
-    selectors: Path, conditions: Path, risks: Path, out: Path
-) -> tuple[Path, Path]:
+def convert_dermatology(selectors: Path, conditions: Path, risks: Path, out: Path) -> tuple[Path, Path]:
     """Write annotations and conditions as tables; return their paths.
 
     `selectors` is JSON of [item][rater][block][condition code]; `conditions` and `risks` have a line per
@@ -86,9 +73,7 @@ def convert_dermatology(
     table = PartialRankings.from_blocks(named, categories=names).to_table()
     paths = out / "dermatology.csv", out / "dermatology_conditions.csv"
     _write(paths[0], list(table), zip(*(column.tolist() for column in table.values()), strict=True))
-    _write(
-        paths[1], ["category", "risk"], zip(names, risks.read_text("utf-8").split(), strict=True)
-    )
+    _write(paths[1], ["category", "risk"], zip(names, risks.read_text("utf-8").split(), strict=True))
     return paths
 
 

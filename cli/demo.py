@@ -18,7 +18,6 @@ from .terminal import say, show
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["compare_with_paper", "demonstrate"]
 
 # The paper's settings: Plackett-Luce with one pseudo-category of shape 1 for all unranked categories and three repetitions;
 # PrIRN at gamma 30 with the undivided weights of tied categories of the authors' code.
@@ -86,12 +85,7 @@ def compare_with_paper(seed: int) -> list[dict[str, object]]:
 
 
 def _row(
-    drawn: dict[str, xr.DataArray],
-    figure: str,
-    item: str,
-    classifier: str,
-    model: str,
-    printed: float,
+    drawn: dict[str, xr.DataArray], figure: str, item: str, classifier: str, model: str, printed: float
 ) -> dict[str, object]:
     """Compare one printed value with the posterior."""
     hits = drawn[str(model)].sel(item=item, classifier=classifier)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ..reports import Section
     from ..reports.study import Settings
 
-__all__ = ["equivalence"]
 
 COMBINERS = ("abc", "plurality", "frequency", "mean")
 
@@ -50,21 +49,17 @@ class Extras(NamedTuple):
 def equivalence(
     labels: Annotated[Path, typer.Argument(help="Table of labels: CSV, TSV, Parquet, JSON lines.")],
     predictions: Annotated[
-        Path,
-        typer.Argument(help="Table: item, category, score (a probability) or rank[, classifier]."),
+        Path, typer.Argument(help="Table: item, category, score (a probability) or rank[, classifier].")
     ],
     layout: LayoutOption = Layout.long,
     column: Columns = None,
     categories: Categories = None,
     combiner: Annotated[
-        str | None,
-        typer.Option(help=f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality."),
+        str | None, typer.Option(help=f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality.")
     ] = None,
     scorer: Annotated[
         str | None,
-        typer.Option(
-            help=f"{', '.join(SCORERS)}; default cross-entropy, for hard predictions agreement."
-        ),
+        typer.Option(help=f"{', '.join(SCORERS)}; default cross-entropy, for hard predictions agreement."),
     ] = None,
     clip: Annotated[float, typer.Option(help="Lower bound of probabilities in the score.")] = 0.02,
     items: Annotated[
@@ -86,26 +81,20 @@ def equivalence(
     positive: Annotated[
         str | None, typer.Option(help="Positive category of precision, recall, f1 and auc.")
     ] = None,
-    max_raters: Annotated[
-        int | None, typer.Option(help="Largest number of raters on the curve.")
-    ] = None,
+    max_raters: Annotated[int | None, typer.Option(help="Largest number of raters on the curve.")] = None,
     bootstrap: Annotated[int, typer.Option(help="Resamples of the items; 0 for none.")] = 500,
     prob: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.9,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Score also with cross-fitted isotonic calibration.")
     ] = False,
     posterior: Annotated[
-        bool,
-        typer.Option(
-            "--posterior", help="Fit item_states, for a curve beyond the observed raters."
-        ),
+        bool, typer.Option("--posterior", help="Fit item_states, for a curve beyond the observed raters.")
     ] = False,
     draws: Draws = 1000,
     chains: Chains = 4,
     plot: Annotated[Path | None, typer.Option(help="Picture: curve.svg or curve.png.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="All numbers: worth.csv, worth.json, or a folder for an HTML page."),
+        Path | None, typer.Option(help="All numbers: worth.csv, worth.json, or a folder for an HTML page.")
     ] = None,
     seed: Seed = 1,
 ) -> None:
@@ -149,9 +138,7 @@ def _check_files(plot: Path | None, out: Path | None) -> None:
             raise ValueError(f"--{option} {path}: that is a folder; name a file in it")
         folders = [path, *path.parents] if not path.suffix else path.parents
         if blocked := [str(folder) for folder in folders if folder.is_file()]:
-            raise ValueError(
-                f"--{option} {path}: {blocked[0]} is a file, not a folder; name another place"
-            )
+            raise ValueError(f"--{option} {path}: {blocked[0]} is a file, not a folder; name another place")
 
 
 def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None:
@@ -267,10 +254,7 @@ def _calibrated(law: "xr.DataArray", data: "Labels", seed: int) -> "xr.DataArray
 
 
 def _write(
-    told: "tuple[Labels, list[Section]]",
-    box: list[str],
-    figures: "list[Figure]",
-    extras: Extras,
+    told: "tuple[Labels, list[Section]]", box: list[str], figures: "list[Figure]", extras: Extras
 ) -> None:
     """Write the picture and the numbers: a page with tables, one JSON file, or one CSV file per table."""
     from ..reports import page, write_report
@@ -288,9 +272,7 @@ def _write(
         raters = "anonymous raters" if data.anonymous else f"{len(data.raters):,} raters"
         summary = f"{len(data.items):,} items, {raters}, {int(data.counts.sum()):,} labels."
         sections = [*sections, citation_section(MODEL)]
-        say(
-            f"wrote {write_report(out, HEADING, summary, sections, box=box, facts={'kind': 'labels'})}"
-        )
+        say(f"wrote {write_report(out, HEADING, summary, sections, box=box, facts={'kind': 'labels'})}")
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix.lower() == ".json":

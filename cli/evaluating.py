@@ -16,16 +16,8 @@ from ..reports.scores import metrics_of_sides
 from ..reports.study import Groups
 from ..reports.wording import interval, percent
 from .options import thresholds_of
-from .tables import (
-    check_side_metrics,
-    read_item_groups,
-    read_orders,
-    read_predictions,
-    read_sides,
-)
+from .tables import check_side_metrics, read_item_groups, read_orders, read_predictions, read_sides
 from .terminal import say, show
-
-__all__ = ["Asked", "score_file"]
 
 DEFAULT_METRICS = ("top-1-accuracy", "top-3-accuracy")
 
@@ -42,9 +34,7 @@ class Asked(NamedTuple):
     thresholds: Sequence[str] = ()  # of scores: exactly one
 
 
-def score_file(
-    posterior: Path, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
-) -> None:
+def score_file(posterior: Path, predictions: Path, asked: Asked, columns: Sequence[str], seed: int) -> None:
     """Score a file of predictions against a stored posterior; print the tables, and write them if asked."""
     for name in asked.metrics:
         if name != CONCORDANCE:
@@ -160,21 +150,14 @@ def _narrow_pair(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write(
-    out: Path,
-    rows: list[dict[str, Any]],
-    pairs: list[dict[str, Any]],
-    best: list[dict[str, Any]],
+    out: Path, rows: list[dict[str, Any]], pairs: list[dict[str, Any]], best: list[dict[str, Any]]
 ) -> None:
     """Write the numbers: one JSON file, or CSV files of the metrics and of the comparison."""
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix.lower() == ".json":
         page.write_json(
             out,
-            {
-                "schema": page.SCHEMA,
-                "metrics": rows,
-                "comparison": {"rows": pairs, "best": {"rows": best}},
-            },
+            {"schema": page.SCHEMA, "metrics": rows, "comparison": {"rows": pairs, "best": {"rows": best}}},
         )
         say(f"wrote {out}")
         return

@@ -20,22 +20,6 @@ from ..reports.study import RankingsOrLabels, Settings
 from .tables import check_attributes, read_annotations, read_columns
 from .terminal import say, working
 
-__all__ = [
-    "Helpers",
-    "build",
-    "build_votes",
-    "draw",
-    "draw_scale",
-    "draw_votes",
-    "fit_divided",
-    "fit_to_file",
-    "read_comparisons",
-    "read_scale",
-    "read_scores_table",
-    "read_votes",
-    "resume_fit",
-]
-
 
 def read_scores_table(
     path: Path,
@@ -92,11 +76,7 @@ def draw_scale(scores: Scores, settings: Settings, store: Path | None = None) ->
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
         return inference.sample(
-            model,
-            random_seed=settings.seed,
-            draws=settings.draws,
-            chains=settings.chains,
-            **stored(store),
+            model, random_seed=settings.seed, draws=settings.draws, chains=settings.chains, **stored(store)
         )
 
 
@@ -123,9 +103,7 @@ def read_comparisons(
 def read_votes(path: Path, columns: Sequence[str], settings: Settings) -> models.Comparisons:
     """Read the comparisons of a fit: all of them, or those of the largest component."""
     if settings.layout != "long":
-        raise ValueError(
-            f"--layout {settings.layout} is a layout of labels; comparisons are long tables"
-        )
+        raise ValueError(f"--layout {settings.layout} is a layout of labels; comparisons are long tables")
     votes = read_comparisons(path, columns, settings.rater_attributes)
     votes = settings.nameless(votes)
     if not settings.largest_component:
@@ -161,18 +139,11 @@ def build_votes(votes: models.Comparisons, settings: Settings) -> pm.Model:
 
 
 def draw_votes(
-    model: pm.Model,
-    settings: Settings,
-    *,
-    log_likelihood: bool = True,
-    store: Path | None = None,
+    model: pm.Model, settings: Settings, *, log_likelihood: bool = True, store: Path | None = None
 ) -> xr.DataTree:
     """Sample a model of comparisons; with `store` the draws are written while sampling."""
     own_bar = store is not None or route_of(model).method == "nuts"
-    with (
-        warnings.catch_warnings(),
-        nullcontext() if own_bar else working("Drawing from the posterior"),
-    ):
+    with warnings.catch_warnings(), nullcontext() if own_bar else working("Drawing from the posterior"):
         warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
         return inference.sample(
             model,
@@ -213,9 +184,7 @@ def draw(
         )
 
 
-def fit_to_file(
-    annotations: Path, columns: Sequence[str], settings: Settings, output: Path
-) -> None:
+def fit_to_file(annotations: Path, columns: Sequence[str], settings: Settings, output: Path) -> None:
     """Sample, print the convergence verdict, and write the posterior to `output` (``.nc`` or ``.zarr``).
 
     A ``.zarr`` store is written while sampling, so that an interruption loses nothing.
@@ -269,9 +238,7 @@ def fit_divided(
     refused.
     """
     if output.suffix != ".zarr":
-        raise ValueError(
-            f"-o {output}: --workers and --scheduler write a .zarr store as draws come"
-        )
+        raise ValueError(f"-o {output}: --workers and --scheduler write a .zarr store as draws come")
     if settings.kind == "comparisons":
         raise ValueError("--workers: comparisons join all items, and are drawn by one process")
     if settings.anonymize:
@@ -329,8 +296,6 @@ def _executor(helpers: Helpers) -> Iterator[Any]:
     try:
         client = Client(scheduler, timeout="10s")
     except (OSError, ValueError) as problem:
-        raise ValueError(
-            f"--scheduler {scheduler}: no scheduler answers there ({problem})"
-        ) from problem
+        raise ValueError(f"--scheduler {scheduler}: no scheduler answers there ({problem})") from problem
     with client:
         yield client

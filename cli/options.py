@@ -12,40 +12,6 @@ if TYPE_CHECKING:
     from ..reports.study import Settings
 
 
-__all__ = [
-    "Annotations",
-    "Anonymize",
-    "Bounds",
-    "Categories",
-    "Chains",
-    "Columns",
-    "Concentration",
-    "Draws",
-    "Group",
-    "Kind",
-    "KindOption",
-    "LargestComponent",
-    "Layout",
-    "LayoutOption",
-    "LeftBias",
-    "Model",
-    "Prob",
-    "RaterAttributes",
-    "Raters",
-    "Scheduler",
-    "Seed",
-    "Signed",
-    "Thresholds",
-    "TieWeight",
-    "Ties",
-    "Unranked",
-    "Workers",
-    "bounds_of",
-    "settings_of",
-    "thresholds_of",
-]
-
-
 class Kind(StrEnum):
     """Kind of annotation."""
 
@@ -94,9 +60,7 @@ Categories = Annotated[
 
 Bounds = Annotated[
     str | None,
-    typer.Option(
-        help="For scores: the lowest and the highest possible score, such as 1,10; default none."
-    ),
+    typer.Option(help="For scores: the lowest and the highest possible score, such as 1,10; default none."),
 ]
 
 Thresholds = Annotated[
@@ -116,8 +80,7 @@ Group = Annotated[
 ]
 
 Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", help="Rename: item=case reads column 'case' as 'item'."),
+    list[str] | None, typer.Option("--column", help="Rename: item=case reads column 'case' as 'item'.")
 ]
 
 Model = Annotated[
@@ -137,9 +100,7 @@ Unranked = Annotated[
     str | None, typer.Option(help="Treatment of unranked categories: pooled, single or ignored.")
 ]
 
-TieWeight = Annotated[
-    str | None, typer.Option(help="For prirn: weight of tied categories, split or full.")
-]
+TieWeight = Annotated[str | None, typer.Option(help="For prirn: weight of tied categories, split or full.")]
 
 Ties = Annotated[
     str | None,
@@ -197,9 +158,7 @@ Workers = Annotated[
 
 Scheduler = Annotated[
     str | None,
-    typer.Option(
-        help="Address of a dask scheduler, such as tcp://10.0.0.1:8786, instead of processes."
-    ),
+    typer.Option(help="Address of a dask scheduler, such as tcp://10.0.0.1:8786, instead of processes."),
 ]
 
 # --- Options of a fit, validated ---
@@ -233,10 +192,7 @@ OPTIONS = {
 
 PRIORS = ("concentration", "unranked", "tie_weight", "ties", "left_bias", "signed", "group")
 
-TIES = {
-    "bradley_terry": ("auto", "davidson", "none"),
-    "thurstone": ("auto", "threshold", "none"),
-}
+TIES = {"bradley_terry": ("auto", "davidson", "none"), "thurstone": ("auto", "threshold", "none")}
 
 RATERS = ("hierarchical", "per-rater", "shared")
 
@@ -247,9 +203,7 @@ def _model_of(kind: str, model: str | None) -> str:
 
     model = model or DEFAULT_MODEL[kind]
     if model not in catalog:
-        raise ValueError(
-            f"--model {model}: there is no such model; the catalog has {', '.join(catalog)}"
-        )
+        raise ValueError(f"--model {model}: there is no such model; the catalog has {', '.join(catalog)}")
     if catalog[model].data != kind:
         raise ValueError(f"--model {model} is a model of {catalog[model].data}, not of {kind}")
     return model
@@ -294,11 +248,7 @@ def bounds_of(text: str | None) -> tuple[float, float] | None:
 def thresholds_of(texts: Sequence[str]) -> tuple[float, ...]:
     """Parse thresholds, given one by one or comma-separated; raise unless they are finite and distinct."""
     text = ",".join(texts)
-    values = (
-        _floats("threshold", text, "numbers with commas between them, such as 0,0.5")
-        if text
-        else ()
-    )
+    values = _floats("threshold", text, "numbers with commas between them, such as 0,0.5") if text else ()
     if len(set(values)) < len(values):
         raise ValueError(f"--threshold {text}: each number once")
     return values
@@ -345,9 +295,7 @@ def settings_of(
 
     model = _model_of(kind, model)
     given = {
-        name: value
-        for name, value in options.items()
-        if not (value is None or value is False or value == [])
+        name: value for name, value in options.items() if not (value is None or value is False or value == [])
     }
     _refuse_others(kind, model, given)
     _refuse_words(model, given)

@@ -23,8 +23,6 @@ from ..reports.study import Settings
 from .fitting import build_votes, draw_votes, read_votes
 from .terminal import say, show, width, working
 
-__all__ = ["rank_votes"]
-
 WIDE = 100  # characters per line needed for all columns
 
 FEW_RATERS = 10  # up to which all raters are shown
@@ -33,13 +31,7 @@ ENDS = 4  # raters shown at either end, if there are more
 
 
 def rank_votes(
-    votes: Path,
-    columns: Sequence[str],
-    settings: Settings,
-    *,
-    prob: float,
-    top: int,
-    out: Path | None,
+    votes: Path, columns: Sequence[str], settings: Settings, *, prob: float, top: int, out: Path | None
 ) -> None:
     """Fit a table of votes and print the leaderboard; `out` is a CSV file for all items.
 
@@ -58,9 +50,7 @@ def rank_votes(
         raters = rater_rows(tree, data, prob)
         diagnosis = inference.diagnose(tree).attrs
     if not diagnosis["converged"]:
-        say(
-            f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared."
-        )
+        say(f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared.")
     _show_board(board, data, top, prob)
     say(
         f"\nItems of equal rank (=): none is below the first of them with {tie_certainty(prob):.0%} probability."
@@ -104,9 +94,7 @@ def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: 
         say(f"... and {len(board) - top:,} more; --top {len(board)} shows them, --out writes them")
 
 
-def _show_raters(
-    raters: list[dict[str, Any]], data: Comparisons, tree: xr.DataTree, prob: float
-) -> None:
+def _show_raters(raters: list[dict[str, Any]], data: Comparisons, tree: xr.DataTree, prob: float) -> None:
     """Print the most and least reliable raters, and those clearly below average."""
     if not raters:
         known = "not told apart" if data.anonymous else f"{len(data.raters):,}, taken as alike"

@@ -20,8 +20,6 @@ from .tables import (
 )
 from .terminal import say, working
 
-__all__ = ["make_report"]
-
 
 def make_report(
     annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings, out: Path
@@ -37,16 +35,12 @@ def make_report(
     say(f"wrote {page}")
 
 
-def _of_votes(
-    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
-) -> Report:
+def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
     """Fit comparisons and return the report on items and raters."""
     if sources.groups is not None:
         raise ValueError("--groups: groups are of the categories of rankings and labels")
     if sources.metrics and set(sources.metrics) != {"concordance"}:
-        raise ValueError(
-            f"--metric {sources.metrics[0]}: the only metric of comparisons is concordance"
-        )
+        raise ValueError(f"--metric {sources.metrics[0]}: the only metric of comparisons is concordance")
     votes = read_votes(annotations, columns, settings)
     orders = None
     if sources.predictions is not None:
@@ -56,9 +50,7 @@ def _of_votes(
     return comparison_report(tree, votes, settings, orders, model, working)
 
 
-def _of_scores(
-    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
-) -> Report:
+def _of_scores(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
     """Fit scores and return the report on items, raters and sides of thresholds."""
     predicted = _predicted_sides(sources, settings)
     scores = read_scale(annotations, columns, settings)
@@ -86,9 +78,7 @@ def _predicted_sides(sources: Sources, settings: Settings) -> xr.DataArray | Non
     return predicted
 
 
-def _of_truth(
-    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings
-) -> Report:
+def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
     """Fit rankings or labels and return the report on the true categories."""
     predicted = read_predictions(sources.predictions, []) if sources.predictions else None
     _check_metrics(sources, predicted)

@@ -18,27 +18,9 @@ from ..reports.metric_names import metric_named
 from ..reports.scores import sides_of
 from ..reports.study import Groups, RankingsOrLabels, Settings, labels_of
 
-__all__ = [
-    "as_numbers",
-    "check_attributes",
-    "check_side_metrics",
-    "read_annotations",
-    "read_columns",
-    "read_container",
-    "read_groups",
-    "read_item_groups",
-    "read_orders",
-    "read_predictions",
-    "read_scores",
-    "read_sides",
-]
-
 
 def read_annotations(
-    path: Path,
-    settings: Settings,
-    columns: Sequence[str],
-    predicted: xr.DataArray | None = None,
+    path: Path, settings: Settings, columns: Sequence[str], predicted: xr.DataArray | None = None
 ) -> tuple[RankingsOrLabels, list[str]]:
     """Read rankings or labels with the options of the settings; return also the categories only predicted.
 
@@ -48,10 +30,7 @@ def read_annotations(
     """
     declared = None if settings.categories is None else _declared(settings.categories)
     table = _read_layout(path, settings.kind, columns, settings.layout)
-    known: dict[str, Any] = {
-        "layout": settings.layout,
-        "rater_attributes": settings.rater_attributes,
-    }
+    known: dict[str, Any] = {"layout": settings.layout, "rater_attributes": settings.rater_attributes}
     data = _container_of(path, settings.kind, table, declared, **known)
     only_predicted: list[str] = []
     if predicted is not None and declared is None:
@@ -82,9 +61,7 @@ def read_container(
     return _container_of(path, kind, table, categories, **known)
 
 
-def _read_layout(
-    path: Path, kind: str, columns: Sequence[str], layout: str
-) -> tuple[Any, list[str]]:
+def _read_layout(path: Path, kind: str, columns: Sequence[str], layout: str) -> tuple[Any, list[str]]:
     """Read a table as frame with its column names; raise if the kind has no such layout."""
     if layout != "long" and kind == "rankings":
         raise ValueError(f"--layout {layout} is a layout of labels; rankings are long tables")
@@ -107,15 +84,11 @@ def _container_of(
     check_attributes(path, names, rater_attributes, layout)
     if layout == "long":
         further = {role: role for role in ("count", "gold") if role in names}
-        return Labels.from_table(
-            frame, categories=categories, rater_attributes=rater_attributes, **further
-        )
+        return Labels.from_table(frame, categories=categories, rater_attributes=rater_attributes, **further)
     return _read_broad_labels(path, frame, names, categories, layout)
 
 
-def check_attributes(
-    path: Path, names: Sequence[str], attributes: Sequence[str], layout: str
-) -> None:
+def check_attributes(path: Path, names: Sequence[str], attributes: Sequence[str], layout: str) -> None:
     """Raise unless the table is long and has the columns of rater attributes."""
     missing = [name for name in attributes if name not in names]
     if attributes and layout != "long":
@@ -185,9 +158,7 @@ def read_scores(path: Path, columns: Sequence[str]) -> xr.DataArray:
     return scores.isel(category=0, drop=True)
 
 
-def _prediction_columns(
-    path: Path, columns: Sequence[str]
-) -> tuple[dict[str, np.ndarray], list[str]]:
+def _prediction_columns(path: Path, columns: Sequence[str]) -> tuple[dict[str, np.ndarray], list[str]]:
     """Return the columns of a file of predictions, and the name of its ordering one, rank or score."""
     frame, names = read_columns(path, columns)
     order = [name for name in ("rank", "score") if name in names]
@@ -247,9 +218,7 @@ def read_orders(path: Path, columns: Sequence[str], items: np.ndarray) -> xr.Dat
     orders = orders.reindex(item=voted)
     for classifier, own in zip(orders["classifier"].to_numpy(), orders.to_numpy(), strict=True):
         if absent := items[~np.isfinite(own)].tolist():
-            whose = (
-                f" of classifier {str(classifier)!r}" if str(classifier) != "predictions" else ""
-            )
+            whose = f" of classifier {str(classifier)!r}" if str(classifier) != "predictions" else ""
             raise ValueError(
                 f"{path}: there is no row{whose} for the item {absent[0]!r}{and_more(absent)}; order all items of the votes"
             )

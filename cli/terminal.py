@@ -13,8 +13,6 @@ from rich.text import Text
 
 from .._messages import escaped, legible
 
-__all__ = ["plainly", "say", "show", "width", "working"]
-
 DECODERS = ("h5py", "numcodecs", "zarr")
 
 
@@ -90,9 +88,7 @@ def show(
     `folds` is the only column that may be folded, all others being numeric; by default every column but the
     first may be, except those in `whole`.
     """
-    table = Table(
-        title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False
-    )
+    table = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)
     for name in rows[0]:
         number = all(isinstance(row[name], int | float | None) for row in rows)
         if folds is not None:

@@ -56,9 +56,7 @@ from .surveys.equivalence import survey_power_curve as survey_power_curve
 from .surveys.groups import rater_equivalence as rater_equivalence
 from .surveys.isotonic import calibrated as calibrated
 from .surveys.item_states.equivalence import posterior_power_curve as posterior_power_curve
-from .surveys.item_states.equivalence import (
-    posterior_survey_equivalence as posterior_survey_equivalence,
-)
+from .surveys.item_states.equivalence import posterior_survey_equivalence as posterior_survey_equivalence
 from .surveys.item_states.equivalence import survey_summary as survey_summary
 from .uncertainty.adjusted import uncertainty_adjusted as uncertainty_adjusted
 from .uncertainty.classifiers import compare as compare

@@ -9,16 +9,12 @@ import numpy as np
 
 from .errors import EvaluationError
 
-__all__ = ["MOST_THREADS", "fixed_seed", "generator_of", "in_threads"]
-
 
 def generator_of(random_seed: int | np.random.Generator | None) -> np.random.Generator:
     """Return a generator for a seed; raise if the seed is invalid."""
     if isinstance(random_seed, bool) or not isinstance(random_seed, int | np.integer):
         if not (random_seed is None or isinstance(random_seed, np.random.Generator)):
-            raise EvaluationError(
-                f"random_seed={random_seed!r}: expected an integer, a Generator or None"
-            )
+            raise EvaluationError(f"random_seed={random_seed!r}: expected an integer, a Generator or None")
     elif random_seed < 0:
         raise EvaluationError(f"random_seed={random_seed}: expected an integer from 0 on")
     return np.random.default_rng(random_seed)

@@ -4,8 +4,6 @@ import numpy as np
 
 from .._messages import legible
 
-__all__ = ["EvaluationError", "check_probability", "check_whole"]
-
 
 class EvaluationError(ValueError):
     """Invalid posterior, predictions or argument of an evaluation; the message names the remedy.

@@ -16,10 +16,7 @@ END_TO_END = 3  # simulations that are drawn once more by `inference.sample`
 
 
 def calibration_ranks(
-    law: JointLaw,
-    posterior: Callable[[np.ndarray, int], Values],
-    simulations: int,
-    name: str,
+    law: JointLaw, posterior: Callable[[np.ndarray, int], Values], simulations: int, name: str
 ) -> np.ndarray:
     """Rank the quantities of each simulation.
 

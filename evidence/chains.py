@@ -23,12 +23,7 @@ from raterzoo.inference.labels.item_states import begin_item_states_gibbs
 from raterzoo.inference.labels.kernels import gibbs as label_chain
 from raterzoo.inference.labels.kernels import item_states
 from raterzoo.inference.labels.kernels.gibbs import ROWS, LabelDraws, LabelSchedule, LabelState
-from raterzoo.inference.labels.recognition import (
-    as_table,
-    constant_prior,
-    read_item_states,
-    read_labels,
-)
+from raterzoo.inference.labels.recognition import as_table, constant_prior, read_item_states, read_labels
 from raterzoo.inference.rankings import gibbs as worth_chains
 from raterzoo.inference.rankings.gibbs import begin_gibbs
 from raterzoo.inference.rankings.kernels import gibbs as worth
@@ -60,9 +55,7 @@ class Chains:
         Sweeps before the first kept draw, and for each.
     """
 
-    begun_by: Callable[..., Run] | None = (
-        None  # how `inference.sample` begins: evidence for that, too
-    )
+    begun_by: Callable[..., Run] | None = None  # how `inference.sample` begins: evidence for that, too
 
     def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
         self.model, (self.tune, self.thin) = model, schedule

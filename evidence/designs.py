@@ -5,15 +5,7 @@ from functools import cache
 import numpy as np
 from raterzoo import models
 
-__all__ = [
-    "CATEGORIES",
-    "comparisons",
-    "labels",
-    "many_labels",
-    "many_scores",
-    "rankings",
-    "scores",
-]
+__all__ = ["CATEGORIES", "comparisons", "labels", "many_labels", "many_scores", "rankings", "scores"]
 
 CATEGORIES = 4  # that are ranked
 

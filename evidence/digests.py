@@ -32,13 +32,7 @@ FOLDERS = {PACKAGE: Path(str(raterzoo.__file__)).parent, EVIDENCE: Path(__file__
 LEFT_OUT = ("raterzoo.models.data", "raterzoo.models._catalog")
 """Containers, which the simulations fill, and the records of builders: named in digests, not followed."""
 
-NOT_OURS = {
-    "benchmarks",
-    "evidence",
-    "tests",
-    "docs",
-    "notebooks",
-}  # folders beside the package's
+NOT_OURS = {"benchmarks", "evidence", "tests", "docs", "notebooks"}  # folders beside the package's
 DEPTH = 8  # how far digests look into references; what is further away has a digest of its own in the list
 
 
@@ -112,9 +106,7 @@ class Sources:
         Modules that are not followed, with all below them.
     """
 
-    def __init__(
-        self, folders: Mapping[str, Path] = FOLDERS, left_out: tuple[str, ...] = LEFT_OUT
-    ) -> None:
+    def __init__(self, folders: Mapping[str, Path] = FOLDERS, left_out: tuple[str, ...] = LEFT_OUT) -> None:
         self.folders, self.left_out = dict(folders), left_out
         self.module, self.form = cache(self._module), cache(self._form)
         self._looked_into = cache(self._look_into)

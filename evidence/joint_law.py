@@ -59,9 +59,7 @@ class JointLaw:
             self._answer = pm.pytensorf.compile(free, self.observed, random_seed=seed, on_unused_input="ignore")  # fmt: skip
         return np.asarray(self._answer(*(values[name] for name in self.names)))
 
-    def quantities(
-        self, values: Values, answers: np.ndarray, *, paired: bool = False
-    ) -> np.ndarray:
+    def quantities(self, values: Values, answers: np.ndarray, *, paired: bool = False) -> np.ndarray:
         """Return the quantities of draws, shape (draw, quantity).
 
         Parameters

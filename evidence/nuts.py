@@ -18,9 +18,7 @@ from .joint_law import Values
 __all__ = ["NutsMoves", "NutsRuns", "open_to_data"]
 
 TUNE, THIN, CHAINS = 300, 10, 2
-LEARNING = (
-    300  # transitions on annotations of their own that set the step and metric of `NutsMoves`
-)
+LEARNING = 300  # transitions on annotations of their own that set the step and metric of `NutsMoves`
 
 
 def open_to_data(model: pm.Model) -> pm.Model:

@@ -112,8 +112,7 @@ def joint_z(law: JointLaw, move: Move, chains: int, name: str) -> np.ndarray:
         means.append(shares.features(rows).mean(axis=0))
     chained = np.array(means)
     error = np.hypot(
-        chained.std(axis=0, ddof=1) / np.sqrt(chains),
-        expected.std(axis=0, ddof=1) / np.sqrt(len(expected)),
+        chained.std(axis=0, ddof=1) / np.sqrt(chains), expected.std(axis=0, ddof=1) / np.sqrt(len(expected))
     )
     return _z(chained.mean(axis=0) - expected.mean(axis=0), error)
 

@@ -89,25 +89,17 @@ class Writer:
 
     def _function(self, node: Any, local: Names, outside: Names) -> Any:
         """Write a function; its decorators and defaults are evaluated outside, where a class has further names."""
-        decorators, defaults = (
-            self.write(node.decorator_list, outside),
-            self._defaults(node.args, outside),
-        )
+        decorators, defaults = (self.write(node.decorator_list, outside), self._defaults(node.args, outside))
         arguments = [[part.arg for part in _arguments(node.args, kind)] for kind in KINDS]
         body = self.write(node.body, local | _bound_in(node))
         return [type(node).__name__, decorators, arguments, defaults, body]
 
     def _defaults(self, arguments: ast.arguments, local: Names) -> Any:
-        return [
-            self.write(arguments.defaults, local),
-            [self.write(x, local) for x in arguments.kw_defaults],
-        ]
+        return [self.write(arguments.defaults, local), [self.write(x, local) for x in arguments.kw_defaults]]
 
     def _class(self, node: ast.ClassDef, local: Names) -> Any:
         """Write a class; its methods do not see its other names."""
-        head = [
-            self.write(part, local) for part in (node.decorator_list, node.bases, node.keywords)
-        ]
+        head = [self.write(part, local) for part in (node.decorator_list, node.bases, node.keywords)]
         inside, body = local | _bound_in(node), []
         for part in filter(_is_code, node.body):
             if isinstance(part, FUNCTIONS):

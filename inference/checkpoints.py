@@ -35,8 +35,6 @@ from .storage.resumable_calls import refuse_asked
 from .storage.store import DrawStore, at_full_size, read_draws, refuse_existing, store_attrs
 from .storage.untrusted_files import WRITTEN
 
-__all__ = ["draw_into", "draw_nuts_into", "resume", "resume_nuts"]
-
 SECONDS = 5.0  # between two polls of the sampler
 
 PIECES = 20  # chunks of every variable
@@ -127,11 +125,7 @@ def resume_nuts(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, 
 
 
 def _pieces(
-    model: pm.Model,
-    plan: Draws,
-    note: dict[str, Any],
-    start: tuple[int, int],
-    interruptions: Interruptions,
+    model: pm.Model, plan: Draws, note: dict[str, Any], start: tuple[int, int], interruptions: Interruptions
 ) -> Iterator[xr.DataTree]:
     """Yield blocks of the missing draws: those that all chains have made since the previous block."""
     import nutpie
@@ -206,9 +200,7 @@ def _finished(model: pm.Model, plan: Draws, tree: xr.DataTree) -> xr.DataTree:
     return Completion(model)(groups, computed=True)
 
 
-def _append_block(
-    store: DrawStore, piece: xr.DataTree, drawn: int, run: tuple[list[int], float]
-) -> int:
+def _append_block(store: DrawStore, piece: xr.DataTree, drawn: int, run: tuple[list[int], float]) -> int:
     """Write a block of draws after the first `drawn`, and mark it; return the new number of draws."""
     restarts, begun = run
     end = drawn + piece["posterior"].sizes["draw"]
@@ -219,9 +211,7 @@ def _append_block(
     return end
 
 
-def _finish(
-    store: DrawStore, model: pm.Model, plan: Draws, run: tuple[dict[str, Any], float]
-) -> None:
+def _finish(store: DrawStore, model: pm.Model, plan: Draws, run: tuple[dict[str, Any], float]) -> None:
     """Write the groups computed from all draws (densities, deterministics), and finish the store."""
     attrs, begun = run
     raw = read_draws(store.path)
@@ -340,11 +330,7 @@ def draw_into(
 
 
 def _draw_into(
-    path: str | os.PathLike[str],
-    model: pm.Model,
-    plan: Draws,
-    attrs: Mapping[str, Any],
-    route: Route | None,
+    path: str | os.PathLike[str], model: pm.Model, plan: Draws, attrs: Mapping[str, Any], route: Route | None
 ) -> None:
     """Run the sampler into a new store; the store is removed if the draws exceed single precision (`NotHeld`)."""
     refuse_existing(Path(path))
@@ -368,10 +354,7 @@ def _draw_into(
 
 
 def _resume_own(
-    store: DrawStore,
-    model: pm.Model,
-    plan: Draws,
-    kept: tuple[dict[str, Any], dict[str, np.ndarray]],
+    store: DrawStore, model: pm.Model, plan: Draws, kept: tuple[dict[str, Any], dict[str, np.ndarray]]
 ) -> None:
     """Restore the state of the model's own sampler from the journal, and run it to its end."""
     note, arrays = kept
@@ -390,18 +373,12 @@ def _resume_own(
 
 
 def _go_on(
-    store: DrawStore,
-    run: Run,
-    completion: Completion,
-    settings: tuple[Draws, dict[str, Any], float],
+    store: DrawStore, run: Run, completion: Completion, settings: tuple[Draws, dict[str, Any], float]
 ) -> None:
     """Write the remaining blocks of draws and finish the store; stop after a block at SIGINT or SIGTERM."""
     plan, note, before = settings
     begun, piece = perf_counter() - before, int(note["piece"])
-    with (
-        Interruptions() as interruptions,
-        Progress(disable=not plan.progressbar, transient=True) as bar,
-    ):
+    with Interruptions() as interruptions, Progress(disable=not plan.progressbar, transient=True) as bar:
         task = bar.add_task("Draws of each chain", total=plan.draws, completed=run.drawn)
         while run.drawn < plan.draws and interruptions.asked is None:
             wanted = min(piece - run.drawn % piece, plan.draws - run.drawn)

@@ -13,17 +13,6 @@ from scipy.optimize import linear_sum_assignment
 
 from .kernels.convergence import mixing_of
 
-__all__ = [
-    "ConvergenceWarning",
-    "EstimateWarning",
-    "diagnose",
-    "naming",
-    "relabel",
-    "switched",
-    "verdict",
-    "warn_unless_converged",
-]
-
 ENUMERATED = 5  # categories up to which all permutations are tried at once
 
 
@@ -152,15 +141,8 @@ def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
     if diagnosis.attrs["exact"]:
         if infinite:
             return False, f"NOT exact: {infinite[0]}"
-        return (
-            True,
-            f"exact: {chains * draws:,} independent draws, which have nothing to converge to",
-        )
-    complaints = [
-        *infinite,
-        *_failed_items(diagnosis, listed),
-        *_failed_elements(diagnosis, listed),
-    ]
+        return (True, f"exact: {chains * draws:,} independent draws, which have nothing to converge to")
+    complaints = [*infinite, *_failed_items(diagnosis, listed), *_failed_elements(diagnosis, listed)]
     if chains < 2:
         complaints.insert(0, "one chain has no R-hat, sample at least two")
     if count := int(diagnosis["divergences"].sum()) if "divergences" in diagnosis else 0:
@@ -183,8 +165,7 @@ def _switching_remarks(diagnosis: xr.Dataset) -> list[str]:
     if not (share > RARELY).any():
         return []
     chains = ", ".join(
-        f"chain {chain} ({share[chain]:.0%} of the draws)"
-        for chain in np.flatnonzero(share > RARELY)
+        f"chain {chain} ({share[chain]:.0%} of the draws)" for chain in np.flatnonzero(share > RARELY)
     )
     return [
         f"label switching in {chains}: raters would be right more often under other names of the "
@@ -220,9 +201,7 @@ def _failed_items(diagnosis: xr.Dataset, listed: int) -> list[str]:
     for item in worst:
         quantity = smallest[:, item].argmin()
         cell = diagnosis.isel(item=item, quantity=quantity)
-        names.append(
-            f"item {cell['item'].item()} ({cell['quantity'].item()}: {_figures(cell, '')})"
-        )
+        names.append(f"item {cell['item'].item()} ({cell['quantity'].item()}: {_figures(cell, '')})")
     return [_complaint(n_failed, diagnosis.sizes["item"], "items", diagnosis, names)]
 
 
@@ -239,9 +218,7 @@ def _failed_elements(diagnosis: xr.Dataset, listed: int) -> list[str]:
     return [_complaint(n_failed, diagnosis.sizes["element"], kind, diagnosis, names)]
 
 
-def _complaint(
-    n_failed: int, total: int, kind: str, diagnosis: xr.Dataset, names: list[str]
-) -> str:
+def _complaint(n_failed: int, total: int, kind: str, diagnosis: xr.Dataset, names: list[str]) -> str:
     """Sentence with the number of failures, the thresholds and the worst names."""
     gates = f"R-hat {diagnosis.attrs['r_hat']:g} / ESS {diagnosis.attrs['ess']:g}"
     verb = "misses" if n_failed == 1 else "miss"
@@ -267,11 +244,7 @@ def _praise(diagnosis: xr.Dataset) -> str:
     """Summary of converged draws: worst R-hat, bulk and tail ESS, each rounded to the conservative side."""
     moving = diagnosis["constant"] < diagnosis["elements"]
     worst = {}
-    for statistic, reduce in (
-        ("r_hat", np.nanmax),
-        ("ess_bulk", np.nanmin),
-        ("ess_tail", np.nanmin),
-    ):
+    for statistic, reduce in (("r_hat", np.nanmax), ("ess_bulk", np.nanmin), ("ess_tail", np.nanmin)):
         items = diagnosis[statistic].where(moving).to_numpy().ravel()
         elements = diagnosis[f"element_{statistic}"].where(diagnosis["element_constant"] == 0)
         figures = np.concatenate([items, elements.to_numpy()])
@@ -422,9 +395,7 @@ def warn_unless_converged(
 def _posterior(tree: xr.DataTree, var_names: str | Sequence[str] | None) -> xr.Dataset:
     """Numeric variables of the posterior to diagnose; raise if there is no posterior or no such variable."""
     if not isinstance(tree, xr.DataTree):
-        raise ValueError(
-            f"a {type(tree).__name__} is not a DataTree; diagnose what a sampler returned"
-        )
+        raise ValueError(f"a {type(tree).__name__} is not a DataTree; diagnose what a sampler returned")
     if isinstance(var_names, str):
         var_names = [var_names]
     if "posterior" not in tree.children:
@@ -434,16 +405,12 @@ def _posterior(tree: xr.DataTree, var_names: str | Sequence[str] | None) -> xr.D
         )
     posterior = tree["posterior"].to_dataset()
     if unknown := [name for name in var_names or () if name not in posterior.data_vars]:
-        raise ValueError(
-            f"var_names has {unknown[0]!r}, but the posterior holds {list(posterior.data_vars)}"
-        )
+        raise ValueError(f"var_names has {unknown[0]!r}, but the posterior holds {list(posterior.data_vars)}")
     names = posterior.data_vars if var_names is None else var_names
     return posterior[[name for name in names if posterior[name].dtype.kind in "biuf"]]
 
 
-def _judged(
-    draws: xr.DataArray, r_hat: float, ess: float, threads: int | None
-) -> dict[str, np.ndarray]:
+def _judged(draws: xr.DataArray, r_hat: float, ess: float, threads: int | None) -> dict[str, np.ndarray]:
     """Diagnostics of every element of a variable, and failure flags, in C order. Shapes: draws (chain, draw, ...)."""
     matrix = draws.to_numpy().reshape(*draws.shape[:2], -1)
     if matrix.dtype not in (np.float32, np.float64):

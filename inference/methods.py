@@ -39,18 +39,6 @@ from .scores.hierarchical import begin_hierarchical_scores
 from .scores.normal import begin_scores, scores_by_item
 from .scores.recognition import read_item_scores, read_rater_scores
 
-__all__ = [
-    "Route",
-    "begin_run",
-    "catalog_entry",
-    "draw_with_nuts",
-    "finished_groups",
-    "nuts_options",
-    "nuts_thinning",
-    "route_of",
-    "thinned",
-]
-
 MOST_MEMORY = 4 * 2**30  # bytes of the draws of NUTS, of which there are two copies
 
 
@@ -208,9 +196,7 @@ def route_of(model: pm.Model) -> Route:
     return Route("plackett_luce", "gibbs", reason, partial(begin_gibbs, likelihood, prior))
 
 
-def begin_run(
-    model: pm.Model, plan: Draws, found: Found | None = None, route: Route | None = None
-) -> Run:
+def begin_run(model: pm.Model, plan: Draws, found: Found | None = None, route: Route | None = None) -> Run:
     """Set up the model's own sampler before its first draw; `found` restores the tuning of an earlier start.
 
     `route` is that of the model, if it is recognised already.

@@ -18,8 +18,6 @@ from .runs.run import Draws, NotHeld
 from .runs.trees import Completion, attributes
 from .storage.store import read_draws
 
-__all__ = ["Method", "sample", "sweep"]
-
 Method = Literal["auto", "exact", "gibbs", "hmc", "nuts"]
 
 
@@ -124,9 +122,7 @@ def sample(
         raise ValueError(
             f"a {type(model).__name__} is not a pymc.Model; build one by a function of raterzoo.models"
         )
-    _check_numbers(
-        draws=draws, chains=chains, thin=thin, cores=cores, tune=tune, random_seed=random_seed
-    )
+    _check_numbers(draws=draws, chains=chains, thin=thin, cores=cores, tune=tune, random_seed=random_seed)
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
     started = perf_counter()

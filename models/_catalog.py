@@ -11,17 +11,6 @@ from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-__all__ = [
-    "AnnotationKind",
-    "CatalogEntry",
-    "Recipe",
-    "annotation_kinds",
-    "catalog",
-    "entry_of",
-    "recipe_of",
-    "recorded",
-]
-
 
 @dataclass(frozen=True)
 class AnnotationKind:
@@ -226,9 +215,7 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="labels",
                 methods=("nuts",),
                 reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.4",
-                nuts_options={
-                    "target_accept": 0.95
-                },  # effects and prevalence lie along a curved ridge
+                nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
                 nuts_thinning=4,
                 marks=("effect_mean",),
             ),
@@ -245,9 +232,7 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 data="labels",
                 methods=("nuts",),
                 reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.5",
-                nuts_options={
-                    "target_accept": 0.95
-                },  # effects and prevalence lie along a curved ridge
+                nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
                 nuts_thinning=2,
                 marks=("effect_spread", "population_mean"),
                 averages_hard_items=True,

@@ -40,9 +40,7 @@ if folder:
     table = pd.read_csv(Path(folder) / "anesthesia.csv")
     labels = models.Labels.from_table(table, label="rating")
 else:
-    labels = models.simulators.labels(
-        items=45, raters=5, categories=4, answers=7, random_seed=SEED
-    ).data
+    labels = models.simulators.labels(items=45, raters=5, categories=4, answers=7, random_seed=SEED).data
 print(labels.report())
 
 # %% [markdown]
@@ -76,9 +74,7 @@ tree = inference.sample(model, **QUIET)
 print(inference.diagnose(tree).attrs["verdict"])
 assert tree.attrs["method"] == "gibbs"
 nuts = inference.sample(model, **NUTS, **QUIET)
-compared = [
-    t["posterior"]["confusion"].astype(float).transpose("chain", "draw", ...) for t in (tree, nuts)
-]
+compared = [t["posterior"]["confusion"].astype(float).transpose("chain", "draw", ...) for t in (tree, nuts)]
 means = [draws.mean(("chain", "draw")) for draws in compared]
 errors = [az.mcse(draws.to_dataset(name="confusion"))["confusion"] for draws in compared]
 z = (means[0] - means[1]) / np.hypot(*errors)
@@ -90,9 +86,7 @@ assert float(abs(z).max()) < 4.5
 truth = evaluation.truth_certainty(tree)
 plots.sorted_certainty(truth["certainty"])
 least = truth["item"].to_numpy()[np.argsort(truth["certainty"].to_numpy())[:4]].tolist()
-plots.plausibility_strips(
-    tree, least, point={"vote": inference.majority_vote(labels)["plausibility"]}
-)
+plots.plausibility_strips(tree, least, point={"vote": inference.majority_vote(labels)["plausibility"]})
 print(truth[["label", "certainty"]].sel(item=least).to_dataframe())
 
 # %% [markdown]
@@ -306,9 +300,7 @@ def table_of(trees: dict[str, xr.DataTree], truth: np.ndarray | None) -> pd.Data
     if truth is not None:
         for name, fitted in trees.items():
             found = evaluation.truth_certainty(fitted)
-            right = xr.DataArray(
-                truth.astype(str), {"item": found["item"]}, ("item",)
-            )  # as trees name them
+            right = xr.DataArray(truth.astype(str), {"item": found["item"]}, ("item",))  # as trees name them
             table.loc[name, "accuracy"] = float((found["label"] == right).mean())
             of_right = found["probability"].sel(category=right)
             table.loc[name, "log loss"] = -float(np.log(of_right).mean())
@@ -321,9 +313,7 @@ if folder:
     is_bunting = pd.read_csv(Path(folder) / "bluebird_truth.csv").set_index("item")["truth"]
     is_bunting = is_bunting.loc[birds.items].to_numpy()
 else:
-    made_birds = models.simulators.labels(
-        items=100, raters=20, categories=2, answers=10, random_seed=SEED
-    )
+    made_birds = models.simulators.labels(items=100, raters=20, categories=2, answers=10, random_seed=SEED)
     birds, is_bunting = made_birds.data, made_birds.truth["true_category"]
 is_third = frame["rater"] == "annotator3"
 four = models.Labels.from_table(frame[~is_third], categories=["0", "1", "2"])
@@ -380,10 +370,7 @@ if folder:
     right = np.mean(vote == is_bunting.astype(str))
     print(f"the vote on the birds: {right:.2f} right")
     assert (bluebirds.loc[["one_coin", "glad"], "accuracy"] < right).all()
-    assert (
-        bluebirds.loc[both, "log loss"]
-        < 0.6 * bluebirds["log loss"].drop([both, "item_difficulty"]).min()
-    )
+    assert bluebirds.loc[both, "log loss"] < 0.6 * bluebirds["log loss"].drop([both, "item_difficulty"]).min()
     if LONG:
         assert behind("patients", "dawid_skene", "ordinal") > 3
         assert all(behind("PandaLM", name, both) > 3 for name in tables["PandaLM"].index[1:])

@@ -44,9 +44,7 @@ if folder:
     frame["category"] = conditions["name"].to_numpy()[frame["condition"]]
     frame["rank"] = frame["block"] + 1
     names = conditions["name"].tolist()
-    rankings = models.PartialRankings.from_table(
-        frame, item="case", rater="reader", categories=names
-    )
+    rankings = models.PartialRankings.from_table(frame, item="case", rater="reader", categories=names)
     risk = dict(zip(names, conditions["risk"].astype(int).tolist(), strict=True))
 else:
     rankings = cases
@@ -112,9 +110,7 @@ printed = evaluation.predictions_from_table(
     models.published_ddx_predictions(), rank="rank", classifier="classifier"
 )
 judged = cases.select(items=printed["item"].to_numpy())
-trees = inference.sweep(
-    lambda r: models.plackett_luce(judged, reliability=r), [1, 2, 3, 5, 10], **QUIET
-)
+trees = inference.sweep(lambda r: models.plackett_luce(judged, reliability=r), [1, 2, 3, 5, 10], **QUIET)
 sweep = evaluation.reliability_sweep(
     trees, evaluation.top_k_accuracy(3), printed.sel(classifier=["A"]), random_seed=SEED
 )
@@ -133,9 +129,7 @@ with warnings.catch_warnings():
     # Short runs: a share of 4 x 500 draws needs no ESS of 400 in every single item.
     warnings.simplefilter("ignore", inference.ConvergenceWarning)
     for unranked, concentration in product(("pooled", "single", "ignored"), (None, 0.1, 1.0)):
-        other = models.plackett_luce(
-            rankings, reliability=3, unranked=unranked, concentration=concentration
-        )
+        other = models.plackett_luce(rankings, reliability=3, unranked=unranked, concentration=concentration)
         drawn = inference.sample(other, draws=500, thin=1, log_likelihood=False, **QUIET)
         sure = evaluation.annotation_certainty(drawn, other="exclude")
         shares[unranked, concentration or "1/K"] = float((sure < 0.99).mean())

@@ -69,20 +69,14 @@ for name, simulated in made.items():
 
 # %%
 HALF_WAY = {"toxicity": -0.5, "aesthetics": 5.5}  # toxic: -1 or -2; good: 6 or more
-certainty = {
-    name: evaluation.threshold_certainty(tree, HALF_WAY[name]) for name, tree in trees.items()
-}
+certainty = {name: evaluation.threshold_certainty(tree, HALF_WAY[name]) for name, tree in trees.items()}
 BOTH = ["annotation_certainty", "threshold_probability"]
-doubtful = pd.DataFrame(
-    {name: (found[BOTH] < 0.99).mean().to_pandas() for name, found in certainty.items()}
-)
+doubtful = pd.DataFrame({name: (found[BOTH] < 0.99).mean().to_pandas() for name, found in certainty.items()})
 print("share of items below .99", doubtful.round(3), sep="\n")
 assert (doubtful.loc["annotation_certainty"] < 0.35).all()
 assert (doubtful.loc["threshold_probability"] > 0.95).all()
 assert doubtful.loc["threshold_probability", "aesthetics"] == 1
-same = evaluation.annotation_certainty(
-    evaluation.thresholded(trees["toxicity"], HALF_WAY["toxicity"])
-)
+same = evaluation.annotation_certainty(evaluation.thresholded(trees["toxicity"], HALF_WAY["toxicity"]))
 np.testing.assert_allclose(same, certainty["toxicity"]["annotation_certainty"], atol=1e-6)
 plots.threshold_certainty(certainty)
 plots.threshold_distance(certainty)
@@ -97,9 +91,7 @@ plots.threshold_distance(certainty)
 table = made["aesthetics"].data.to_table()
 rng = np.random.default_rng(SEED)
 fewer = rng.binomial(table["count"], 0.1)
-tenth = models.Scores.from_table(
-    {**table, "count": fewer}, rater=None, count="count", bounds=(1, 10)
-)
+tenth = models.Scores.from_table({**table, "count": fewer}, rater=None, count="count", bounds=(1, 10))
 by_votes = {
     "a tenth": evaluation.threshold_certainty(
         inference.sample(models.normal_scores(tenth), **QUIET), HALF_WAY["aesthetics"]
@@ -113,9 +105,7 @@ means.loc["threshold_probability", "simulation"] = np.maximum(above, 1 - above).
 print(means.round(3))
 sure, next_vote = (means.loc[name] for name in BOTH)
 assert sure["all"] > sure["a tenth"] + 0.03
-assert (
-    abs(next_vote["all"] - next_vote["simulation"]) < 0.01 < next_vote["a tenth"] - next_vote["all"]
-)
+assert abs(next_vote["all"] - next_vote["simulation"]) < 0.01 < next_vote["a tenth"] - next_vote["all"]
 
 # %% [markdown]
 # ## Cut between the numbers, not on one
@@ -159,9 +149,7 @@ comments, threshold = made["toxicity"], HALF_WAY["toxicity"]
 ids, given, sides = comments.data.items, comments.data, ["toxic", "not toxic"]
 cut = evaluation.thresholded(trees["toxicity"], threshold, names=sides)
 guess = comments.truth["location"] + rng.normal(0, 0.3, len(ids)) > threshold
-predictions = xr.DataArray(
-    np.array(sides)[guess.astype(int)][:, None], {"item": ids}, ("item", "position")
-)
+predictions = xr.DataArray(np.array(sides)[guess.astype(int)][:, None], {"item": ids}, ("item", "position"))
 mean_score = np.bincount(given.annotation_item, given.count * given.score) / 10
 cut_mean = np.stack([mean_score <= threshold, mean_score > threshold], axis=1).astype(float)
 plain = xr.DataArray(cut_mean, {"item": ids, "category": sides}, ("item", "category"))
@@ -170,9 +158,7 @@ adjusted = {"tree": cut, "predictions": predictions, "progressbar": False}
 against = {
     "cut means": evaluation.uncertainty_adjusted(accuracy, plain, predictions, progressbar=False),
     "posterior": evaluation.uncertainty_adjusted(accuracy, **adjusted),
-    "next score": evaluation.uncertainty_adjusted(
-        accuracy, truth="sampled", random_seed=SEED, **adjusted
-    ),
+    "next score": evaluation.uncertainty_adjusted(accuracy, truth="sampled", random_seed=SEED, **adjusted),
 }
 hits = {name: float(values.mean()) for name, values in against.items()}
 best = float(certainty["toxicity"]["threshold_probability"].mean())
@@ -242,10 +228,7 @@ def log_density(tree: xr.DataTree) -> np.ndarray:
     mean, scale = draws["location"].sel(item=item), draws.get("scale")
     if scale is None:
         rater = xr.DataArray(rest["rater"].to_numpy(), dims="score")
-        mean, scale = (
-            mean + draws["rater_bias"].sel(rater=rater),
-            draws["rater_scale"].sel(rater=rater),
-        )
+        mean, scale = (mean + draws["rater_bias"].sel(rater=rater), draws["rater_scale"].sel(rater=rater))
     else:
         scale = scale.sel(item=item)
     scores = xr.DataArray(rest["score"].to_numpy(), dims="score")
@@ -255,9 +238,7 @@ def log_density(tree: xr.DataTree) -> np.ndarray:
 
 gain = log_density(fits[names[0]]) - log_density(fits[names[1]])
 error = gain.std(ddof=1) * np.sqrt(len(gain))
-print(
-    f"log density of {len(gain)} held-out scores: hierarchical +{gain.sum():.0f} (s.e. {error:.0f})"
-)
+print(f"log density of {len(gain)} held-out scores: hierarchical +{gain.sum():.0f} (s.e. {error:.0f})")
 assert gain.sum() > 4 * error
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", UserWarning)  # what it says is the point
@@ -271,9 +252,7 @@ assert float((by_item.pareto_k > 0.7).mean()) > 0.5
 
 # %%
 is_model = frame["rater"] < 10
-frame = frame.assign(
-    kind=np.where(is_model, "model", "person"), score=frame["score"] + 0.8 * is_model
-)
+frame = frame.assign(kind=np.where(is_model, "model", "person"), score=frame["score"] + 0.8 * is_model)
 mixed = models.Scores.from_table(frame, rater_attributes=["kind"])
 grouped = inference.sample(models.hierarchical_scores(mixed, group="kind"), **QUIET)
 assert grouped.attrs["method"] == "gibbs"
@@ -281,14 +260,9 @@ of_group = grouped["posterior"]["group_bias"].astype(float)
 gap = of_group.sel(group_of_raters="model") - of_group.sel(group_of_raters="person")
 low, high = gap.quantile([0.05, 0.95]).to_numpy()
 made_gap = 0.8 + np.subtract(
-    *(
-        panel.truth["rater_bias"][own].mean()
-        for own in (panel.data.raters < 10, panel.data.raters >= 10)
-    )
+    *(panel.truth["rater_bias"][own].mean() for own in (panel.data.raters < 10, panel.data.raters >= 10))
 )
-print(
-    f"models score higher by {float(gap.mean()):.2f} (90 %: {low:.2f} to {high:.2f}); made {made_gap:.2f}"
-)
+print(f"models score higher by {float(gap.mean()):.2f} (90 %: {low:.2f} to {high:.2f}); made {made_gap:.2f}")
 assert low < made_gap < high
 assert float((gap > 0).mean()) > 0.95
 
@@ -365,9 +339,7 @@ assert not folder or kinds.sel(category="0").idxmax("label") == "2"
 # score, without taking the levels for equally far apart.
 
 # %%
-kind, one = (
-    evaluation.truth_certainty(of_levels[n])["certainty"] for n in ("multinomial", "ordinal")
-)
+kind, one = (evaluation.truth_certainty(of_levels[n])["certainty"] for n in ("multinomial", "ordinal"))
 sure = {
     "what most would say (dirichlet)": evaluation.annotation_certainty(of_levels["dirichlet"]),
     "the kind of event (multinomial)": kind,

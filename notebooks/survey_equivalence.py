@@ -69,9 +69,7 @@ running = evaluation.survey_equivalence(counts, classifiers)
 plots.power_curve(running, centred=True)
 print(running["words"].values)
 urns = classifiers.sel(classifier="ideal", category="1").to_series().value_counts(normalize=True)
-assert answers.shape == (1000, 10) and np.allclose(
-    urns[[0.8, 0.5, 0.1]], [0.7, 0.1, 0.2], atol=0.05
-)
+assert answers.shape == (1000, 10) and np.allclose(urns[[0.8, 0.5, 0.1]], [0.7, 0.1, 0.2], atol=0.05)
 assert running["censored"].values.tolist() == ["below", "", "above"]
 
 # %% [markdown]
@@ -96,9 +94,7 @@ for name, (*pair, clip, learn) in pairs.items():
     worth[name] = float(one["equivalence"])
 print(pd.Series(worth).round(5).to_string())
 if folder:
-    np.testing.assert_allclose(
-        [*worth.values()][:4], [1.96867, 1.95935, 4.33172, 7.33931], atol=5e-6
-    )
+    np.testing.assert_allclose([*worth.values()][:4], [1.96867, 1.95935, 4.33172, 7.33931], atol=5e-6)
     assert round(worth["the same, in sample"], 2) == 1.96  # as printed; the other two are not
     assert worth["plurality, agreement"] - 4.31 > 0.02 and worth["frequency, cross-entropy"] > 7
     assert abs(worth["frequency, clip .03"] - 6.32) < 0.1

@@ -82,9 +82,7 @@ def judged(alpha: float, seed: int) -> xr.Dataset:
     truth = xr.DataArray(drawn.truth["quality"], {"item": pairs.items}, ("item",))
     reliability = xr.DataArray(drawn.truth["reliability"], {"rater": pairs.raters}, ("rater",))
     found, tree = estimates(pairs, seed)
-    quality = xr.concat(
-        [found[name]["quality"] for name in NAMES], pd.Index(NAMES, name="estimator")
-    )
+    quality = xr.concat([found[name]["quality"] for name in NAMES], pd.Index(NAMES, name="estimator"))
     ranks = evaluation.rank_intervals(tree)
     inside = (ranks["quality_lower"] <= truth) & (truth <= ranks["quality_upper"])
     rank = truth.copy(data=rankdata(-truth))
@@ -162,8 +160,7 @@ curves = {
     "AG, oracle scale": runs["oracle"].sel(estimator="AG"),
 }
 lines = xr.concat(
-    [line.drop_vars("estimator") for line in curves.values()],
-    pd.Index(list(curves), name="estimate"),
+    [line.drop_vars("estimator") for line in curves.values()], pd.Index(list(curves), name="estimate")
 )
 mean, error = mean_and_error(lines)
 bound = runs["bound"].mean("run").expand_dims(estimate=lines["estimate"])
@@ -304,9 +301,7 @@ def mean_information(draws: xr.Dataset, frame: pd.DataFrame) -> xr.DataArray:
     d = distances(draws, left, right)
     tie = draws["tie"].to_numpy()[:, None] if "tie" in draws else 0.0
     reliability = draws["reliability"].transpose("rater", "sample")
-    told = [
-        information(rho[:, None] * d, rho[:, None], tie) @ share for rho in reliability.to_numpy()
-    ]
+    told = [information(rho[:, None] * d, rho[:, None], tie) @ share for rho in reliability.to_numpy()]
     return reliability.copy(data=np.stack(told)).reset_index("sample", drop=True)
 
 
@@ -314,12 +309,7 @@ def in_people(judge: xr.DataArray, people: xr.DataArray) -> dict[str, float]:
     """Return what an answer is worth in answers of people, and how many people it surpasses."""
     ratio = judge / people.mean("rater")
     low, middle, high = ratio.quantile([0.05, 0.5, 0.95]).to_numpy()
-    return {
-        "worth": middle,
-        "5 %": low,
-        "95 %": high,
-        "better than": float((judge > people).mean()),
-    }
+    return {"worth": middle, "5 %": low, "95 %": high, "better than": float((judge > people).mean())}
 
 
 def worth(tree: xr.DataTree, frame: pd.DataFrame) -> pd.DataFrame:
@@ -411,9 +401,7 @@ for name, option in list(options.items())[1:]:
 with warnings.catch_warnings():
     # a thousand draws are few for an answer or two of ten thousand; with four thousand none is in doubt
     warnings.simplefilter("ignore", UserWarning)
-    compared = az.compare(
-        {name: own.isel(draw=slice(None, None, 4)) for name, own in trees.items()}
-    )
+    compared = az.compare({name: own.isel(draw=slice(None, None, 4)) for name, own in trees.items()})
 print(compared[["rank", "elpd_diff", "dse", "p"]].round(1))
 if folder:
     assert compared.index[0] == "and left bias"

@@ -15,14 +15,6 @@ from .metrics import metric_rows, scored
 from .study import RankingsOrLabels, annotations_by_item, best_guess
 from .wording import share_interval, share_with_interval, with_interval
 
-__all__ = [
-    "agreement_section",
-    "best_guess_scores",
-    "certainty_in_words",
-    "certainty_section",
-    "strips_section",
-]
-
 MOST_STRIPS = 6
 
 NEARLY = 0.99
@@ -65,9 +57,7 @@ def certainty_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int = 1) 
 
     `seed` is for the members of OTHER and the weights of the items.
     """
-    tops = {
-        f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)
-    }
+    tops = {f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)}
     labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
     names = labels["label"].to_numpy()[:, 0, 0]
     annotations = annotations_by_item(data)
@@ -90,14 +80,7 @@ def certainty_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int = 1) 
     plots.sorted_certainty(tops, ax=figure.add_subplot())
     return [
         Section(
-            "Certainty",
-            text,
-            [figure],
-            rows,
-            "certainty",
-            key="certainty",
-            facts=facts,
-            most=ITEMS_SHOWN,
+            "Certainty", text, [figure], rows, "certainty", key="certainty", facts=facts, most=ITEMS_SHOWN
         )
     ]
 
@@ -117,12 +100,7 @@ def agreement_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int) -> S
     r = float(found["pearson"])
     if np.isfinite(r) and enters > 3:
         lower, upper = _correlation_interval(r, enters)
-        facts |= {
-            "pearson": r,
-            "lower": lower,
-            "upper": upper,
-            "spearman": float(found["spearman"]),
-        }
+        facts |= {"pearson": r, "lower": lower, "upper": upper, "spearman": float(found["spearman"])}
         text += (
             f" Over the {enters:,} items with {least} raters or more the correlation of certainty and agreement is "
             f"{with_interval(r, lower, upper, 2)}."
@@ -165,14 +143,10 @@ def _correlation_interval(r: float, n: int) -> tuple[float, float]:
     return math.tanh(middle - half), math.tanh(middle + half)
 
 
-def strips_section(
-    tree: xr.DataTree, data: RankingsOrLabels, point: Mapping[str, xr.DataArray]
-) -> Section:
+def strips_section(tree: xr.DataTree, data: RankingsOrLabels, point: Mapping[str, xr.DataArray]) -> Section:
     """Return strip plots of the least certain items, with point estimates by name."""
     certainty = evaluation.annotation_certainty(tree, random_seed=1)
-    items = certainty["item"].to_numpy()[
-        np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]
-    ]
+    items = certainty["item"].to_numpy()[np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]]
     nobody = " OTHER is what nobody ranked." if isinstance(data, models.PartialRankings) else ""
     figure = plots.plausibility_strips(tree, items.tolist(), point=point, backend="matplotlib")
     text = (

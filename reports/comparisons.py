@@ -29,16 +29,6 @@ from .metric_names import CONCORDANCE
 from .metrics import shown_pairs, verdict
 from .wording import interval
 
-__all__ = [
-    "comparison_section",
-    "concordance_section",
-    "concordances",
-    "model_in_words",
-    "order_pairs",
-    "vote_check_section",
-    "vote_sections",
-]
-
 BEST_GUESS = "(posterior mean)"
 
 ENDS = (0.05, 0.95)
@@ -123,6 +113,7 @@ def _mcse(values: np.ndarray) -> float:
 
 
 def and_more(items: Sequence[object]) -> str:
+    """Return " and 3 more" after the first of several items."""
     return f" and {len(items) - 1:,} more" if len(items) > 1 else ""
 
 
@@ -173,9 +164,7 @@ def vote_check_section(
     if LEFT_SHARE in outside and "left_bias" not in tree["posterior"]:
         text += " --left-bias gives the model a parameter for the left side."
     if TIE_SPREAD in outside:
-        text += (
-            " The model takes all raters to tie as readily as each other, and these raters do not."
-        )
+        text += " The model takes all raters to tie as readily as each other, and these raters do not."
     return Section("Does the model fit?", text, rows=rows, file="checks", key="checks")
 
 
@@ -287,11 +276,7 @@ def _raters_section(tree: xr.DataTree, votes: Comparisons, raters: list[dict[str
     """Return the section on rater reliabilities, with a figure for each attribute of few values."""
     signed = "reliability_deviation" in tree["posterior"]
     text = f"{raters_in_words(raters, signed, PROB)} The more reliable a rater, the more often the better item wins."
-    kinds = [
-        name
-        for name, values in votes.rater_attributes.items()
-        if len(np.unique(values)) <= MOST_KINDS
-    ]
+    kinds = [name for name, values in votes.rater_attributes.items() if len(np.unique(values)) <= MOST_KINDS]
     figures = []
     for kind in kinds or [None]:
         figure = Figure(figsize=(8, 4), layout="constrained")

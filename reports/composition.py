@@ -35,17 +35,9 @@ from .next_annotation import item_questions, pair_questions
 from .page import Section, page_text, write_report
 from .predictions import found_metrics, metric_sections, prior_part, sensitivity_sections
 from .risk import risk_parts
-from .scores import (
-    cut_sections,
-    location_section,
-    mean_score_plausibility,
-    metrics_of_sides,
-    rater_sections,
-)
+from .scores import cut_sections, location_section, mean_score_plausibility, metrics_of_sides, rater_sections
 from .study import Groups, Settings, Study
 from .wording import few
-
-__all__ = ["Report", "comparison_report", "make", "score_report", "truth_report"]
 
 TITLES = {
     "rankings": "What the raters said, and how sure that makes us",
@@ -111,9 +103,7 @@ class Report:
         folder = Path(folder)
         write_posterior(self.tree, folder / "posterior.nc")
         facts = {"kind": self.kind, "versions": versions_of(self.tree)}
-        return write_report(
-            folder, self.title, self.summary, self.sections, box=self.headlines, facts=facts
-        )
+        return write_report(folder, self.title, self.summary, self.sections, box=self.headlines, facts=facts)
 
     def _repr_html_(self) -> str:
         """Return the page in a frame, so that its style does not reach the notebook."""
@@ -248,12 +238,7 @@ def make(
 
 def _kind_of(annotations: object) -> str:
     """Return the kind of annotation that a container holds."""
-    kinds = {
-        PartialRankings: "rankings",
-        Labels: "labels",
-        Comparisons: "comparisons",
-        Scores: "scores",
-    }
+    kinds = {PartialRankings: "rankings", Labels: "labels", Comparisons: "comparisons", Scores: "scores"}
     for container, kind in kinds.items():
         if isinstance(annotations, container):
             return kind
@@ -431,9 +416,7 @@ def _raters(data: Comparisons | Scores) -> str:
     return "anonymous raters" if data.anonymous else f"{len(data.raters):,} raters"
 
 
-def _report(
-    settings: Settings, summary: str, sections: Sequence[Section], tree: xr.DataTree
-) -> Report:
+def _report(settings: Settings, summary: str, sections: Sequence[Section], tree: xr.DataTree) -> Report:
     """Return the report with the title of its kind and the reference of the model."""
     sections = [*sections, citation_section(settings.model)]
     return Report(settings.kind, TITLES[settings.kind], summary, sections, tree)

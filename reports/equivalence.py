@@ -17,32 +17,6 @@ if TYPE_CHECKING:
     from ..models import Labels
     from .study import Study
 
-__all__ = [
-    "TITLE",
-    "beyond",
-    "classifier_rows",
-    "curve_rows",
-    "each",
-    "equivalence_part",
-    "equivalence_sections",
-    "figure_of",
-    "law_of",
-    "left_out",
-    "natural",
-    "pair_rows",
-    "picture_of",
-    "posterior_curve_rows",
-    "posterior_rows",
-    "posterior_sections",
-    "scored_by",
-    "sentences",
-    "shown_classifier",
-    "shown_curve",
-    "shown_pairs",
-    "shown_posterior",
-    "subject_of",
-    "worth",
-]
 
 MOST_SHOWN = 12  # points of a curve that a reader sees
 
@@ -157,9 +131,7 @@ def shown_curve(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]
         if "observed_score" in row:
             own["of the data"] = row["observed_score"]
         own |= {
-            f"P({name.removeprefix(ABOVE)})": percent(p)
-            for name, p in row.items()
-            if name.startswith(ABOVE)
+            f"P({name.removeprefix(ABOVE)})": percent(p) for name, p in row.items() if name.startswith(ABOVE)
         }
         shown.append(own)
     return shown
@@ -225,9 +197,7 @@ def equivalence_part(study: "Study") -> "list[Section]":
     return equivalence_sections(found, picture_of(found))
 
 
-def natural(
-    hard: bool, combiner: str | None, scorer: str | None, learn: str | None
-) -> dict[str, Any]:
+def natural(hard: bool, combiner: str | None, scorer: str | None, learn: str | None) -> dict[str, Any]:
     """Return combiner, scorer and learning rule: those given, or defaults for hard or soft predictions."""
     by_label = hard or combiner == "plurality"
     scorer = scorer or ("agreement" if by_label else "cross-entropy")
@@ -439,10 +409,7 @@ def left_out(found: xr.Dataset) -> str:
     facts = found.attrs
     said = []
     if facts["left_out"]:
-        of = (
-            ("without a label", "left_out_without_label"),
-            ("with one label", "left_out_with_one_label"),
-        )
+        of = (("without a label", "left_out_without_label"), ("with one label", "left_out_with_one_label"))
         parts = [f"{facts[key]:,} {words}" for words, key in of if facts[key]]
         kinds = f" ({', '.join(parts)})" if parts else ""
         said.append(f"Left out, as they have too few labels: {facts['left_out']:,} items{kinds}.")
@@ -472,9 +439,7 @@ def equivalence_sections(found: xr.Dataset, figure: Figure | None = None) -> lis
     `found` is a result of `evaluation.survey_equivalence` with dim classifier.
     """
     level = found.attrs["probability"]
-    hold = f"Intervals hold {100 * level:g} % of resamples of the items." * (
-        "score_interval" in found
-    )
+    hold = f"Intervals hold {100 * level:g} % of resamples of the items." * ("score_interval" in found)
     text = (
         f"{' '.join(sentences(found))} The labels of k raters, combined by {found.attrs['combiner']}, predict the label of a "
         f"further rater; a classifier is worth as many raters as score like it, by {scored_by(found)}, where higher is better. "
@@ -521,11 +486,7 @@ def _parts(curve: list[dict[str, Any]], pairs: list[dict[str, Any]], level: floa
 
 
 def posterior_sections(
-    summed: xr.Dataset,
-    diagnosis: tuple[bool, str],
-    figure: Figure | None = None,
-    *,
-    probability: float,
+    summed: xr.Dataset, diagnosis: tuple[bool, str], figure: Figure | None = None, *, probability: float
 ) -> list[Section]:
     """Sections with the asymptotic score, the performance ratios, and the posterior of the curve.
 

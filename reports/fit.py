@@ -11,8 +11,6 @@ from .. import inference, models
 from . import Section
 from .study import Settings
 
-__all__ = ["citation_section", "convergence_section", "model_section", "versions_of"]
-
 FEW, MANY = 5, 30  # items shown if the draws have converged, and if not
 
 
@@ -27,9 +25,7 @@ def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> S
     trust = f"Reliability {settings.reliabilities[0]:g}. " if settings.has_reliability else ""
     priors = "Priors not stated"
     if settings.priors is not None:
-        others = [
-            f"{name} = {value}" for name, value in settings.priors.items() if value is not True
-        ]
+        others = [f"{name} = {value}" for name, value in settings.priors.items() if value is not True]
         priors = ", ".join(others) or "Default priors"
     text = (
         f"{entry.summary}. {further}{trust}{priors}; drawn by "

@@ -7,8 +7,6 @@ from . import Section
 from .equivalence import subject_of
 from .wording import percent, with_interval
 
-__all__ = ["headlines"]
-
 ABBREVIATED = ("IRN",)
 
 
@@ -24,11 +22,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
         "risk": _risk,
         "ask_next": _question,
     }
-    return [
-        sentence
-        for key, make in makers.items()
-        if key in by_key and (sentence := make(by_key[key]))
-    ]
+    return [sentence for key, make in makers.items() if key in by_key and (sentence := make(by_key[key]))]
 
 
 def _best_item(section: Section) -> str:
@@ -86,9 +80,7 @@ def _worth(section: Section) -> str:
 
 
 def _risk(section: Section) -> str:
-    return (
-        f"The certainty of the risk is below .99 for {_share_in_words(section.facts)} of the items."
-    )
+    return f"The certainty of the risk is below .99 for {_share_in_words(section.facts)} of the items."
 
 
 def _share_in_words(facts: Mapping[str, Any]) -> str:

@@ -16,8 +16,6 @@ from .certainty import certainty_in_words
 from .scores import interval_columns, scale_rows
 from .wording import few, interval
 
-__all__ = ["truth_sections", "worth_section"]
-
 SAMPLE = ("chain", "draw")
 
 GROUPS = "group_of_raters"
@@ -84,8 +82,7 @@ def _rows(found: xr.Dataset, worth: str, censored: str, dim: str) -> list[dict[s
     name = "group" if dim == GROUPS else dim
     order = np.argsort(-columns["information"], kind="stable")
     return [
-        {name: str(names[i]), **{key: float(values[i]) for key, values in columns.items()}}
-        for i in order
+        {name: str(names[i]), **{key: float(values[i]) for key, values in columns.items()}} for i in order
     ]
 
 
@@ -122,9 +119,7 @@ OF_ITEMS = {"expected_difficulty": "difficulty", "expected_location": "location"
 OF_RATERS = {"competence": "competence", "ability": "ability"}
 
 
-def truth_sections(
-    tree: xr.DataTree, data: Labels, seed: int = 1, group: str | None = None
-) -> list[Section]:
+def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | None = None) -> list[Section]:
     """Return the sections on the certainty of the true categories and, if the model has them, on the raters.
 
     `seed` is for the weights of the items; `group` is the rater attribute that defines groups.
@@ -154,9 +149,7 @@ def truth_sections(
     left.set_ylabel("certainty")
     plots.certainty_histogram(truth["certainty"], ax=right)
     sections = [
-        Section(
-            "Certainty", text, [figure], rows, "certainty", key="certainty", facts=facts, most=10
-        ),
+        Section("Certainty", text, [figure], rows, "certainty", key="certainty", facts=facts, most=10),
         _prevalence_section(tree),
     ]
     return [*sections, *_rater_sections(tree, data, group)]
@@ -269,9 +262,7 @@ def _raters_section(tree: xr.DataTree) -> Section:
 def _agreement_section(tree: xr.DataTree) -> Section:
     """Return the section on agreement beyond chance, with 90 % intervals over resampled items."""
     try:
-        found = evaluation.label_agreement(
-            evaluation.ratings_of(tree), bootstrap=RESAMPLES, random_seed=1
-        )
+        found = evaluation.label_agreement(evaluation.ratings_of(tree), bootstrap=RESAMPLES, random_seed=1)
     except evaluation.EvaluationError as missing:
         return Section("Agreement", f"Not computed: {missing}.")
     raters = found["rater"].to_numpy()

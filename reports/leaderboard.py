@@ -10,17 +10,6 @@ from .. import evaluation
 from ..models import Comparisons
 from ..models.data.comparison_tables import LEFT, RIGHT, TIE
 
-__all__ = [
-    "equals_in_words",
-    "leaderboard_rows",
-    "rater_rows",
-    "raters_in_words",
-    "scale_in_words",
-    "tally",
-    "tie_certainty",
-    "votes_between_equals",
-]
-
 SAMPLE = ("chain", "draw")
 
 NAMED = 6  # raters named in a sentence
@@ -35,9 +24,7 @@ def tally(votes: Comparisons) -> dict[str, np.ndarray]:
     """Count the votes of every item: arrays (item,) of votes, won, lost, tied."""
     on_left, on_right = (
         [
-            np.bincount(side, votes.count * (votes.outcome == outcome), len(votes.items)).astype(
-                int
-            )
+            np.bincount(side, votes.count * (votes.outcome == outcome), len(votes.items)).astype(int)
             for outcome in (LEFT, RIGHT, TIE)
         ]
         for side in (votes.left, votes.right)
@@ -107,9 +94,7 @@ def votes_between_equals(tree: xr.DataTree, prob: float) -> dict[str, tuple[floa
     "tie" is the share of ties, "left" the share of the left side among decided votes.
     """
     posterior = tree["posterior"].to_dataset()
-    bias, tie = (
-        posterior[name].to_numpy() if name in posterior else 0.0 for name in ("left_bias", "tie")
-    )
+    bias, tie = (posterior[name].to_numpy() if name in posterior else 0.0 for name in ("left_bias", "tie"))
     if tree.attrs["model"] == "bradley_terry":
         shares = {"tie": tie / (2 * np.cosh(bias / 2) + tie), "left": expit(bias)}
     else:

@@ -10,8 +10,6 @@ import xarray as xr
 
 from .. import evaluation
 
-__all__ = ["CONCORDANCE", "check_predictions", "metric_named", "natural_metrics"]
-
 CONCORDANCE = "concordance"
 
 FEW_CATEGORIES = 4
@@ -62,13 +60,7 @@ NAMES = (
     CONCORDANCE,
 )
 
-OF_RANKINGS = (
-    "top-3-accuracy",
-    "top-1-accuracy",
-    "set-accuracy@2",
-    "overlap@3",
-    "average-overlap@3",
-)
+OF_RANKINGS = ("top-3-accuracy", "top-1-accuracy", "set-accuracy@2", "overlap@3", "average-overlap@3")
 
 OF_LABELS = ("accuracy", "balanced-accuracy", "f1", "kappa", "mcc")
 

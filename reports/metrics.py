@@ -13,21 +13,6 @@ from .metric_names import check_predictions, metric_named
 from .page import Row, Section
 from .wording import interval, percent, percent_with_interval, with_interval
 
-__all__ = [
-    "ALONE",
-    "best_rows",
-    "comparison_sections",
-    "metric_rows",
-    "metrics_section",
-    "optimism_rows",
-    "order_of",
-    "pair_rows",
-    "scored",
-    "shown_metrics",
-    "shown_pairs",
-    "verdict",
-]
-
 SOURCES = ("both", "raters", "items")
 
 
@@ -180,9 +165,7 @@ def verdict(row: Mapping[str, Any]) -> str:
     )
 
 
-def _shown_best(
-    rows: list[dict[str, Any]], found: Mapping[str, xr.Dataset]
-) -> list[dict[str, Any]]:
+def _shown_best(rows: list[dict[str, Any]], found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
     """Display form of `best_rows`: a row for each classifier, a column for each metric."""
     table: dict[str, dict[str, Any]] = {}
     for row in rows:
@@ -311,9 +294,7 @@ def _empty() -> dict[str, Any]:
 
 
 def metrics_section(
-    found: Mapping[str, xr.Dataset],
-    directions: Mapping[str, bool],
-    figure: Figure | None = None,
+    found: Mapping[str, xr.Dataset], directions: Mapping[str, bool], figure: Figure | None = None
 ) -> Section:
     """Section with the metrics of all classifiers.
 

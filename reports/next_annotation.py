@@ -13,8 +13,6 @@ from .page import Section
 from .study import Study, annotations_by_item
 from .wording import few
 
-__all__ = ["item_questions", "pair_questions", "question_section"]
-
 NAMED = 5
 
 ITEMS_SHOWN = 10
@@ -23,10 +21,7 @@ ABOUT = "about these first"
 
 
 def question_section(
-    rows: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
-    whom: str = "",
-    asked: str = ABOUT,
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str], whom: str = "", asked: str = ABOUT
 ) -> Section:
     """Section with the questions to ask next.
 
@@ -84,9 +79,7 @@ def item_questions(study: Study) -> list[Section]:
     counts = annotations_by_item(data)
     number = {str(item): int(n) for item, n in zip(data.items, counts, strict=True)}
     place = {str(item): i for i, item in enumerate(labels["item"].to_numpy())}
-    sure = {
-        str(item): float(c) for item, c in zip(certainty["item"].values, certainty, strict=True)
-    }
+    sure = {str(item): float(c) for item, c in zip(certainty["item"].values, certainty, strict=True)}
     whom = _best_raters(tree, items[:FIRST], study.seed)
     rows = []
     for item, gain in zip(items, found["gain"].to_numpy().tolist(), strict=True):
@@ -138,11 +131,7 @@ def pair_questions(tree: xr.DataTree, best_first: list[str]) -> Section:
     """
     n = len(best_first)
     reach = n if n <= MOST_ITEMS else NEIGHBOURS
-    pairs = [
-        (best_first[i], best_first[j])
-        for i in range(n)
-        for j in range(i + 1, min(i + reach + 1, n))
-    ]
+    pairs = [(best_first[i], best_first[j]) for i in range(n) for j in range(i + 1, min(i + reach + 1, n))]
     rater = _typical_rater(tree)
     found = next_to_ask(tree, pairs, None if rater is None else [rater], about="ranks")
     sides = (found[name].to_numpy().tolist() for name in ("left", "right"))
@@ -150,9 +139,7 @@ def pair_questions(tree: xr.DataTree, best_first: list[str]) -> Section:
         {"left": str(a), "right": str(b), "bits": gain * BITS}
         for a, b, gain in zip(*sides, found["gain"].to_numpy().tolist(), strict=True)
     ]
-    whom = (
-        "" if rater is None else f"The rater is taken to be of middling reliability, like {rater}."
-    )
+    whom = "" if rater is None else f"The rater is taken to be of middling reliability, like {rater}."
     names = [f"{row['left']} with {row['right']}" for row in rows]
     return question_section(rows, names, whom, asked="to compare")
 

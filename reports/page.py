@@ -16,17 +16,6 @@ from markupsafe import Markup
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-__all__ = [
-    "SCHEMA",
-    "Section",
-    "document",
-    "page_text",
-    "plain",
-    "write_json",
-    "write_report",
-    "write_table",
-]
-
 SCHEMA = 1
 
 
@@ -140,9 +129,7 @@ def write_json(path: Path, value: object) -> None:
 ROWS_SHOWN = 30
 
 # bidirectional control characters, replaced by a visible sign
-STEERS = dict.fromkeys(
-    [*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}"
-)
+STEERS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}")
 
 FORMULA = tuple("=+-@\t\r")  # first characters of a formula in a spreadsheet
 
@@ -267,11 +254,7 @@ def page_text(title: str, summary: str, sections: Sequence[Section], box: Sequen
         if own.alarm
     ]
     page = environment.get_template("page.html").render(
-        title=title,
-        summary=summary,
-        sections=sections,
-        box=box,
-        alarm=alarms[0] if alarms else None,
+        title=title, summary=summary, sections=sections, box=box, alarm=alarms[0] if alarms else None
     )
     return page.translate(STEERS)
 

@@ -16,8 +16,6 @@ from .metrics import comparison_sections, metrics_section, order_of, scored
 from .sensitivity import Step, prior_section, reliability_section
 from .study import Study
 
-__all__ = ["found_metrics", "metric_sections", "prior_part", "sensitivity_sections"]
-
 DRAWN = 2  # metrics plotted side by side
 
 STEP = 1.5  # factor to the neighbouring reliabilities
@@ -100,9 +98,7 @@ def _reweighted(study: Study, reliability: float) -> Step:
     return Step(best_guess_scores(tree, study.seed), scores, reweighted=True, unreliable=bad)
 
 
-def _headline(
-    study: Study, tree: xr.DataTree, found: dict[str, xr.Dataset], same: bool
-) -> xr.Dataset | None:
+def _headline(study: Study, tree: xr.DataTree, found: dict[str, xr.Dataset], same: bool) -> xr.Dataset | None:
     """Return the first metric of the predictions for a posterior; None without predictions."""
     if study.predicted is None:
         return None
@@ -150,8 +146,7 @@ def _conclusions(study: Study, found: dict[str, xr.Dataset]) -> dict[str, xr.Dat
     ids = {str(c): c for c in study.predicted["classifier"].to_numpy()}
     order = order_of(found[name])[:2]
     first, *second = (
-        scores(study.predicted.sel(classifier=ids[c])).drop_vars("classifier", errors="ignore")
-        for c in order
+        scores(study.predicted.sel(classifier=ids[c])).drop_vars("classifier", errors="ignore") for c in order
     )
     result = {f"{name} of {order[0]}": first}
     if second:

@@ -15,8 +15,6 @@ from .page import Section
 from .study import Study
 from .wording import share_interval, share_with_interval, with_interval
 
-__all__ = ["risk_parts", "risk_sections"]
-
 NEARLY = 0.99
 
 ITEMS_SHOWN = 10
@@ -52,9 +50,7 @@ def risk_sections(
     if expected is not None:
         facts["expected"] = own = _mean_expected(expected)
         mean = with_interval(own["mean"], own["lower"], own["upper"])
-        text += (
-            f"The expected value, weighted over all labels, is {mean} on average over these items. "
-        )
+        text += f"The expected value, weighted over all labels, is {mean} on average over these items. "
     text += "The least certain items come first."
     shown = [_shown(row) for row in rows]
     given = {"key": "risk", "facts": facts, "shown": shown, "most": ITEMS_SHOWN}
@@ -92,8 +88,7 @@ def _item_rows(
         row |= {f"plausibility_{name}": float(p) for name, p in zip(names, mean[i], strict=True)}
         if ends is not None:
             row |= {
-                name: float(end[i])
-                for name, end in zip(("expected", "lower", "upper"), ends, strict=True)
+                name: float(end[i]) for name, end in zip(("expected", "lower", "upper"), ends, strict=True)
             }
         rows.append(row)
     return rows
@@ -107,9 +102,7 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
         **{n.removeprefix("plausibility_"): v for n, v in row.items() if n.startswith("plausi")},
     }
     if "expected" in row:
-        shown["expected value (90 %)"] = with_interval(
-            row["expected"], row["lower"], row["upper"], 2
-        )
+        shown["expected value (90 %)"] = with_interval(row["expected"], row["lower"], row["upper"], 2)
     return shown
 
 

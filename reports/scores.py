@@ -15,18 +15,6 @@ from .certainty import certainty_in_words
 from .metric_names import natural_metrics
 from .wording import few, percent, with_interval
 
-__all__ = [
-    "cut_sections",
-    "interval_columns",
-    "location_section",
-    "mean_score_plausibility",
-    "mean_scores",
-    "metrics_of_sides",
-    "rater_sections",
-    "scale_rows",
-    "sides_of",
-]
-
 ITEMS_SHOWN = 10
 
 
@@ -114,8 +102,7 @@ def _rows(found: xr.Dataset) -> list[dict[str, Any]]:
     order = np.lexsort((columns["threshold probability"], columns["annotation certainty"]))
     items = found["item"].to_numpy()
     return [
-        {"item": str(items[i]), **{name: float(values[i]) for name, values in columns.items()}}
-        for i in order
+        {"item": str(items[i]), **{name: float(values[i]) for name, values in columns.items()}} for i in order
     ]
 
 
@@ -148,9 +135,7 @@ def mean_score_plausibility(scores: Scores, threshold: float) -> xr.DataArray:
     """
     mean = mean_scores(scores)
     values = np.stack([mean <= threshold, mean > threshold], axis=1).astype(float)
-    return xr.DataArray(
-        values, {"item": scores.items, "category": sides_of(threshold)}, ("item", "category")
-    )
+    return xr.DataArray(values, {"item": scores.items, "category": sides_of(threshold)}, ("item", "category"))
 
 
 # --- Report sections on scores: locations of the items, and use of the scale by raters and groups ---
@@ -260,9 +245,7 @@ def _group_section(posterior: xr.Dataset) -> Section:
     names = [str(name) for name in posterior[GROUPS].to_numpy()]
     bias = posterior["group_bias"].transpose(*SAMPLE, GROUPS)
     usual = posterior["usual_variance"].transpose(*SAMPLE, GROUPS) ** 0.5
-    columns = interval_columns(bias, "bias") | interval_columns(
-        usual, "usual scale", "usual scale "
-    )
+    columns = interval_columns(bias, "bias") | interval_columns(usual, "usual scale", "usual scale ")
     rows = [
         {"group": name, **{key: float(values[g]) for key, values in columns.items()}}
         for g, name in enumerate(names)

@@ -12,8 +12,6 @@ from .metrics import metric_rows
 from .page import Section
 from .wording import few, interval, percent, share_interval, share_with_interval, with_interval
 
-__all__ = ["Step", "prior_section", "reliability_section"]
-
 CERTAINTY = "certainty"
 
 NORMAL_90 = 1.6449  # normal quantile of 90 % intervals from Monte-Carlo errors
@@ -30,9 +28,7 @@ class Step(NamedTuple):
     unreliable: Sequence[str] = ()  # items with unreliable importance weights
 
 
-def reliability_section(
-    steps: Mapping[float, Step], metric: str, figures: Sequence[Figure] = ()
-) -> Section:
+def reliability_section(steps: Mapping[float, Step], metric: str, figures: Sequence[Figure] = ()) -> Section:
     """Section with certainty and a metric as functions of the reliability of the raters.
 
     `steps` maps reliabilities to results; `metric` names the metric of the predictions.

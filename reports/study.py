@@ -16,18 +16,6 @@ from ..models import Labels, PartialRankings
 if TYPE_CHECKING:
     from ..models.data.container import Container
 
-__all__ = [
-    "Groups",
-    "RankingsOrLabels",
-    "Settings",
-    "Sources",
-    "Study",
-    "annotations_by_item",
-    "best_guess",
-    "labels_of",
-    "point_estimates",
-]
-
 
 @dataclass(frozen=True)
 class Groups:

@@ -3,18 +3,6 @@
 import math
 from collections.abc import Sequence
 
-__all__ = [
-    "ADDITIVE",
-    "OF_POSTERIOR",
-    "few",
-    "interval",
-    "percent",
-    "percent_with_interval",
-    "share_interval",
-    "share_with_interval",
-    "with_interval",
-]
-
 ADDITIVE = ("cross-entropy", "agreement", "brier")  # scorers that are means over items
 
 OF_POSTERIOR = ("abc", "plurality")  # combiners

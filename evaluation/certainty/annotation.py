@@ -19,8 +19,6 @@ from ..truth.groups import group_by_code
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of
 from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 
-__all__ = ["annotation_certainty", "plausible_labels", "truth_certainty"]
-
 
 def truth_certainty(tree: xr.DataTree | xr.DataArray) -> xr.Dataset:
     """Return the most probable true category of each item, and its probability max_j E[p_j].
@@ -275,9 +273,7 @@ def _largest_count(keys: np.ndarray) -> np.ndarray:
     return np.maximum.reduceat(count, np.searchsorted(first, np.arange(len(keys)) * keys.shape[1]))
 
 
-def _alternatives(
-    codes: np.ndarray, own: np.ndarray, n_codes: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _alternatives(codes: np.ndarray, own: np.ndarray, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
     """Distinct sets of one item (set, position) and their counts (set,), most frequent first.
 
     Labels of a set are in the order `own` of the item's cells, then OTHER, then none.

@@ -16,12 +16,8 @@ from ..errors import EvaluationError
 from ..truth.groups import with_mapping
 from ..truth.plausibility import Block, Plausibility
 
-__all__ = ["coarsen", "expected_value"]
 
-
-def coarsen[Tree: (xr.DataTree, xr.DataArray)](
-    tree: Tree, mapping: Mapping[object, object]
-) -> Tree:
+def coarsen[Tree: (xr.DataTree, xr.DataArray)](tree: Tree, mapping: Mapping[object, object]) -> Tree:
     """Sum the plausibilities over groups of categories.
 
     OTHER is split between the groups by their numbers of its members, which are exchangeable.
@@ -78,9 +74,7 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](
     return posterior
 
 
-def expected_value(
-    tree: xr.DataTree | xr.DataArray, values: Mapping[object, float]
-) -> xr.DataArray:
+def expected_value(tree: xr.DataTree | xr.DataArray, values: Mapping[object, float]) -> xr.DataArray:
     """Return the posterior expectation of a value of the category, such as its risk, in every draw.
 
     Parameters

@@ -27,15 +27,6 @@ from ..draws import in_threads
 from ..errors import EvaluationError
 from ..truth.plausibility import REMEDY
 
-__all__ = [
-    "ScoreDraws",
-    "mean_normal_below",
-    "threshold_and_certainty",
-    "threshold_certainty",
-    "threshold_probability",
-    "thresholded",
-]
-
 ERROR = 1e-6  # largest error of a probability from the table
 
 STEEPEST = 0.5506  # max |Phi''''|
@@ -71,9 +62,7 @@ def _steps(scale: np.ndarray) -> np.ndarray:
     return (384 * ERROR / STEEPEST / mean) ** 0.25 * smallest
 
 
-def _sums(
-    threshold: float, location: np.ndarray, bias: np.ndarray, scale: np.ndarray
-) -> np.ndarray:
+def _sums(threshold: float, location: np.ndarray, bias: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Mean over the raters by direct summation; location and result (sample, item)."""
     total, one = np.zeros_like(location), np.empty_like(location)
     for k in range(bias.shape[1]):
@@ -130,12 +119,8 @@ class ScoreDraws:
         posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
         found = ", ".join(map(str, posterior.data_vars)) or "nothing"
         if "location" not in posterior or "item" not in posterior["location"].dims:
-            raise EvaluationError(
-                f"the posterior has no location of items; it holds {found}. {OF_SCORES}"
-            )
-        location = posterior["location"].transpose(
-            "chain", "draw", ..., "item", missing_dims="ignore"
-        )
+            raise EvaluationError(f"the posterior has no location of items; it holds {found}. {OF_SCORES}")
+        location = posterior["location"].transpose("chain", "draw", ..., "item", missing_dims="ignore")
         if "item" not in location.coords:
             raise EvaluationError(f"the items of location have no labels; {REMEDY}")
         sample, rows = location.dims[:-1], location.to_numpy().reshape(-1, location.sizes["item"])
@@ -193,11 +178,7 @@ Of = Literal["score", "location"]
 
 
 def thresholded(
-    tree: xr.DataTree,
-    threshold: float,
-    *,
-    of: Of = "score",
-    names: Sequence[str] | None = None,
+    tree: xr.DataTree, threshold: float, *, of: Of = "score", names: Sequence[str] | None = None
 ) -> xr.DataTree:
     """Dichotomise the scores of a posterior at a threshold.
 
@@ -371,9 +352,7 @@ def _accumulate(draws: ScoreDraws, threshold: float, plausibility: np.ndarray | 
     return xr.Dataset({k: ("item", v) for k, v in found.items()}, items, {"threshold": threshold})
 
 
-def _as_tree(
-    tree: xr.DataTree, draws: ScoreDraws, values: np.ndarray, names: list[str]
-) -> xr.DataTree:
+def _as_tree(tree: xr.DataTree, draws: ScoreDraws, values: np.ndarray, names: list[str]) -> xr.DataTree:
     """Return a posterior of plausibilities (sample, item, category) with the sample dims of the scores."""
     location = draws.location
     coords = {d: location[d] for d in location.dims if d in location.coords}

@@ -33,15 +33,6 @@ from scipy.special import expit, log_ndtr
 
 from ..errors import EvaluationError
 
-__all__ = [
-    "TAPER",
-    "bayesian_cramer_rao_bound",
-    "difference_density",
-    "panel_rule",
-    "planck_density",
-    "planck_information",
-]
-
 TAPER = 0.2  # z on [0, 1]
 
 NODES = 60  # quadrature nodes of a panel; twice as many change the twelfth digit
@@ -96,7 +87,7 @@ Link = Literal["bradley_terry", "thurstone"]
 MOST_ITEMS = 10_000  # the covariance is a dense matrix
 
 
-class Votes(Protocol):
+class _Votes(Protocol):
     """Protocol of the attributes of `Comparisons` that the bound reads."""
 
     @property
@@ -124,7 +115,7 @@ class _Design:
 
 
 def bayesian_cramer_rao_bound(
-    pairs: np.ndarray | Votes,
+    pairs: np.ndarray | _Votes,
     *,
     answers: float | np.ndarray | None = None,
     answers_of_rater: float | np.ndarray | None = None,
@@ -201,9 +192,7 @@ def bayesian_cramer_rao_bound(
     found = xr.Dataset(bound, attrs={"link": link, **coefficients})
     if design.answers_of_rater is not None:
         with np.errstate(divide="ignore"):
-            found["reliability"] = 1 / (
-                design.answers_of_rater * votes_reliability + prior / reach**2
-            )
+            found["reliability"] = 1 / (design.answers_of_rater * votes_reliability + prior / reach**2)
     return found
 
 
@@ -243,12 +232,7 @@ def _quality_bounds(design: _Design, information: float, prior: float) -> dict[s
     first, second = design.pairs.T
     matrix = np.zeros((n, n))
     weight = information * design.answers
-    for i, j, sign in (
-        (first, first, 1),
-        (second, second, 1),
-        (first, second, -1),
-        (second, first, -1),
-    ):
+    for i, j, sign in ((first, first, 1), (second, second, 1), (first, second, -1), (second, first, -1)):
         np.add.at(matrix, (i, j), sign * weight)
     if not prior:
         asked = design.pairs[design.answers > 0].T
@@ -267,7 +251,7 @@ def _quality_bounds(design: _Design, information: float, prior: float) -> dict[s
 
 
 def _design(
-    pairs: np.ndarray | Votes,
+    pairs: np.ndarray | _Votes,
     answers: float | np.ndarray | None,
     answers_of_rater: float | np.ndarray | None,
     n_items: int | None,
@@ -307,7 +291,7 @@ def _design(
     )
 
 
-def _design_of_comparisons(pairs: Votes) -> _Design:
+def _design_of_comparisons(pairs: _Votes) -> _Design:
     """Design of a container of comparisons."""
     n = len(pairs.items)
     if n > MOST_ITEMS:

@@ -25,8 +25,6 @@ from scipy.stats import beta, kendalltau
 from ..errors import EvaluationError, check_probability
 from .qualities import Qualities, matched_qualities
 
-__all__ = ["epsilon_quality", "error_rate", "mean_squared_error", "quality_concordance"]
-
 BLOCK_SIZE = 5_000_000  # qualities in one block
 
 
@@ -242,9 +240,7 @@ def error_rate(
 
 def _without_shift(quality: xr.DataArray, form: str) -> xr.DataArray:
     """Subtract the mean, or the quality of the last item."""
-    return quality - (
-        quality.mean("item") if form == "centred" else quality.isel(item=-1, drop=True)
-    )
+    return quality - (quality.mean("item") if form == "centred" else quality.isel(item=-1, drop=True))
 
 
 def _best_factor(x: xr.DataArray, q: xr.DataArray) -> xr.DataArray:

@@ -8,15 +8,6 @@ import xarray as xr
 
 from ..errors import EvaluationError
 
-__all__ = [
-    "Qualities",
-    "RankDraws",
-    "drawn_ranks",
-    "matched_qualities",
-    "qualities_of",
-    "sample_matrix",
-]
-
 Qualities = xr.DataTree | xr.Dataset | xr.DataArray
 
 
@@ -70,9 +61,7 @@ def _quality(source: Qualities, what: str) -> xr.DataArray:
     if isinstance(source, xr.DataArray):
         return source
     if isinstance(source, xr.DataTree):
-        source = (
-            source["posterior"].to_dataset() if "posterior" in source.children else xr.Dataset()
-        )
+        source = source["posterior"].to_dataset() if "posterior" in source.children else xr.Dataset()
     if not isinstance(source, xr.Dataset):
         raise EvaluationError(
             f"{what}: expected a DataTree, or a Dataset or DataArray of qualities, found {type(source).__name__}"

@@ -22,8 +22,6 @@ import xarray as xr
 from ..errors import EvaluationError, check_probability
 from .qualities import Qualities, RankDraws, drawn_ranks
 
-__all__ = ["preference_probability", "rank_distribution", "rank_intervals", "tied_groups"]
-
 MOST_ITEMS = 5_000  # of a matrix of all pairs
 
 
@@ -137,10 +135,7 @@ def rank_intervals(tree: Qualities, prob: float = 0.9, *, simultaneous: bool = F
         columns["quality_lower"][own] = quality[pointwise - 1]
         columns["quality_upper"][own] = quality[samples - pointwise]
     return xr.Dataset(
-        {
-            name: ("item", values)
-            for name, values in (columns | {"lower": lower, "upper": upper}).items()
-        },
+        {name: ("item", values) for name, values in (columns | {"lower": lower, "upper": upper}).items()},
         {"item": ranks.item},
         {"prob": prob, "simultaneous": int(simultaneous)},
     )

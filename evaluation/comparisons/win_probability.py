@@ -22,8 +22,6 @@ from scipy.special import expit, ndtr
 from ..errors import EvaluationError
 from .qualities import qualities_of, sample_matrix
 
-__all__ = ["win_probability"]
-
 Link = Literal["bradley_terry", "thurstone"]
 
 LINKS = ("bradley_terry", "thurstone")
@@ -32,10 +30,7 @@ MOST_ITEMS = 2_000  # an exponential for every draw and pair
 
 
 def win_probability(
-    tree: xr.DataTree,
-    *,
-    link: Link | None = None,
-    reliability: float | Literal["mean"] = "mean",
+    tree: xr.DataTree, *, link: Link | None = None, reliability: float | Literal["mean"] = "mean"
 ) -> xr.Dataset:
     """Return the posterior expected probabilities that an item wins a vote against another, or ties.
 
@@ -129,9 +124,7 @@ def _rater_reliability(
     return 1.0 if draws is None else draws
 
 
-def _of_samples(
-    tree: xr.DataTree, name: str, sample: tuple[object, ...], size: int
-) -> np.ndarray | None:
+def _of_samples(tree: xr.DataTree, name: str, sample: tuple[object, ...], size: int) -> np.ndarray | None:
     """Draws of a variable of the posterior (sample,), averaged over raters; None if missing."""
     posterior = tree["posterior"].to_dataset() if isinstance(tree, xr.DataTree) else tree
     if not isinstance(posterior, xr.Dataset) or name not in posterior:

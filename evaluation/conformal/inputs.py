@@ -11,8 +11,6 @@ from ..truth.matching import ids_of, places_of
 from ..truth.plausibility import OTHER, REMEDY, Plausibility
 from ..truth.top_labels import OtherAs, treatment_of_other
 
-__all__ = ["ConformityScores", "LabelMass"]
-
 ROUNDING = 1e-4  # of plausibilities in single precision that sum to one
 
 
@@ -26,16 +24,12 @@ class LabelMass:
     n_columns: int
 
     @classmethod
-    def of(
-        cls, tree: xr.DataTree | xr.DataArray, names: list[str], other: OtherAs | None
-    ) -> "LabelMass":
+    def of(cls, tree: xr.DataTree | xr.DataArray, names: list[str], other: OtherAs | None) -> "LabelMass":
         """Read a posterior over the categories of the scores, or raise if the categories do not match."""
         view = Plausibility.of(tree)
         other = treatment_of_other(view, other)
         if other == "label":
-            raise EvaluationError(
-                f'other="label": sets contain categories, and {OTHER} is not a category'
-            )
+            raise EvaluationError(f'other="label": sets contain categories, and {OTHER} is not a category')
         if OTHER in names and "candidate" in view.array.dims:
             raise EvaluationError(f"scores name {OTHER}, a set of categories; score its members")
         if view.declared is not None:
@@ -110,9 +104,7 @@ class LabelMass:
         kept = np.where(self.column < 0, 0, draws)
         total = np.add.reduceat(kept, self.view.start[:-1], axis=1)
         empty = (total <= 0).any(axis=0)
-        self._refuse(
-            empty[self._item()], f"item {{}} has no label but {OTHER} in a draw: leave the item out"
-        )
+        self._refuse(empty[self._item()], f"item {{}} has no label but {OTHER} in a draw: leave the item out")
         return kept / np.repeat(total, np.diff(self.view.start), axis=1)
 
     def _refuse(self, wrong: np.ndarray, message: str) -> None:

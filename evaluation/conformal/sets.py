@@ -24,8 +24,6 @@ from ..truth.matching import places_of
 from ..truth.top_labels import OtherAs
 from .inputs import ConformityScores, LabelMass
 
-__all__ = ["conformal_sets", "corrected_threshold", "least_items", "miss_rate", "threshold_of"]
-
 
 def miss_rate(coverage: float) -> Fraction:
     """Return alpha = 1 - coverage as an exact fraction of the decimal: 1 - .9 is 1/10."""
@@ -52,9 +50,7 @@ def threshold_of(scores: np.ndarray, count: np.ndarray, alpha: Fraction) -> floa
     return float(ordered[np.searchsorted(reached, k)])
 
 
-def corrected_threshold(
-    scores: np.ndarray, count: np.ndarray, drawn: np.ndarray, alpha: Fraction
-) -> float:
+def corrected_threshold(scores: np.ndarray, count: np.ndarray, drawn: np.ndarray, alpha: Fraction) -> float:
     """Return the threshold of the sets of (3); -inf if there are too few items.
 
     Shapes: scores and count (item, category) of the first half of the calibration items; drawn (item,),
@@ -182,9 +178,7 @@ def conformal_sets(
     given = ConformityScores.of(scores)
     mass = LabelMass.of(tree, given.names, other)
     chosen = np.sort(given.places("calibration", calibration))
-    posterior_position = places_of(
-        given.items, mass.view.items, ("scores", "the posterior"), complete=False
-    )
+    posterior_position = places_of(given.items, mass.view.items, ("scores", "the posterior"), complete=False)
     places_of(given.items[chosen], mass.view.items, ("calibration", "the posterior"))
     mean = mass.mean()
     votes = _votes(given, voted, mean, posterior_position)
@@ -241,9 +235,7 @@ class _Sets:
         right = member[:, vote != NO_VOTE, vote[vote != NO_VOTE]]
         of_votes = right.mean(axis=1) if right.size else np.full(len(member), np.nan)
         lead, sample = self.given.leading, view.sample_dims
-        by_sample = np.moveaxis(
-            covered.reshape(len(member), *view.array.shape[: len(sample)]), 0, -1
-        )
+        by_sample = np.moveaxis(covered.reshape(len(member), *view.array.shape[: len(sample)]), 0, -1)
         pick = slice(None) if lead else 0
         return xr.Dataset(
             {
@@ -288,10 +280,7 @@ def _thresholds(
 
 
 def _votes(
-    given: ConformityScores,
-    voted: xr.DataArray | None,
-    mean: np.ndarray,
-    posterior_position: np.ndarray,
+    given: ConformityScores, voted: xr.DataArray | None, mean: np.ndarray, posterior_position: np.ndarray
 ) -> np.ndarray:
     """Column of the voted label of every item (item,), -1 if there is none."""
     if voted is None:

@@ -15,16 +15,6 @@ import numpy as np
 from ..errors import EvaluationError, check_whole
 from .metric import Metric
 
-__all__ = [
-    "average_overlap",
-    "hits",
-    "overlap",
-    "partial_average_overlap",
-    "set_accuracy",
-    "top_k_accuracy",
-    "weighted_overlap",
-]
-
 
 def top_k_accuracy(k: int = 1) -> Metric:
     """Return the top-k accuracy: whether the top-1 label of a draw is among the k best predictions.

@@ -14,8 +14,6 @@ import numpy as np
 from ..errors import EvaluationError
 from .metric import Metric, Response, Truth
 
-__all__ = ["FailedDrawError", "PerDraw", "has_known_direction", "metric_from_callable", "name_of"]
-
 ByDraw = Callable[..., object]
 
 PROBABILITIES = {"log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score"}
@@ -62,11 +60,7 @@ class PerDraw:
         return replace(self, arguments=arguments, names=np.append(names, _filler_label(names)))
 
     def __call__(
-        self,
-        truth: np.ndarray,
-        predictions: np.ndarray,
-        weights: np.ndarray | None,
-        n_labels: int,
+        self, truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None, n_labels: int
     ) -> np.ndarray:
         """Return the value of every draw (sample,).
 
@@ -100,9 +94,7 @@ class PerDraw:
         """Convert predictions to the labels or scores that the function expects."""
         if self.response != "labels":
             two = n_labels == 2 and _of_scikit_learn(self.function) in ONE_COLUMN_IF_BINARY
-            return (
-                self._positive(predictions) if two and self.truth != "plausibility" else predictions
-            )
+            return self._positive(predictions) if two and self.truth != "plausibility" else predictions
         named = self.names[predictions]
         return named if self.truth in LIST_TRUTHS else named[:, 0]
 
@@ -130,11 +122,7 @@ class PerDraw:
 
     def _check_positive(self, names: np.ndarray) -> None:
         """Raise if scikit-learn's binary average has no ``pos_label`` and there is no label 1."""
-        if (
-            self._average() == "binary"
-            and "pos_label" not in self.arguments
-            and 1 not in names.tolist()
-        ):
+        if self._average() == "binary" and "pos_label" not in self.arguments and 1 not in names.tolist():
             raise EvaluationError(
                 f'{name_of(self.function)}: pass average="macro", "micro" or "weighted", '
                 f"or the positive label as pos_label=, such as {names.tolist()[0]!r}"

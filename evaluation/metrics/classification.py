@@ -23,8 +23,6 @@ import numpy as np
 from ..errors import EvaluationError
 from .metric import Metric, ratio
 
-__all__ = ["balanced_accuracy", "cohen_kappa", "f1", "matthews_correlation", "precision", "recall"]
-
 Average = Literal["macro", "micro", "weighted"]
 
 MOST_COUNTS = 1_000_000  # entries (sample, label) of one array in one block
@@ -244,9 +242,7 @@ def _score(
     return values
 
 
-def _counts(
-    truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray | None, n_labels: int
-) -> Counts:
+def _counts(truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray | None, n_labels: int) -> Counts:
     """Return counts by label from truth (sample, item), predicted (item,) and weights (sample, item)."""
     shape = (len(truth), n_labels)
     row = np.arange(len(truth))[:, None] * n_labels
@@ -259,9 +255,7 @@ def _counts(
     if weights is None:
         often = np.bincount(predicted, minlength=n_labels).astype(float)
         return Counts(count(true, None), np.broadcast_to(often, shape), count(true[hit], None))
-    return Counts(
-        count(true, weights), count(row + predicted, weights), count(true[hit], weights[hit])
-    )
+    return Counts(count(true, weights), count(row + predicted, weights), count(true[hit], weights[hit]))
 
 
 def _average(

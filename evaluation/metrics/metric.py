@@ -8,8 +8,6 @@ import numpy as np
 
 from ..errors import EvaluationError, check_whole
 
-__all__ = ["Metric", "OneHotScore", "Response", "Truth", "ratio"]
-
 Truth = Literal["label", "set", "ranking", "plausibility", "sampled"]
 
 Response = Literal["labels", "scores", "probabilities", "ranks"]

@@ -23,8 +23,6 @@ from ..errors import EvaluationError, check_whole
 from ..truth.forms import Graded
 from .metric import Metric
 
-__all__ = ["brier_score", "calibration_error", "cross_entropy", "roc_auc"]
-
 Norm = Literal["l1", "l2", "max"]
 
 AverageOfCategories = Literal["macro", "weighted"]
@@ -64,9 +62,7 @@ def cross_entropy(base: float | None = None) -> Metric:
     Gneiting and Raftery (2007), doi:10.1198/016214506000001437.
     """
     if base is not None and not (base > 0 and base != 1):
-        raise EvaluationError(
-            f"base={base!r}: expected a positive number other than 1, or None for nats"
-        )
+        raise EvaluationError(f"base={base!r}: expected a positive number other than 1, or None for nats")
     score = _CrossEntropy(1.0 if base is None else float(np.log(base)))
     return Metric("cross_entropy", "plausibility", score, larger_is_better=False)
 
@@ -270,9 +266,7 @@ class _CalibrationError:
         """Error against codes of labels (sample, item)."""
         return self._error(truth == predictions.argmax(axis=-1), predictions, weights)
 
-    def _error(
-        self, right: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None
-    ) -> np.ndarray:
+    def _error(self, right: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """Error of every draw (sample,).
 
         `right` (sample, item): whether, or with which probability, the predicted label is true.

@@ -26,8 +26,6 @@ from ..truth.forms import Graded
 from .accuracy import weighted_overlap
 from .metric import Metric, ratio
 
-__all__ = ["kendall_tau", "ndcg", "rank_biased_overlap", "spearman_footrule"]
-
 
 def kendall_tau(k: int | None = None) -> Metric:
     """Return Kendall's tau-b of the predicted ranking with the ranking by plausibility.
@@ -238,9 +236,7 @@ def _ndcg(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
     return ratio(weight @ truth.grade, best.sum(axis=0))
 
 
-def _rank_biased_overlap(
-    truth: np.ndarray, predictions: np.ndarray, p: float, depth: int
-) -> np.ndarray:
+def _rank_biased_overlap(truth: np.ndarray, predictions: np.ndarray, p: float, depth: int) -> np.ndarray:
     """Extrapolated rank-biased overlap (..., item), RBO_EXT."""
     weights = (1 - p) * p ** np.arange(depth)
     weights[-1] += p**depth

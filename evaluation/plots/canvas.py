@@ -14,8 +14,6 @@ from ..errors import EvaluationError
 from .panel import Panel
 from .style import GREY, INK, Picture, tidy
 
-__all__ = ["Backend", "Canvas", "canvas", "legend", "look_of"]
-
 Backend = Literal["matplotlib", "plotly", "bokeh"]
 
 Where = Literal["inside", "right", "above"]
@@ -126,9 +124,7 @@ def _backend(backend: Backend | None, ax: Axes | None) -> str:
     try:
         import_module(f"arviz_plots.backend.{name}")
     except ImportError as missing:
-        raise EvaluationError(
-            f"backend={name!r} needs {missing.name}: install raterzoo[plots]"
-        ) from missing
+        raise EvaluationError(f"backend={name!r} needs {missing.name}: install raterzoo[plots]") from missing
     return name
 
 
@@ -142,11 +138,7 @@ def _print(size: tuple[float, float], shape: tuple[int, int], ratios: Sequence[f
 
 
 def _screen(
-    name: str,
-    size: tuple[float, float],
-    shape: tuple[int, int],
-    ratios: Sequence[float],
-    log_x: bool,
+    name: str, size: tuple[float, float], shape: tuple[int, int], ratios: Sequence[float], log_x: bool
 ) -> Canvas:
     library = import_module(f"arviz_plots.backend.{name}")
     rows, columns = shape

@@ -12,18 +12,6 @@ from .canvas import Backend, canvas, legend, look_of
 from .panel import Panel
 from .style import COLOURS, GREY, INK, needs, some_items
 
-__all__ = [
-    "agreement_histogram",
-    "certainty_agreement",
-    "certainty_by_annotations",
-    "certainty_histogram",
-    "certainty_scatter",
-    "draw_certainty",
-    "names_of",
-    "reliability_sweep",
-    "sorted_certainty",
-]
-
 
 def sorted_certainty(
     certainty: xr.DataArray | Mapping[str, xr.DataArray],
@@ -156,14 +144,7 @@ def reliability_sweep(
         colour, dash, mark = look_of(place, COLOURS)
         own = sweep.sel(classifier=name) if name else sweep
         ends = own["interval"].transpose("bound", "reliability").to_numpy()
-        draw_band(
-            panel,
-            reliability,
-            own["mean"].to_numpy(),
-            ends,
-            name=str(name),
-            look=(colour, dash, mark),
-        )
+        draw_band(panel, reliability, own["mean"].to_numpy(), ends, name=str(name), look=(colour, dash, mark))
         if point and name in point:
             mark_at_end(panel, reliability, point[name], colour, str(name))
     if point:
@@ -202,14 +183,7 @@ def draw_band(
 
 
 def mark_at_end(
-    panel: Panel,
-    at: np.ndarray,
-    height: float,
-    colour: str,
-    name: str,
-    *,
-    mark: str = "x",
-    place: int = 0,
+    panel: Panel, at: np.ndarray, height: float, colour: str, name: str, *, mark: str = "x", place: int = 0
 ) -> None:
     """Mark a height beyond the right end of the data; each `place` is farther to the right."""
     if panel.backend == "matplotlib":
@@ -227,11 +201,7 @@ def mark_at_end(
 
 
 def certainty_histogram(
-    certainty: xr.DataArray,
-    *,
-    bins: int = 20,
-    ax: Axes | None = None,
-    backend: Backend | None = None,
+    certainty: xr.DataArray, *, bins: int = 20, ax: Axes | None = None, backend: Backend | None = None
 ) -> Any:
     """Draw the histogram of the certainty of items.
 
@@ -465,9 +435,7 @@ def certainty_agreement(
         raise EvaluationError("no item has two raters: there is no agreement to draw")
     picture = canvas((5.4, 4.6), ax=ax, backend=backend)
     (panel,) = picture.panels
-    certainty, agreement, raters = (
-        known[v].to_numpy() for v in ("certainty", "agreement", "raters")
-    )
+    certainty, agreement, raters = (known[v].to_numpy() for v in ("certainty", "agreement", "raters"))
     hover = [
         f"{item}\ncertainty {c:.3f}\nagreement {a:.2f} of {n} raters"
         for item, c, a, n in zip(names_of(known, "item"), certainty, agreement, raters, strict=True)
@@ -538,9 +506,7 @@ def certainty_by_annotations(
     middle = np.array([np.median(certainty[group == k]) for k in range(len(numbers))])
     place = np.arange(len(numbers))
     panel.spans((place - 0.36, place + 0.36), middle, along="x", colour=COLOURS[1], width=3)
-    panel.write(
-        place, np.full(len(place), 1.04), [f"{n:,}" for n in count], align=("center", "bottom")
-    )
+    panel.write(place, np.full(len(place), 1.04), [f"{n:,}" for n in count], align=("center", "bottom"))
     panel.ticks("x", place.tolist(), numbers.tolist())
     panel.labels("raters of the item; above, the number of items", "certainty; bar: median")
     panel.limits("x", -0.6, len(numbers) - 0.4)

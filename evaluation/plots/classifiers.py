@@ -13,8 +13,6 @@ from .metrics import draw_interval, fit_rows, one_source
 from .panel import Panel
 from .style import COLOURS, INK, in_words, letters_wide, needs, shortened
 
-__all__ = ["comparison"]
-
 FEW = 4  # up to so many classifiers all pairs are drawn
 
 MARKS = "xD^s"
@@ -25,19 +23,11 @@ BELOW = 0.17  # rows from an interval to a mark, and from mark to mark
 
 ONE_LINE = 26  # letters of a pair of names
 
-SOURCES = {
-    "both": "raters and items",
-    "raters": "labels of the raters",
-    "items": "the sample of items",
-}
+SOURCES = {"both": "raters and items", "raters": "labels of the raters", "items": "the sample of items"}
 
 
 def comparison(
-    result: xr.Dataset,
-    *,
-    source: str = "both",
-    label: str | None = None,
-    backend: Backend | None = None,
+    result: xr.Dataset, *, source: str = "both", label: str | None = None, backend: Backend | None = None
 ) -> Any:
     """Draw the probability that a classifier is better, differences, and the optimism of point estimates.
 
@@ -188,9 +178,7 @@ def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> Non
     """Draw the metric with its interval, and the point estimates of it."""
     table = own[["mean", "interval"]].rename(classifier="row").assign_coords(row=names)
     draw_interval(panel, table, ("posterior", COLOURS[0], 4.5, 0.0), lift=0.15)
-    point, optimism = (
-        own[v].transpose("estimate", "classifier").to_numpy() for v in ("point", "optimism")
-    )
+    point, optimism = (own[v].transpose("estimate", "classifier").to_numpy() for v in ("point", "optimism"))
     for k, estimate in enumerate(own["estimate"].to_numpy().tolist()):
         hover = [
             f"{name}\n{estimate}: {p:.3f}, flatters by {o:+.3f}"

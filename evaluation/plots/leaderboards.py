@@ -10,16 +10,12 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from .style import COLOURS, INK, Picture, plain, shortened, tidy
 
-__all__ = ["leaderboard", "quality_forest", "win_matrix"]
-
 LONGEST = 40  # letters, of a label
 
 BAND = "#eef1f4"
 
 
-def leaderboard(
-    intervals: xr.Dataset, groups: xr.DataArray | None = None, *, most: int = 100
-) -> Figure:
+def leaderboard(intervals: xr.Dataset, groups: xr.DataArray | None = None, *, most: int = 100) -> Figure:
     """Draw the rank of every item with its interval, the best on top.
 
     Parameters
@@ -70,11 +66,7 @@ def leaderboard(
 
 
 def quality_forest(
-    intervals: xr.Dataset,
-    truth: xr.DataArray | None = None,
-    *,
-    most: int = 100,
-    label: str = "quality",
+    intervals: xr.Dataset, truth: xr.DataArray | None = None, *, most: int = 100, label: str = "quality"
 ) -> Figure:
     """Draw the quality of every item with its interval, the highest on top.
 
@@ -219,6 +211,4 @@ def _write(ax: Axes, values: np.ndarray) -> None:
     for i, j in np.ndindex(values.shape):
         if i != j:
             ink = "white" if abs(values[i, j] - 0.5) > 0.35 else INK
-            ax.text(
-                j, i, f"{100 * values[i, j]:.0f}", ha="center", va="center", color=ink, fontsize=7
-            )
+            ax.text(j, i, f"{100 * values[i, j]:.0f}", ha="center", va="center", color=ink, fontsize=7)

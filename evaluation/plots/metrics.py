@@ -9,19 +9,7 @@ import xarray as xr
 from ..errors import EvaluationError
 from .canvas import Backend, canvas, legend
 from .panel import Panel
-from .style import (
-    COLOURS,
-    GREY,
-    INK,
-    LONGEST,
-    in_words,
-    limits_with_texts,
-    needs,
-    one_or_more,
-    shortened,
-)
-
-__all__ = ["draw_interval", "fit_rows", "metric_intervals", "one_source", "subgroups"]
+from .style import COLOURS, GREY, INK, LONGEST, in_words, limits_with_texts, needs, one_or_more, shortened
 
 # source -> legend, colour, line width, offset within the row
 LOOKS = {
@@ -95,9 +83,7 @@ def metric_intervals(
     size = (2.4 + 3.6 * len(tables), HEAD + ROW * len(names))
     picture = canvas(size, (1, len(tables)), backend=backend)
     last = picture.panels[-1]
-    for place, (panel, (name, table)) in enumerate(
-        zip(picture.panels, tables.items(), strict=True)
-    ):
+    for place, (panel, (name, table)) in enumerate(zip(picture.panels, tables.items(), strict=True)):
         for source, look in LOOKS.items():
             own = table.sel(source=source)
             lift = LIFT / ROW if source == "both" else 0.0
@@ -158,21 +144,14 @@ def draw_interval(
     panel.points(mean[known], at[known], colour=colour, area=area, hover=read)
     if lift:
         head = f"{name}: " if named else ""
-        text = [
-            f"{head}{m:.2f} ({a:.2f} to {b:.2f})" for m, a, b in zip(mean, low, high, strict=True)
-        ]
+        text = [f"{head}{m:.2f} ({a:.2f} to {b:.2f})" for m, a, b in zip(mean, low, high, strict=True)]
         shown = [t for t, k in zip(text, known, strict=True) if k]
         above = at[known] - lift
         panel.write(mean[known], above, shown, align=("center", "bottom"), over_lines=True)
 
 
 def fit_rows(
-    panel: Panel,
-    drawn: xr.DataArray,
-    mean: xr.DataArray,
-    *,
-    width: float = BESIDE_NAMES,
-    head: int = 0,
+    panel: Panel, drawn: xr.DataArray, mean: xr.DataArray, *, width: float = BESIDE_NAMES, head: int = 0
 ) -> None:
     """Widen the axis so that the text above the intervals fits, and mark rows without members."""
     low, high = (0.0, 1.0)
@@ -194,9 +173,7 @@ def one_source(summary: xr.Dataset, source: str) -> xr.Dataset:
     return summary.sel(source=source, drop=True)
 
 
-def subgroups(
-    summary: xr.Dataset, *, label: str | None = None, backend: Backend | None = None
-) -> Any:
+def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend | None = None) -> Any:
     """Draw a metric within subgroups, and the share of the items in each.
 
     Parameters
@@ -250,16 +227,12 @@ def subgroups(
         beside = step * (place - (len(names) - 1) / 2)
         look = (legible[place], COLOURS[place % len(COLOURS)], 3.5, beside)
         table = own.sel(classifier=name).rename(group="row")
-        draw_interval(
-            left, table, look, lift=LIFT / room, show=bool(name) and not several, named=several
-        )
+        draw_interval(left, table, look, lift=LIFT / room, show=bool(name) and not several, named=several)
     head = max(map(len, legible)) + 2 if several else 0
     fit_rows(left, own["interval"], own["mean"], width=LEFT, head=head)
     _shares(right, own, step, LIFT / room)
     for panel in picture.panels:
-        panel.ticks(
-            "y", range(len(groups)), shortened(groups) if panel is left else [""] * len(groups)
-        )
+        panel.ticks("y", range(len(groups)), shortened(groups) if panel is left else [""] * len(groups))
         panel.limits("y", len(groups) - 0.45, -0.6)
     probability = f"{summary.attrs['probability']:.0%}"
     left.labels(f"{label or _metric(summary)}: mean, {probability} interval of raters and items")
@@ -282,10 +255,7 @@ def _shares(panel: Panel, own: xr.Dataset, step: float, lift: float) -> None:
         whole = (0 * share[place], share[place])
         panel.spans(whole, at, along="x", colour=colour, width=width, alpha=0.35)
         panel.spans(ends[place], at, along="x", colour=INK, width=width, alpha=0.8)
-        text = [
-            f"{m:.1%} ({a:.1%} to {b:.1%})"
-            for m, a, b in zip(share[place], *ends[place], strict=True)
-        ]
+        text = [f"{m:.1%} ({a:.1%} to {b:.1%})" for m, a, b in zip(share[place], *ends[place], strict=True)]
         hover = [f"{g}\n{t} of the items" for g, t in zip(groups, text, strict=True)]
         panel.points(share[place], at, colour="white", area=3, hover=hover)
         panel.write(np.full(len(at), 0.015 * top), at - 1.4 * lift, text, align=("left", "bottom"))

@@ -16,8 +16,6 @@ from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from .style import INK, plain
 
-__all__ = ["PIXELS", "Axis", "Frame", "Panel"]
-
 Axis = Literal["x", "y"]
 
 PIXELS = 1.35  # pixels per point of font size
@@ -61,9 +59,7 @@ class Frame:
         """Set the range of an axis."""
         self._draw(f"{axis}lim", (float(low), float(high)))
 
-    def ticks(
-        self, axis: Axis, at: Any, names: Sequence[object], *, size: float = 8, turn: int = 0
-    ) -> None:
+    def ticks(self, axis: Axis, at: Any, names: Sequence[object], *, size: float = 8, turn: int = 0) -> None:
         """Label positions of an axis; `size` in points, `turn` in degrees."""
         shown = [self._text(name) for name in names]
         look: dict[str, Any] = {"size": size if self.backend == "matplotlib" else size * PIXELS}
@@ -156,11 +152,7 @@ class Panel(Frame):
             return {"legend_label": self._text(label)} if label else {}
         read = [self._text(h) for h in hover] if hover is not None else None
         named = {"name": self._text(label), "showlegend": True, "legendgroup": label}
-        return {
-            "hovertext": read,
-            "hoverinfo": "text" if read else "skip",
-            **(named if label else {}),
-        }
+        return {"hovertext": read, "hoverinfo": "text" if read else "skip", **(named if label else {})}
 
     def _readable(self, drawn: Any, hover: Sequence[str] | None) -> None:
         if self.backend == "bokeh" and hover is not None:
@@ -273,13 +265,9 @@ class Panel(Frame):
         if self.backend == "matplotlib":
             look = {"fill": True, "alpha": 0.75} if fill else {"baseline": None, "linewidth": 2}
             dashes = self._dash(dash)
-            self.target.stairs(
-                height, edges, color=colour, linestyle=dashes, **look, **self._named(label)
-            )
+            self.target.stairs(height, edges, color=colour, linestyle=dashes, **look, **self._named(label))
         elif fill:
-            look = {"color": colour, "alpha": 0.75, "edgecolor": "white"} | self._named(
-                label, hover
-            )
+            look = {"color": colour, "alpha": 0.75, "edgecolor": "white"} | self._named(label, hover)
             bars = self._draw("hist", height, edges[:-1], edges[1:], **look)
             self._readable(bars, hover)
         else:
@@ -306,9 +294,7 @@ class Panel(Frame):
         bars = self._draw("hist", height, *ends, **look, **self._named(label, hover))
         self._readable(bars, hover)
 
-    def rule(
-        self, at: float, *, axis: Axis, colour: str = INK, dash: int = 1, width: float = 1.2
-    ) -> None:
+    def rule(self, at: float, *, axis: Axis, colour: str = INK, dash: int = 1, width: float = 1.2) -> None:
         """Draw a line across the panel at a value of an axis."""
         look: dict[str, Any] = {"color": colour, "linestyle": self._dash(dash), "width": width}
         if self.backend == "plotly":
@@ -341,9 +327,7 @@ class Panel(Frame):
             look |= {"hoverinfo": "skip"} if self.backend == "plotly" else {}
             self._draw("text", x, y, texts, **look)
 
-    def matrix(
-        self, values: np.ndarray, hover: Sequence[Sequence[str]], *, colours: str = "PuOr"
-    ) -> None:
+    def matrix(self, values: np.ndarray, hover: Sequence[Sequence[str]], *, colours: str = "PuOr") -> None:
         """Draw a matrix of probabilities (row, column), the first row on top."""
         n, m = values.shape
         if self.backend == "matplotlib":

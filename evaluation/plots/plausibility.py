@@ -12,8 +12,6 @@ from .canvas import Backend, canvas, legend
 from .panel import Panel
 from .style import COLOURS, GREY, INK, shortened, some_items
 
-__all__ = ["draws_of_item", "plausibility_strips", "simplex"]
-
 
 def draws_of_item(plausibility: xr.DataArray, item: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Return the category names (category,) of an item and its plausibilities (sample, category).
@@ -140,13 +138,7 @@ def _mark(
         x, y = np.array(at, float).reshape(-1, 2).T
         hover = [f"{estimate} {v:.3f}" for v in x]
         panel.points(
-            x,
-            y,
-            colour=COLOURS[1],
-            mark=mark,
-            area=30,
-            label=estimate if show else None,
-            hover=hover,
+            x, y, colour=COLOURS[1], mark=mark, area=30, label=estimate if show else None, hover=hover
         )
 
 
@@ -208,9 +200,7 @@ def simplex(
     (panel,) = picture.panels
     panel.line(*CORNERS[[0, 1, 2, 0]].T, colour=INK, width=1)
     alpha = min(1.0, 400 / len(draws))
-    panel.points(
-        *(draws @ CORNERS).T, colour=COLOURS[0], area=4, alpha=alpha, hover=_read(names, draws)
-    )
+    panel.points(*(draws @ CORNERS).T, colour=COLOURS[0], area=4, alpha=alpha, hover=_read(names, draws))
     mean = draws.mean(axis=0)
     read = [f"mean\n{_read(names, mean[None])[0]}"]
     panel.points(*(mean @ CORNERS), colour=COLOURS[1], mark="+", area=140, width=2, hover=read)

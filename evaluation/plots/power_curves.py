@@ -15,8 +15,6 @@ from .canvas import Backend, canvas, legend, look_of
 from .panel import Panel
 from .style import COLOURS, INK, in_words, letters_wide, one_or_more, shortened
 
-__all__ = ["power_curve"]
-
 FEW = 12  # up to so many raters each has a tick
 
 WIDTH, HEIGHT = 5.2, 3.8  # inches, without the legend
@@ -110,9 +108,7 @@ def power_curve(
     curves = [c for name, own in summed.items() for c in _curves(own, name, centred)]
     labels = [d.label for c in curves for d in c.drops] + [c.name for c in curves]
     named = any(labels) or any(c.limit for c in curves)
-    picture = canvas(
-        (WIDTH + (letters_wide(labels) + 0.4 if named else 0), HEIGHT), ax=ax, backend=backend
-    )
+    picture = canvas((WIDTH + (letters_wide(labels) + 0.4 if named else 0), HEIGHT), ax=ax, backend=backend)
     panel = picture.panels[0]
     last = max(c.x[-1] for c in curves)
     last = last if most is None else min(last, most)
@@ -272,9 +268,7 @@ def _draw_curve(panel: Panel, curve: Curve, look: tuple[str, int]) -> None:
         panel.points(*curve.observed, colour=colour, area=40, hollow=True, label=f"{of}the data")
 
 
-def _draw_drop(
-    panel: Panel, drop: Drop, look: tuple[str, int], foot: tuple[float, float, float]
-) -> None:
+def _draw_drop(panel: Panel, drop: Drop, look: tuple[str, int], foot: tuple[float, float, float]) -> None:
     """Draw a classifier's path to the curve and down to the x axis, and its interval above that."""
     (colour, dash), (low, row, last) = look, foot
     inside = np.isfinite(drop.worth)

@@ -10,8 +10,6 @@ from .canvas import Backend, canvas, legend
 from .panel import Panel
 from .style import COLOURS, GREY, INK, letters_wide, limits_with_texts, one_or_more, shortened
 
-__all__ = ["conformal"]
-
 PROB = 0.9
 
 NOTHING = "no test item is in the posterior"
@@ -19,9 +17,7 @@ NOTHING = "no test item is in the posterior"
 WIDTH = 3.6  # inches, of a panel
 
 
-def conformal(
-    sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend | None = None
-) -> Any:
+def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend | None = None) -> Any:
     """Draw the sizes of conformal prediction sets, and their coverage.
 
     Parameters

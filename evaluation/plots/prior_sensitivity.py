@@ -11,8 +11,6 @@ from .certainty import names_of
 from .panel import Panel
 from .style import COLOURS, GREY, INK, in_words, needs, shortened
 
-__all__ = ["sensitivity"]
-
 UNRELIABLE = 0.7  # Pareto k above which importance weights are unreliable
 
 MOST_NAMED = 5
@@ -25,9 +23,7 @@ WORDS = {
 }
 
 
-def sensitivity(
-    dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None
-) -> Any:
+def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None) -> Any:
     """Draw each item's sensitivity to its prior against its sensitivity to its annotations.
 
     Parameters
@@ -135,10 +131,4 @@ def _name_the_most(panel: Panel, dataset: xr.Dataset, threshold: float) -> None:
     prior, likelihood = dataset["prior"].to_numpy(), dataset["likelihood"].to_numpy()
     most = [k for k in np.argsort(-prior, kind="stable")[:MOST_NAMED] if prior[k] > threshold]
     names = shortened(np.array(names_of(dataset, "item"))[most], 24)
-    panel.write(
-        likelihood[most],
-        prior[most],
-        [f" {n}" for n in names],
-        colour=INK,
-        align=("left", "bottom"),
-    )
+    panel.write(likelihood[most], prior[most], [f" {n}" for n in names], colour=INK, align=("left", "bottom"))

@@ -7,8 +7,6 @@ from matplotlib.ticker import LogLocator, PercentFormatter
 
 from .style import COLOURS, INK, new_axes, plain, tidy
 
-__all__ = ["error_against_bound", "ranking_error"]
-
 MARKERS = "osD^vP"
 
 SPREAD = 0.006  # offset between curves as a share of the axis, so that their intervals stay visible
@@ -79,9 +77,7 @@ def error_against_bound(
     return ax
 
 
-def ranking_error(
-    rates: xr.Dataset, *, over: str, by: str | None = None, ax: Axes | None = None
-) -> Axes:
+def ranking_error(rates: xr.Dataset, *, over: str, by: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the share of rankings that fail, with its binomial interval.
 
     Parameters
@@ -131,9 +127,7 @@ def ranking_error(
     ax.set(ylim=(-0.02, 1.02), xlabel=plain(over), ylabel=f"rankings{runs} that fail")
     if by is not None:
         title = plain(by)
-        ax.legend(
-            title=title, frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0)
-        )
+        ax.legend(title=title, frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax
 
 

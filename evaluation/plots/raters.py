@@ -15,8 +15,6 @@ from .certainty import names_of
 from .panel import Panel
 from .style import COLOURS, GREY, INK, Picture, needs, new_axes, plain, shortened, tidy
 
-__all__ = ["confusion_matrices", "rater_forest", "rater_reliability", "rater_worth"]
-
 MOST_RATERS = 40
 
 WIDEST = 16  # columns of all matrices side by side, one more for each gap
@@ -53,9 +51,7 @@ def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
     order = np.argsort(np.median(draws, axis=0), kind="stable")
     if len(order) > MOST_RATERS:
         order = np.r_[order[: MOST_RATERS // 2], order[-MOST_RATERS // 2 :]]
-    low, first, median, third, high = np.quantile(
-        draws[:, order], [0.05, 0.25, 0.5, 0.75, 0.95], axis=0
-    )
+    low, first, median, third, high = np.quantile(draws[:, order], [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
     rows = np.arange(len(order))
     figure = Picture(figsize=(6, 0.9 + 0.22 * len(order)), layout="constrained")
     ax = figure.add_subplot()
@@ -129,11 +125,7 @@ MOST_LABELS = 40  # raters whose names fit under the axis
 
 
 def rater_reliability(
-    reliability: xr.DataArray,
-    kind: str | None = None,
-    *,
-    probability: float = 0.9,
-    ax: Axes | None = None,
+    reliability: xr.DataArray, kind: str | None = None, *, probability: float = 0.9, ax: Axes | None = None
 ) -> Axes:
     """Draw the reliability of every rater with its interval, the least reliable first.
 
@@ -170,9 +162,7 @@ def rater_reliability(
     >>> axes.get_xlabel(), axes.get_yscale()
     ('3 raters, by median reliability', 'log')
     """
-    if kind is not None and (
-        kind not in reliability.coords or reliability[kind].dims != ("rater",)
-    ):
+    if kind is not None and (kind not in reliability.coords or reliability[kind].dims != ("rater",)):
         raise ValueError(
             f"kind={kind!r} is no coordinate along rater; its coordinates are {', '.join(map(str, reliability.coords)) or 'none'}"
         )

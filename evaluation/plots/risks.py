@@ -9,8 +9,6 @@ from .canvas import Backend, canvas
 from .certainty import draw_certainty, names_of
 from .style import COLOURS, some_items
 
-__all__ = ["risk"]
-
 FEW = 20  # fewer items have a mark each
 
 
@@ -63,8 +61,7 @@ def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend | 
     right.spans((low, high), share, along="y", colour=COLOURS[5], alpha=0.5, width=1)
     names = np.array(names_of(expected, "item"))[order]
     hover = [
-        f"{name}\n{m:.3f} ({a:.3f} to {b:.3f})"
-        for name, a, m, b in zip(names, low, mean, high, strict=True)
+        f"{name}\n{m:.3f} ({a:.3f} to {b:.3f})" for name, a, m, b in zip(names, low, mean, high, strict=True)
     ]
     right.line(share, mean, colour=COLOURS[0], hover=hover)
     if len(order) < FEW:

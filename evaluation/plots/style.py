@@ -13,25 +13,6 @@ from matplotlib.figure import Figure
 
 from ..errors import EvaluationError
 
-__all__ = [
-    "COLOURS",
-    "GREY",
-    "INK",
-    "LONGEST",
-    "Picture",
-    "Plot",
-    "in_words",
-    "letters_wide",
-    "limits_with_texts",
-    "needs",
-    "new_axes",
-    "one_or_more",
-    "plain",
-    "shortened",
-    "some_items",
-    "tidy",
-]
-
 
 def some_items(arrays: Mapping[str, xr.DataArray], argument: str) -> None:
     """Raise if there are no arrays or one of them is empty."""

@@ -12,8 +12,6 @@ from .certainty import names_of
 from .panel import Panel
 from .style import COLOURS, INK, one_or_more
 
-__all__ = ["threshold_certainty", "threshold_distance"]
-
 QUANTITIES = {
     "annotation_certainty": "annotation certainty: of the side the item is on",
     "threshold_probability": "threshold probability: of the side of its next score",
@@ -76,9 +74,7 @@ def threshold_certainty(
         for dash, (quantity, words) in enumerate(QUANTITIES.items()):
             share, height = _sorted(own[quantity].to_numpy())
             label = f"{name}: {words.split(':')[0]}" if name else words
-            hover = [
-                f"{label}\n{h:.3f} or less: {x:.1%}" for x, h in zip(share, height, strict=True)
-            ]
+            hover = [f"{label}\n{h:.3f} or less: {x:.1%}" for x, h in zip(share, height, strict=True)]
             panel.line(share, height, colour=colour, dash=dash, label=label, hover=hover)
     panel.limits("x", 0, 1)
     panel.limits("y", 0.48, 1.01)

@@ -25,8 +25,6 @@ from ..truth.matching import match_items
 from ..truth.plausibility import Plausibility
 from ..truth.top_labels import OtherAs
 
-__all__ = ["annotator_agreement", "certainty_and_agreement", "label_agreement", "ratings_of"]
-
 TieWeight = Literal["split", "full"]
 
 
@@ -42,9 +40,7 @@ class _Answers:
     own: np.ndarray  # (entry,), mask of labels that agree if they lead among the others
 
 
-def annotator_agreement(
-    annotations: Rankings | Labels, tie_weight: TieWeight = "split"
-) -> xr.DataArray:
+def annotator_agreement(annotations: Rankings | Labels, tie_weight: TieWeight = "split") -> xr.DataArray:
     """Return the share of raters who agree with the top-1 label of the other raters.
 
     With rankings, the label is the top of the inverse rank normalisation of the other raters, and a ranking
@@ -286,9 +282,7 @@ def ratings_of(tree: xr.DataTree) -> xr.DataArray:
     item, rater, label = np.unravel_index(answer[order], shape)
     ratings = np.full(shape[:2], np.nan)
     ratings[item, rater] = label
-    return xr.DataArray(
-        ratings, names, ("item", "rater"), name="label", attrs={"categories": shape[2]}
-    )
+    return xr.DataArray(ratings, names, ("item", "rater"), name="label", attrs={"categories": shape[2]})
 
 
 def label_agreement(

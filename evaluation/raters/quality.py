@@ -19,8 +19,6 @@ from scipy.special import xlogy
 
 from ..errors import EvaluationError, check_probability
 
-__all__ = ["confusion_intervals", "of_raters", "rater_quality"]
-
 
 def rater_quality(tree: xr.DataTree) -> xr.Dataset:
     """Return accuracy, information and bias of every rater in every draw.

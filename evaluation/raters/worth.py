@@ -26,16 +26,6 @@ from ..draws import generator_of, in_threads
 from ..errors import EvaluationError, check_whole
 from .quality import of_raters
 
-__all__ = [
-    "GROUPS",
-    "MEASURES",
-    "information_and_accuracy",
-    "largest_panel",
-    "new_raters",
-    "panel_curves",
-    "rater_worth",
-]
-
 MEASURES = ("information", "accuracy")
 
 MOST_ANSWERS = 20
@@ -131,11 +121,7 @@ ROUNDING = 1e-12  # rounding error of sums of probabilities; closer values are e
 
 
 def rater_worth(
-    tree: xr.DataTree,
-    by: str | None = None,
-    reference: object = None,
-    *,
-    largest: int | None = None,
+    tree: xr.DataTree, by: str | None = None, reference: object = None, *, largest: int | None = None
 ) -> xr.Dataset:
     """Return quality measures of every rater's answer, and the number of typical raters it is worth.
 
@@ -299,9 +285,7 @@ def _worth(curve: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray
     Shapes: curve (sample, answers), not decreasing; value and results (sample, rater).
     """
     last = curve.shape[1] - 1
-    step = np.stack(
-        [np.searchsorted(c[1:], v - ROUNDING) for c, v in zip(curve, value, strict=True)]
-    )
+    step = np.stack([np.searchsorted(c[1:], v - ROUNDING) for c, v in zip(curve, value, strict=True)])
     below = np.take_along_axis(curve, np.minimum(step, last - 1), axis=1)
     gain = np.take_along_axis(curve, np.minimum(step + 1, last), axis=1) - below
     flat = gain <= ROUNDING
@@ -318,8 +302,7 @@ def _by_group(found: xr.Dataset, kinds: xr.DataArray) -> dict[str, xr.DataArray]
     share = own / own.sum("rater")
     bare = found.drop_vars([k for k, c in found.coords.items() if c.dims == ("rater",)])
     means = {
-        f"group_{name}": xr.dot(bare[name], share, dim="rater")
-        for name in (*MEASURES_OF_RATERS, "worth")
+        f"group_{name}": xr.dot(bare[name], share, dim="rater") for name in (*MEASURES_OF_RATERS, "worth")
     }
     means["group_censored"] = xr.dot(bare["censored"].astype(int), own.astype(int), dim="rater") > 0
     sample = found["accuracy"].dims[:-1]
@@ -329,9 +312,7 @@ def _by_group(found: xr.Dataset, kinds: xr.DataArray) -> dict[str, xr.DataArray]
 # --- Unseen raters, drawn from the rater population of a hierarchical model ---
 
 
-def new_raters(
-    tree: xr.DataTree, random_seed: int | np.random.Generator | None = None
-) -> xr.DataTree:
+def new_raters(tree: xr.DataTree, random_seed: int | np.random.Generator | None = None) -> xr.DataTree:
     """Draw the confusion matrices of unseen raters, one of each group in every posterior draw.
 
         beta_jl ~ Normal(mean_jl, spread_jl)        log odds of a new rater, around the mean of the group or population

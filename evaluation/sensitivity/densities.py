@@ -18,14 +18,6 @@ import xarray as xr
 from ..errors import EvaluationError
 from ..truth.plausibility import Plausibility
 
-__all__ = [
-    "check_independent",
-    "likelihood_of_items",
-    "owner_of_places",
-    "prior_of_items",
-    "reliability_of",
-]
-
 SMALLEST_WORTH = 1e-30  # smaller worths lose digits in float32
 
 MOST_CHECKED = 64  # largest number of draws at which a prior is compared with the Gamma law
@@ -38,9 +30,7 @@ WITHOUT_DENSITIES = "inference.sample(..., log_likelihood=True) stores log_likel
 def check_independent(tree: xr.DataTree, view: Plausibility) -> None:
     """Raise unless `tree` is a tree in which every parameter belongs to one item."""
     if not isinstance(tree, xr.DataTree):
-        raise EvaluationError(
-            f"a {type(tree).__name__} has no densities: pass the tree of inference.sample"
-        )
+        raise EvaluationError(f"a {type(tree).__name__} has no densities: pass the tree of inference.sample")
     for name, variable in tree["posterior"].data_vars.items():
         if not {"item", "candidate"} & set(variable.dims):
             raise EvaluationError(
@@ -59,9 +49,7 @@ def reliability_of(tree: xr.DataTree) -> np.ndarray | None:
     return constant["reliability"].to_numpy() if "reliability" in constant else None
 
 
-def likelihood_of_items(
-    tree: xr.DataTree, view: Plausibility, power: np.ndarray | float
-) -> np.ndarray:
+def likelihood_of_items(tree: xr.DataTree, view: Plausibility, power: np.ndarray | float) -> np.ndarray:
     """Log likelihood of each item's annotations (item, sample), each times its power; 0 without annotations.
 
     The tree has ``log_likelihood`` by annotation or by item, at power one; power () or (annotation,). Raises
@@ -173,9 +161,7 @@ def _densities(tree: xr.DataTree, group: str) -> list[xr.DataArray]:
     return list(tree[group].to_dataset().data_vars.values())
 
 
-def _cells(
-    tree: xr.DataTree, array: xr.DataArray, view: Plausibility
-) -> tuple[np.ndarray, np.ndarray]:
+def _cells(tree: xr.DataTree, array: xr.DataArray, view: Plausibility) -> tuple[np.ndarray, np.ndarray]:
     """Values (sample, cell) of an array, and the item of each cell (cell,)."""
     owner = owner_of_places(tree, array, view)
     dim = next(d for d in ("candidate", "annotation", "item") if d in array.dims)

@@ -12,8 +12,6 @@ from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 from .densities import check_independent, likelihood_of_items, prior_of_items, reliability_of
 from .reweighting import pareto_smoothed, relative_tail_ess
 
-__all__ = ["prior_sensitivity"]
-
 Distance = Literal["mean", "cjs"]
 
 SCALED = (0.8, 1.25)  # powers at which means are reported
@@ -109,9 +107,7 @@ def prior_sensitivity(
     Statistics and Computing 34, 57, doi:10.1007/s11222-023-10366-5.
     """
     if distance is not None and distance not in get_args(Distance):
-        raise EvaluationError(
-            f"distance={distance!r}: expected one of {get_args(Distance)} or None"
-        )
+        raise EvaluationError(f"distance={distance!r}: expected one of {get_args(Distance)} or None")
     if not threshold > 0:
         raise EvaluationError(f"threshold={threshold!r}: expected a positive number")
     view = Plausibility.of(tree)
@@ -151,11 +147,7 @@ def _power(tree: xr.DataTree) -> np.ndarray | float:
 
 
 def _component(
-    view: Plausibility,
-    density: np.ndarray,
-    values: np.ndarray,
-    distance: Distance,
-    tied: float,
+    view: Plausibility, density: np.ndarray, values: np.ndarray, distance: Distance, tied: float
 ) -> xr.Dataset:
     """Return the effect of power scaling one density on a quantity, as a Dataset over items.
 
@@ -183,9 +175,7 @@ def _component(
     )
 
 
-def _cjs_sensitivity(
-    density: np.ndarray, values: np.ndarray, relative_ess: np.ndarray
-) -> np.ndarray:
+def _cjs_sensitivity(density: np.ndarray, values: np.ndarray, relative_ess: np.ndarray) -> np.ndarray:
     """Return ArviZ's CJS sensitivity (item,); 0 where a quantity is constant."""
     lower, upper = (pareto_smoothed((alpha - 1) * density, relative_ess)[0] for alpha in NEARBY)
     change = np.zeros(len(values))
@@ -203,9 +193,7 @@ def _mcse(influence: np.ndarray) -> np.ndarray:
     error = np.zeros(draws.shape[-1])
     moving = np.ptp(draws, axis=(0, 1)) > 0
     if moving.any():
-        error[moving] = array_stats.mcse(
-            draws[..., moving], chain_axis=0, draw_axis=1, method="mean"
-        )
+        error[moving] = array_stats.mcse(draws[..., moving], chain_axis=0, draw_axis=1, method="mean")
     return error
 
 
@@ -237,9 +225,7 @@ def _quantity(
     values = values.reshape(view.n_samples, -1).T.astype(float)
     bad = ~np.isfinite(values).all(axis=1)
     if bad.any():
-        raise EvaluationError(
-            f"quantity of item {view.items[np.argmax(bad)]!s} is not finite in every draw"
-        )
+        raise EvaluationError(f"quantity of item {view.items[np.argmax(bad)]!s} is not finite in every draw")
     return str(quantity.name or "quantity"), values
 
 
@@ -254,9 +240,7 @@ def _check_quantity(view: Plausibility, quantity: xr.DataArray) -> None:
         )
     expected = {d: view.array.sizes[d] for d in view.sample_dims}
     if any(quantity.sizes[d] != n for d, n in expected.items()):
-        raise EvaluationError(
-            f"quantity has draws {dict(quantity.sizes)}, the posterior {expected}"
-        )
+        raise EvaluationError(f"quantity has draws {dict(quantity.sizes)}, the posterior {expected}")
     if "item" not in quantity.coords and quantity.sizes["item"] != len(view.items):
         raise EvaluationError(
             f"quantity has {quantity.sizes['item']} items without names, the posterior {len(view.items)}"

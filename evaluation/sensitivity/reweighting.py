@@ -30,8 +30,6 @@ from ..errors import EvaluationError
 from ..truth.plausibility import Block, Plausibility
 from .densities import check_independent, likelihood_of_items, owner_of_places, reliability_of
 
-__all__ = ["MAX_PARETO_K", "ReweightingWarning", "pareto_smoothed", "relative_tail_ess", "reweight"]
-
 MAX_PARETO_K = 0.7  # largest Pareto k of reliable weights
 
 FEWEST_DRAWS = 25  # a fifth of them is the shortest tail for a Pareto fit
@@ -47,9 +45,7 @@ class ReweightingWarning(UserWarning):
     """Warning that the importance weights of some items are unreliable."""
 
 
-def reweight(
-    tree: xr.DataTree, reliability: float, *, random_seed: int | None = None
-) -> xr.DataTree:
+def reweight(tree: xr.DataTree, reliability: float, *, random_seed: int | None = None) -> xr.DataTree:
     """Return the posterior at another reliability without a refit, by importance resampling.
 
     The draws of each item are resampled by its Pareto-smoothed weights, systematically along the plausibility
@@ -111,13 +107,9 @@ def reweight(
     assert before is not None
     _warn_unreliable(view, k, reliability, float(np.max(before)))
     known = {"pareto_k": k, "effective_draws": relative_ess / (weights**2).sum(axis=1)}
-    groups = {
-        name: _regrouped(tree, name, view, chosen) for name in tree.children if name in BY_DRAW
-    }
+    groups = {name: _regrouped(tree, name, view, chosen) for name in tree.children if name in BY_DRAW}
     groups["sample_stats"] = _stats(tree, view, known)
-    groups["constant_data"] = (
-        tree["constant_data"].to_dataset().assign(reliability=float(reliability))
-    )
+    groups["constant_data"] = tree["constant_data"].to_dataset().assign(reliability=float(reliability))
     if "observed_data" in tree.children:
         groups["observed_data"] = tree["observed_data"].to_dataset()
     result = xr.DataTree.from_dict(groups)
@@ -262,10 +254,7 @@ def _stats(tree: xr.DataTree, view: Plausibility, known: dict[str, np.ndarray]) 
     """Return the sample_stats of items, without those of draws, with statistics of the weights."""
     stats = tree["sample_stats"].to_dataset() if "sample_stats" in tree.children else xr.Dataset()
     stats = stats.drop_dims(view.sample_dims, errors="ignore")
-    by_item = {
-        name: xr.DataArray(values, {"item": view.items}, ("item",))
-        for name, values in known.items()
-    }
+    by_item = {name: xr.DataArray(values, {"item": view.items}, ("item",)) for name, values in known.items()}
     return stats.assign(by_item)
 
 

@@ -9,8 +9,6 @@ from ..errors import EvaluationError
 from ..truth.matching import places_of
 from .counts import LabelCounts, coordinate_of
 
-__all__ = ["Classifiers"]
-
 TOLERANCE = 1e-6  # deviation of a sum of probabilities from one, as in single precision
 
 
@@ -27,9 +25,7 @@ class Classifiers:
     def of(cls, predictions: xr.DataArray) -> tuple["Classifiers", np.ndarray]:
         """Validate predictions; return them and the ids of their items."""
         _check_shape(predictions)
-        items, names = (
-            coordinate_of(predictions, dim, "predictions") for dim in ("item", "category")
-        )
+        items, names = (coordinate_of(predictions, dim, "predictions") for dim in ("item", "category"))
         named = "classifier" in predictions.dims
         several = predictions if named else predictions.expand_dims("classifier")
         values = several.transpose("classifier", "item", "category").to_numpy().astype(float)
@@ -56,9 +52,7 @@ class Classifiers:
                 "or add the categories that are missing"
             )
         values = np.clip(values, 0, 1) / np.clip(values, 0, 1).sum(axis=2, keepdims=True)
-        labels = (
-            coordinate_of(predictions, "classifier", "predictions") if named else np.array([""])
-        )
+        labels = coordinate_of(predictions, "classifier", "predictions") if named else np.array([""])
         return cls(labels.astype(str), values, named, names.astype(str)), items
 
     @classmethod

@@ -22,8 +22,6 @@ import numpy as np
 from ..errors import EvaluationError
 from .subsets import Predicted, Subsets
 
-__all__ = ["AnonymousBayesian", "Combiner", "Frequency", "Function", "Plurality", "checked_law"]
-
 Learn = Literal["leave-one-out", "in-sample"] | int
 
 
@@ -137,9 +135,7 @@ def checked_law(found: object, shape: tuple[int, ...], what: str) -> np.ndarray:
         raise EvaluationError(
             f"{what}: it returned shape {law.shape} for counts of shape {shape}; expected the same"
         )
-    wrong = (
-        ~np.isfinite(law).all(axis=1) | (law < 0).any(axis=1) | (abs(law.sum(axis=1) - 1) > 1e-6)
-    )
+    wrong = ~np.isfinite(law).all(axis=1) | (law < 0).any(axis=1) | (abs(law.sum(axis=1) - 1) > 1e-6)
     if wrong.any():
         raise EvaluationError(
             f"{what}: it returned {law[wrong][0].tolist()}; expected probabilities, which sum to 1"

@@ -9,8 +9,6 @@ from ..errors import EvaluationError
 from ..truth.containers import Labels
 from ..truth.matching import ids_of, places_of
 
-__all__ = ["BLANK", "LabelCounts", "codes_of", "coordinate_of"]
-
 BLANK = -1
 
 WHOLE = 2.0**53  # above it, floats do not represent all integers
@@ -124,9 +122,7 @@ class LabelCounts:
         if isinstance(given, Labels):
             named = (np.asarray(given.items), np.asarray(given.categories).astype(str))
             codes = (np.asarray(given.annotation_item), np.asarray(given.label_code))
-            return cls(
-                *named, _counted(codes, np.asarray(given.count), (len(named[0]), len(named[1])))
-            )
+            return cls(*named, _counted(codes, np.asarray(given.count), (len(named[0]), len(named[1]))))
         if isinstance(given, xr.DataArray) and {*given.dims} == {"item", "category"}:
             return _of_counts(given, what)
         if isinstance(given, xr.DataArray) and {*given.dims} == {"item", "rater"}:
@@ -204,9 +200,7 @@ def _of_tree(tree: xr.DataTree) -> LabelCounts:
             f"counts: the tree lacks {missing}; pass the tree of a model of labels that inference.sample returned, or the counts"
         ) from None
     shape = (len(items), len(categories))
-    return LabelCounts(
-        items, categories.astype(str), _counted((item, observed.to_numpy()), None, shape)
-    )
+    return LabelCounts(items, categories.astype(str), _counted((item, observed.to_numpy()), None, shape))
 
 
 def _counted(

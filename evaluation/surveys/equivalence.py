@@ -30,8 +30,6 @@ from .results import SurveyDataset
 from .rules import CombinerName, Items, ScorerName, SurveyOptions
 from .survey import Survey
 
-__all__ = ["equivalence_summary", "survey_equivalence", "survey_power_curve"]
-
 OPTIONS_OF_POSTERIOR = ("combiner", "scorer", "base", "max_raters", "random_seed")
 
 Combine = CombinerName | Callable[[np.ndarray], Any]
@@ -240,9 +238,7 @@ def survey_equivalence(
     ----------
     Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254.
     """
-    options = {
-        name: value for name, value in locals().items() if name not in ("counts", "predictions")
-    }
+    options = {name: value for name, value in locals().items() if name not in ("counts", "predictions")}
     if _has_item_states(counts):
         options = _posterior_options(options, "clip")
         return posterior_survey_equivalence(counts, predictions, **options)

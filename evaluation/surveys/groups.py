@@ -14,8 +14,6 @@ from .results import SurveyDataset
 from .rules import SurveyOptions
 from .survey import Survey
 
-__all__ = ["rater_equivalence"]
-
 FIXED = {"items", "max_raters"}  # rules that the caller cannot choose
 
 
@@ -103,9 +101,7 @@ def rater_equivalence(
         expert.curve_draws,
         np.broadcast_to(amateur.curve_draws[:, None], (*shape, bootstrap)),
     )
-    return SurveyDataset(both[1], scores, probability, draws).classifiers(
-        np.arange(shape[0]), "amateurs"
-    )
+    return SurveyDataset(both[1], scores, probability, draws).classifiers(np.arange(shape[0]), "amateurs")
 
 
 def _read_counts(

@@ -8,8 +8,6 @@ from ..truth.containers import Labels
 from .classifiers import Classifiers
 from .counts import LabelCounts
 
-__all__ = ["calibrated"]
-
 
 def calibrated(
     predictions: xr.DataArray,
@@ -64,10 +62,7 @@ def calibrated(
     labels = LabelCounts.of(counts)
     given = Classifiers.matched(predictions, labels)
     heard = labels.size > 0
-    labels, before = (
-        labels.over(given.categories, "counts").taken(heard),
-        given.probability[:, heard],
-    )
+    labels, before = (labels.over(given.categories, "counts").taken(heard), given.probability[:, heard])
     check_whole("folds", folds, 2)
     check_whole("random_seed", random_seed, 0)
     if folds > len(labels.items):
@@ -93,9 +88,7 @@ def _calibrated(law: np.ndarray, labels: LabelCounts, fold: np.ndarray) -> np.nd
     try:
         from sklearn.isotonic import IsotonicRegression
     except ImportError as error:
-        raise EvaluationError(
-            "calibration needs scikit-learn: pip install raterzoo[agreement]"
-        ) from error
+        raise EvaluationError("calibration needs scikit-learn: pip install raterzoo[agreement]") from error
     size, found = labels.size, np.empty(law.shape)
     # with two categories one regression is enough
     first = 1 if law.shape[1] == 2 else 0

@@ -20,8 +20,6 @@ from .row_scores import RowScores, cells_of
 from .scores import WholeFunction
 from .survey import Survey
 
-__all__ = ["Resampling", "SurveyScores", "check_resampling", "survey_scores"]
-
 BLOCK = 4_000_000  # weights converted to double precision at a time
 
 FEW = 5  # label samples used in the bootstrap of a function of all items
@@ -98,9 +96,7 @@ def check_resampling(bootstrap: int, probability: float, random_seed: int) -> No
     check_whole("bootstrap", bootstrap, 0)
     check_whole("random_seed", random_seed, 0)
     if bootstrap == 1:
-        raise EvaluationError(
-            "bootstrap=1: one resample has no interval; expected 0, or at least 2"
-        )
+        raise EvaluationError("bootstrap=1: one resample has no interval; expected 0, or at least 2")
     check_probability("probability", probability)
 
 

@@ -8,8 +8,6 @@ import xarray as xr
 from .resampling import SurveyScores
 from .survey import Survey
 
-__all__ = ["SurveyDataset", "crossing", "in_words", "interval_of", "probability_above"]
-
 ROUNDING = 1e-12  # relative to the scores, or to one
 
 
@@ -116,10 +114,7 @@ class SurveyDataset:
             {"k": np.arange(survey.largest + 1)},
             self._attributes(),
         )
-        drawn = {
-            "power_curve": (("k",), scores.curve_draws),
-            "information_gain": (("k",), gain_draws),
-        }
+        drawn = {"power_curve": (("k",), scores.curve_draws), "information_gain": (("k",), gain_draws)}
         return self._with_intervals(found, drawn)
 
     def classifiers(self, names: np.ndarray, dim: str = "classifier") -> xr.Dataset:
@@ -236,6 +231,4 @@ def _above(value: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _name(value: object) -> str:
-    return (
-        value if isinstance(value, str) else str(getattr(value, "__name__", type(value).__name__))
-    )
+    return value if isinstance(value, str) else str(getattr(value, "__name__", type(value).__name__))

@@ -11,8 +11,6 @@ from scipy.sparse import csr_array
 from .scores import MeanScore, RankScore, WholeFunction
 from .subsets import Predicted
 
-__all__ = ["Cells", "RowScores", "Score", "cells_of", "row_scores"]
-
 Score = MeanScore | RankScore | WholeFunction
 
 # values that agree to this many digits are tied: sums in another order differ by rounding
@@ -115,9 +113,7 @@ class WholeRowScores(RowScores):
         return replace(self, eligible=self.eligible & rows, predicted=own)
 
 
-def row_scores(
-    score: Score, predicted: Predicted, n_rows: int, fold: np.ndarray | None = None
-) -> RowScores:
+def row_scores(score: Score, predicted: Predicted, n_rows: int, fold: np.ndarray | None = None) -> RowScores:
     """Return the predictions of `n_rows` rows, ready to be scored."""
     eligible = np.bincount(predicted.row, minlength=n_rows) > 0
     if fold is not None and getattr(score, "additive", False):
@@ -192,9 +188,7 @@ class ItemCells:
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Return the scores (score, resample) for weights (resample, cell)."""
         n_patterns = len(self.raters[0].eligible)
-        of_pattern = np.array(
-            [np.bincount(self.pattern_of_item, row, n_patterns) for row in weights]
-        )
+        of_pattern = np.array([np.bincount(self.pattern_of_item, row, n_patterns) for row in weights])
         ours = [one.mean(of_pattern) for one in self.raters]
         return np.array([*ours, *(one.mean(weights) for one in self.classifiers)])
 

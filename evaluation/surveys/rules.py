@@ -26,8 +26,6 @@ from .scores import (
 from .scores import Function as ScoreFunction
 from .subsets import Patterns
 
-__all__ = ["CombinerName", "Items", "ScorerName", "SurveyOptions"]
-
 CombinerName = Literal["plurality", "mean", "frequency", "abc"]
 
 ScorerName = Literal[
@@ -37,11 +35,7 @@ ScorerName = Literal[
 
 Items = Literal["available", "common"]
 
-OF_POSITIVE: dict[str, Any] = {
-    "precision": Precision,
-    "recall": Recall,
-    "f1": F1,
-}
+OF_POSITIVE: dict[str, Any] = {"precision": Precision, "recall": Recall, "f1": F1}
 
 OF_VALUES: dict[str, Any] = {"pearson": Pearson, "spearman": Spearman}
 
@@ -90,9 +84,7 @@ class SurveyOptions:
         if self.max_raters is not None:
             check_whole("max_raters", self.max_raters, 1)
         if self.learn not in ("leave-one-out", "in-sample"):
-            check_whole(
-                "learn", self.learn, 2, '"leave-one-out", "in-sample", or a number of folds'
-            )
+            check_whole("learn", self.learn, 2, '"leave-one-out", "in-sample", or a number of folds')
         self._check_pair()
 
     def _check_pair(self) -> None:
@@ -249,9 +241,7 @@ def _is_number(value: object) -> bool:
 
 def _named(argument: str, value: object, names: tuple[str, ...]) -> None:
     if not callable(value) and value not in names:
-        raise EvaluationError(
-            f"{argument}={value!r}: expected a function, or one of {', '.join(names)}"
-        )
+        raise EvaluationError(f"{argument}={value!r}: expected a function, or one of {', '.join(names)}")
 
 
 def _shown(value: object) -> str:

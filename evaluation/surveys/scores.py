@@ -13,25 +13,6 @@ import numpy as np
 from ..errors import EvaluationError
 from .subsets import shared_top
 
-__all__ = [
-    "F1",
-    "Agreement",
-    "AreaUnderCurve",
-    "Brier",
-    "CrossEntropy",
-    "Determinant",
-    "Function",
-    "Matthews",
-    "MeanScore",
-    "Pearson",
-    "Precision",
-    "RankScore",
-    "Recall",
-    "Spearman",
-    "WholeFunction",
-    "clipped",
-]
-
 
 class _Joint:
     """Score of the joint law of the predicted label, ties shared equally, and the rater's label."""
@@ -316,12 +297,9 @@ class Spearman:
         x, y = _mid_ranks(joint.sum(axis=-1)), _mid_ranks(joint.sum(axis=-2))
         covariance = np.einsum("...xy,...x,...y->...", joint, x, y)
         own = [
-            np.einsum("...x,...x->...", joint.sum(axis=axis), rank**2)
-            for axis, rank in ((-1, x), (-2, y))
+            np.einsum("...x,...x->...", joint.sum(axis=axis), rank**2) for axis, rank in ((-1, x), (-2, y))
         ]
-        return _correlation(
-            covariance, (own[0], np.ones_like(own[0])), (own[1], np.ones_like(own[1]))
-        )
+        return _correlation(covariance, (own[0], np.ones_like(own[0])), (own[1], np.ones_like(own[1])))
 
 
 @dataclass(frozen=True, eq=False)

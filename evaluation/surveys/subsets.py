@@ -23,16 +23,6 @@ from scipy.special import betaln, gammaln
 
 from ..errors import EvaluationError
 
-__all__ = [
-    "Patterns",
-    "Predicted",
-    "Subsets",
-    "check_number",
-    "further_label",
-    "shared_top",
-    "subsets_of",
-]
-
 
 @dataclass(frozen=True)
 class Patterns:
@@ -203,9 +193,7 @@ class Predicted:
     probability: np.ndarray  # (bin, category), distinct predictions
 
     @classmethod
-    def of_items(
-        cls, row: np.ndarray, probability: np.ndarray, reference: np.ndarray
-    ) -> "Predicted":
+    def of_items(cls, row: np.ndarray, probability: np.ndarray, reference: np.ndarray) -> "Predicted":
         """Return one certain prediction for each row."""
         return cls(row, np.ones(len(row)), reference, np.arange(len(row)), probability)
 

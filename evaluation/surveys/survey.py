@@ -11,25 +11,11 @@ from .combiners import Combiner, checked_law
 from .counts import BLANK, LabelCounts
 from .row_scores import RowScores, Score, row_scores
 from .rules import SurveyOptions
-from .subsets import (
-    Patterns,
-    Predicted,
-    Subsets,
-    check_number,
-    further_label,
-    shared_top,
-    subsets_of,
-)
-
-__all__ = ["Survey", "rater_samples"]
+from .subsets import Patterns, Predicted, Subsets, check_number, further_label, shared_top, subsets_of
 
 
 def rater_samples(
-    rules: SurveyOptions,
-    labels: LabelCounts,
-    against: LabelCounts | None,
-    k: int,
-    rng: np.random.Generator,
+    rules: SurveyOptions, labels: LabelCounts, against: LabelCounts | None, k: int, rng: np.random.Generator
 ) -> Iterator[Predicted]:
     """Yield `rules.samples` samples of k combined raters and of a reference label for every item.
 
@@ -58,9 +44,7 @@ def rater_samples(
             further = np.take_along_axis(codes, order[:, k : k + r], axis=1)
             counts = (further[:, :, None] == np.arange(shape[1])).sum(axis=1)
         else:
-            counts = np.array(
-                [rng.multivariate_hypergeometric(own, r) for own in against.counts[item]]
-            )
+            counts = np.array([rng.multivariate_hypergeometric(own, r) for own in against.counts[item]])
         yield Predicted.of_items(item, law, shared_top(counts)).sampled(every, rng)
 
 
@@ -146,9 +130,7 @@ class Survey:
     @cached_property
     def eligible(self) -> np.ndarray:
         """Mask (k, item) of items with enough labels for k raters."""
-        of_pattern = [
-            self.patterns.eligible(k, self.rules.reference) for k in range(self.largest + 1)
-        ]
+        of_pattern = [self.patterns.eligible(k, self.rules.reference) for k in range(self.largest + 1)]
         return np.array(of_pattern)[:, self.patterns.of_item]
 
     @cached_property

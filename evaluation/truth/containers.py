@@ -4,8 +4,6 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-__all__ = ["Annotations", "Labels", "Rankings"]
-
 
 class Annotations(Protocol):
     """Protocol of annotations of items over categories, as flat arrays."""

@@ -13,19 +13,6 @@ from .other import category_of_member
 from .plausibility import Block, Plausibility
 from .top_labels import NO_LABEL, TopLabels
 
-__all__ = [
-    "DrawnBlock",
-    "Graded",
-    "dense_plausibility",
-    "graded_labels",
-    "graded_plausibility",
-    "is_dense",
-    "item_cells",
-    "map_kept",
-    "predicted_plausibility",
-    "sampled_label",
-]
-
 
 def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> np.ndarray:
     """Draw one label of every item from the plausibilities of every draw; codes (item, sample).
@@ -33,9 +20,7 @@ def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> 
     With OTHER excluded, the label is drawn from the other labels.
     """
     view = labels.view
-    codes = np.full(
-        (block.items.stop - block.items.start, block.draws.shape[1]), NO_LABEL, np.int32
-    )
+    codes = np.full((block.items.stop - block.items.start, block.draws.shape[1]), NO_LABEL, np.int32)
     for i, cells in item_cells(view, block):
         code = view.code[block.cells][cells]
         draws = block.draws[cells].astype(float)
@@ -103,9 +88,7 @@ class DrawnBlock(Block):
     rng: np.random.Generator  # state after drawing the truth
 
     @classmethod
-    def of(
-        cls, block: Block, truth: np.ndarray, samples: slice, rng: np.random.Generator
-    ) -> "DrawnBlock":
+    def of(cls, block: Block, truth: np.ndarray, samples: slice, rng: np.random.Generator) -> "DrawnBlock":
         """Keep the truth of a block."""
         empty = np.empty((0, 0), block.draws.dtype)
         return cls(block.items, block.cells, empty, truth, samples, rng)

@@ -8,12 +8,8 @@ from ..errors import EvaluationError
 from .plausibility import OTHER, Plausibility
 from .top_labels import NO_LABEL, OtherAs
 
-__all__ = ["group_by_code", "with_mapping"]
 
-
-def with_mapping(
-    view: Plausibility, keys: Iterable[str], argument: str, *, complete: bool
-) -> Plausibility:
+def with_mapping(view: Plausibility, keys: Iterable[str], argument: str, *, complete: bool) -> Plausibility:
     """Return the posterior with every key of a mapping as a category; raise if a category is not covered.
 
     A key OTHER is not a category if OTHER is pooled. `argument` names the mapping in messages; `complete`:

@@ -6,8 +6,6 @@ import numpy as np
 
 from ..errors import EvaluationError
 
-__all__ = ["check_distinct", "ids_of", "match_items", "places_of"]
-
 
 def ids_of(values: np.ndarray) -> np.ndarray:
     """Return ids as integers or text."""

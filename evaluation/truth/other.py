@@ -20,8 +20,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["category_of_member", "distinct_members", "insert", "largest_members"]
-
 MANY = 32.0  # total concentration above which drawing every gamma is cheaper than breaking sticks
 
 BATCH = 262_144  # gammas in one batch
@@ -141,9 +139,7 @@ def _all_gammas(
     return largest
 
 
-def insert(
-    best: np.ndarray, value: np.ndarray, codes: np.ndarray | None = None, code: object = None
-) -> None:
+def insert(best: np.ndarray, value: np.ndarray, codes: np.ndarray | None = None, code: object = None) -> None:
     """Insert one value by draw into descending columns, in place, after equal values.
 
     Shapes: best and its labels codes (top, ...), both overwritten; value and its label code (...).

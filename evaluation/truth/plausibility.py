@@ -16,19 +16,6 @@ from ..draws import MOST_THREADS, generator_of, in_threads
 from ..errors import EvaluationError
 from .matching import ids_of
 
-__all__ = [
-    "OTHER",
-    "REMEDY",
-    "Block",
-    "Plausibility",
-    "are_integers",
-    "declared_categories",
-    "dense_cells",
-    "flat_cells",
-    "law_of_other",
-    "plausibility_of",
-]
-
 OTHER = "OTHER"
 
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categories, start, code

@@ -14,8 +14,6 @@ from ..errors import EvaluationError
 from .other import distinct_members, insert, largest_members
 from .plausibility import OTHER, REMEDY, Block, Plausibility
 
-__all__ = ["NO_LABEL", "OtherAs", "TopLabels", "treatment_of_other"]
-
 OtherAs = Literal["split", "exclude", "label"]
 
 NO_LABEL = -1
@@ -174,9 +172,7 @@ class TopLabels:
         members = distinct_members(top, size, rng) if self.identify else [None] * top
         for one, member in zip(value, members, strict=True):
             # past the last member the code is arbitrary: its plausibility is not positive
-            label = (
-                self.n_codes if member is None else member_codes.take(first + member, mode="clip")
-            )
+            label = self.n_codes if member is None else member_codes.take(first + member, mode="clip")
             insert(columns, one, labels, label)
         for code, label in zip(codes, labels, strict=True):
             code[where] = label

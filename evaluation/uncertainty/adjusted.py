@@ -29,8 +29,6 @@ from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility
 from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 from .alignment import NO_PREDICTION, Aligned, align, align_ranks, align_scores
 
-__all__ = ["Scorer", "uncertainty_adjusted"]
-
 FEW_DRAWS = 50  # draws per block of a callable: the step of the progress bar
 
 MOST_KEPT = 50_000_000  # drawn labels kept in memory; more are drawn a second time
@@ -66,9 +64,7 @@ class Scorer:
         view = Plausibility.of(tree)
         other = treatment_of_other(view, other)
         if isinstance(metric, Metric) and top != 1:
-            raise EvaluationError(
-                f"top={top}: {metric.name} has its own number of labels, {metric.top}"
-            )
+            raise EvaluationError(f"top={top}: {metric.name} has its own number of labels, {metric.top}")
         if not isinstance(metric, Metric):
             metric = metric_from_callable(metric, arguments, truth, response, top)
         elif arguments or response:
@@ -162,9 +158,7 @@ class Scorer:
         scores = [score(one, predicted[:, i]) for i, one in enumerate(graded)]
         return list(np.stack(scores, axis=1))
 
-    def over_items(
-        self, truth: np.ndarray, weights: np.ndarray | None, samples: np.ndarray
-    ) -> np.ndarray:
+    def over_items(self, truth: np.ndarray, weights: np.ndarray | None, samples: np.ndarray) -> np.ndarray:
         """Return the scores (classifier, sample) of metrics that need all items together.
 
         Shapes: truth (sample, item[, ...]); weights (sample, item) or None; samples (sample,), draw numbers.
@@ -191,10 +185,7 @@ class Scorer:
         return found
 
     def map_draws[Result](
-        self,
-        function: Callable[[Block, slice, np.random.Generator], Result],
-        seed: int,
-        progressbar: bool,
+        self, function: Callable[[Block, slice, np.random.Generator], Result], seed: int, progressbar: bool
     ) -> list[Result]:
         """Apply a function to blocks of draws; with a progress bar if the metric is a callable."""
         view = self.aligned.view
@@ -211,10 +202,7 @@ class Scorer:
         return results
 
     def _map_blocks[Result](
-        self,
-        function: Callable[[Block, slice, np.random.Generator], Result],
-        seed: int,
-        most_threads: int,
+        self, function: Callable[[Block, slice, np.random.Generator], Result], seed: int, most_threads: int
     ) -> Iterator[Result]:
         """Apply a function to stored or new blocks; the blocks do not depend on the number of threads."""
         view = self.aligned.view
@@ -239,9 +227,7 @@ class Scorer:
         else:
             # same blocks as for the scores: labels that are not kept are drawn identically again
             found = list(self._map_blocks(self._occurring, seed, MOST_THREADS))
-            used = np.unique(
-                [*chain(*(codes for codes, _ in found)), *np.unique(predicted).tolist()]
-            )
+            used = np.unique([*chain(*(codes for codes, _ in found)), *np.unique(predicted).tolist()])
             used = used[used >= 0]
             drawn = [block for _, block in found if block is not None] or None
         if self.metric.response == "labels":
@@ -385,9 +371,7 @@ def uncertainty_adjusted(
     return _named(values, scorer, reduce)
 
 
-def _by_item(
-    scorer: Scorer, reduce: str | None, random_seed: int | np.random.Generator | None
-) -> np.ndarray:
+def _by_item(scorer: Scorer, reduce: str | None, random_seed: int | np.random.Generator | None) -> np.ndarray:
     """Return scores (classifier, sample) or (classifier, item, sample), block by block of items."""
     view = scorer.aligned.view
 
@@ -426,10 +410,7 @@ def _named(values: np.ndarray, scorer: Scorer, reduce: str | None) -> xr.DataArr
     if kept:
         coords["item"] = xr.DataArray(view.items, dims="item")
     result = xr.DataArray(
-        view.unstack(values),
-        coords,
-        (*view.sample_dims, "classifier", *kept),
-        name=scorer.metric.name,
+        view.unstack(values), coords, (*view.sample_dims, "classifier", *kept), name=scorer.metric.name
     )
     result.attrs["larger_is_better"] = int(scorer.metric.larger_is_better)
     if classifier is None:

@@ -14,16 +14,6 @@ from ..truth.other import insert
 from ..truth.plausibility import OTHER, Plausibility
 from ..truth.top_labels import OtherAs
 
-__all__ = [
-    "NO_PREDICTION",
-    "Aligned",
-    "align",
-    "align_categories",
-    "align_items",
-    "align_ranks",
-    "align_scores",
-]
-
 NO_PREDICTION = -2  # not -1: the absence of a prediction is not the absence of a true label
 
 FORMS = "(item, position) of labels or (item, category) of scores or of bool, and classifier"
@@ -68,9 +58,7 @@ def align(
     return Aligned(view, _pooled(view, codes) if other == "label" else codes, classifier)
 
 
-def align_items(
-    view: Plausibility, predictions: xr.DataArray
-) -> tuple[xr.DataArray, xr.DataArray | None]:
+def align_items(view: Plausibility, predictions: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray | None]:
     """Return predictions in the item order of the posterior with a dim classifier, and its coordinate."""
     if not isinstance(predictions, xr.DataArray):
         raise EvaluationError(
@@ -116,9 +104,7 @@ def _in_order(view: Plausibility, array: xr.DataArray) -> xr.DataArray:
     known = view.categories if view.declared is None else view.declared
     place = {name: i for i, name in enumerate(known.tolist())}
     names = array["category"].to_numpy().astype(str).tolist()
-    return array.isel(
-        category=sorted(range(len(names)), key=lambda i: place.get(names[i], len(place)))
-    )
+    return array.isel(category=sorted(range(len(names)), key=lambda i: place.get(names[i], len(place))))
 
 
 def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:
@@ -206,9 +192,7 @@ def _check_positions(view: Plausibility, names: np.ndarray, places: np.ndarray) 
     if twice.any():
         classifier, item, position = np.argwhere(twice)[0]
         label = names[ordered[classifier, item, position]]
-        raise EvaluationError(
-            f"predictions of item {view.items[item]!s}: label {label!s} is duplicated"
-        )
+        raise EvaluationError(f"predictions of item {view.items[item]!s}: label {label!s} is duplicated")
 
 
 def _check_known(view: Plausibility, names: np.ndarray, places: np.ndarray, other: OtherAs) -> None:
@@ -262,9 +246,7 @@ def _pooled(view: Plausibility, codes: np.ndarray) -> np.ndarray:
 # --- Predicted ranks of all categories, from scores, sets or lists of labels ---
 
 
-def align_ranks(
-    metric: Metric, view: Plausibility, predictions: xr.DataArray, other: OtherAs
-) -> Aligned:
+def align_ranks(metric: Metric, view: Plausibility, predictions: xr.DataArray, other: OtherAs) -> Aligned:
     """Align predictions with a posterior and rank all categories by them.
 
     Predictions as for `align`. Result: ranks (classifier, item, category), 1 = best, ties share their mean,
@@ -272,9 +254,7 @@ def align_ranks(
     Raises if items or labels do not match, a score is NaN, or other="label".
     """
     if other == "label":
-        raise EvaluationError(
-            f'other="label": {metric.name} compares categories, and {OTHER} is not one'
-        )
+        raise EvaluationError(f'other="label": {metric.name} compares categories, and {OTHER} is not one')
     array, classifier = align_items(view, predictions)
     if "category" in array.dims:
         array = array.transpose("classifier", "item", "category")
@@ -302,18 +282,14 @@ def _unscored(view: Plausibility, shape: tuple[int, ...]) -> np.ndarray:
 ROUNDING = 1e-4  # of probabilities printed with few digits, or kept in single precision
 
 
-def align_scores(
-    metric: Metric, view: Plausibility, predictions: xr.DataArray, other: OtherAs
-) -> Aligned:
+def align_scores(metric: Metric, view: Plausibility, predictions: xr.DataArray, other: OtherAs) -> Aligned:
     """Align predicted scores (item, category) of every declared category with a posterior.
 
     Probabilities must sum to one, and -inf (not predicted) becomes zero. Raises if a category is missing,
     unknown or duplicated, if a score is NaN or no probability, or if other="label".
     """
     if other == "label":
-        raise EvaluationError(
-            f'other="label": {metric.name} compares categories, and {OTHER} is not one'
-        )
+        raise EvaluationError(f'other="label": {metric.name} compares categories, and {OTHER} is not one')
     array, classifier = align_items(view, predictions)
     kind = "probabilities" if metric.response == "probabilities" else "scores"
     if "category" not in array.dims or array.dtype.kind not in "iuf":

@@ -20,8 +20,6 @@ from ..truth.top_labels import OtherAs
 from .adjusted import uncertainty_adjusted
 from .intervals import SOURCES, metric_draws, summarise, summary_of_draws
 
-__all__ = ["compare", "reliability_sweep"]
-
 Trees = xr.DataTree | xr.DataArray | Mapping[float, xr.DataTree]
 
 OF_DRAWS = ("by", "items", "resamples", "larger_is_better")
@@ -99,12 +97,8 @@ def compare(
     if isinstance(trees, xr.DataTree) or not isinstance(trees, Mapping):  # a DataTree is a Mapping
         return _compare(metric, trees, predictions, points, probability, options)
     if not trees:
-        raise EvaluationError(
-            "trees is empty: pass {reliability: tree}, as inference.sweep returns"
-        )
-    each = [
-        _compare(metric, tree, predictions, points, probability, options) for tree in trees.values()
-    ]
+        raise EvaluationError("trees is empty: pass {reliability: tree}, as inference.sweep returns")
+    each = [_compare(metric, tree, predictions, points, probability, options) for tree in trees.values()]
     reliability = xr.DataArray([float(r) for r in trees], dims="reliability", name="reliability")
     return xr.concat(each, reliability, combine_attrs="override").sortby("reliability")
 
@@ -242,16 +236,12 @@ def reliability_sweep(
             f"a {type(trees).__name__} does not say which reliability its trees have: pass {{reliability: tree}}"
         )
     if not trees:
-        raise EvaluationError(
-            "trees is empty: pass {reliability: tree}, as inference.sweep returns"
-        )
+        raise EvaluationError("trees is empty: pass {reliability: tree}, as inference.sweep returns")
     check_probability("probability", probability)
     seed = fixed_seed(random_seed)
     summaries = []
     for tree in trees.values():
-        values = uncertainty_adjusted(
-            metric, tree, predictions, other=other, random_seed=seed, **arguments
-        )
+        values = uncertainty_adjusted(metric, tree, predictions, other=other, random_seed=seed, **arguments)
         summaries.append(_summary(values, probability))
     reliability = xr.DataArray([float(r) for r in trees], dims="reliability", name="reliability")
     return xr.concat(summaries, reliability).sortby("reliability")
@@ -265,6 +255,4 @@ def _summary(values: xr.DataArray, probability: float) -> xr.Dataset:
         score = values if values.attrs.get("larger_is_better", 1) else -values
         best = (score == score.max("classifier")).astype(float)
         dataset["probability_best"] = (best / best.sum("classifier")).mean(samples)
-    return dataset.transpose(..., "bound").assign_attrs(
-        metric=str(values.name), probability=probability
-    )
+    return dataset.transpose(..., "bound").assign_attrs(metric=str(values.name), probability=probability)

@@ -18,17 +18,6 @@ from ..truth.top_labels import OtherAs
 from .adjusted import Scorer
 from .subgroups import By, GroupWeights, ScoredPart, members_of
 
-__all__ = [
-    "ItemWeights",
-    "Resampled",
-    "Resampling",
-    "metric_draws",
-    "metric_intervals",
-    "resampled_scores",
-    "summarise",
-    "summary_of_draws",
-]
-
 ItemWeights = Literal["bayesian", "counts"]
 
 # number of draws of the truth to average over for the items alone; for a callable, which is slow
@@ -71,9 +60,7 @@ def _by_item(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resample
     def sums(block: Block, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         truth = scorer.truth(block, rng)
         scores = scorer.by_item(truth, block.items)
-        member = members.weights(
-            ScoredPart(block.items, every, _label_of(scorer, block, truth, rng))
-        )
+        member = members.weights(ScoredPart(block.items, every, _label_of(scorer, block, truth, rng)))
         weight = weighing(every, block.items, rng)
         shape = (len(scores), member.shape[1], len(weight))
         totals = np.zeros((4, *shape))
@@ -133,10 +120,7 @@ def _over_items(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resam
 
 
 def _items_alone(
-    score: Callable[[np.ndarray], np.ndarray],
-    raters: np.ndarray,
-    weighing: "_Weighing",
-    how: Resampling,
+    score: Callable[[np.ndarray], np.ndarray], raters: np.ndarray, weighing: "_Weighing", how: Resampling
 ) -> np.ndarray:
     """Average a score over few truths at every resample, centred on the mean over all draws.
 
@@ -151,9 +135,7 @@ def _items_alone(
     return np.stack(draws, axis=-1) + off[..., None]
 
 
-def _group_scores(
-    scorer: Scorer, truth: np.ndarray, weights: np.ndarray, samples: np.ndarray
-) -> np.ndarray:
+def _group_scores(scorer: Scorer, truth: np.ndarray, weights: np.ndarray, samples: np.ndarray) -> np.ndarray:
     """Score the groups one by one, NaN in draws without members.
 
     Shapes: truth (sample, item[, position]); weights (classifier or 1, group, sample, item); result
@@ -306,9 +288,7 @@ def metric_draws(
         scorer = replace(scorer, metric=better)
     scorer, members = members_of(scorer, by)
     many = RESAMPLES_OF_MEANS if scorer.metric.over == "item" else RESAMPLES_OF_ALL_ITEMS
-    how = Resampling(
-        items, many if resamples is None else resamples, fixed_seed(random_seed), progressbar
-    )
+    how = Resampling(items, many if resamples is None else resamples, fixed_seed(random_seed), progressbar)
     found = resampled_scores(scorer, members, how)
     view, classifier = scorer.aligned.view, scorer.aligned.classifier
     samples = view.sample_dims
@@ -409,15 +389,9 @@ def summarise(draws: xr.DataArray, probability: float) -> xr.Dataset:
         summary = {
             "mean": (kept, np.nanmean(flat, axis=-1)),
             "sd": (kept, np.nanstd(flat, axis=-1)),
-            "interval": (
-                (*kept, "bound"),
-                np.moveaxis(np.nanquantile(flat, tails, axis=-1), 0, -1),
-            ),
+            "interval": ((*kept, "bound"), np.moveaxis(np.nanquantile(flat, tails, axis=-1), 0, -1)),
             "mcse": (kept, _mcse(chains)),
-            "interval_mcse": (
-                (*kept, "bound"),
-                np.stack([_mcse(chains, p) for p in tails], axis=-1),
-            ),
+            "interval_mcse": ((*kept, "bound"), np.stack([_mcse(chains, p) for p in tails], axis=-1)),
             "undefined": (kept, np.isnan(flat).mean(axis=-1)),
         }
     coords = {d: draws[d] for d in kept if d in draws.coords}

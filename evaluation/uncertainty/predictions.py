@@ -11,8 +11,6 @@ import xarray as xr
 from ..._messages import shown, some
 from ..errors import EvaluationError
 
-__all__ = ["predictions_from_table"]
-
 MAX_SCORES = 1_000_000_000  # of a dense array
 
 LARGEST = sys.float_info.max
@@ -71,9 +69,7 @@ def predictions_from_table(
     [['y', 'x'], ['y', '']]
     """
     if (score is None) == (rank is None):
-        raise EvaluationError(
-            "predictions: pass either score= or rank=, the column that orders labels"
-        )
+        raise EvaluationError("predictions: pass either score= or rank=, the column that orders labels")
     value_column = score if score is not None else str(rank)
     columns = [item, category] if classifier is None else [item, category, classifier]
     ids = [_ids(frame, column) for column in columns]
@@ -93,20 +89,14 @@ def predictions_from_table(
             f"predictions: {len(names):,} classifiers x {len(items):,} items x {len(categories):,} categories are over "
             f"{MAX_SCORES:,} scores; pass ranks of the best categories, or split the items"
         )
-    rows = np.ravel_multi_index(
-        (row_name, row_item, row_category), (len(names), len(items), len(categories))
-    )
+    rows = np.ravel_multi_index((row_name, row_item, row_category), (len(names), len(items), len(categories)))
     _check_distinct(rows, f"{category} {{}} of {item} {{}}", (ids[1], ids[0]))
     shape = (len(names), len(items))
     if rank is not None:
         group = np.ravel_multi_index((row_name, row_item), shape)
         _check_ranks(group, value, rank, ids[0])
-        labels = _ranked(
-            group, value, categories[row_category].astype(str), len(names) * len(items)
-        )
-        array = xr.DataArray(
-            labels.reshape(*shape, -1), {"item": items}, ("classifier", "item", "position")
-        )
+        labels = _ranked(group, value, categories[row_category].astype(str), len(names) * len(items))
+        array = xr.DataArray(labels.reshape(*shape, -1), {"item": items}, ("classifier", "item", "position"))
     else:
         scores = np.full((*shape, len(categories)), -np.inf)
         scores.flat[rows] = value

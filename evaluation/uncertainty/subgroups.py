@@ -22,8 +22,6 @@ from ..truth.matching import match_items
 from ..truth.plausibility import Plausibility
 from .adjusted import Scorer
 
-__all__ = ["By", "GroupWeights", "ScoredPart", "members_of"]
-
 By = Mapping[object, object] | xr.DataArray
 
 FORMS = "(item) or (chain, draw, item) of groups, or (..., item, group) of weights, and classifier"
@@ -67,9 +65,7 @@ def _by_truth(scorer: Scorer, by: Mapping[object, object]) -> tuple[Scorer, Grou
         scorer.aligned.view, {str(label): group for label, group in by.items()}, scorer.labels.other
     )
     scorer = replace(
-        scorer,
-        aligned=replace(scorer.aligned, view=view),
-        labels=replace(scorer.labels, view=view),
+        scorer, aligned=replace(scorer.aligned, view=view), labels=replace(scorer.labels, view=view)
     )
     names = np.array(list(dict.fromkeys(by.values())))
 
@@ -100,11 +96,7 @@ def _ordered(scorer: Scorer, by: xr.DataArray) -> np.ndarray:
     view, weights = scorer.aligned.view, "group" in by.dims
     known = {"classifier", "group", "item", *view.sample_dims}
     drawn = [d for d in view.sample_dims if d in by.dims]
-    if (
-        "item" not in by.dims
-        or set(by.dims) - known
-        or len(drawn) not in (0, len(view.sample_dims))
-    ):
+    if "item" not in by.dims or set(by.dims) - known or len(drawn) not in (0, len(view.sample_dims)):
         raise EvaluationError(f"by: expected dims {FORMS}; found {by.dims}")
     if "item" not in by.coords:
         raise EvaluationError("by: dim item has no coordinate to match items by")
@@ -117,9 +109,7 @@ def _ordered(scorer: Scorer, by: xr.DataArray) -> np.ndarray:
         by = by if dim in by.dims else by.expand_dims(dim)
     by = by.transpose("classifier", "group", *drawn, "item")
     array = by.to_numpy().reshape(by.sizes["classifier"], by.sizes["group"], -1, len(view.items))
-    if weights and not (
-        array.dtype.kind in "biuf" and np.all(array >= 0) and np.all(array < np.inf)
-    ):
+    if weights and not (array.dtype.kind in "biuf" and np.all(array >= 0) and np.all(array < np.inf)):
         raise EvaluationError("by: weights along group must be finite numbers from 0 on, or bool")
     if array.dtype.kind in "fO" and np.any(array != array):
         raise EvaluationError(

@@ -15,8 +15,6 @@ from .kernels.likelihood import joint_gradient
 from .pair_graph import PairGraph, PairTable, pair_table
 from .vote_modes import by_pair
 
-__all__ = ["alternating_gradient"]
-
 
 class _Ascent(NamedTuple):
     """Result of the ascent: the last finite point, and the change of the qualities in each step."""
@@ -128,10 +126,7 @@ def alternating_gradient(
 
 
 def _ascend(
-    table: PairTable,
-    link: Link,
-    begin: tuple[np.ndarray, np.ndarray],
-    steps: tuple[float, int, float],
+    table: PairTable, link: Link, begin: tuple[np.ndarray, np.ndarray], steps: tuple[float, int, float]
 ) -> _Ascent:
     """Take gradient steps; `steps` holds their length, largest number and tolerance."""
     (quality, reliability), (step, most, tolerance) = begin, steps

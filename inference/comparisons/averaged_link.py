@@ -13,8 +13,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import expit, ndtr
 
-__all__ = ["AveragedLink", "Link", "averaged_link"]
-
 Link = Literal["bradley_terry", "thurstone"]
 
 GRID = 4001

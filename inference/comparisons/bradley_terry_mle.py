@@ -15,8 +15,6 @@ from ...models.data.container import expect
 from ...models.data.errors import DataError
 from .pair_graph import PairGraph, pair_table
 
-__all__ = ["bradley_terry_mle"]
-
 MOST_STEPS, MOST_HALVINGS = 200, 60
 
 # relative size of the last step; relative rounding of the log likelihood
@@ -80,9 +78,7 @@ def bradley_terry_mle(
     """
     expect(pairs, Comparisons)
     if ties != "half":
-        raise ValueError(
-            f"ties={ties!r} is not 'half'; models.bradley_terry has a parameter for ties"
-        )
+        raise ValueError(f"ties={ties!r} is not 'half'; models.bradley_terry has a parameter for ties")
     require_connected(pairs, "bradley_terry_mle")
     table = pair_table(pairs)
     half = 0.5 * table.ties
@@ -134,9 +130,7 @@ def _log_likelihood(d: np.ndarray, wins: np.ndarray, losses: np.ndarray) -> floa
     return float(wins @ log_expit(d) + losses @ log_expit(-d))
 
 
-def _require_maximum(
-    pairs: Comparisons, graph: PairGraph, wins: np.ndarray, losses: np.ndarray
-) -> None:
+def _require_maximum(pairs: Comparisons, graph: PairGraph, wins: np.ndarray, losses: np.ndarray) -> None:
     """Raise unless every item is better than every other along some chain of votes."""
     n = graph.n_items
     winner = np.r_[graph.first[wins > 0], graph.second[losses > 0]]

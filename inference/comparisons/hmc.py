@@ -20,17 +20,6 @@ from .kernels.likelihood import PairCells
 from .kernels.posterior import BOX, Kind, PairPrior
 from .recognition import PairStructure, values_of
 
-__all__ = [
-    "as_arrays",
-    "as_centre",
-    "begin_comparisons",
-    "begin_hmc",
-    "comparison_posterior",
-    "continue_comparisons",
-    "draw_comparisons",
-    "tuned_steps",
-]
-
 
 def as_arrays(centre: Centre) -> dict[str, np.ndarray]:
     """Serialise a Laplace approximation as named arrays.
@@ -73,11 +62,7 @@ DISPERSION = 2.0  # standard deviation of the starts, in units of that of the La
 
 
 def draw_comparisons(
-    model: tuple[PairCells, PairPrior],
-    centre: Centre,
-    steps: int,
-    plan: ChainPlan,
-    spawn_key: int = 0,
+    model: tuple[PairCells, PairPrior], centre: Centre, steps: int, plan: ChainPlan, spawn_key: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run all chains from overdispersed starts; of a bimodal posterior, half of them start about the second mode.
 
@@ -182,9 +167,7 @@ LARGEST_THINNING = 10  # transitions for each draw
 MOST_DENSITIES = 2**29  # entries of a stored pointwise log likelihood: 2 GiB in single precision
 
 
-def begin_hmc(
-    structure: PairStructure, model: pm.Model, plan: Draws, found: Found | None = None
-) -> Run:
+def begin_hmc(structure: PairStructure, model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
     """Set up the compiled HMC loop; `found` restores the centre, step number and thinning of an earlier start."""
     answers = (structure.cells, structure.prior)
     if found is None:
@@ -234,9 +217,7 @@ def _usual_thinning(centre: Centre, n_cells: int) -> int:
     return int(np.clip(CHEAP // n_cells, 1, LARGEST_THINNING))
 
 
-def comparison_posterior(
-    model: pm.Model, structure: PairStructure, theta: np.ndarray
-) -> xr.Dataset:
+def comparison_posterior(model: pm.Model, structure: PairStructure, theta: np.ndarray) -> xr.Dataset:
     """Convert draws of HMC coordinates to draws of the model's free variables, and ``reliability``.
 
     Kept in double precision: in single precision zero-sum variables would not sum to zero. Shapes: theta
@@ -269,9 +250,7 @@ def _densities(
 def _named(model: pm.Model, arrays: dict[str, np.ndarray], sample: tuple[str, str]) -> xr.Dataset:
     """Attach dims to log densities: those of the variable, without the dim that a joint density sums over."""
     dims = {name: model.named_vars_to_dims.get(name, ()) for name in arrays}
-    variables = {
-        name: ((*sample, *dims[name][: value.ndim - 2]), value) for name, value in arrays.items()
-    }
+    variables = {name: ((*sample, *dims[name][: value.ndim - 2]), value) for name, value in arrays.items()}
     return xr.Dataset(variables)
 
 

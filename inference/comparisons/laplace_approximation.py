@@ -15,8 +15,6 @@ from .kernels.centre import find_centre
 from .kernels.posterior import BOX, LOG, NONE, SHARED, PairPrior, anchored_log_p
 from .recognition import PairStructure, read_comparisons, values_of
 
-__all__ = ["laplace", "laplace_sample"]
-
 RELIABLE = 0.5  # largest Pareto k with which the weights have a finite variance
 
 
@@ -66,9 +64,7 @@ def laplace(model: pm.Model) -> xr.Dataset:
         name: ((dims[base],) if (base := name.removesuffix("_sd")) in dims else (), value)
         for name, value in found.items()
     }
-    coords = {
-        dim: np.asarray(model.coords[dim]) for dim in {d for own, _ in data.values() for d in own}
-    }
+    coords = {dim: np.asarray(model.coords[dim]) for dim in {d for own, _ in data.values() for d in own}}
     return xr.Dataset(data, coords, {"iterations": centre.iterations})
 
 
@@ -103,9 +99,7 @@ def _standard_errors(
         spread["reliability"] *= (prior.high - prior.low) * share * (1 - share)
     if prior.form == LOG:
         spread["reliability"] *= values["reliability"]
-    for role, place in zip(
-        ("quality_scale", "rater_scale", "left_bias", "tie"), prior.at, strict=True
-    ):
+    for role, place in zip(("quality_scale", "rater_scale", "left_bias", "tie"), prior.at, strict=True):
         if place != NONE:
             own = np.linalg.norm(inverse[:, place])
             spread[role] = own if role == "left_bias" else own * values[role]
@@ -170,9 +164,7 @@ def laplace_sample(
     weight /= weight.sum()
     wrong = [f"Pareto k is {pareto_k:.2f}, above {RELIABLE}"] if pareto_k > RELIABLE else []
     wrong += ["the votes do not determine a scale"] if found.open_scales else []
-    wrong += (
-        ["raters contradict each other, and the posterior has a second mode"] if found.rival else []
-    )
+    wrong += ["raters contradict each other, and the posterior has a second mode"] if found.rival else []
     if wrong:
         warnings.warn(
             f"{'; '.join(wrong)}: the posterior is far from normal; use inference.sample",

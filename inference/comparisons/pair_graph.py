@@ -18,8 +18,6 @@ from scipy.sparse.linalg import cg, splu
 from ...models.data.comparison_tables import TIE
 from ...models.data.comparisons import Comparisons
 
-__all__ = ["PairGraph", "PairTable", "pair_table"]
-
 
 class PairTable(NamedTuple):
     """Wins, losses and ties by pair and rater.
@@ -53,9 +51,7 @@ def pair_table(pairs: Comparisons) -> PairTable:
     cell, opens = np.cumsum(new_cell) - 1, np.flatnonzero(new_cell)
     pair_opens = np.flatnonzero(new_pair[opens])
     first, second = np.divmod(pair[opens[pair_opens]], len(pairs.items))
-    wins, losses, ties = (
-        np.bincount(cell, np.where(outcome == o, count, 0), len(opens)) for o in range(3)
-    )
+    wins, losses, ties = (np.bincount(cell, np.where(outcome == o, count, 0), len(opens)) for o in range(3))
     return PairTable(
         first=first,
         second=second,

@@ -15,17 +15,6 @@ from .kernels.modes import Prior
 from .pair_graph import PairGraph, PairTable, pair_table
 from .vote_modes import CompleteVotes, Modes, SparseVotes, by_pair, vote_modes
 
-__all__ = [
-    "OUTGROWN",
-    "Degenerate",
-    "Iterate",
-    "Readings",
-    "Start",
-    "climb",
-    "first_distances",
-    "quite",
-]
-
 OUTGROWN = 1000.0  # largest ratio of prior precision to the information in the answers
 
 
@@ -84,11 +73,7 @@ def first_distances(
 
 
 def climb(
-    modes: SparseVotes | CompleteVotes,
-    graph: PairGraph,
-    start: Start,
-    readings: Readings,
-    reach: float,
+    modes: SparseVotes | CompleteVotes, graph: PairGraph, start: Start, readings: Readings, reach: float
 ) -> Iterate:
     """Iterate distances, qualities and reliabilities until convergence or the largest number of iterations.
 
@@ -280,9 +265,7 @@ def quite(
             stacklevel=2,
         )
     spread = graph.variances(found.precision, np.random.default_rng(random_seed))
-    return _dataset(
-        pairs, table, found, spread, {"link": link, "variance": variance, "prior": prior}
-    )
+    return _dataset(pairs, table, found, spread, {"link": link, "variance": variance, "prior": prior})
 
 
 def _check(link: str, readings: Readings, quality_range: float) -> None:
@@ -332,17 +315,11 @@ def _warm_start(
     difference = quality[table.first] - quality[table.second]
     raters = pairs.raters if len(pairs.raters) else start["rater"].to_numpy()[:1]
     reliability = start["reliability"].reindex(rater=raters).fillna(sum(interval) / 2)
-    named = zip(
-        start["first"].to_numpy().tolist(), start["second"].to_numpy().tolist(), strict=True
-    )
-    weight = dict(
-        zip(map(frozenset, named), (1 / start["distance_variance"]).to_numpy(), strict=True)
-    )
+    named = zip(start["first"].to_numpy().tolist(), start["second"].to_numpy().tolist(), strict=True)
+    weight = dict(zip(map(frozenset, named), (1 / start["distance_variance"]).to_numpy(), strict=True))
     first, second = (pairs.items[code].tolist() for code in (table.first, table.second))
     precision = [weight.get(frozenset(pair), 0.0) for pair in zip(first, second, strict=True)]
-    return Start(
-        reliability.to_numpy(), difference, Prior(difference, np.array(precision)), known=True
-    )
+    return Start(reliability.to_numpy(), difference, Prior(difference, np.array(precision)), known=True)
 
 
 def _dataset(

@@ -20,8 +20,6 @@ from ..runs.model_graph import NotConjugate, lengths, number
 from .kernels.likelihood import PairCells, pair_cells
 from .kernels.posterior import BOX, LOG, NONE, SHARED, SIGNED, PairPrior
 
-__all__ = ["PairStructure", "coordinates_of", "read_comparisons", "values_of"]
-
 MOST_COORDINATES = 4_000  # the metric is dense: memory grows with the square
 
 
@@ -111,9 +109,7 @@ def _raters(reliability: Variable, model: pm.Model) -> tuple[int, TensorVariable
                 return SIGNED, of_raters[0]
     if np.all(number(reliability, "the reliability") == 1):
         return SHARED, None
-    raise NotConjugate(
-        "the reliabilities are none of: 1, exp(ZeroSumNormal), 1 + ZeroSumNormal, Uniform"
-    )
+    raise NotConjugate("the reliabilities are none of: 1, exp(ZeroSumNormal), 1 + ZeroSumNormal, Uniform")
 
 
 def _is_zero_sum(variable: Variable) -> bool:
@@ -185,17 +181,13 @@ def _tie(
 
 def _mean_and_sd(rv: TensorVariable) -> tuple[float, float]:
     mean, sd = (
-        number(p, f"a parameter of the prior of {rv.name!r}")
-        for p in rv.owner.op.dist_params(rv.owner)
+        number(p, f"a parameter of the prior of {rv.name!r}") for p in rv.owner.op.dist_params(rv.owner)
     )
     return float(mean), float(sd)
 
 
 def _prior(
-    form: int,
-    sizes: tuple[int, int],
-    variables: dict[str, TensorVariable],
-    laws: dict[str, Any],
+    form: int, sizes: tuple[int, int], variables: dict[str, TensorVariable], laws: dict[str, Any]
 ) -> PairPrior:
     """Assign a place to every coordinate, and collect the priors."""
     n_items, n_raters = sizes
@@ -240,16 +232,12 @@ def values_of(theta: np.ndarray, prior: PairPrior) -> dict[str, np.ndarray]:
     values = {}
     if prior.form == BOX:
         values["quality"] = _logistic(q)
-        values["rater"] = values["reliability"] = prior.low + (prior.high - prior.low) * _logistic(
-            r
-        )
+        values["rater"] = values["reliability"] = prior.low + (prior.high - prior.low) * _logistic(r)
     else:
         values["quality"] = q - q.mean(axis=-1, keepdims=True)
         if prior.form != SHARED:
             values["rater"] = r - r.mean(axis=-1, keepdims=True)
-            values["reliability"] = (
-                np.exp(values["rater"]) if prior.form == LOG else 1.0 + values["rater"]
-            )
+            values["reliability"] = np.exp(values["rater"]) if prior.form == LOG else 1.0 + values["rater"]
     for role, place in zip(ROLES, prior.at, strict=True):
         if place != NONE:
             own = theta[..., place]
@@ -257,9 +245,7 @@ def values_of(theta: np.ndarray, prior: PairPrior) -> dict[str, np.ndarray]:
     return values
 
 
-def coordinates_of(
-    values: dict[str, np.ndarray], prior: PairPrior, means: np.ndarray
-) -> np.ndarray:
+def coordinates_of(values: dict[str, np.ndarray], prior: PairPrior, means: np.ndarray) -> np.ndarray:
     """Transform values of the variables, by role, of one draw, to coordinates; the reliability is not read.
 
     Shapes: means (2,), of the coordinates of items and of raters, which the model does not determine; result

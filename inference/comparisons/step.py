@@ -18,8 +18,6 @@ from .kernels.hmc import COMING_IN, MOST_COMING_IN, HmcSchedule, sample_pairs
 from .kernels.posterior import BOX
 from .recognition import coordinates_of, read_comparisons, values_of
 
-__all__ = ["LaplaceHMC"]
-
 SMALLEST = 1e-12  # margin, as a share of the box, at which its transform is finite
 
 
@@ -115,15 +113,11 @@ class LaplaceHMC(GibbsStep):
         sizes = np.sqrt([prior.n_items, prior.n_raters])
         theta = coordinates_of(values, prior, self.rng.standard_normal(2) / sizes)
         draws = np.empty((1, len(theta)))
-        schedule = self._schedule._replace(
-            steps=self._schedule.steps * (self._finer if self.tune else 1)
-        )
+        schedule = self._schedule._replace(steps=self._schedule.steps * (self._finer if self.tune else 1))
         accepted = sample_pairs(
             stream(self.rng), (self._answers, prior), self._laplace, schedule, (theta, draws)
         )
-        self._finer = (
-            min(2 * self._finer, MOST_COMING_IN) if accepted < 0.5 else max(self._finer // 2, 1)
-        )
+        self._finer = min(2 * self._finer, MOST_COMING_IN) if accepted < 0.5 else max(self._finer // 2, 1)
         moved = values_of(draws[0], prior)
         if prior.form == BOX:
             moved = _off_the_walls(moved, prior.low, prior.high)
@@ -136,7 +130,4 @@ def _off_the_walls(values: dict[str, np.ndarray], low: float, high: float) -> di
     """Clip values of a box to where their transform is finite."""
     margin = SMALLEST * (high - low)
     quality = np.clip(values["quality"], SMALLEST, 1 - SMALLEST)
-    return values | {
-        "quality": quality,
-        "rater": np.clip(values["rater"], low + margin, high - margin),
-    }
+    return values | {"quality": quality, "rater": np.clip(values["rater"], low + margin, high - margin)}

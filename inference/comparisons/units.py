@@ -5,8 +5,6 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-__all__ = ["Anchor", "in_units", "initial_values"]
-
 
 def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
     """Convert a point estimate to initial values for `models.bradley_terry` or `models.thurstone`.

@@ -20,8 +20,6 @@ from .kernels.modes import (
 )
 from .pair_graph import PairTable
 
-__all__ = ["CompleteVotes", "Modes", "SparseVotes", "by_pair", "by_rater", "vote_modes"]
-
 STEP = 1e-8  # size of the last Newton step, in units of the interval
 
 
@@ -54,9 +52,7 @@ class SparseVotes(NamedTuple):
     pairs: GroupedVotes
     raters: GroupedVotes
 
-    def distances(
-        self, reliability: np.ndarray, prior: Prior, start: np.ndarray, reach: float
-    ) -> Modes:
+    def distances(self, reliability: np.ndarray, prior: Prior, start: np.ndarray, reach: float) -> Modes:
         """Return the posterior modes of the distances in -reach ... reach, under Gaussian priors.
 
         Shapes: reliability (rater,); start (pair,), first guesses.
@@ -64,18 +60,14 @@ class SparseVotes(NamedTuple):
         search = Search(start, -reach, reach, STEP * reach)
         return Modes(*product_modes(self.thurstone, self.pairs, reliability, prior, search))
 
-    def reliabilities(
-        self, distance: np.ndarray, start: np.ndarray, interval: tuple[float, float]
-    ) -> Modes:
+    def reliabilities(self, distance: np.ndarray, start: np.ndarray, interval: tuple[float, float]) -> Modes:
         """Return the posterior modes of the reliabilities, under a uniform prior on the interval.
 
         Shapes: distance (pair,); start (rater,), first guesses, which remain where the answers carry no
         information.
         """
         search = Search(start, *interval, STEP * interval[1])
-        return Modes(
-            *product_modes(self.thurstone, self.raters, distance, _flat(len(start)), search)
-        )
+        return Modes(*product_modes(self.thurstone, self.raters, distance, _flat(len(start)), search))
 
 
 class CompleteVotes(NamedTuple):
@@ -86,26 +78,16 @@ class CompleteVotes(NamedTuple):
     half_lead: np.ndarray
     each: float  # votes per cell  # votes per cell
 
-    def distances(
-        self, reliability: np.ndarray, prior: Prior, start: np.ndarray, reach: float
-    ) -> Modes:
+    def distances(self, reliability: np.ndarray, prior: Prior, start: np.ndarray, reach: float) -> Modes:
         """Return the posterior modes of the distances, as `SparseVotes.distances`."""
-        linear, shared = (
-            pair_statistics(self.half_lead, reliability),
-            shared_cosh(reliability, reach),
-        )
+        linear, shared = (pair_statistics(self.half_lead, reliability), shared_cosh(reliability, reach))
         search = Search(start, -reach, reach, STEP * reach)
         mode, information = complete_modes(linear, self.each, shared, prior, search)
         return Modes(mode, information, information)
 
-    def reliabilities(
-        self, distance: np.ndarray, start: np.ndarray, interval: tuple[float, float]
-    ) -> Modes:
+    def reliabilities(self, distance: np.ndarray, start: np.ndarray, interval: tuple[float, float]) -> Modes:
         """Return the posterior modes of the reliabilities, as `SparseVotes.reliabilities`."""
-        linear, shared = (
-            rater_statistics(self.half_lead, distance),
-            shared_cosh(distance, interval[1]),
-        )
+        linear, shared = (rater_statistics(self.half_lead, distance), shared_cosh(distance, interval[1]))
         search = Search(start, *interval, STEP * interval[1])
         mode, information = complete_modes(linear, self.each, shared, _flat(len(start)), search)
         return Modes(mode, information, information)

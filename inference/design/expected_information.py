@@ -12,8 +12,6 @@ from ..comparisons.kernels.information import answer_information
 from .label_information import AboutLabels, next_label_to_ask
 from .questions import codes_of, most_informative_first
 
-__all__ = ["next_to_ask"]
-
 AboutPairs = Literal["quality", "ranks"]
 
 
@@ -120,9 +118,7 @@ def next_to_ask(
     return next_label_to_ask(tree, items, raters, asked, random_seed)
 
 
-def _next_pair(
-    tree: xr.DataTree, candidates: Any, raters: Any, about: str, link: Link | None
-) -> xr.Dataset:
+def _next_pair(tree: xr.DataTree, candidates: Any, raters: Any, about: str, link: Link | None) -> xr.Dataset:
     """Rank questions about pairs."""
     posterior = tree["posterior"].to_dataset()
     items, quality = _drawn(posterior, "quality", "item")
@@ -130,9 +126,7 @@ def _next_pair(
     law = law_code(_link(tree, link), "tie" in posterior)
     if "reliability" in posterior:
         ids, reliability = _drawn(posterior, "reliability", "rater")
-        chosen = (
-            np.arange(len(ids)) if raters is None else codes_of("raters", ids, np.asarray(raters))
-        )
+        chosen = np.arange(len(ids)) if raters is None else codes_of("raters", ids, np.asarray(raters))
         ids, reliability = ids[chosen], reliability[chosen]
     else:
         ids = np.array(["anyone"]) if raters is None else np.asarray(raters)
@@ -148,9 +142,7 @@ def _next_pair(
 def _drawn(posterior: xr.Dataset, name: str, dim: str) -> tuple[np.ndarray, np.ndarray]:
     """Ids along a dim, and the draws (dim, draw) of a variable."""
     draws = posterior[name].transpose(dim, "chain", "draw")
-    return draws[dim].to_numpy(), np.ascontiguousarray(
-        draws.to_numpy().reshape(draws.sizes[dim], -1), float
-    )
+    return draws[dim].to_numpy(), np.ascontiguousarray(draws.to_numpy().reshape(draws.sizes[dim], -1), float)
 
 
 def _scalar(posterior: xr.Dataset, name: str, n_draws: int) -> np.ndarray:
@@ -159,9 +151,7 @@ def _scalar(posterior: xr.Dataset, name: str, n_draws: int) -> np.ndarray:
         return np.zeros(n_draws)
     if posterior[name].ndim != 2:
         raise ValueError(f"{name} has the dims {posterior[name].dims}; expected chain and draw")
-    return np.ascontiguousarray(
-        posterior[name].transpose("chain", "draw").to_numpy().ravel(), float
-    )
+    return np.ascontiguousarray(posterior[name].transpose("chain", "draw").to_numpy().ravel(), float)
 
 
 def _link(tree: xr.DataTree, link: str | None) -> str:
@@ -171,9 +161,7 @@ def _link(tree: xr.DataTree, link: str | None) -> str:
     for said in (tree.attrs.get("link"), tree.attrs.get("model")):
         if said in get_args(Link):
             return str(said)
-    raise ValueError(
-        "the tree does not say which link it has; pass link='bradley_terry' or 'thurstone'"
-    )
+    raise ValueError("the tree does not say which link it has; pass link='bradley_terry' or 'thurstone'")
 
 
 def _pairs(items: np.ndarray, candidates: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -182,9 +170,7 @@ def _pairs(items: np.ndarray, candidates: Any) -> tuple[np.ndarray, np.ndarray]:
         return np.triu_indices(len(items), 1)
     pairs = np.asarray(candidates)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(
-            f"candidates has the shape {pairs.shape}; expected pairs of item ids, (pair, 2)"
-        )
+        raise ValueError(f"candidates has the shape {pairs.shape}; expected pairs of item ids, (pair, 2)")
     left, right = (codes_of("candidates", items, pairs[:, side]) for side in (0, 1))
     if len(same := np.flatnonzero(left == right)):
         raise ValueError(

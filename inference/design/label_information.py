@@ -40,16 +40,6 @@ from scipy.special import xlogy
 
 from .questions import codes_of, most_informative_first
 
-__all__ = [
-    "AboutLabels",
-    "category_information",
-    "largest_shares",
-    "leader_information",
-    "leaders",
-    "next_label_to_ask",
-    "plausibility_information",
-]
-
 
 def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
     """Mutual information in nats of each rater's answer and the true category of each item.
@@ -110,9 +100,7 @@ def _weights(p: np.ndarray, counted: float) -> tuple[np.ndarray, np.ndarray]:
 # --- Top-1 label of an item in every draw, where OTHER is a set of labels ---
 
 
-def largest_shares(
-    size: int, concentration: float, draws: int, rng: np.random.Generator
-) -> np.ndarray:
+def largest_shares(size: int, concentration: float, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Draw the largest share of a symmetric Dirichlet distribution, sorted in ascending order.
 
     By stick breaking in size-biased order, V_i ~ Beta(1 + a, (M - i) a), with M = `size` members of
@@ -243,9 +231,7 @@ def next_label_to_ask(
     """Rank questions, each to one rater about one item; see `next_to_ask`."""
     cells = _Cells.of(tree["posterior"].to_dataset()["plausibility"])
     chosen = (
-        np.arange(len(cells.items))
-        if items is None
-        else codes_of("items", cells.items, np.atleast_1d(items))
+        np.arange(len(cells.items)) if items is None else codes_of("items", cells.items, np.atleast_1d(items))
     )
     if cells.array.attrs.get("truth") == "category":
         if about != "truth":
@@ -255,9 +241,7 @@ def next_label_to_ask(
         ids, gain = _of_raters(tree, cells, chosen, raters)
     else:
         if raters is not None and not _is_anyone(raters):
-            raise ValueError(
-                f"raters={raters!r}: this model does not tell raters apart; leave raters out"
-            )
+            raise ValueError(f"raters={raters!r}: this model does not tell raters apart; leave raters out")
         ids, gain = np.array([ANYONE]), _of_anyone(tree, cells, chosen, about, random_seed)
     return most_informative_first(gain, {"item": cells.items[chosen]}, ids, about)
 
@@ -301,9 +285,7 @@ def _confusion(tree: xr.DataTree, cells: _Cells, raters: Any) -> tuple[np.ndarra
     confusion = posterior["confusion"]
     if "rater" not in confusion.dims:
         if raters is not None and not _is_anyone(raters):
-            raise ValueError(
-                f"raters={raters!r}: in this model all raters are alike; leave raters out"
-            )
+            raise ValueError(f"raters={raters!r}: in this model all raters are alike; leave raters out")
         confusion = confusion.expand_dims(rater=[ANYONE])
     elif _is_anyone(raters):
         confusion = confusion.mean("rater").expand_dims(rater=[ANYONE])
@@ -365,9 +347,7 @@ def _sharpened(p: np.ndarray, sharpness: float) -> np.ndarray:
     return raised / raised.sum(axis=0)
 
 
-def _shares(
-    tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, random_seed: Any
-) -> dict[int, np.ndarray]:
+def _shares(tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, random_seed: Any) -> dict[int, np.ndarray]:
     """Draws of the largest share of OTHER by item code, for chosen items with OTHER; empty if it is not split."""
     with_other = chosen[cells.has_other[chosen]]
     if not len(with_other):
@@ -384,8 +364,5 @@ def _shares(
     if "item" in size.coords:
         size = size.sel(item=cells.items)
     sizes, rng = size.to_numpy(), np.random.default_rng(random_seed)
-    drawn = {
-        n: largest_shares(n, concentration, SHARES, rng)
-        for n in np.unique(sizes[with_other]).tolist()
-    }
+    drawn = {n: largest_shares(n, concentration, SHARES, rng) for n in np.unique(sizes[with_other]).tolist()}
     return {i: drawn[int(sizes[i])] for i in with_other.tolist()}

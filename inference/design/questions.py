@@ -3,8 +3,6 @@
 import numpy as np
 import xarray as xr
 
-__all__ = ["codes_of", "most_informative_first"]
-
 
 def codes_of(argument: str, ids: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Positions of chosen ids among `ids`; raise a `ValueError` that names `argument` if one is unknown."""

@@ -4,18 +4,14 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit, log_ndtr
 
-from ...models.simulators.paired_comparisons import regular_graph
-
-__all__ = ["BEST_PRODUCT", "answer_information", "regular_graph", "second_stage"]
+from ...models.simulators.paired_comparisons import regular_graph as regular_graph
 
 BEST_PRODUCT = {"bradley_terry": 2.3993572805154675, "thurstone": 1.5750362625874819}
 
 """Reliability times distance where an answer tells most about the distance."""
 
 
-def second_stage(
-    estimate: xr.Dataset, *, pairs: int, answers: int, load: int | None = None
-) -> xr.Dataset:
+def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | None = None) -> xr.Dataset:
     """Choose pairs and raters for further comparisons after a first estimate.
 
     Pairs are neighbours in the estimated ranking, then next neighbours, and so on; of the last group, the
@@ -84,11 +80,7 @@ def second_stage(
         ("answers", answers, n_raters),
         ("load", load, pairs),
     ):
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | np.integer)
-            or not 1 <= value <= most
-        ):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
             raise ValueError(f"{name}={value!r} must be a whole number from 1 to {most}")
     if load * n_raters < pairs * answers:
         raise ValueError(

@@ -38,18 +38,6 @@ import numpy as np
 
 from ...models.distributions.compiling import kept
 
-__all__ = [
-    "TAIL",
-    "ascending_order",
-    "folded",
-    "measure_mixing",
-    "mixing_of",
-    "normal_scores",
-    "quantile",
-    "rounded",
-    "score_ranks",
-]
-
 DIGIT_BITS = 11
 
 N_DIGITS = 6
@@ -195,9 +183,7 @@ def measure_mixing(draws, scores, first, last, tail=TAIL):
                 for q in range(width):
                     gathered[q, chain * n_draws + draw] = draws[chain, draw, start + q]
         for q in range(width):
-            result[:, start + q - first] = _diagnose(
-                gathered[q], places, n_chains, single, scores, tail
-            )
+            result[:, start + q - first] = _diagnose(gathered[q], places, n_chains, single, scores, tail)
     return result
 
 

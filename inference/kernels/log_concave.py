@@ -12,8 +12,6 @@ import numpy as np
 
 from .random_streams import standard_exponential, uniform
 
-__all__ = ["log_concave_sampler"]
-
 FLAT, WIDEST = 1e-9, 64.0
 
 """Slope below which x is a mode, and longest first step from the mode: a log density may have a plateau

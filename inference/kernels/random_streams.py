@@ -17,20 +17,6 @@ import numpy as np
 
 from ...models.distributions.compiling import kept
 
-__all__ = [
-    "draw_binomial",
-    "draw_log_gammas",
-    "item_streams",
-    "log_add",
-    "log_standard_gamma",
-    "split_count",
-    "standard_exponential",
-    "standard_gamma",
-    "standard_normal",
-    "stream",
-    "uniform",
-]
-
 
 def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
     """Return the stream, uint64 (4,), of a seed sequence, or of the next four words of a generator."""
@@ -221,11 +207,7 @@ def split_count(rng: np.ndarray, count: int, share: np.ndarray, parts: np.ndarra
 
 @kept(nogil=True, error_model="numpy")
 def draw_log_gammas(
-    streams: np.ndarray,
-    start: np.ndarray,
-    shape: np.ndarray,
-    log_rate: np.ndarray,
-    draws: np.ndarray,
+    streams: np.ndarray, start: np.ndarray, shape: np.ndarray, log_rate: np.ndarray, draws: np.ndarray
 ) -> None:
     """Draw the logs of Gamma(shape, rate) variables.
 

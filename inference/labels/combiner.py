@@ -6,8 +6,6 @@ import numpy as np
 import xarray as xr
 from scipy.special import softmax
 
-__all__ = ["LabelCombiner", "label_combiner"]
-
 CELLS = 2_000_000  # largest number of (sample, kind, row) computed at once
 
 STATES = ("state_weight", "state_probability", "state", "category")
@@ -90,9 +88,7 @@ def label_combiner(tree: xr.DataTree) -> "LabelCombiner":
 def _posterior_of(tree: xr.DataTree) -> xr.Dataset:
     """Posterior of a tree; raise unless it determines the joint distribution of the labels of an item."""
     if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
-        raise ValueError(
-            f"a {type(tree).__name__} is no DataTree with a posterior; sample a model of labels"
-        )
+        raise ValueError(f"a {type(tree).__name__} is no DataTree with a posterior; sample a model of labels")
     posterior = tree["posterior"].to_dataset()
     names = {*map(str, posterior.data_vars)}
     if {*STATES[:2]} <= names:

@@ -29,8 +29,6 @@ from .kernels.em import (
 )
 from .sharded_answers import LabelWork, label_work, total
 
-__all__ = ["InMemory", "LabelEvidence", "dawid_skene_em", "evidence_of", "patterns_of"]
-
 Prior = tuple[np.ndarray, np.ndarray]
 
 
@@ -270,14 +268,8 @@ def dawid_skene_em(
 
 
 def _check_tolerance(tolerance: float) -> None:
-    if (
-        isinstance(tolerance, bool)
-        or not isinstance(tolerance, int | float)
-        or tolerance != tolerance
-    ):
-        raise ValueError(
-            f"tolerance={tolerance!r} must be a number; below zero every iteration is made"
-        )
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or tolerance != tolerance:
+        raise ValueError(f"tolerance={tolerance!r} must be a number; below zero every iteration is made")
 
 
 def _check(labels: Labels, start: str, prior: str | None, restarts: int, iterations: int) -> None:
@@ -332,9 +324,7 @@ def _distinct(
     return optima, ended
 
 
-def _dataset(
-    labels: Labels, optima: list[tuple[Ascent, np.ndarray]], prior: str | None
-) -> xr.Dataset:
+def _dataset(labels: Labels, optima: list[tuple[Ascent, np.ndarray]], prior: str | None) -> xr.Dataset:
     """Assemble the result from the optima."""
     n, names = len(labels.categories), labels.categories.astype(str)
     runs = [run for run, _ in optima]
@@ -376,17 +366,12 @@ def _warn(labels: Labels, prior: str | None, result: xr.Dataset, found: list[Asc
         )
         unseen = np.argwhere(result["confusion"].isnull().any("label").to_numpy())
         if len(unseen):
-            rater, category = (
-                labels.raters[unseen[0][0]].item(),
-                labels.categories[unseen[0][1]].item(),
-            )
+            rater, category = (labels.raters[unseen[0][0]].item(), labels.categories[unseen[0][1]].item())
             said.append(
                 f"{len(unseen)} rows of confusion matrices are NaN: rater {rater!r} never faced category {category!r}"
             )
     if (several := result.sizes["optimum"]) > 1:
-        said.append(
-            f"{len(found)} starts ended at {several} distinct optima; see the variables optimum_..."
-        )
+        said.append(f"{len(found)} starts ended at {several} distinct optima; see the variables optimum_...")
     if stopped := sum(not run.converged for run in found):
         said.append(f"{stopped} of {len(found)} starts have not converged; raise max_iterations")
     if said:

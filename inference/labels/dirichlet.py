@@ -11,8 +11,6 @@ from ..runs.run import Draws, Found, Run, in_threads, item_keys, streams_of_item
 from ..runs.trees import as_dataset
 from .kernels.item_states import DirichletDraws, DirichletItems, draw_dirichlet_items
 
-__all__ = ["begin_counted_labels"]
-
 SAMPLE = ("chain", "draw")
 
 BLOCK = 256  # items in one unit of work

@@ -25,13 +25,6 @@ from .kernels.gibbs import (
 )
 from .recognition import LabelStructure
 
-__all__ = [
-    "begin_labels",
-    "begin_labels_gibbs",
-    "continue_labels",
-    "draw_labels_model",
-]
-
 
 def draw_labels_model(
     answers: Answers, prior: ConfusionPrior, plan: ChainPlan, collapsed: bool = True
@@ -103,11 +96,7 @@ SAMPLE = ("chain", "draw")
 
 
 def begin_labels_gibbs(
-    structure: LabelStructure,
-    prior: ConfusionPrior,
-    model: pm.Model,
-    plan: Draws,
-    found: Found | None = None,
+    structure: LabelStructure, prior: ConfusionPrior, model: pm.Model, plan: Draws, found: Found | None = None
 ) -> Run:
     """Set up the compiled Gibbs loop of prevalence, confusion and plausibility; `found` restores the thinning."""
     answers, chains = structure.answers, plan.chain(SWEEPS_BEFORE)
@@ -154,10 +143,7 @@ def _groups(
 
 
 def _log_prior(
-    model: pm.Model,
-    structure: LabelStructure,
-    prior: ConfusionPrior,
-    drawn: tuple[np.ndarray, ...],
+    model: pm.Model, structure: LabelStructure, prior: ConfusionPrior, drawn: tuple[np.ndarray, ...]
 ) -> xr.Dataset:
     """Log prior density of each free variable, with its batch dims.
 

@@ -19,8 +19,6 @@ from .votes import (
     warn_of_estimate,
 )
 
-__all__ = ["glad_em"]
-
 
 def glad_em(
     labels: Labels,
@@ -176,6 +174,4 @@ def _climb(patterns: AnswerPatterns, start: np.ndarray, search: _Search) -> _Run
         if len(trace) > 1 and trace[-1] - trace[-2] <= search.tolerance * (abs(trace[-1]) + 1):
             converged = True
             break
-    return _Run(
-        prevalence, ability, log_easiness, plausibility, log_likelihood, np.array(trace), converged
-    )
+    return _Run(prevalence, ability, log_easiness, plausibility, log_likelihood, np.array(trace), converged)

@@ -21,16 +21,6 @@ from .kernels.item_states import (
     draw_item_plausibility,
 )
 
-__all__ = [
-    "begin_item_states_gibbs",
-    "begin_states",
-    "continue_states",
-    "draw_states",
-    "in_order",
-    "streams_of_drawn_items",
-    "with_items_drawn",
-]
-
 PILOT_DRAWS, LARGEST_THINNING = 1000, 100  # states mix slowly, and their draws are cheap
 
 
@@ -204,17 +194,11 @@ def begin_item_states_gibbs(
 
 
 def _groups(
-    model: pm.Model,
-    law: tuple[CountPatterns, np.ndarray, StatePrior],
-    drawn: StateDraws,
-    plan: Draws,
+    model: pm.Model, law: tuple[CountPatterns, np.ndarray, StatePrior], drawn: StateDraws, plan: Draws
 ) -> dict[str, xr.Dataset]:
     """Convert draws of the loop to those of the model's variables, with log densities if the plan asks for them."""
     (patterns, pattern, prior), (weight, probability) = law, drawn
-    arrays = {
-        "state_weight": weight.astype(plan.dtype),
-        "state_probability": probability.astype(plan.dtype),
-    }
+    arrays = {"state_weight": weight.astype(plan.dtype), "state_probability": probability.astype(plan.dtype)}
     groups = {"posterior": as_dataset(model, arrays, SAMPLE)}
     if plan.densities:
         name = str(model.observed_RVs[0].name)
@@ -229,9 +213,7 @@ def _groups(
     return groups
 
 
-def _pointwise(
-    weight: np.ndarray, probability: np.ndarray, counts: np.ndarray, dtype: str
-) -> np.ndarray:
+def _pointwise(weight: np.ndarray, probability: np.ndarray, counts: np.ndarray, dtype: str) -> np.ndarray:
     """Log likelihood of every distinct vector of counts, chain by chain.
 
     Shapes: weight (chain, draw, state); probability (chain, draw, state, category); counts (pattern,

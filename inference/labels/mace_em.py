@@ -20,13 +20,9 @@ from .votes import (
     warn_of_estimate,
 )
 
-__all__ = ["mace_em"]
-
 LEAST_LOG = -690.0  # log weights above this have a normal double as exponential
 
-LEAST_CONCENTRATION = (
-    1e-6  # for variational Bayes: an expected log of -1e6 leaves ten decimals for the rest
-)
+LEAST_CONCENTRATION = 1e-6  # for variational Bayes: an expected log of -1e6 leaves ten decimals for the rest
 
 
 def mace_em(
@@ -203,9 +199,7 @@ def _climb(patterns: AnswerPatterns, plausibility: np.ndarray, prior: _Counts, r
     return _Run(posterior, weights, np.array(trace), converged)
 
 
-def _expect(
-    patterns: AnswerPatterns, weights: _Weights, expected: tuple[np.ndarray, np.ndarray]
-) -> float:
+def _expect(patterns: AnswerPatterns, weights: _Weights, expected: tuple[np.ndarray, np.ndarray]) -> float:
     """E-step: overwrite the expected counts of items by category and of labels; return the log likelihood.
 
     In variational Bayes a label that a rater never gives as spam has the weight exp(-1 / c), which underflows
@@ -225,9 +219,7 @@ def _expect(
     return float(weight @ log_p)
 
 
-def _item_logs(
-    answers: Answers, category: np.ndarray, table: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _item_logs(answers: Answers, category: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return log p of every item's answers and p(true category | answers), from log weights.
 
     Shapes: category (category,); table (rater * label, category); result (item,) and (item, category).
@@ -245,9 +237,7 @@ def _item_of(answers: Answers) -> np.ndarray:
     return np.repeat(np.arange(len(answers.known)), np.diff(answers.start))
 
 
-def _posterior(
-    prior: _Counts, weights: _Weights, categories: np.ndarray, counts: np.ndarray
-) -> _Counts:
+def _posterior(prior: _Counts, weights: _Weights, categories: np.ndarray, counts: np.ndarray) -> _Counts:
     """Add the expected counts of true and of spam answers to the prior.
 
     Shapes: categories (category,); counts (rater * label, category).

@@ -20,15 +20,6 @@ from ..runs.model_graph import NotConjugate, lengths, number
 from .kernels.gibbs import COIN, COINS, ROWS, SPAM, ConfusionPrior, competence_of
 from .kernels.item_states import StatePrior
 
-__all__ = [
-    "LabelStructure",
-    "as_table",
-    "constant_prior",
-    "read_counted_labels",
-    "read_item_states",
-    "read_labels",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class LabelStructure:
@@ -114,9 +105,7 @@ def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior
     return structure.prior(*(number(p, "a concentration") for p in structure.concentrations))
 
 
-def read_counted_labels(
-    model: pm.Model,
-) -> tuple[TensorVariable, np.ndarray, np.ndarray, np.ndarray]:
+def read_counted_labels(model: pm.Model) -> tuple[TensorVariable, np.ndarray, np.ndarray, np.ndarray]:
     """Read a model of counted labels: plausibility, alpha, counts, reliability.
 
     The one observed variable must be a `CountedLabels` of a free Dirichlet plausibility; otherwise
@@ -143,9 +132,7 @@ def _only_observed(model: pm.Model, law: type, name: str) -> TensorVariable:
     return model.observed_RVs[0]
 
 
-def _behind(
-    confusion: Variable, model: pm.Model, prevalence: Variable
-) -> tuple[TensorVariable, ...]:
+def _behind(confusion: Variable, model: pm.Model, prevalence: Variable) -> tuple[TensorVariable, ...]:
     """Return the free variables behind the confusion matrices, competence before spam, or raise."""
     near = set(ancestors([confusion], blockers=model.free_RVs))
     found = [rv for rv in model.free_RVs if rv in near]
@@ -168,19 +155,14 @@ def _behind(
 def _dirichlet(variable: TensorVariable) -> np.ndarray:
     """Return the concentration of a Dirichlet prior with constant parameters."""
     if not isinstance(variable.owner.op, DirichletRV):
-        raise NotConjugate(
-            f"the prior of {variable.name!r} is {variable.owner.op}, not a Dirichlet"
-        )
+        raise NotConjugate(f"the prior of {variable.name!r} is {variable.owner.op}, not a Dirichlet")
     (alpha,) = variable.owner.op.dist_params(variable.owner)
     value = number(alpha, f"the concentration of {variable.name!r}")
     return np.array(np.broadcast_to(value, lengths(variable)), np.float64)
 
 
 def _kind(
-    skills: tuple[TensorVariable, ...],
-    shapes: tuple[tuple[int, ...], ...],
-    confusion: Variable,
-    n: int,
+    skills: tuple[TensorVariable, ...], shapes: tuple[tuple[int, ...], ...], confusion: Variable, n: int
 ) -> int:
     """Return the kind of the confusion matrices, found by evaluating them at random values, or raise."""
     rng = np.random.default_rng(0)
@@ -201,10 +183,7 @@ def _kind(
 
 
 def _matrices(
-    skills: tuple[TensorVariable, ...],
-    shapes: tuple[tuple[int, ...], ...],
-    trials: list[np.ndarray],
-    n: int,
+    skills: tuple[TensorVariable, ...], shapes: tuple[tuple[int, ...], ...], trials: list[np.ndarray], n: int
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Yield each kind that such variables may have, with the confusion matrices at the trial values."""
     trial, dims = trials[0], len(shapes[0])
@@ -220,10 +199,7 @@ def _matrices(
 
 
 def _is(
-    confusion: Variable,
-    skills: tuple[TensorVariable, ...],
-    trials: list[np.ndarray],
-    expected: np.ndarray,
+    confusion: Variable, skills: tuple[TensorVariable, ...], trials: list[np.ndarray], expected: np.ndarray
 ) -> bool:
     """Return whether the confusion matrices equal those expected at the trial values."""
     compiled = function(list(skills), confusion, mode="FAST_COMPILE", on_unused_input="ignore")
@@ -258,9 +234,7 @@ def read_item_states(model: pm.Model) -> tuple[np.ndarray, StatePrior]:
     weight, probability, spread, _ = observed.owner.op.dist_params(observed.owner)
     if number(spread, "the spread within a state").any():
         raise NotConjugate("the items of a state differ: its spread is not zero")
-    prior = StatePrior(
-        *(_free_dirichlet(cast(TensorVariable, rv), model) for rv in (weight, probability))
-    )
+    prior = StatePrior(*(_free_dirichlet(cast(TensorVariable, rv), model) for rv in (weight, probability)))
     if others := [rv.name for rv in model.free_RVs if rv not in (weight, probability)]:
         raise NotConjugate(f"{others[0]!r} is free besides the weights and their probabilities")
     return number(model.rvs_to_values[observed], "the observed counts"), prior

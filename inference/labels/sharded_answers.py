@@ -20,25 +20,6 @@ from ..storage.interruptions import cleaned_up
 from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, vote_share
 from .kernels.sharded import count_drawn_categories, count_near_vote
 
-__all__ = [
-    "ANSWERS_OF_A_SHARD",
-    "Counts",
-    "LabelShard",
-    "LabelWork",
-    "Parameters",
-    "Sweep",
-    "drawn_start",
-    "expected_counts",
-    "label_work",
-    "near_vote",
-    "plausibility",
-    "shard_edges",
-    "sweep",
-    "total",
-    "vote_counts",
-    "write_label_shards",
-]
-
 ANSWERS_OF_A_SHARD = 1_000_000
 
 
@@ -232,9 +213,7 @@ class LabelWork:
 
     def map(self, function: Callable, *arguments: Any) -> Iterator[Any]:
         """Apply a function to every shard, and yield the results in the order of the shards."""
-        return self.workers.ordered(
-            function, ((shard, *arguments) for shard in self.shards), self.named
-        )
+        return self.workers.ordered(function, ((shard, *arguments) for shard in self.shards), self.named)
 
     def named(self, number: int) -> str:
         """Name the shard of a task by its items, for errors; task numbers run on over repeated passes."""

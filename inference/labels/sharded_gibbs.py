@@ -32,17 +32,7 @@ from ..storage.untrusted_files import WRITTEN
 from .kernels.gibbs import ROWS, ConfusionPrior
 from .kernels.sharded import draw_parameters
 from .recognition import as_table
-from .sharded_answers import (
-    LabelShard,
-    LabelWork,
-    Parameters,
-    Sweep,
-    drawn_start,
-    label_work,
-    sweep,
-)
-
-__all__ = ["GibbsGroups", "GibbsPiece", "SharedChains", "dawid_skene_gibbs"]
+from .sharded_answers import LabelShard, LabelWork, Parameters, Sweep, drawn_start, label_work, sweep
 
 CHUNK = 2_000_000  # numbers per stored chunk
 
@@ -159,10 +149,7 @@ class GibbsGroups:
         }
         coords = {"annotation": np.arange(len(item))}
         observed = {"observed_label": ("annotation", given)}
-        return {
-            "constant_data": xr.Dataset(constant, coords),
-            "observed_data": xr.Dataset(observed, coords),
-        }
+        return {"constant_data": xr.Dataset(constant, coords), "observed_data": xr.Dataset(observed, coords)}
 
 
 def _by_rater(table: np.ndarray, n: int) -> np.ndarray:
@@ -371,10 +358,7 @@ def _prior(labels: Labels, alpha: Any, beta: Any) -> ConfusionPrior:
 def _asked(groups: GibbsGroups, tune: int, seed: int | None) -> Asked:
     """Arguments that determine the draws, with digests of the data and the prior."""
     numbers = {name: getattr(groups, name) for name in ("draws", "chains", "thin", "dtype")}
-    digests = {
-        "labels": digest_of(pack(groups.labels).values),
-        "prior": digest_of(groups.prior._asdict()),
-    }
+    digests = {"labels": digest_of(pack(groups.labels).values), "prior": digest_of(groups.prior._asdict())}
     return Asked({"call": "dawid_skene_gibbs"} | numbers | {"tune": tune} | digests, seed)
 
 

@@ -16,8 +16,6 @@ from ..runs.model_graph import GibbsStep, NotConjugate, compiled_values
 from .kernels.gibbs import sweep_labels
 from .recognition import as_table, read_labels
 
-__all__ = ["ConfusionGibbs"]
-
 # bounds of probabilities, of which PyMC's transforms take logs
 SMALLEST = np.finfo(np.float64).tiny
 
@@ -108,9 +106,7 @@ class ConfusionGibbs(GibbsStep):
         prevalence, confusion, *concentrations = self._state(point)
         prior = self._structure.prior(*concentrations)
         prevalence, table = np.array(prevalence), as_table(confusion)
-        sweep_labels(
-            stream(self.rng), self._structure.answers, prior, (prevalence, table), self._category
-        )
+        sweep_labels(stream(self.rng), self._structure.answers, prior, (prevalence, table), self._category)
         n = len(prevalence)
         drawn = table.reshape(-1, n, n).swapaxes(1, 2)
         moved = (prevalence, *self._structure.skills_of(drawn))

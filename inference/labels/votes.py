@@ -13,17 +13,6 @@ from ...models.data.prior_arguments import positive_array
 from ..diagnostics import EstimateWarning
 from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, jittered_vote, vote_share
 
-__all__ = [
-    "check_search",
-    "estimate_coords",
-    "majority_vote",
-    "patterns_of",
-    "prevalence_prior",
-    "stream_of",
-    "vote_starts",
-    "warn_of_estimate",
-]
-
 
 def majority_vote(labels: Labels) -> xr.Dataset:
     """Compute the share of each label among an item's answers, and the most frequent label.
@@ -56,11 +45,7 @@ def majority_vote(labels: Labels) -> xr.Dataset:
     winner = np.where(total[:, 0] > 0, names[counts.argmax(axis=1)], "")
     tied = ((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1) & (total[:, 0] > 0)
     return xr.Dataset(
-        {
-            "plausibility": (("item", "category"), share),
-            "label": ("item", winner),
-            "tied": ("item", tied),
-        },
+        {"plausibility": (("item", "category"), share), "label": ("item", winner), "tied": ("item", tied)},
         {"item": labels.items, "category": names},
     )
 
@@ -85,14 +70,10 @@ def check_search(
             raise ValueError(f"{name}={value!r} must be a whole number from {least}")
     number = isinstance(tolerance, int | float | np.integer | np.floating)
     if not number or isinstance(tolerance, bool) or tolerance != tolerance:
-        raise ValueError(
-            f"tolerance={tolerance!r} must be a number; below zero every iteration is made"
-        )
+        raise ValueError(f"tolerance={tolerance!r} must be a number; below zero every iteration is made")
 
 
-def prevalence_prior(
-    concentration: Any | Literal["uniform"], n_categories: int
-) -> np.ndarray | None:
+def prevalence_prior(concentration: Any | Literal["uniform"], n_categories: int) -> np.ndarray | None:
     """Return the Dirichlet concentrations (category,) of the prevalence; None if it is fixed as uniform."""
     if isinstance(concentration, str) and concentration == "uniform":
         return None
@@ -143,12 +124,8 @@ def warn_of_estimate(labels: Labels, objectives: np.ndarray, stopped: int) -> No
         )
     best = objectives.max()
     if lower := int((objectives < best - SAME_OBJECTIVE * (1 + abs(best))).sum()):
-        said.append(
-            f"{lower} of {len(objectives)} starts ended at a lower optimum; see start_objective"
-        )
+        said.append(f"{lower} of {len(objectives)} starts ended at a lower optimum; see start_objective")
     if stopped:
-        said.append(
-            f"{stopped} of {len(objectives)} starts have not converged; raise max_iterations"
-        )
+        said.append(f"{stopped} of {len(objectives)} starts have not converged; raise max_iterations")
     if said:
         warnings.warn("; ".join(said), EstimateWarning, stacklevel=3)

@@ -21,8 +21,6 @@ from weakref import ref
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-__all__ = ["Parcel", "Processes", "clear", "handed_over", "packed"]
-
 # bytes; smaller results go through the pipe: Linux writes up to 4,096 bytes atomically
 LEAST = 2**10
 

@@ -10,8 +10,6 @@ from ...models.data.labels import Labels
 from ...models.data.rankings import PartialRankings
 from ...models.data.scores import Scores
 
-__all__ = ["Annotations", "Packed", "items_between", "pack"]
-
 Annotations = PartialRankings | Labels | Scores
 
 

@@ -12,8 +12,6 @@ from typing import Any, Protocol
 
 from .processes import Processes
 
-__all__ = ["AnyExecutor", "Submits", "Workers", "WorkersLost", "is_of_processes", "workers_of"]
-
 AHEAD = 2  # tasks submitted per worker: the running one and the next
 
 MOST_TRIES = 20  # a worker may be killed for reasons unrelated to its task
@@ -118,9 +116,7 @@ class Workers:
         return self.executor.submit(function, *arguments)
 
     def _is_lost(self, error: BaseException | None) -> bool:
-        return isinstance(error, BrokenProcessPool) or (
-            self.of_dask and type(error).__name__ in LOST
-        )
+        return isinstance(error, BrokenProcessPool) or (self.of_dask and type(error).__name__ in LOST)
 
     def _survives(self) -> bool:
         """Return whether the executor survives a death, as our processes and dask do."""

@@ -12,33 +12,11 @@ from scipy.special import gammaln
 from ...models.distributions.partial_ranking_kernels import rankings_log_p
 from ..kernels.random_streams import draw_log_gammas, stream
 from ..runs.model_graph import lengths
-from ..runs.run import (
-    ChainPlan,
-    Draws,
-    Found,
-    Run,
-    in_threads,
-    item_keys,
-    pilot,
-    streams_of_items,
-)
+from ..runs.run import ChainPlan, Draws, Found, Run, in_threads, item_keys, pilot, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.annotations import WorthPosterior, distinct_annotations, worth_posterior
 from .kernels.gibbs import Schedule, begin_item, continue_item
 from .recognition import RankingLikelihood
-
-__all__ = [
-    "begin_gibbs",
-    "begin_independent",
-    "begin_worths",
-    "continue_worths",
-    "draw_log_worths",
-    "draw_prior_log_worths",
-    "pilot_thinning",
-    "plausibilities",
-    "ranking_log_likelihood",
-    "worth_log_prior",
-]
 
 
 def ranking_log_likelihood(
@@ -77,10 +55,7 @@ def worth_log_prior(
 
 
 def _by_draw(
-    fill: Callable[[np.ndarray, np.ndarray], None],
-    log_worth: np.ndarray,
-    width: int,
-    threads: int | None,
+    fill: Callable[[np.ndarray, np.ndarray], None], log_worth: np.ndarray, width: int, threads: int | None
 ) -> np.ndarray:
     """Fill a log density of each draw, multi-threaded over blocks of draws.
 
@@ -118,9 +93,7 @@ def draw_log_worths(
     return continue_worths(posterior, thinning, plan, begin_worths(posterior, keys, plan), progress)
 
 
-def begin_worths(
-    posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan
-) -> dict[str, np.ndarray]:
+def begin_worths(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Initialise every chain of every item at a draw from its prior.
 
     Shapes: keys (item,). State returned: stream (chain, item, word); log_worth (chain, candidate).
@@ -284,11 +257,7 @@ def begin_gibbs(
         with Progress(disable=not plan.progressbar, transient=True) as progress:
             task = progress.add_task("Gibbs sweeps", total=plan.chains * len(keys))
             log_worth = continue_worths(
-                posterior,
-                thinning,
-                chains.part(drawn, n),
-                state,
-                lambda done: progress.advance(task, done),
+                posterior, thinning, chains.part(drawn, n), state, lambda done: progress.advance(task, done)
             )
         groups = _densities(model, (likelihood, prior), log_worth, plan) if plan.densities else {}
         return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
@@ -304,9 +273,7 @@ def _densities(
 ) -> dict[str, xr.Dataset]:
     """Return the groups of pointwise log densities of the draws. Shapes: log_worth (chain, draw, candidate)."""
     likelihood, gammas = law
-    pointwise = ranking_log_likelihood(
-        log_worth, likelihood.candidate, likelihood.block, plan.cores
-    )
+    pointwise = ranking_log_likelihood(log_worth, likelihood.candidate, likelihood.block, plan.cores)
     prior = worth_log_prior(log_worth, *gammas, plan.cores)
     name = likelihood.worth.name
     dims = ("chain", "draw")
@@ -319,9 +286,7 @@ def _densities(
     }
 
 
-def _posterior_groups(
-    model: pm.Model, log_worth: np.ndarray, start: np.ndarray
-) -> dict[str, xr.Dataset]:
+def _posterior_groups(model: pm.Model, log_worth: np.ndarray, start: np.ndarray) -> dict[str, xr.Dataset]:
     """Posterior of worths and plausibilities.
 
     Shapes: log_worth (chain, draw, candidate), overwritten in place; start (item + 1,).

@@ -11,8 +11,6 @@ from ...models.data.ranked_pairs import RankedPairs, inverse_rank_scores, ranked
 from ...models.data.rankings import PartialRankings
 from .kernels.mle import Races, ascend_worth, strong_components
 
-__all__ = ["by_candidate", "irn", "plackett_luce_mle"]
-
 
 def by_candidate(values: np.ndarray, rankings: PartialRankings, pairs: RankedPairs) -> xr.DataArray:
     """Return values (pair,) of ranked (item, category) pairs as ``plausibility`` with dim ``candidate``.
@@ -32,9 +30,7 @@ def by_candidate(values: np.ndarray, rankings: PartialRankings, pairs: RankedPai
 # --- IRN, inverse rank normalisation: a deterministic aggregate of partial rankings ---
 
 
-def irn(
-    rankings: PartialRankings, *, tie_weight: Literal["split", "full"] = "split"
-) -> xr.DataArray:
+def irn(rankings: PartialRankings, *, tie_weight: Literal["split", "full"] = "split") -> xr.DataArray:
     """Compute the inverse rank normalisation: the mean inverse rank of each category, normalised per item.
 
     Parameters
@@ -236,9 +232,7 @@ def _starts(first: np.ndarray) -> np.ndarray:
     return np.append(np.flatnonzero(first), len(first))
 
 
-def _powers(
-    rankings: PartialRankings, reliability: float | Mapping[str | int, float]
-) -> np.ndarray:
+def _powers(rankings: PartialRankings, reliability: float | Mapping[str | int, float]) -> np.ndarray:
     """Return the likelihood power of every annotation, shape (annotation,)."""
     raters = rankings.raters.tolist()
     if not isinstance(reliability, Mapping):

@@ -14,8 +14,6 @@ from pytensor.tensor.variable import TensorVariable
 from ...models.distributions.partial_ranking import PartialRankingRV
 from ..runs.model_graph import MOST_COPIES, NotConjugate, lengths, number
 
-__all__ = ["RankingLikelihood", "gamma_parameters", "read_rankings"]
-
 
 @dataclass(frozen=True, eq=False)
 class RankingLikelihood:
@@ -33,9 +31,7 @@ def read_rankings(model: pm.Model) -> RankingLikelihood:
     The one observed variable must be a `PartialRanking` of ``log(worth)[index]``. Raises NotConjugate for any
     other model; the message says where it differs.
     """
-    if len(model.observed_RVs) != 1 or not isinstance(
-        model.observed_RVs[0].owner.op, PartialRankingRV
-    ):
+    if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, PartialRankingRV):
         found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
         raise NotConjugate(
             f"a Gibbs sampler of worths needs one observed PartialRanking, and the model observes {found}"
@@ -78,9 +74,7 @@ def _gathered(log_worth: Variable, model: pm.Model) -> tuple[TensorVariable, np.
     worth = source.owner.inputs[0]
     if worth not in model.free_RVs:
         raise NotConjugate("the worths are not a free random variable of the model")
-    if children := [
-        rv.name for rv in model.free_RVs if rv is not worth and worth in ancestors([rv])
-    ]:
+    if children := [rv.name for rv in model.free_RVs if rv is not worth and worth in ancestors([rv])]:
         raise NotConjugate(f"{children[0]!r} depends on the worths, too")
     if not isinstance(worth.owner.op, GammaRV):
         raise NotConjugate(f"the prior of {worth.name!r} is {worth.owner.op}, not a Gamma")

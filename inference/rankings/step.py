@@ -20,8 +20,6 @@ from .kernels.annotations import distinct_annotations, worth_posterior
 from .kernels.gibbs import sweep_items
 from .recognition import read_rankings
 
-__all__ = ["WorthGibbs"]
-
 
 class WorthGibbs(GibbsStep):
     """Gibbs step of the worths of a Plackett-Luce model.
@@ -112,9 +110,7 @@ def _is_in_logs(model: pm.Model, worth: Variable) -> bool:
     if transform is None:
         return False
     if not isinstance(transform, LogTransform):
-        raise NotConjugate(
-            f"{worth.name!r} is transformed by {transform}; use its default, the log"
-        )
+        raise NotConjugate(f"{worth.name!r} is transformed by {transform}; use its default, the log")
     return True
 
 

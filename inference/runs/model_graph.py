@@ -13,8 +13,6 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
-__all__ = ["GibbsStep", "NotConjugate", "compiled_values", "lengths", "number"]
-
 
 @dataclass_state
 class GibbsState(StepMethodState):

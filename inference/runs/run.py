@@ -13,19 +13,6 @@ import xarray as xr
 from ..kernels.convergence import mixing_of
 from ..kernels.random_streams import item_streams, stream
 
-__all__ = [
-    "ChainPlan",
-    "Draws",
-    "Found",
-    "NotHeld",
-    "Run",
-    "in_threads",
-    "item_keys",
-    "pilot",
-    "streams_of_items",
-    "sweeps_for_each_draw",
-]
-
 
 @dataclass(frozen=True)
 class ChainPlan:
@@ -64,9 +51,7 @@ class Draws:
         return ChainPlan(self.chains, self.draws, tune, self.seed, self.cores, self.dtype)
 
 
-def in_threads(
-    run: Callable[..., None], work: Iterable[Iterable[Any]], threads: int | None
-) -> None:
+def in_threads(run: Callable[..., None], work: Iterable[Iterable[Any]], threads: int | None) -> None:
     """Call `run` with the arguments of each unit of work, multi-threaded; None: one thread per core."""
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         list(pool.map(lambda unit: run(*unit), work))
@@ -160,9 +145,7 @@ def pilot(
     4 chains after the warm-up of the plan, in double precision. `draw` returns their quantities (chain, draw,
     quantity). The other arguments are those of `sweeps_for_each_draw`.
     """
-    chains = replace(
-        plan, chains=PILOT_CHAINS, draws=draws, seed=plan.seed + 1, dtype="float64", thin=1
-    )
+    chains = replace(plan, chains=PILOT_CHAINS, draws=draws, seed=plan.seed + 1, dtype="float64", thin=1)
     kept = plan.chains * plan.draws
     return sweeps_for_each_draw(draw(chains), kept, plan.threads, first, most)
 

@@ -11,20 +11,6 @@ import pymc as pm
 import xarray as xr
 from pymc.backends.arviz import find_constants, find_observations
 
-__all__ = [
-    "OTHER",
-    "SCHEMA_VERSION",
-    "CodeNames",
-    "Completion",
-    "Deterministics",
-    "Named",
-    "as_dataset",
-    "attributes",
-    "constant_groups",
-    "label",
-    "versions_of_now",
-]
-
 OTHER = "OTHER"
 
 REMEDY = "label a tree with the data its model was built from"
@@ -120,9 +106,7 @@ def _candidate_codes(tree: xr.DataTree) -> tuple[np.ndarray, np.ndarray]:
     return constant["candidate_item"].to_numpy(), constant["candidate_category"].to_numpy()
 
 
-def _labelled(
-    node: xr.DataTree, data: Named, codes: tuple[np.ndarray, np.ndarray] | None
-) -> xr.Dataset:
+def _labelled(node: xr.DataTree, data: Named, codes: tuple[np.ndarray, np.ndarray] | None) -> xr.Dataset:
     """Add coordinates to one group."""
     group = node.to_dataset()
     if node.name == "log_likelihood" and "observed_label" in group:
@@ -178,9 +162,7 @@ def _truth_of(tree: xr.DataTree) -> str:
 def _by_item(group: xr.Dataset) -> xr.Dataset:
     """Rename to ``item`` the last dim of a log likelihood by item, which PyMC names otherwise or not at all."""
     last = str(group["observed_label"].dims[-1])
-    return (
-        group if last == "item" else group.drop_vars(last, errors="ignore").rename({last: "item"})
-    )
+    return group if last == "item" else group.drop_vars(last, errors="ignore").rename({last: "item"})
 
 
 def _heard(tree: xr.DataTree) -> np.ndarray | None:
@@ -201,9 +183,7 @@ def _heard(tree: xr.DataTree) -> np.ndarray | None:
 def _fitting(dim: str, names: np.ndarray, group: xr.Dataset, coord: str = "") -> np.ndarray:
     """Return `names`; raise unless the tree has as many along `dim`, and no others."""
     if len(names) != group.sizes[dim]:
-        raise ValueError(
-            f"the tree has {group.sizes[dim]} along {dim!r} and the data {len(names)}; {REMEDY}"
-        )
+        raise ValueError(f"the tree has {group.sizes[dim]} along {dim!r} and the data {len(names)}; {REMEDY}")
     return _same(coord or dim, names, group)
 
 
@@ -293,9 +273,7 @@ class Deterministics:
         if not missing:
             return posterior
         if self._function is None:
-            self._function = model.compile_fn(
-                missing, inputs=model.free_RVs, on_unused_input="ignore"
-            )
+            self._function = model.compile_fn(missing, inputs=model.free_RVs, on_unused_input="ignore")
         free = [str(rv.name) for rv in model.free_RVs]
         drawn = [posterior[name].transpose(*SAMPLE, ...).to_numpy() for name in free]
         size = drawn[0].shape[:2]

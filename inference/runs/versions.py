@@ -10,13 +10,6 @@ import numpy as np
 
 from .trees import SCHEMA_VERSION, versions_of_now
 
-__all__ = [
-    "ResumeWarning",
-    "check_schema",
-    "other_versions",
-    "tell_versions",
-]
-
 
 def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
     """Raise a `ValueError` unless this version of raterzoo reads the schema of a file or store.

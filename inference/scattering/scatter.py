@@ -43,8 +43,6 @@ from .shards import (
     storage_of,
 )
 
-__all__ = ["Builder", "ItemResults", "WholeItems", "check_sent", "scatter"]
-
 SHARD_BYTES = 48 * 2**20  # of the draws of one shard
 
 COPIES = 3  # stored numbers per draw and cell: worth, plausibility, densities
@@ -103,9 +101,7 @@ class WholeItems:
             size = max(int(SHARD_BYTES / each), 1)
         edges = np.append(np.arange(0, n_items, size), n_items)
         said = np.searchsorted(self.data.annotation_item, edges)
-        kept = np.append(
-            said[:-1] < said[1:], True
-        )  # a shard without annotations is merged with the next
+        kept = np.append(said[:-1] < said[1:], True)  # a shard without annotations is merged with the next
         kept[0] = True
         edges = edges[kept | (edges == n_items)]
         if len(edges) > 2 and said[-2] == said[-1]:

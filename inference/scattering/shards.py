@@ -24,19 +24,6 @@ from ..scores.recognition import read_item_scores
 from ..storage.resumable_calls import digest_of
 from ..storage.store import at_full_size
 
-__all__ = [
-    "BY_ITEM",
-    "ItemDraws",
-    "ItemGroups",
-    "ItemLaw",
-    "ItemShard",
-    "groups_of",
-    "item_law",
-    "refusal",
-    "sample_shard",
-    "storage_of",
-]
-
 # numbers and draws per stored chunk: some metrics read item by item, some draw by draw
 CHUNK, CHUNK_DRAWS = 200_000, 250
 
@@ -57,9 +44,7 @@ class ItemGroups:
         n_items, draws = len(self._starts["item"]) - 1, sizes["draw"]
         largest = 1
         for variable in self.full["posterior"].data_vars.values():
-            inner = [
-                n for d, n in variable.sizes.items() if d not in ("chain", "draw", *GROWING_DIMS)
-            ]
+            inner = [n for d, n in variable.sizes.items() if d not in ("chain", "draw", *GROWING_DIMS)]
             largest = max(largest, int(np.prod(inner, dtype=int)))
         draws = min(draws, CHUNK_DRAWS)
         cells = max(CHUNK // (draws * largest), 1)
@@ -141,9 +126,7 @@ class ItemLaw:
         own = {}
         for name, (dim, array) in self.arrays.items():
             start = self.starts[dim]
-            each = np.broadcast_to(
-                array, (start[-1], *array.shape[1:])
-            )  # a single number may apply to all
+            each = np.broadcast_to(array, (start[-1], *array.shape[1:]))  # a single number may apply to all
             own[name] = each[start[first] : start[end]]
         return digest_of(own)
 
@@ -222,9 +205,7 @@ class ItemDraws(NamedTuple):
     warned: str  # convergence warning, or ""
 
 
-def sample_shard(
-    shard: ItemShard, build: Callable[[Any], pm.Model], options: Mapping[str, Any]
-) -> ItemDraws:
+def sample_shard(shard: ItemShard, build: Callable[[Any], pm.Model], options: Mapping[str, Any]) -> ItemDraws:
     """Sample the posterior of some items; `options` are those of `sample`.
 
     Raises ValueError if the posterior of these items depends on the other items.
@@ -248,6 +229,4 @@ def sample_shard(
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
     known = {"constant_data", "observed_data"}  # the driver has these for all items
     groups = {n: node.to_dataset() for n, node in tree.children.items() if n not in known}
-    return ItemDraws(
-        groups, {str(k): v for k, v in tree.attrs.items()}, warned[0] if warned else ""
-    )
+    return ItemDraws(groups, {str(k): v for k, v in tree.attrs.items()}, warned[0] if warned else "")

@@ -15,16 +15,11 @@ from ...models.data.scores import Scores
 from .kernels.normal import NormalItems, ScoreMoments, posterior_items, score_moments
 from .recognition import read_item_scores
 
-__all__ = [
-    "log_marginal",
-    "log_marginal_gradient",
-    "normal_scores_posterior",
-    "normal_scores_prior",
-]
-
 NAMES = ("mean", "mean_weight", "shape", "rate")
 
-MOST = 1e6  # upper bound of mean weight, shape and rate, scores in units of their range; the lower is 1 / MOST
+MOST = (
+    1e6  # upper bound of mean weight, shape and rate, scores in units of their range; the lower is 1 / MOST
+)
 
 ROUNDING = 1e-9  # relative to the range of the scores: smaller differences are rounding errors
 
@@ -223,9 +218,7 @@ def normal_scores_posterior(model: pm.Model) -> xr.Dataset:
     (array([4.33, 2.  ]), array([3. , 2.5]))
     """
     if not isinstance(model, pm.Model):
-        raise ValueError(
-            f"a {type(model).__name__} is not a pymc.Model; build one by models.normal_scores"
-        )
+        raise ValueError(f"a {type(model).__name__} is not a pymc.Model; build one by models.normal_scores")
     law = read_item_scores(model)
     moments = score_moments(law.item, law.score, len(law.prior.mean))
     posterior = posterior_items(law.prior, moments)._asdict()

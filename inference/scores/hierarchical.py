@@ -15,17 +15,6 @@ from .normal import SAMPLE, SWEEPS_BEFORE
 from .precision import LARGEST, holds
 from .recognition import RaterScoresModel
 
-__all__ = [
-    "BEYOND",
-    "begin_hierarchical_scores",
-    "begin_hierarchy",
-    "continue_hierarchy",
-    "draw_hierarchy",
-    "hierarchy_log_likelihood",
-    "hierarchy_log_prior",
-    "score_pilot",
-]
-
 BEYOND = (
     "the draws are beyond double precision: nearly all scores agree exactly, or the numbers of the prior are of another size "
     "than the scores; models.normal_scores takes scores that all agree"
@@ -47,9 +36,7 @@ def draw_hierarchy(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> S
     return draw_hierarchy(scores, hyper, replace(plan, dtype="float64"))
 
 
-def begin_hierarchy(
-    scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan
-) -> dict[str, np.ndarray]:
+def begin_hierarchy(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Initialise every chain at random; the sweeps forget the start within a few steps.
 
     Shapes of the returned state: stream (chain, word); the fields of `ScoreState` with a leading dim chain.
@@ -156,9 +143,7 @@ def hierarchy_log_prior(
     prior = {
         "location_mean": _normal(d["location_mean"], hyper.mean, hyper.mean_sd),
         "location_spread": _half_normal(d["location_spread"], hyper.location_scale),
-        "location": _normal(
-            d["location"], d["location_mean"][..., None], d["location_spread"][..., None]
-        ),
+        "location": _normal(d["location"], d["location_mean"][..., None], d["location_spread"][..., None]),
         "bias_spread": _half_normal(d["bias_spread"], hyper.bias_scale),
         "variance_shape": _gamma(d["variance_shape"], hyper.shape_shape, hyper.shape_rate),
         "usual_variance": _inverse_gamma(usual, hyper.usual_shape, hyper.usual_rate),
@@ -188,9 +173,7 @@ def _gamma(x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float) -
     return shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(x) - rate * x
 
 
-def _inverse_gamma(
-    x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float
-) -> np.ndarray:
+def _inverse_gamma(x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float) -> np.ndarray:
     """Log density of the inverse Gamma(shape, rate) distribution."""
     return _gamma(1 / x, shape, rate) - 2 * np.log(x)
 

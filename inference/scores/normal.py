@@ -23,8 +23,6 @@ from .kernels.normal import (
 from .precision import storage_of_items
 from .recognition import ItemScoresModel
 
-__all__ = ["begin_scores", "continue_normal_posterior", "draw_normal_posterior", "scores_by_item"]
-
 BLOCK = 1024  # items in one unit of work, drawn in lockstep
 
 
@@ -78,9 +76,7 @@ SAMPLE = ("chain", "draw")
 SWEEPS_BEFORE = 200  # default warm-up
 
 
-def begin_scores(
-    law: ItemScoresModel, model: pm.Model, plan: Draws, found: Found | None = None
-) -> Run:
+def begin_scores(law: ItemScoresModel, model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
     """Set up independent draws of locations and variances from their normal-inverse-gamma posterior."""
     n_items = len(law.prior.mean)
     items = np.asarray(model.coords.get("item", range(n_items)))
@@ -135,9 +131,7 @@ def scores_by_item(model: pm.Model, groups: dict[str, xr.Dataset]) -> dict[str, 
     if "log_likelihood" not in groups:
         return groups
     (observed,) = (rv for rv in model.observed_RVs if isinstance(rv.owner.op, ItemScoresRV))
-    pointwise = groups["log_likelihood"][str(observed.name)].drop_vars(
-        "annotation", errors="ignore"
-    )
+    pointwise = groups["log_likelihood"][str(observed.name)].drop_vars("annotation", errors="ignore")
     named = pointwise.rename({pointwise.dims[-1]: "item"})
     if (items := model.coords.get("item")) is not None:
         named = named.assign_coords(item=np.asarray(items))

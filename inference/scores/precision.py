@@ -8,8 +8,6 @@ from scipy.special import gammaln
 from .kernels.hierarchical import ScoreDraws
 from .kernels.normal import NormalItems
 
-__all__ = ["holds", "storage_of_items"]
-
 Storage = Literal["float32", "float64"]
 
 FINE = {"float32": 1e-4, "float64": 1e-13}  # least sd / mean: some 500 float steps
@@ -21,9 +19,7 @@ LARGEST = {"float32": 1e30, "float64": 1e290}  # largest variance, and inverse o
 UNLIKELY = 1e-6  # probability that any draw exceeds the computed bounds
 
 
-def storage_of_items(
-    posterior: NormalItems, draws: int, dtype: Storage, items: np.ndarray
-) -> Storage:
+def storage_of_items(posterior: NormalItems, draws: int, dtype: Storage, items: np.ndarray) -> Storage:
     """Choose the storage of exact draws: `dtype`, or double precision where single precision is too coarse.
 
     `posterior` is the distribution of the draws, `draws` their number for each item; `items` are ids for the

@@ -16,8 +16,6 @@ from ..runs.model_graph import NotConjugate, lengths, number
 from .kernels.hierarchical import RaterScores, ScoreHyper
 from .kernels.normal import NormalItems
 
-__all__ = ["ItemScoresModel", "RaterScoresModel", "read_item_scores", "read_rater_scores"]
-
 
 @dataclass(frozen=True, eq=False)
 class ItemScoresModel:
@@ -42,10 +40,7 @@ def read_item_scores(model: pm.Model) -> ItemScoresModel:
     free = list(model.free_RVs)
     if len(free) != 2 or location not in free or variance not in free:
         raise NotConjugate("location and variance are not the only free variables of the model")
-    for rv, law, name in (
-        (location, NormalRV, "a normal"),
-        (variance, InvGammaRV, "an inverse gamma"),
-    ):
+    for rv, law, name in ((location, NormalRV, "a normal"), (variance, InvGammaRV, "an inverse gamma")):
         if not isinstance(rv.owner.op, law):
             raise NotConjugate(f"the prior of {rv.name!r} is {rv.owner.op}, not {name}")
     if location in ancestors([variance]):
@@ -71,9 +66,7 @@ def only_observed(model: pm.Model, law: type, name: str) -> TensorVariable:
         found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
         raise NotConjugate(f"it needs one observed {name}, and the model observes {found}")
     if model.potentials:
-        raise NotConjugate(
-            f"the potential {model.potentials[0].name!r} is not part of the conditionals"
-        )
+        raise NotConjugate(f"the potential {model.potentials[0].name!r} is not part of the conditionals")
     return model.observed_RVs[0]
 
 
@@ -151,9 +144,7 @@ def _free_variables(model: pm.Model) -> dict[str, TensorVariable]:
         )
     for name, law in expected.items():
         if not isinstance(free[name].owner.op, law):
-            raise NotConjugate(
-                f"the prior of {name!r} is {free[name].owner.op}, not {law.__name__}"
-            )
+            raise NotConjugate(f"the prior of {name!r} is {free[name].owner.op}, not {law.__name__}")
     return free
 
 

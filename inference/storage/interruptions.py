@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-__all__ = ["Interruptions", "cleaned_up"]
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

@@ -21,8 +21,6 @@ import numpy as np
 from ..._messages import shown
 from ..runs.run import Draws
 
-__all__ = ["Kept", "check_run", "check_state", "keep", "kept", "of_recipe", "refuse_journal"]
-
 JOURNAL_VERSION = 1  # "journal_version" in the notes; 0.1.0 wrote version 1 without it
 
 DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, BadZipFile, zlib.error)
@@ -141,15 +139,7 @@ def _array(archive: ZipFile, member: ZipInfo) -> np.ndarray:
 MOST = 2**62
 
 # errors that builders raise for malformed arguments
-NO_MODEL = (
-    LookupError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    RuntimeError,
-    MemoryError,
-)
+NO_MODEL = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RuntimeError, MemoryError)
 
 WORD = re.compile(r"[\w.+!-]{1,60}", re.ASCII)  # name of a package, or its version
 
@@ -213,7 +203,7 @@ OWN: dict[str, Allowed] = {"piece": _whole(1)}
 NUTS: dict[str, Allowed] = {"every": _whole(1), "options": MAPPING}
 
 OPTIONS: dict[str, Allowed] = {
-    "target_accept": (lambda x: type(x) in (int, float) and 0 < x < 1, "between 0 and 1"),
+    "target_accept": (lambda x: type(x) in (int, float) and 0 < x < 1, "between 0 and 1")
 }
 
 ATTRIBUTES: dict[str, Allowed] = {
@@ -242,9 +232,7 @@ def check_run(path: Path, note: Mapping[str, Any], sizes: Mapping[str, int]) -> 
     _check(path, "plan: ", note["plan"], PLAN)
     for name, value in note["attributes"].items():
         if not _is_plain(value):
-            refuse_journal(
-                path, f"attributes: {shown(name)} is {shown(value)}, not a number or text"
-            )
+            refuse_journal(path, f"attributes: {shown(name)} is {shown(value)}, not a number or text")
     if further := sorted(note["plan"].keys() - {field.name for field in fields(Draws)}):
         refuse_journal(path, f"plan: {shown(further[0])} is unknown")
     for name, dim in (("draws", "draw"), ("chains", "chain")):
@@ -262,10 +250,7 @@ def check_run(path: Path, note: Mapping[str, Any], sizes: Mapping[str, int]) -> 
 
 
 def check_state(
-    path: Path,
-    note: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray],
-    sizes: Mapping[str, int],
+    path: Path, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]
 ) -> None:
     """Validate the state of a run against the size of its store.
 

@@ -24,8 +24,6 @@ from ...models._catalog import catalog, recipe_of
 from ...models.data.container import Container
 from ..runs.run import Draws
 
-__all__ = ["SCHEME", "build_again", "fingerprint", "note_of_run", "refuse_unsound"]
-
 SCHEME = "graph-3:"
 
 """Prefix of fingerprints; fingerprints of different schemes cannot be compared."""

@@ -13,8 +13,6 @@ from .resumable_calls import ASKED
 from .store import store_attrs, trimmed
 from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_zarr
 
-__all__ = ["read_posterior", "stored", "write_posterior"]
-
 
 def read_posterior(path: Path) -> xr.DataTree:
     """Open a posterior that `raterzoo fit` wrote, lazily; of an interrupted fit, the draws made so far.
@@ -36,9 +34,7 @@ def read_posterior(path: Path) -> xr.DataTree:
             for ids in node.coords.values():
                 ids.to_numpy()  # loaded now, so that damage shows here
     except (*DAMAGED, *_of_arrow()) as problem:
-        raise ValueError(
-            f"{path}: not a posterior that `raterzoo fit` wrote ({problem})"
-        ) from problem
+        raise ValueError(f"{path}: not a posterior that `raterzoo fit` wrote ({problem})") from problem
     _check_draws(path, tree)
     return tree
 
@@ -77,9 +73,7 @@ def stored(path: Path | None) -> dict[str, Any]:
         return {}
     if path.exists():
         attrs = store_attrs(path) if (path / "zarr.json").exists() else {}
-        raise ValueError(
-            f"-o {path}: the store exists already; {_going_on(path, attrs)}, or name another"
-        )
+        raise ValueError(f"-o {path}: the store exists already; {_going_on(path, attrs)}, or name another")
     path.parent.mkdir(parents=True, exist_ok=True)
     return {"store": path}
 

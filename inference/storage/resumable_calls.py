@@ -15,8 +15,6 @@ from ..runs.versions import tell_versions
 from .store import DrawStore, store_attrs
 from .untrusted_files import WRITTEN
 
-__all__ = ["ASKED", "Agreed", "Asked", "begun_or_new", "check_numbers", "digest_of", "refuse_asked"]
-
 
 def digest_of(values: Mapping[str, Any]) -> str:
     """Return a digest of named arrays, mappings and other values, which enter by their repr.
@@ -84,9 +82,7 @@ class Asked:
         """Return the seed of a store that was begun with the same arguments."""
         attrs = store_attrs(path)
         if ASKED not in attrs:
-            raise ValueError(
-                f"{path} exists already, and was not begun by this call; name another store"
-            )
+            raise ValueError(f"{path} exists already, and was not begun by this call; name another store")
         there = json.loads(attrs[ASKED])
         ours = self.values | {SEED: there.get(SEED) if self.seed is None else self.seed}
         for name in ours | there:

@@ -26,19 +26,6 @@ from ..runs.versions import check_schema
 from .journal import Kept, check_run, check_state, keep, kept
 from .untrusted_files import WRITTEN, check_zarr
 
-__all__ = [
-    "WRITTEN",
-    "DrawStore",
-    "StoreLock",
-    "at_full_size",
-    "journal_of",
-    "posterior_sizes",
-    "read_draws",
-    "refuse_existing",
-    "store_attrs",
-    "trimmed",
-]
-
 
 def read_draws(path: str | os.PathLike[str]) -> xr.DataTree:
     """Open a store lazily as a DataTree; of an unfinished one, only the draws that all chains have."""
@@ -293,9 +280,7 @@ def refuse_existing(path: Path) -> None:
         )
 
 
-def at_full_size(
-    groups: Mapping[str, xr.Dataset], sizes: Mapping[str, int]
-) -> dict[str, xr.Dataset]:
+def at_full_size(groups: Mapping[str, xr.Dataset], sizes: Mapping[str, int]) -> dict[str, xr.Dataset]:
     """Expand groups to their final size without allocating memory (broadcast NaN, or 0 for integers).
 
     `groups` hold a block of every variable; `sizes` the final lengths of the growing dims, whose coordinates

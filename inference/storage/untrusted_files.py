@@ -17,8 +17,6 @@ import h5py
 from ..._messages import shown
 from ...models.data.errors import DataError
 
-__all__ = ["MAX_PIECE", "WRITTEN", "check_netcdf", "check_zarr", "refuse_hollow"]
-
 WRITTEN = "draws_written"  # attribute of an unfinished store: number of its draws that are read
 
 MAX_NODES = 10_000
@@ -140,9 +138,7 @@ def _draws_written(path: Path, root: dict[str, Any]) -> int | None:
 def _stored_bytes(path: Path) -> int:
     """Size of all files of a store in bytes."""
     return sum(
-        os.stat(os.path.join(folder, name)).st_size
-        for folder, _, files in os.walk(path)
-        for name in files
+        os.stat(os.path.join(folder, name)).st_size for folder, _, files in os.walk(path) for name in files
     )
 
 
@@ -165,9 +161,7 @@ def _zarr_bytes(path: Path, name: str, node: dict[str, Any], written: int | None
     return math.prod(_sizes_read(name, shape, node, written)) * width
 
 
-def _sizes_read(
-    name: str, shape: list[int], node: dict[str, Any], written: int | None
-) -> list[int]:
+def _sizes_read(name: str, shape: list[int], node: dict[str, Any], written: int | None) -> list[int]:
     """Shape of an array as it is read: of an unfinished store, only the written draws."""
     dims = node.get("dimension_names")
     if written is None or not isinstance(dims, list) or len(dims) != len(shape):
@@ -210,9 +204,7 @@ def _width(path: Path, name: str, kind: Any) -> int:
         return BYTES[base]
     length = _of(_of(kind, "configuration"), "length_bytes")
     if type(length) is not int or not 0 < length <= MAX_PIECE:
-        raise _refused_zarr(
-            path, name, f"its texts have {shown(length)} bytes", f"up to {MAX_PIECE:,}"
-        )
+        raise _refused_zarr(path, name, f"its texts have {shown(length)} bytes", f"up to {MAX_PIECE:,}")
     return length
 
 
@@ -223,9 +215,7 @@ def _check_codecs(path: Path, name: str, codecs: Any) -> None:
     for codec in codecs:
         known = codec.get("name") if isinstance(codec, dict) else codec
         if not isinstance(known, str) or known not in CODECS:
-            raise _refused_zarr(
-                path, name, f"it is coded by {shown(known)}", ", ".join(sorted(CODECS))
-            )
+            raise _refused_zarr(path, name, f"it is coded by {shown(known)}", ", ".join(sorted(CODECS)))
         if known == "sharding_indexed":
             for inner in ("codecs", "index_codecs"):
                 _check_codecs(path, name, _of(_of(codec, "configuration"), inner))
@@ -309,9 +299,7 @@ def _arrays(path: Path, file: Any) -> Iterator[Any]:
             elif isinstance(node, h5py.Dataset):
                 yield node
             else:
-                raise _refused_netcdf(
-                    path, node.name, "it is a named data type", "numbers and text"
-                )
+                raise _refused_netcdf(path, node.name, "it is a named data type", "numbers and text")
 
 
 def _netcdf_bytes(path: Path, array: Any) -> int:
@@ -330,9 +318,7 @@ def _netcdf_bytes(path: Path, array: Any) -> int:
     for size in array.chunks or ():
         piece *= size
     if piece > MAX_PIECE:
-        raise _refused_netcdf(
-            path, array.name, f"a chunk of it has {piece:,} bytes", f"{MAX_PIECE:,}"
-        )
+        raise _refused_netcdf(path, array.name, f"a chunk of it has {piece:,} bytes", f"{MAX_PIECE:,}")
     return int(array.size or 0) * width
 
 

@@ -15,15 +15,6 @@ from ..distributions.paired_comparisons import PairedComparisons
 from ..distributions.paired_comparisons_kernels import Link
 from .priors import Strength
 
-__all__ = [
-    "Answers",
-    "answers_of",
-    "coords_of",
-    "observe_winners",
-    "require_votes",
-    "ties_are_modelled",
-]
-
 OUTCOMES = ("left", "right", "tie")
 
 

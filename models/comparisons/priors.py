@@ -18,8 +18,6 @@ from ..data.errors import DataError
 from ..data.reading.columns import code_ids
 from ..data.reading.tables import Column, column_names, named_columns
 
-__all__ = ["Reliability", "Strength", "StrengthPrior", "item_covariates", "strength_prior"]
-
 ITEM = "item"
 
 
@@ -36,8 +34,7 @@ def item_covariates(table: Any, items: np.ndarray) -> tuple[np.ndarray, np.ndarr
     names = [name for name in column_names(table) if name != ITEM]
     if not names:
         raise DataError(
-            "covariates= has no column besides 'item'",
-            remedy="give one column of numbers for each covariate",
+            "covariates= has no column besides 'item'", remedy="give one column of numbers for each covariate"
         )
     columns = named_columns(table, {ITEM: ITEM} | {f"covariates {name}": name for name in names})
     row = _rows_of(columns[ITEM], items)
@@ -114,9 +111,7 @@ Reliability = Literal["hierarchical", "per rater", "shared"]
 
 KINDS = ("hierarchical", "per rater", "shared")
 
-USUAL_SPREAD = (
-    0.7  # of reliabilities on the log scale: two thirds of the raters within a factor of two
-)
+USUAL_SPREAD = 0.7  # of reliabilities on the log scale: two thirds of the raters within a factor of two
 
 
 class Strength(NamedTuple):
@@ -230,14 +225,8 @@ def _scale(name: str, value: Any) -> float | None:
     """Return a positive finite number, or None if there is none."""
     if value is None:
         return None
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
-        or not 0 < value < np.inf
-    ):
-        raise ValueError(
-            f"{name}={value!r} must be a positive finite number, or None for its prior"
-        )
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
+        raise ValueError(f"{name}={value!r} must be a positive finite number, or None for its prior")
     return float(value)
 
 

@@ -15,22 +15,6 @@ from .reading.matching import distinct_ids, match_ids, nearest
 from .reading.numbers import split_counts
 from .reading.tables import Column, Columns, column_names, named_columns
 
-__all__ = [
-    "LEFT",
-    "NOBODY",
-    "OUTCOMES",
-    "RIGHT",
-    "TIE",
-    "AnyComparisons",
-    "CodedVotes",
-    "code_items",
-    "comparisons_report",
-    "item_set",
-    "long_columns",
-    "vote_columns",
-    "vote_layout",
-]
-
 OUTCOMES = ("left", "right", "tie")
 
 """Outcomes of a comparison; their codes are their places."""
@@ -55,11 +39,7 @@ class CodedVotes:
     def where(self, kept: np.ndarray) -> Self:
         """Subset of the votes; `kept` is a mask or an array of row numbers."""
         return type(self)(
-            self.left[kept],
-            self.right[kept],
-            self.rater[kept],
-            self.outcome[kept],
-            self.count[kept],
+            self.left[kept], self.right[kept], self.rater[kept], self.outcome[kept], self.count[kept]
         )
 
 
@@ -77,9 +57,7 @@ def vote_layout(votes: CodedVotes, raters: np.ndarray) -> tuple[np.ndarray, dict
             remedy="keep items that were compared, with counts above 0",
         )
     by_id = np.argsort(raters)
-    voted = (
-        by_id[np.bincount(votes.rater, minlength=len(raters))[by_id] > 0] if len(raters) else by_id
-    )
+    voted = by_id[np.bincount(votes.rater, minlength=len(raters))[by_id] > 0] if len(raters) else by_id
     place = np.full(len(raters) + 1, NOBODY)  # index -1 = last place: stays anonymous
     place[voted] = np.arange(len(voted))
     rater = place[votes.rater]
@@ -228,9 +206,7 @@ def vote_columns(frame: Any, roles: Mapping[str, str]) -> Columns:
 
     Raises if a column is missing or named twice, there is no row, or attributes are asked for without raters.
     """
-    if "rater" not in roles and (
-        of_rater := [r for r in roles if r.startswith("rater_attributes")]
-    ):
+    if "rater" not in roles and (of_rater := [r for r in roles if r.startswith("rater_attributes")]):
         raise DataError(
             f"{shown(roles[of_rater[0]])} describes raters who are not told apart",
             column=roles[of_rater[0]],

@@ -30,16 +30,12 @@ from .reading.matching import chosen_items, match_ids
 from .reading.numbers import read_counts
 from .reading.tables import Column, is_listed
 
-__all__ = ["Comparisons", "code_outcomes", "named_outcomes", "paired_votes"]
-
 EVALICA = {"X": "left", "Y": "right", "Draw": "tie"}
 
 _NAMES = "evalica's Winner.X, Winner.Y and Winner.Draw, or 'X', 'Y' and 'Draw'"
 
 
-def paired_votes(
-    pairs: Any, items: Sequence[Any] | np.ndarray | None
-) -> tuple[np.ndarray, CodedVotes]:
+def paired_votes(pairs: Any, items: Sequence[Any] | np.ndarray | None) -> tuple[np.ndarray, CodedVotes]:
     """Read (winner, loser) pairs; returns the items and anonymous votes.
 
     `items` None means the sorted ids that occur. The earlier item is put on the left, since pairs carry no
@@ -128,9 +124,7 @@ _CODE = {word: code for code, word in enumerate(OUTCOMES)}
 _WORDS = ", ".join(map(shown, OUTCOMES))
 
 
-def code_outcomes(
-    column: Column, items: np.ndarray, left: np.ndarray, right: np.ndarray
-) -> np.ndarray:
+def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Code outcomes as places in `OUTCOMES`, shape (row,).
 
     Cells are "left", "right", "tie", or the id of one of the row's two items; words may occur among integer

@@ -11,8 +11,6 @@ import numpy as np
 from ..._messages import shown
 from .errors import DataError
 
-__all__ = ["Compared", "components_in_words", "connected_components", "require_connected"]
-
 NAMED_COMPONENTS, NAMED_ITEMS = 4, 3
 
 

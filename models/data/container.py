@@ -10,8 +10,6 @@ import numpy as np
 from ..._messages import shown
 from .errors import DataError
 
-__all__ = ["Container", "Recoded", "Whose", "expect", "recoded", "unchanged"]
-
 Whose = Literal["raters", "all"]
 
 """Ids to replace: those of the raters, or those of the items as well."""

@@ -6,8 +6,6 @@ from typing import Any, Self
 
 from ..._messages import legible, shown
 
-__all__ = ["BUILDERS", "DataError", "DataWarning", "shown"]
-
 # frames that a warning skips, so that it names the caller of a builder
 BUILDERS = (str(Path(__file__).parents[1]),)
 

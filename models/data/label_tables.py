@@ -14,20 +14,6 @@ from .reading.matching import distinct_ids, match_ids, nearest
 from .reading.numbers import read_counts, split_counts
 from .reading.tables import Column, column_names, named_columns
 
-__all__ = [
-    "UNKNOWN",
-    "AnyLabels",
-    "CodedAnswers",
-    "answer_layout",
-    "item_ids",
-    "items_of_rows",
-    "labels_report",
-    "long_columns",
-    "long_names",
-    "read_gold",
-    "wide_columns",
-]
-
 UNKNOWN = -1
 
 """Code of an unknown gold label, and of the rater of anonymous counts."""
@@ -207,8 +193,7 @@ def labels_report(labels: AnyLabels) -> str:
         "answers": f"{labels.count.sum():,}, {range_of(per_item)} an item",
         "categories": f"{n_categories:,} declared, {(given > 0).sum():,} given",
         "answers by category": ", ".join(
-            f"{shown(k)} {n:,}"
-            for k, n in zip(labels.categories[:20].tolist(), given, strict=False)
+            f"{shown(k)} {n:,}" for k, n in zip(labels.categories[:20].tolist(), given, strict=False)
         ),
         "items without an answer": f"{(per_item == 0).sum():,}",
         "items with one answer": f"{(per_item == 1).sum():,}",
@@ -218,12 +203,8 @@ def labels_report(labels: AnyLabels) -> str:
         lines["answers by rater"] = range_of(per_rater)
         lines["repeated answers"] = f"{_repeats(labels):,}"
     if not labels.identified:
-        lines["NOT IDENTIFIED"] = (
-            "no item has two answers: only the prior says who errs, and how often"
-        )
-    lines |= second_looks(
-        {"items": labels.items, "raters": labels.raters, "categories": labels.categories}
-    )
+        lines["NOT IDENTIFIED"] = "no item has two answers: only the prior says who errs, and how often"
+    lines |= second_looks({"items": labels.items, "raters": labels.raters, "categories": labels.categories})
     width = max(map(len, lines))
     return "\n".join(["labels", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
 
@@ -283,9 +264,7 @@ def wide_columns(
         if not is_empty(column.values[row])
     ]
     if not given:
-        raise DataError(
-            "no cell of the raters' columns holds an answer", remedy="check the columns"
-        )
+        raise DataError("no cell of the raters' columns holds an answer", remedy="check the columns")
     row, rater, label = map(list, zip(*given, strict=True))
     long = {"rater": Column("rater", rater), "label": Column("label", label)}
     return items, long, np.array(row), repeats
@@ -359,8 +338,6 @@ def item_ids(column: Column | None, repeats: np.ndarray, are_patterns: bool) -> 
     if not are_patterns:
         return ids
     numbered = [
-        f"{name}.{k}"
-        for name, n in zip(ids.tolist(), repeats.tolist(), strict=True)
-        for k in range(1, n + 1)
+        f"{name}.{k}" for name, n in zip(ids.tolist(), repeats.tolist(), strict=True) for k in range(1, n + 1)
     ]
     return np.array(numbered, np.str_)

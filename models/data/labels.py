@@ -28,8 +28,6 @@ from .reading.matching import chosen_items, code_categories, distinct_ids, match
 from .reading.numbers import read_counts
 from .reading.tables import Column, column_names, named_columns
 
-__all__ = ["Labels", "check_answers", "counted_columns", "dense_counts", "one_by_one"]
-
 MAX_CELLS = 1_000_000_000  # of counts by item and category
 
 
@@ -117,9 +115,7 @@ def check_answers(labels: AnyLabels) -> None:
     """Raise `DataError` if there is no answer, or more than a model of single answers can hold."""
     total = int(labels.count.sum())
     if not total:
-        raise DataError(
-            "there is no answer to learn from", remedy="check what was read or selected"
-        )
+        raise DataError("there is no answer to learn from", remedy="check what was read or selected")
     if total > MAX_ANSWERS:
         raise DataError(
             f"the counts add up to {total:,} answers of single raters",
@@ -307,11 +303,7 @@ class Labels(Container):
 
     @classmethod
     def from_counts(
-        cls,
-        counts: Any,
-        *,
-        item: str = "item",
-        categories: Sequence[Any] | np.ndarray | None = None,
+        cls, counts: Any, *, item: str = "item", categories: Sequence[Any] | np.ndarray | None = None
     ) -> Self:
         """Read the number of times each label was given to each item by anonymous raters.
 
@@ -416,12 +408,7 @@ class Labels(Container):
         answers = CodedAnswers(item, rater, self.label_code, self.count).where(item >= 0)
         attributes = {name: own[raters.old] for name, own in self.rater_attributes.items()}
         return self._of_answers(
-            items.ids,
-            raters.ids,
-            self.categories,
-            answers,
-            gold=self.gold[items.old],
-            attributes=attributes,
+            items.ids, raters.ids, self.categories, answers, gold=self.gold[items.old], attributes=attributes
         )
 
     def to_table(

@@ -6,15 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "favoured_rows",
-    "finite_number",
-    "log_normal_prior",
-    "normal_prior",
-    "positive_array",
-    "positive_pair",
-]
-
 TOTAL, DIAGONAL = 8.0, 4.8
 
 

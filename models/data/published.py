@@ -8,8 +8,6 @@ import numpy as np
 from .rankings import PartialRankings
 from .reading.files import read_columns
 
-__all__ = ["published_ddx_accuracies", "published_ddx_cases", "published_ddx_predictions"]
-
 
 def published_ddx_cases() -> PartialRankings:
     """Load the differential diagnoses of the seven printed cases.

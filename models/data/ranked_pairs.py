@@ -6,8 +6,6 @@ import numpy as np
 
 from .rankings import PartialRankings
 
-__all__ = ["RankedPairs", "inverse_rank_scores", "ranked_pairs"]
-
 
 class RankedPairs(NamedTuple):
     """Distinct ranked categories of each item, and the pair of every entry.
@@ -47,9 +45,7 @@ def ranked_pairs(rankings: PartialRankings) -> RankedPairs:
 # --- Inverse rank normalisation (IRN): support of each category by an item's raters, as shares ---
 
 
-def inverse_rank_scores(
-    rankings: PartialRankings, tie_weight: Literal["split", "full"]
-) -> np.ndarray:
+def inverse_rank_scores(rankings: PartialRankings, tie_weight: Literal["split", "full"]) -> np.ndarray:
     """IRN of every ranked (item, category) pair, shape (pair,), in the order of `ranked_pairs`.
 
     Sums to one for each item. `tie_weight` "split" shares the weight of a block among its tied categories

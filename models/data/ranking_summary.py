@@ -9,8 +9,6 @@ import numpy as np
 
 from ..._messages import shown
 
-__all__ = ["look_alikes", "range_of", "rankings_report", "second_looks"]
-
 
 class _Rankings(Protocol):
     """Structural type of `PartialRankings`, which imports this module."""
@@ -51,11 +49,7 @@ def rankings_report(rankings: _Rankings) -> str:
         "items with one annotation": f"{(per_item == 1).sum():,}",
     }
     lines |= second_looks(
-        {
-            "items": rankings.items,
-            "raters": rankings.raters,
-            "categories": rankings.categories,
-        }
+        {"items": rankings.items, "raters": rankings.raters, "categories": rankings.categories}
     )
     width = max(map(len, lines))
     return "\n".join(["partial rankings", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
@@ -67,20 +61,7 @@ def range_of(counts: np.ndarray) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,} (median {np.median(counts):g})"
 
 
-MEANS_NOTHING = {
-    "nan",
-    "na",
-    "n/a",
-    "#n/a",
-    "none",
-    "null",
-    "nil",
-    "-",
-    "?",
-    ".",
-    "missing",
-    "unknown",
-}
+MEANS_NOTHING = {"nan", "na", "n/a", "#n/a", "none", "null", "nil", "-", "?", ".", "missing", "unknown"}
 
 
 def second_looks(indexes: Mapping[str, np.ndarray]) -> dict[str, str]:

@@ -15,8 +15,6 @@ from .reading.matching import chosen_items, code_categories, distinct_ids
 from .reading.numbers import read_ranks
 from .reading.tables import Column, named_columns, nested_columns
 
-__all__ = ["Entries", "PartialRankings", "block_layout", "refuse_repeats"]
-
 
 @dataclass(frozen=True, eq=False)
 class Entries:

@@ -10,8 +10,6 @@ from .reading.columns import code_ids
 from .reading.matching import nearest
 from .reading.tables import Column
 
-__all__ = ["check_attributes", "rater_groups", "read_attributes"]
-
 
 def read_attributes(
     columns: Mapping[str, Column], raters: np.ndarray, rater: np.ndarray

@@ -14,16 +14,6 @@ from .reading.columns import code_ids
 from .reading.numbers import Bounds, read_counts, read_scores, split_counts
 from .reading.tables import Column, Columns, column_names, named_columns
 
-__all__ = [
-    "AnyScores",
-    "GivenScores",
-    "counted_scores",
-    "long_scores",
-    "score_columns",
-    "score_layout",
-    "scores_report",
-]
-
 MANY_LEVELS = 20
 
 
@@ -110,18 +100,14 @@ def _lines_on_values(scores: AnyScores) -> dict[str, str]:
     if scores.bounds:
         at = [int(scores.count[scores.score == end].sum()) for end in scores.bounds]
         low, high = scores.bounds
-        declared = (
-            f"{low:.12g} to {high:.12g}, {at[0]:,} scores at the lower and {at[1]:,} at the upper"
-        )
+        declared = f"{low:.12g} to {high:.12g}, {at[0]:,} scores at the lower and {at[1]:,} at the upper"
     lines = {"bounds": declared}
     level, place = np.unique(scores.score, return_inverse=True)
     if not len(level):
         return lines
     mean = np.average(scores.score, weights=scores.count)
     spread = np.sqrt(np.average((scores.score - mean) ** 2, weights=scores.count))
-    lines["values"] = (
-        f"{level[0]:g} to {level[-1]:g}, mean {mean:.4g}, standard deviation {spread:.4g}"
-    )
+    lines["values"] = f"{level[0]:g} to {level[-1]:g}, mean {mean:.4g}, standard deviation {spread:.4g}"
     lines["distinct values"] = f"{len(level):,}"
     given = np.bincount(place, scores.count).astype(int)
     if len(level) <= MANY_LEVELS:

@@ -12,16 +12,7 @@ from .raters import read_attributes
 from .reading.columns import code_ids
 from .reading.matching import chosen_items
 from .reading.numbers import Bounds, read_bounds, read_counts, read_scores
-from .score_tables import (
-    GivenScores,
-    counted_scores,
-    long_scores,
-    score_columns,
-    score_layout,
-    scores_report,
-)
-
-__all__ = ["Scores"]
+from .score_tables import GivenScores, counted_scores, long_scores, score_columns, score_layout, scores_report
 
 NOT_TOLD = np.array([], np.str_)
 
@@ -143,11 +134,7 @@ class Scores(Container):
 
     @classmethod
     def from_counts(
-        cls,
-        counts: Any,
-        *,
-        item: str = "item",
-        bounds: Sequence[float] | np.ndarray | None = None,
+        cls, counts: Any, *, item: str = "item", bounds: Sequence[float] | np.ndarray | None = None
     ) -> Self:
         """Read the number of times each score was given to each item by anonymous raters.
 
@@ -245,9 +232,7 @@ class Scores(Container):
         item, rater = items.new[self.annotation_item], raters.new[self.annotation_rater]
         given = GivenScores(item, rater, self.score, self.count).where(item >= 0)
         attributes = {name: own[raters.old] for name, own in self.rater_attributes.items()}
-        return self._of_scores(
-            items.ids, raters.ids, given, bounds=self.bounds, attributes=attributes
-        )
+        return self._of_scores(items.ids, raters.ids, given, bounds=self.bounds, attributes=attributes)
 
     def to_table(
         self, *, anonymize: Whose | None = None, random_seed: int | None = None

@@ -12,8 +12,6 @@ from typing import Any, cast
 
 import numba as nb
 
-__all__ = ["kept", "source_stamp"]
-
 IMPORT = re.compile(r"^from (\.*)([\w.]+) import", re.MULTILINE)
 
 

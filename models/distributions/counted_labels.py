@@ -13,8 +13,6 @@ from pytensor.tensor.variable import TensorVariable
 
 from .compiling import source_stamp
 
-__all__ = ["CountedLabels", "CountedLabelsRV"]
-
 
 class CountedLabelsRV(RandomVariable):
     """Random variable of the label counts of an item."""

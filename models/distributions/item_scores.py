@@ -13,8 +13,6 @@ from pytensor.tensor.variable import TensorVariable
 
 from .compiling import source_stamp
 
-__all__ = ["ItemScores", "ItemScoresRV"]
-
 
 class ItemScoresRV(RandomVariable):
     """Random variable of scores."""

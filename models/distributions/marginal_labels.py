@@ -20,16 +20,6 @@ from pytensor.tensor.variable import TensorVariable
 from .compiling import kept, source_stamp
 from .marginal_labels_kernels import ANY, Answers, answer_sweeps
 
-__all__ = [
-    "ExpectedAnswers",
-    "LabelLogP",
-    "MarginalLabels",
-    "MarginalLabelsRV",
-    "distinct_items",
-    "draw_labels",
-    "label_logp",
-]
-
 
 def distinct_items(answers: Answers) -> tuple[Answers, np.ndarray]:
     """Return the answers of distinct items, in order of first appearance, and the distinct item of each item.
@@ -226,10 +216,7 @@ def _numba_counts(op, node, **kwargs):
 
 
 def label_logp(
-    prevalence: TensorVariable,
-    confusion: TensorVariable,
-    answers: Answers | tuple,
-    nodes: int = 1,
+    prevalence: TensorVariable, confusion: TensorVariable, answers: Answers | tuple, nodes: int = 1
 ) -> tuple[TensorVariable, TensorVariable]:
     """Return log p of each item's answers, and p(true category | answers).
 
@@ -242,9 +229,7 @@ def label_logp(
     log_table = cast(TensorVariable, pt.log(confusion)).transpose(0, 2, 1)
     log_table = log_table.reshape((-1, log_table.shape[2]))
     log_prevalence = cast(TensorVariable, pt.log(prevalence))
-    node = LabelLogP(nodes).make_node(
-        log_prevalence, log_table, *map(pt.as_tensor_variable, answers)
-    )
+    node = LabelLogP(nodes).make_node(log_prevalence, log_table, *map(pt.as_tensor_variable, answers))
     log_p, plausibility = node.outputs
     return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)
 
@@ -297,9 +282,7 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     label, who = (x.data if isinstance(x, Constant) else x for x in (values[0], rater))  # for JAX
     n_labels = confusion.type.shape[2] or confusion.shape[2]
     possible = (label >= 0) & (label < n_labels)
-    code = who * n_labels + (np.where if isinstance(possible, np.ndarray) else pt.switch)(
-        possible, label, 0
-    )
+    code = who * n_labels + (np.where if isinstance(possible, np.ndarray) else pt.switch)(possible, label, 0)
     log_p = _pointwise(prevalence, confusion, (start, code, known), op.nodes)
     return cast(TensorVariable, pt.switch(possible.all(), log_p, -np.inf))
 
@@ -381,16 +364,11 @@ def _check_answers(parameters: list[TensorVariable], nodes: int) -> None:
     start, rater, known = values
     n_raters, n_states = confusion.type.shape[-3], prevalence.type.shape[-1]
     n_categories = None if n_states is None else n_states // nodes
-    for name, codes, least, end in (
-        ("rater", rater, 0, n_raters),
-        ("known", known, -1, n_categories),
-    ):
+    for name, codes, least, end in (("rater", rater, 0, n_raters), ("known", known, -1, n_categories)):
         wrong = (codes < least) | (codes >= (np.inf if end is None else end))
         if wrong.any():
             place = int(wrong.argmax())
-            raise ValueError(
-                f"{name}[{place}] is {codes[place]}; it must be from {least} to below {end}"
-            )
+            raise ValueError(f"{name}[{place}] is {codes[place]}; it must be from {least} to below {end}")
     rises = len(start) == len(known) + 1 and start[0] == 0 and (np.diff(start) >= 0).all()
     if not rises or start[-1] != len(rater):
         raise ValueError(

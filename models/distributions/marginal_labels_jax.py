@@ -5,8 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 from pytensor.graph.basic import Constant
 
-__all__ = ["jax_expected_answers", "jax_label_log_p"]
-
 
 def jax_label_log_p(op, node, **kwargs):
     """Return the JAX implementation of `LabelLogP`."""

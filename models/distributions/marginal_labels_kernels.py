@@ -26,17 +26,6 @@ from numba.extending import intrinsic
 
 from .compiling import kept
 
-__all__ = [
-    "ANY",
-    "UNKNOWN",
-    "AnswerSweeps",
-    "Answers",
-    "answer_codes",
-    "answer_sweeps",
-    "carray",
-    "stack_space",
-]
-
 carray: Any = nb.carray  # pyright: ignore[reportPrivateImportUsage]
 
 

@@ -15,8 +15,6 @@ from pytensor.tensor.variable import TensorVariable
 
 from .compiling import source_stamp
 
-__all__ = ["MixedCounts", "MixedCountsRV"]
-
 
 class MixedCountsRV(RandomVariable):
     """Random variable of the label counts of all items."""
@@ -31,13 +29,10 @@ class MixedCountsRV(RandomVariable):
         """Draw all items, one replicate after the other; `size` is the batch shape."""
         given = (weight, probability, spread, total)
         core = (1, 2, 1, 1)
-        batch = np.broadcast_shapes(
-            *(x.shape[: x.ndim - k] for x, k in zip(given, core, strict=True))
-        )
+        batch = np.broadcast_shapes(*(x.shape[: x.ndim - k] for x, k in zip(given, core, strict=True)))
         batch = batch if size is None else tuple(size)
         given = [
-            np.broadcast_to(x, (*batch, *x.shape[x.ndim - k :]))
-            for x, k in zip(given, core, strict=True)
+            np.broadcast_to(x, (*batch, *x.shape[x.ndim - k :])) for x, k in zip(given, core, strict=True)
         ]
         counts = np.empty((*batch, given[3].shape[-1], given[1].shape[-1]), cls.dtype)
         for index in np.ndindex(batch):
@@ -67,10 +62,7 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
 
 
 def _log_joint(
-    weight: TensorVariable,
-    probability: TensorVariable,
-    spread: TensorVariable,
-    counts: TensorVariable,
+    weight: TensorVariable, probability: TensorVariable, spread: TensorVariable, counts: TensorVariable
 ) -> TensorVariable:
     """Return log p(state, answers) of rows of counts, shape (row, state)."""
     step = spread / (1 - spread)
@@ -89,7 +81,8 @@ def _log_joint(
 
 def _running_sum(terms: Any) -> Any:
     """Return sums of the first 0, 1, 2, ... terms along the last axis."""
-    nothing = pt.zeros_like(terms[..., :1])
+    # terms[..., :1] has no entry where nobody answered, and PyTensor believes that it has one
+    nothing = pt.zeros((*terms.shape[:-1], 1))
     return pt.concatenate([nothing, pt.cumsum(terms, axis=-1)], axis=-1)
 
 

@@ -20,8 +20,6 @@ from pytensor.tensor.variable import TensorVariable
 from .compiling import source_stamp
 from .paired_comparisons_kernels import LINKS, Codes, Link, Strengths, pair_sweeps
 
-__all__ = ["PairGradient", "PairLogP", "PairedComparisons", "PairedComparisonsRV", "pair_logp"]
-
 
 class _PairOp(Op):
     """Base Op with a link and a number of outcomes."""
@@ -134,13 +132,9 @@ def _numba_gradient(op, node, **kwargs):
     sweep = pair_sweeps(op.link, op.n_outcomes).pull
 
     @numba_njit
-    def pair_gradient(
-        quality, reliability, left_bias, tie, left, right, rater, slope, tie_slope, weight
-    ):
+    def pair_gradient(quality, reliability, left_bias, tie, left, right, rater, slope, tie_slope, weight):
         raters = len(reliability)
-        sums = Strengths(
-            np.empty(len(quality)), np.empty(raters), np.empty(raters), np.empty(raters)
-        )
+        sums = Strengths(np.empty(len(quality)), np.empty(raters), np.empty(raters), np.empty(raters))
         strengths = Strengths(quality, reliability, left_bias, tie)
         sweep(strengths, Codes(left, right, rater), (slope, tie_slope, weight), sums)
         return sums.quality, sums.reliability, sums.left_bias, sums.tie
@@ -281,16 +275,7 @@ class PairedComparisons(pm.Discrete):
 
     @classmethod
     def dist(
-        cls,
-        quality,
-        reliability,
-        codes,
-        total,
-        *,
-        left_bias=0.0,
-        tie=None,
-        link="bradley_terry",
-        **kwargs,
+        cls, quality, reliability, codes, total, *, left_bias=0.0, tie=None, link="bradley_terry", **kwargs
     ) -> TensorVariable:
         """Return the distribution as a tensor variable outside a model."""
         if link not in LINKS:

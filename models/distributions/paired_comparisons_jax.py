@@ -11,8 +11,6 @@ import numpy as np
 from jax.scipy.special import erf, log_ndtr
 from pytensor.graph.basic import Constant
 
-__all__ = ["jax_pair_gradient", "jax_pair_log_p"]
-
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 SERIES = 12  # terms of the far tail; JAX's default of three has an error of 4e-9 at 20 sigma
@@ -59,9 +57,7 @@ def _log_p(op, x, tie, counts):
         parts = [0.5 * x, -0.5 * x, jnp.log(tie)]
         total = jax.nn.logsumexp(jnp.stack(parts), axis=0)
         terms = [part - total for part in parts]
-    return sum(
-        jnp.where(counts[:, o] > 0, counts[:, o] * term, 0.0) for o, term in enumerate(terms)
-    )
+    return sum(jnp.where(counts[:, o] > 0, counts[:, o] * term, 0.0) for o, term in enumerate(terms))
 
 
 def jax_pair_log_p(op, node, **kwargs):
@@ -85,9 +81,7 @@ def jax_pair_gradient(op, node, **kwargs):
         s = weight * slope
         steep, apart = s * reliability[rater], s * (quality[left] - quality[right])
         of_quality = jnp.zeros_like(quality).at[left].add(steep).at[right].add(-steep)
-        sums = (
-            jnp.zeros_like(reliability).at[rater].add(v) for v in (apart, s, weight * tie_slope)
-        )
+        sums = (jnp.zeros_like(reliability).at[rater].add(v) for v in (apart, s, weight * tie_slope))
         return of_quality, *sums
 
     return pair_gradient

@@ -17,30 +17,6 @@ import numpy as np
 from .compiling import kept
 from .vector_math import EXACT, erfcx, exp, log
 
-__all__ = [
-    "BRADLEY_TERRY",
-    "DAVIDSON",
-    "LINKS",
-    "THRESHOLD",
-    "THURSTONE",
-    "Codes",
-    "Link",
-    "PairSweeps",
-    "Strengths",
-    "davidson_counts",
-    "davidson_information",
-    "law_code",
-    "logistic_counts",
-    "logistic_information",
-    "logistic_score",
-    "normal_counts",
-    "normal_information",
-    "normal_score",
-    "pair_sweeps",
-    "threshold_counts",
-    "threshold_information",
-]
-
 
 @nb.njit(**EXACT)
 def _logistic_parts(x):
@@ -191,9 +167,7 @@ def _threshold_parts(x, t):
     tail = 0.5 * erfcx((u + t) * SQRT_HALF)
     y = 2.0 * u * t
     ratio = exp(-y)  # of the normal densities at u + t and u - t
-    small = y * (
-        1.0 - y / 2.0 * (1.0 - y / 3.0 * (1.0 - y / 4.0 * (1.0 - y / 5.0 * (1.0 - y / 6.0))))
-    )
+    small = y * (1.0 - y / 2.0 * (1.0 - y / 3.0 * (1.0 - y / 4.0 * (1.0 - y / 5.0 * (1.0 - y / 6.0)))))
     gap = small if y < 0.02 else 1.0 - ratio
     near = 1.0 - inner * bell if far > 0.0 else inner
     wide = inner - tail * ratio if far > 0.0 else 1.0 - bell * (inner + tail * ratio)

@@ -18,15 +18,6 @@ from pytensor.tensor.variable import TensorVariable
 from .compiling import source_stamp
 from .partial_ranking_kernels import draw_ranking, rankings_log_p
 
-__all__ = [
-    "PartialRanking",
-    "PartialRankingLogP",
-    "PartialRankingRV",
-    "RankedCandidates",
-    "RankedCandidatesRV",
-    "partial_ranking_logp",
-]
-
 
 class PartialRankingLogP(Op):
     """Op: log p of partial rankings (row,) and d log p / d log worth (row, place)."""
@@ -44,8 +35,7 @@ class PartialRankingLogP(Op):
         if block.type.dtype not in ("int8", "int16", "int32", "int64"):
             raise TypeError(f"block numbers must be signed integers, not {block.type.dtype}")
         rows, places = (
-            a if a is not None else b
-            for a, b in zip(log_worth.type.shape, block.type.shape, strict=True)
+            a if a is not None else b for a, b in zip(log_worth.type.shape, block.type.shape, strict=True)
         )
         outputs = [pt.tensor(dtype="float64", shape=(rows,))]
         outputs.append(pt.tensor(dtype="float64", shape=(rows, places)))
@@ -92,10 +82,7 @@ def _numba_partial_ranking_log_p(op, node, **kwargs):
         rankings_log_p(log_worth, block, log_p, gradient)
         return log_p, gradient
 
-    return (
-        partial_ranking,
-        source_stamp(__file__),
-    )  # part of PyTensor's cache key
+    return (partial_ranking, source_stamp(__file__))  # part of PyTensor's cache key
 
 
 _op = PartialRankingLogP()
@@ -109,9 +96,7 @@ def partial_ranking_logp(log_worth: TensorVariable, block: TensorVariable) -> Te
 
     Reference: Stutz et al. (2025), appendix B, arXiv:2307.02191.
     """
-    log_worth, block = pt.broadcast_arrays(
-        pt.as_tensor_variable(log_worth), pt.as_tensor_variable(block)
-    )
+    log_worth, block = pt.broadcast_arrays(pt.as_tensor_variable(log_worth), pt.as_tensor_variable(block))
     if block.type.ndim == 2:
         return cast(TensorVariable, _op(log_worth, block))
     places = block.shape[-1]

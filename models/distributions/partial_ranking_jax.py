@@ -13,8 +13,6 @@ from pytensor.graph.basic import Constant
 
 from .partial_ranking_kernels import NEGLIGIBLE, RELATIVE_STEP, STEP
 
-__all__ = ["jax_partial_ranking"]
-
 
 def jax_partial_ranking(op, node, **kwargs):
     """Return the JAX implementation of the Op: log p, and its gradient where that is used."""

@@ -8,16 +8,6 @@ import numpy as np
 
 from .compiling import kept
 
-__all__ = [
-    "LARGEST_RECURSION",
-    "draw_ranking",
-    "pair",
-    "race",
-    "rankings_log_p",
-    "recursion",
-    "single",
-]
-
 LARGEST_RECURSION = 8  # beyond, the race is faster
 
 STEP = 0.125  # trapezoid step in log t, for blocks whose integrand is not narrower than that
@@ -213,18 +203,10 @@ def rankings_log_p(log_worth, block, log_p, gradient):
             log_p[row] = -np.inf
         elif largest - smallest < MODERATE:
             log_p[row] = _row_in_worths(
-                log_worth[row],
-                order[:n],
-                start[: n_blocks + 1],
-                largest,
-                work,
-                table,
-                gradient[row],
+                log_worth[row], order[:n], start[: n_blocks + 1], largest, work, table, gradient[row]
             )
         else:
-            log_p[row] = _row_in_logs(
-                log_worth[row], order[:n], start[: n_blocks + 1], work, gradient[row]
-            )
+            log_p[row] = _row_in_logs(log_worth[row], order[:n], start[: n_blocks + 1], work, gradient[row])
 
 
 @kept(error_model="numpy")
@@ -272,9 +254,7 @@ def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
             factor, d_w[first], d_w[first + 1], d_rest[b] = pair(w[first], w[first + 1], z)
             log_p += np.log(factor)
         elif size <= LARGEST_RECURSION and size * _log_range(w[first : first + size], z) < SAFE:
-            added, d_rest[b] = recursion(
-                w[first : first + size], z, table, d_w[first : first + size]
-            )
+            added, d_rest[b] = recursion(w[first : first + size], z, table, d_w[first : first + size])
             log_p += added
         else:
             for j in range(size):

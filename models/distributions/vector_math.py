@@ -11,8 +11,6 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["EXACT", "FAST", "erfcx", "exp", "log"]
-
 # Options for loops: sums may be reordered; NaN and infinities are kept.
 FAST: dict[str, Any] = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy"}
 
@@ -23,9 +21,7 @@ LOG2_E, LOG_2 = 1.4426950408889634, 0.6931471805599453
 
 LOG_2_HIGH, LOG_2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # add up to log 2
 
-SHIFT = (
-    6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest whole number in the last bits
-)
+SHIFT = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest whole number in the last bits
 
 MANTISSA, ONE_BITS = 0xFFFFFFFFFFFFF, 0x3FF0000000000000
 

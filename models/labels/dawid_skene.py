@@ -19,10 +19,7 @@ __all__ = ["dawid_skene"]
 
 @recorded
 def dawid_skene(
-    labels: Labels,
-    *,
-    prevalence_concentration: Any = 1.0,
-    confusion_concentration: Any = None,
+    labels: Labels, *, prevalence_concentration: Any = 1.0, confusion_concentration: Any = None
 ) -> pm.Model:
     """Build the Dawid-Skene model: one confusion matrix per rater, with true categories summed out.
 

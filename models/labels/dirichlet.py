@@ -82,7 +82,5 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
         plausibility = pm.Dirichlet("plausibility", alpha, dims=dims)
         trust = pm.Data("reliability", power)
         total = labels.counts.sum(axis=1)
-        CountedLabels(
-            "observed_label", plausibility, total, trust, observed=labels.counts, dims=dims
-        )
+        CountedLabels("observed_label", plausibility, total, trust, observed=labels.counts, dims=dims)
     return model

@@ -14,7 +14,7 @@ from ..data.prior_arguments import log_normal_prior, normal_prior
 from .item_effects import most_answers, observe_states
 from .observed import coords_of, prevalence_or_uniform, require_identified_raters
 
-__all__ = ["easiness_nodes", "glad"]
+__all__ = ["glad"]
 
 # Range of the nodes, in standard deviations of the log easiness. Random answers make an item very hard, the more so the more
 # answers there are, and the easier or more alike the items are a priori.
@@ -150,9 +150,7 @@ def easiness_nodes(
         nodes = math.ceil((MOST - least) * max(1.0, sd) * (2 + math.sqrt(answers) / 4)) + 1
     whole = isinstance(nodes, int | np.integer) and not isinstance(nodes, bool)
     if not whole or not 5 <= nodes <= MOST_NODES:
-        raise ValueError(
-            f"nodes={nodes!r} must be a whole number from 5 to {MOST_NODES:,}, or None"
-        )
+        raise ValueError(f"nodes={nodes!r} must be a whole number from 5 to {MOST_NODES:,}, or None")
     point = np.linspace(least, MOST, nodes)
     weight = np.exp(-0.5 * point**2)
     return point, weight / weight.sum()

@@ -11,13 +11,7 @@ from .._catalog import recorded
 from ..data.labels import Labels
 from ..data.prior_arguments import finite_number, positive_array
 from ..data.raters import rater_groups
-from .observed import (
-    Rotated,
-    coords_of,
-    observe_labels,
-    prevalence_prior,
-    require_identified_raters,
-)
+from .observed import Rotated, coords_of, observe_labels, prevalence_prior, require_identified_raters
 
 __all__ = ["hierarchical_dawid_skene"]
 
@@ -123,9 +117,7 @@ def hierarchical_dawid_skene(
     Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.3,
     doi:10.1162/tacl_a_00040.
     """
-    coords = coords_of(
-        require_identified_raters(labels, "hierarchical_dawid_skene"), ("deviation",)
-    )
+    coords = coords_of(require_identified_raters(labels, "hierarchical_dawid_skene"), ("deviation",))
     scale = positive_array("spread", spread, ())
     scale_of_groups = positive_array("group_spread", group_spread, ())
     ahead = finite_number("diagonal", diagonal)
@@ -153,6 +145,4 @@ def _means_of_groups(mean: TensorVariable, scale: np.ndarray) -> TensorVariable:
     dims = ("group_of_raters", "category", "label")
     spread = pm.HalfNormal("group_spread", scale)
     deviation = pm.Normal("group_deviation", dims=dims)
-    return cast(
-        TensorVariable, pm.Deterministic("group_mean", mean + spread * deviation, dims=dims)
-    )
+    return cast(TensorVariable, pm.Deterministic("group_mean", mean + spread * deviation, dims=dims))

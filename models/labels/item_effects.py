@@ -24,17 +24,6 @@ from ..data.labels import Labels, one_by_one
 from ..distributions.marginal_labels import MarginalLabels, distinct_items, label_logp
 from ..distributions.marginal_labels_kernels import Answers
 
-__all__ = [
-    "Nodes",
-    "check_size",
-    "favoured_contrasts",
-    "most_answers",
-    "normal_nodes",
-    "observe_state_labels",
-    "observe_states",
-    "trapezoid_step",
-]
-
 REACH = 7.0  # standard deviations: 3e-12 of a normal are beyond
 
 ERROR = 1e-8
@@ -57,9 +46,7 @@ class Nodes(NamedTuple):
     weight: np.ndarray  # (node,): sums to one
 
 
-def normal_nodes(
-    dims: int, factors: int, nodes: int | None = None, error: float | None = None
-) -> Nodes:
+def normal_nodes(dims: int, factors: int, nodes: int | None = None, error: float | None = None) -> Nodes:
     """Return quadrature nodes and weights of `dims` independent standard normals.
 
     ``factors`` is the number of factors of the integrand: the most answers to an item. ``nodes`` (from 3)

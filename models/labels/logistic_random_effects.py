@@ -126,10 +126,7 @@ def logistic_random_effects(
     coords = coords_of(require_identified_raters(labels, "logistic_random_effects"), ("deviation",))
     n = len(labels.categories)
     mean = favoured_contrasts(n, diagonal)
-    scales = (
-        positive_array("spread", spread, ()),
-        positive_array("effect_spread", effect_spread, ()),
-    )
+    scales = (positive_array("spread", spread, ()), positive_array("effect_spread", effect_spread, ()))
     points, weight = normal_nodes(n - 1, most_answers(labels), nodes)
     check_size(labels, len(labels.raters), n * len(weight))
     dims = ("category", "contrast")

@@ -15,10 +15,7 @@ __all__ = ["multinomial"]
 
 @recorded
 def multinomial(
-    labels: Labels,
-    *,
-    prevalence_concentration: Any = 1.0,
-    confusion_concentration: Any = None,
+    labels: Labels, *, prevalence_concentration: Any = 1.0, confusion_concentration: Any = None
 ) -> pm.Model:
     """Build the multinomial model: one confusion matrix for all raters, with true categories summed out.
 

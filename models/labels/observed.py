@@ -18,19 +18,6 @@ from ..data.prior_arguments import favoured_rows, positive_array, positive_pair
 from ..data.raters import check_attributes
 from ..distributions.marginal_labels import MarginalLabels, label_logp
 
-__all__ = [
-    "Rotated",
-    "ability_confusion",
-    "ability_prior",
-    "concentration_of_confusion",
-    "coords_of",
-    "observe_labels",
-    "positive_array",
-    "prevalence_or_uniform",
-    "prevalence_prior",
-    "require_identified_raters",
-]
-
 
 def ability_confusion(ability: TensorVariable, n_categories: int) -> TensorVariable:
     """Register ``confusion``: ability on the diagonal, the rest of each row shared equally.
@@ -81,9 +68,7 @@ def prevalence_prior(labels: Labels, concentration: Any) -> TensorVariable:
     return pm.Dirichlet("prevalence", alpha, dims="category")
 
 
-def concentration_of_confusion(
-    labels: Labels, concentration: Any, shape: tuple[int, ...]
-) -> np.ndarray:
+def concentration_of_confusion(labels: Labels, concentration: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return Dirichlet concentrations of confusion matrices of `shape`; None favours the diagonal.
 
     Shapes: shape ends in (category, label).
@@ -99,10 +84,7 @@ def ability_prior(concentration: Any) -> tuple[float, float]:
 
 
 def observe_labels(
-    labels: Labels,
-    prevalence: TensorVariable,
-    confusion: TensorVariable,
-    rater: np.ndarray | None = None,
+    labels: Labels, prevalence: TensorVariable, confusion: TensorVariable, rater: np.ndarray | None = None
 ) -> None:
     """Register ``observed_label``, pointwise by item, and ``plausibility``, p(true category | answers).
 
@@ -169,9 +151,7 @@ class Rotated(Transform):
 # --- Prevalence with a Dirichlet prior, or fixed as uniform ---
 
 
-def prevalence_or_uniform(
-    labels: Labels, concentration: Any | Literal["uniform"]
-) -> TensorVariable:
+def prevalence_or_uniform(labels: Labels, concentration: Any | Literal["uniform"]) -> TensorVariable:
     """Register ``prevalence``, with a Dirichlet prior or, for concentration "uniform", fixed as uniform.
 
     Shapes: concentration one number or (category,); result (category,).

@@ -197,9 +197,7 @@ def _label_probability(threshold: Any, scale: Any, grid: Nodes) -> Any:
     return pt.concatenate([below[..., :1], between, above[..., -1:]], axis=-1)
 
 
-def _observe(
-    labels: Labels, typical: Any, confusion: Any, grid: Nodes, rater: np.ndarray | None
-) -> None:
+def _observe(labels: Labels, typical: Any, confusion: Any, grid: Nodes, rater: np.ndarray | None) -> None:
     """Register the answers, the prevalence, and the plausibility and expected location of each item.
 
     Without gold labels the typical rater's label needs no states of its own: it follows from the location.
@@ -209,9 +207,7 @@ def _observe(
     pm.Deterministic("prevalence", joint.sum(axis=1), dims="category")
     if (labels.gold >= 0).any():
         by_state = pt.tile(confusion, (1, n, 1))
-        state, kind = observe_state_labels(
-            labels, joint.reshape((n * nodes,)), by_state, nodes, rater
-        )
+        state, kind = observe_state_labels(labels, joint.reshape((n * nodes,)), by_state, nodes, rater)
         state = state.reshape((-1, n, nodes))
         plausibility, location = state.sum(axis=2), state.sum(axis=1)
     else:

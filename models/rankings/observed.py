@@ -13,24 +13,6 @@ from ..data.container import expect
 from ..data.rankings import PartialRankings
 from ..distributions.partial_ranking import PartialRanking, RankedCandidates
 
-__all__ = [
-    "OTHER_CODE",
-    "Candidates",
-    "Layout",
-    "Unranked",
-    "allowed",
-    "annotation_blocks",
-    "annotation_reliability",
-    "every_candidate",
-    "flat_worth",
-    "observe_rankings",
-    "positive",
-    "ranked_candidates",
-    "register_annotations",
-    "register_other",
-    "worth_prior",
-]
-
 OTHER_CODE = -1
 
 
@@ -100,9 +82,7 @@ def annotation_blocks(
     place = np.where(inside, first[:, None] + column, 0).astype(np.int32)
     block = np.where(inside, n_blocks[:, None], -1).astype(np.min_scalar_type(-n_blocks.max() - 1))
     annotation = _entry_annotations(rankings)
-    number = np.arange(len(rankings.block_start) - 1) - np.repeat(
-        rankings.annotation_start[:-1], n_blocks
-    )
+    number = np.arange(len(rankings.block_start) - 1) - np.repeat(rankings.annotation_start[:-1], n_blocks)
     block[annotation, entry - first[annotation]] = np.repeat(number, np.diff(rankings.block_start))
     return place, block
 
@@ -199,9 +179,7 @@ def worth_prior(layout: Layout) -> TensorVariable:
         dims = ("annotation", "place")
         return _log(worth)[pm.Data("candidate_of_place", layout.candidates.place, dims=dims)]
     worth = pm.Gamma("worth", layout.concentration, 1.0, dims=("item", "category"))
-    pm.Deterministic(
-        "plausibility", worth / worth.sum(-1, keepdims=True), dims=("item", "category")
-    )
+    pm.Deterministic("plausibility", worth / worth.sum(-1, keepdims=True), dims=("item", "category"))
     return _log(worth)[layout.rankings.annotation_item]
 
 
@@ -235,9 +213,7 @@ def register_other(candidates: Candidates, concentration: float) -> None:
     pm.Data("other_concentration", concentration)
 
 
-def observe_rankings(
-    layout: Layout, log_worth: TensorVariable, power: np.ndarray | None
-) -> TensorVariable:
+def observe_rankings(layout: Layout, log_worth: TensorVariable, power: np.ndarray | None) -> TensorVariable:
     """Register ``observed_ranking``, pointwise by annotation, and the power ``reliability`` if given.
 
     Shapes: log_worth and result (annotation, place); power () or (annotation,).
@@ -248,9 +224,7 @@ def observe_rankings(
     if power is not None:
         reliability = pm.Data("reliability", power, dims="annotation" if power.ndim else None)
     law = PartialRanking if layout.dense else RankedCandidates
-    return law(
-        "observed_ranking", log_worth, block_sizes(block), reliability, observed=block, dims=dims
-    )
+    return law("observed_ranking", log_worth, block_sizes(block), reliability, observed=block, dims=dims)
 
 
 def block_sizes(block: np.ndarray) -> np.ndarray:

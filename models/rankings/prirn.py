@@ -98,9 +98,7 @@ def prirn(
     shape = smoothing * members
     shape[named] += gamma * inverse_rank_scores(rankings, tie_weight)
     coords = {"candidate": np.arange(len(shape)), "item": rankings.items}
-    with pm.Model(
-        coords=coords | {"rater": rankings.raters, "category": rankings.categories}
-    ) as model:
+    with pm.Model(coords=coords | {"rater": rankings.raters, "category": rankings.categories}) as model:
         register_annotations(rankings)
         register_other(candidates, smoothing or np.nan)
         pm.Data("reliability", gamma)

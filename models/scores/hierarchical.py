@@ -13,7 +13,7 @@ from ..data.raters import check_attributes, rater_groups
 from ..data.scores import Scores
 from .observed import observed_scores, register_bounds, require_identified_raters, score_scale
 
-__all__ = ["Standardised", "hierarchical_scores"]
+__all__ = ["hierarchical_scores"]
 
 
 class Standardised(Transform):
@@ -51,11 +51,7 @@ class Standardised(Transform):
 
 @recorded
 def hierarchical_scores(
-    scores: Scores,
-    *,
-    group: str | None = None,
-    mean: float | None = None,
-    spread: float | None = None,
+    scores: Scores, *, group: str | None = None, mean: float | None = None, spread: float | None = None
 ) -> pm.Model:
     """Build the hierarchical model of scores: rater biases and scales, and item locations, from populations.
 
@@ -161,9 +157,7 @@ def hierarchical_scores(
     variance parameters in hierarchical models, Bayesian Analysis 1(3), doi:10.1214/06-BA117A (half-normal
     spreads).
     """
-    middle, unit = score_scale(
-        require_identified_raters(scores, "hierarchical_scores"), mean, spread
-    )
+    middle, unit = score_scale(require_identified_raters(scores, "hierarchical_scores"), mean, spread)
     check_attributes(scores.rater_attributes, ("bias", "scale", "variance"))
     coords, item, rater, score = observed_scores(scores)
     of_rater = None

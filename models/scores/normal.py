@@ -15,12 +15,7 @@ __all__ = ["normal_scores"]
 
 @recorded
 def normal_scores(
-    scores: Scores,
-    *,
-    mean: Any = None,
-    mean_weight: Any = 0.25,
-    shape: Any = 2.0,
-    rate: Any = None,
+    scores: Scores, *, mean: Any = None, mean_weight: Any = 0.25, shape: Any = 2.0, rate: Any = None
 ) -> pm.Model:
     """Build the normal model of scores: the scores of an item are normal draws; raters are exchangeable.
 
@@ -113,9 +108,7 @@ def normal_scores(
         code = pm.Data("annotation_item", item, dims="annotation")
         register_bounds(scores)
         variance = pm.InverseGamma("variance", prior.shape, prior.rate, dims="item")
-        location = pm.Normal(
-            "location", prior.mean, pt.sqrt(variance / prior.mean_weight), dims="item"
-        )
+        location = pm.Normal("location", prior.mean, pt.sqrt(variance / prior.mean_weight), dims="item")
         pm.Deterministic("scale", pt.sqrt(variance), dims="item")
         ItemScores("observed_score", location, variance, code, observed=score, dims="annotation")
     return model

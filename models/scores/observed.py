@@ -10,15 +10,6 @@ from ..data.container import expect
 from ..data.errors import BUILDERS, DataError, DataWarning
 from ..data.scores import Scores
 
-__all__ = [
-    "ScorePrior",
-    "observed_scores",
-    "register_bounds",
-    "require_identified_raters",
-    "score_prior",
-    "score_scale",
-]
-
 MAX_SCORES = 200_000_000
 
 ROUNDING = 1e-12  # of the largest score: smaller differences are rounding errors
@@ -48,9 +39,7 @@ def require_identified_raters(scores: Scores, model: str) -> Scores:
     return scores
 
 
-def observed_scores(
-    scores: Scores,
-) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+def observed_scores(scores: Scores) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
     """Return the coordinates of a model, and item, rater and value of every single score.
 
     Raises DataError if there are no scores or too many; warns (DataWarning) if no item has two.
@@ -151,9 +140,7 @@ def _told(spread: float, argument: str) -> float:
     return spread
 
 
-def prior_numbers(
-    name: str, value: Any, shape: tuple[int, ...], *, positive: bool = True
-) -> np.ndarray:
+def prior_numbers(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = True) -> np.ndarray:
     """Return finite numbers broadcast to `shape`, a new array; raises ValueError.
 
     `name` is the argument that messages name; `positive` requires positive numbers.

@@ -8,8 +8,6 @@ from ..data.comparison_tables import LEFT, RIGHT, TIE, CodedVotes, vote_layout
 from ..data.comparisons import Comparisons
 from .simulated import Simulated
 
-__all__ = ["Link", "allot_raters", "compared_pairs", "comparisons", "regular_graph"]
-
 
 def regular_graph(
     items: int, degree: int, *, random_seed: int | np.random.Generator | None = None
@@ -207,9 +205,7 @@ def comparisons(
         pairs = compared_pairs(graph, items)
     rater = allot_raters(len(pairs), raters, max(1, round(alpha * raters)), rng)
     quality = rng.uniform(*quality_range, items)
-    reliability = rng.uniform(*reliability_range, raters) * np.where(
-        rng.random(raters) < signed, -1, 1
-    )
+    reliability = rng.uniform(*reliability_range, raters) * np.where(rng.random(raters) < signed, -1, 1)
     pairs = np.repeat(pairs, rater.shape[1], axis=0)
     rater = rater.ravel()
     side = rng.integers(2, size=len(rater))

@@ -8,17 +8,6 @@ import numpy as np
 from ..data.rankings import PartialRankings
 from .simulated import Simulated
 
-__all__ = [
-    "differential_diagnoses",
-    "draw_order",
-    "draw_rankings",
-    "log_gamma",
-    "normalised",
-    "padded_sizes",
-    "ranked_entries",
-    "rankings",
-]
-
 
 def log_gamma(shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw log Gamma(shape, 1) as log Gamma(shape + 1) + log(U) / shape, which does not underflow.
@@ -46,9 +35,7 @@ def draw_order(log_worth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.argsort(-log_worth - rng.gumbel(size=log_worth.shape), axis=-1)
 
 
-def ranked_entries(
-    order: np.ndarray, sizes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def ranked_entries(order: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Cut full rankings into blocks; return annotation, category and rank (from 1) of the ranked entries.
 
     Shapes: order (annotation, category), best first; sizes (annotation, block), zeros after the last block;
@@ -145,11 +132,7 @@ def padded_sizes(block_sizes: Sequence[int] | Sequence[Sequence[int]]) -> np.nda
 
 
 def draw_rankings(
-    log_worth: np.ndarray,
-    item: np.ndarray,
-    rater: np.ndarray,
-    sizes: np.ndarray,
-    rng: np.random.Generator,
+    log_worth: np.ndarray, item: np.ndarray, rater: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
 ) -> PartialRankings:
     """Draw one partial ranking for each annotation.
 
@@ -158,12 +141,7 @@ def draw_rankings(
     """
     order = draw_order(log_worth[item], rng)
     annotation, category, rank = ranked_entries(order, sizes)
-    table = {
-        "item": item[annotation],
-        "rater": rater[annotation],
-        "category": category,
-        "rank": rank,
-    }
+    table = {"item": item[annotation], "rater": rater[annotation], "category": category, "rank": rank}
     return PartialRankings.from_table(table, categories=range(log_worth.shape[1]))
 
 
@@ -251,11 +229,7 @@ def differential_diagnoses(
     known = {sizes: n for sizes, n in _STRUCTURES.items() if sum(sizes) <= categories}
     sizes = padded_sizes([*known])[_drawn(np.array([*known.values()]), len(item), rng)]
     data = draw_rankings(log_worth, item, rater, sizes, rng)
-    truth = {
-        "log_worth": log_worth,
-        "plausibility": normalised(log_worth),
-        "popularity": popularity,
-    }
+    truth = {"log_worth": log_worth, "plausibility": normalised(log_worth), "popularity": popularity}
     return Simulated(data, truth)
 
 

@@ -11,8 +11,6 @@ from ..data.prior_arguments import favoured_rows
 from .partial_rankings import normalised
 from .simulated import LARGEST, SMALLEST, Simulated, check_number
 
-__all__ = ["EFFECTS", "Design", "LabelModel", "labels"]
-
 RIGHT_LOG_ODDS = 2.0  # mean log odds of the right label against each other one
 
 SCALE, SCALE_SD, INCREMENT_SD, SPREAD = 0.55, 0.5, 0.75, 0.5  # of ordinal raters
@@ -95,9 +93,7 @@ def _ordinal(rng: np.random.Generator, design: Design) -> Law:
     return truth, _between(away, own[design.rater])
 
 
-def _true_categories(
-    rng: np.random.Generator, design: Design
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _true_categories(rng: np.random.Generator, design: Design) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Draw the true categories; return them for each annotation (annotation,), and the truth so far."""
     drawn = rng.choice(len(design.prevalence), design.items, p=design.prevalence)
     return drawn[design.item], {"prevalence": design.prevalence, "true_category": drawn}

@@ -11,8 +11,6 @@ from ..data.score_tables import GivenScores, score_layout
 from ..data.scores import Scores
 from .simulated import LARGEST, SMALLEST, Simulated, check_counts, check_number
 
-__all__ = ["ScoreModel", "aesthetic_scores", "scores", "toxicity_scores"]
-
 ScoreModel = Literal["hierarchical_scores", "normal_scores"]
 
 SHAPE = 3.0  # of the inverse gamma of the items' variances; their own variance is finite above 2
@@ -149,9 +147,7 @@ def different_raters(rng: np.random.Generator, items: int, raters: int, answers:
     return np.concatenate([everyone, chosen], axis=1)
 
 
-def _on_scale(
-    score: np.ndarray, bounds: tuple[float, float] | None, step: float | None
-) -> np.ndarray:
+def _on_scale(score: np.ndarray, bounds: tuple[float, float] | None, step: float | None) -> np.ndarray:
     """Round scores to the grid and clip them to the bounds."""
     if step is not None:
         origin = bounds[0] if bounds else 0.0
@@ -166,9 +162,7 @@ def _refuse_step(step: float | None, bounds: tuple[float, float] | None) -> None
     check_number("step", step, SMALLEST, LARGEST)
     steps = (bounds[1] - bounds[0]) / step if bounds else 1.0
     if abs(steps - round(steps)) > 1e-9 * steps:
-        raise ValueError(
-            f"step={step!r} must go into the width of bounds={bounds!r} a whole number of times"
-        )
+        raise ValueError(f"step={step!r} must go into the width of bounds={bounds!r} a whole number of times")
 
 
 # --- Simulators of integer rating scales, shaped like two public data sets: toxicity and aesthetics ---

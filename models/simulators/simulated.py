@@ -7,19 +7,13 @@ import numpy as np
 
 from ..data.reading.numbers import MAX_COUNT
 
-__all__ = ["LARGEST", "SMALLEST", "Simulated", "check_counts", "check_number"]
-
 SMALLEST, LARGEST = 1e-50, 1e50  # range of scales within which every draw is a valid score
 
 
 def check_counts(**counts: object) -> None:
     """Raise ValueError unless each named argument is a whole number from 1."""
     for name, count in counts.items():
-        if (
-            isinstance(count, bool)
-            or not isinstance(count, int | np.integer)
-            or not 1 <= count <= MAX_COUNT
-        ):
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= MAX_COUNT:
             raise ValueError(f"{name}={count!r} must be a whole number from 1 to {MAX_COUNT:,}")
 
 

@@ -9,8 +9,6 @@ from ..data.rankings import PartialRankings
 from .partial_rankings import draw_order, log_gamma, normalised
 from .simulated import Simulated
 
-__all__ = ["ambiguous_items", "three_class_toy", "urn_items"]
-
 
 def ambiguous_items(
     *,
@@ -175,9 +173,7 @@ def three_class_toy(
         "rank": rank[annotation, place],
     }
     data = PartialRankings.from_table(table, categories=range(len(middle)))
-    return Simulated(
-        data, {"input": x, "true_category": true_category, "plausibility": plausibility}
-    )
+    return Simulated(data, {"input": x, "true_category": true_category, "plausibility": plausibility})
 
 
 # --- Simulator of items as urns of labels: exchangeable raters, and a noisy classifier ---
@@ -255,11 +251,7 @@ def urn_items(
     share, mean, rho = _law(weight, probability, spread)
     if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
         raise ValueError(f"items={items!r} must be a whole number from 1")
-    total = (
-        np.broadcast_to(np.asarray(raters), (items,))
-        if np.ndim(raters) == 0
-        else np.asarray(raters)
-    )
+    total = np.broadcast_to(np.asarray(raters), (items,)) if np.ndim(raters) == 0 else np.asarray(raters)
     if total.shape != (items,) or total.dtype.kind not in "iu" or (total < 1).any():
         raise ValueError(
             f"raters={raters!r} must be a whole number from 1, or one for each of the {items} items"

@@ -31,12 +31,7 @@ def table(kind):
     if kind == "scores":
         return {"item": item, "rater": rater, "score": rng.normal(size=len(item)).round(3)}
     other = [ITEMS[(ITEMS.index(name) + 1) % len(ITEMS)] for name in item]
-    return {
-        "rater": rater,
-        "left": item,
-        "right": other,
-        "winner": rng.choice(["left", "tie"], len(item)),
-    }
+    return {"rater": rater, "left": item, "right": other, "winner": rng.choice(["left", "tie"], len(item))}
 
 
 READERS = {
@@ -67,9 +62,7 @@ def test_what_is_written_has_no_names(tmp_path):
     assert "Name" not in result.output
     assert b"Name" not in (tmp_path / "p.nc").read_bytes()
     with xr.open_datatree(tmp_path / "p.nc", engine="h5netcdf") as tree:
-        assert tree["posterior"]["rater"].to_numpy().tolist() == [
-            f"rater {k + 1}" for k in range(5)
-        ]
+        assert tree["posterior"]["rater"].to_numpy().tolist() == [f"rater {k + 1}" for k in range(5)]
     assert run("fit", path, *asked, "-o", tmp_path / "q.nc").exit_code == 0
     assert b"Name" in (tmp_path / "q.nc").read_bytes()
 

@@ -53,13 +53,7 @@ def test_fit_then_evaluate(annotations, predictions, tmp_path):
         assert result.exit_code == 0, result.output
         assert "converged" in result.output
         result = run(
-            "evaluate",
-            posterior,
-            predictions,
-            "--metric",
-            "top-3-accuracy",
-            "--metric",
-            "overlap@2",
+            "evaluate", posterior, predictions, "--metric", "top-3-accuracy", "--metric", "overlap@2"
         )
         assert result.exit_code == 0, result.output
         assert "90 % interval" in result.output and "overlap@2" in result.output
@@ -87,10 +81,7 @@ def test_report_is_one_page_with_its_tables(annotations, predictions, tmp_path):
     assert headings == list(dict.fromkeys(headings))
     assert "Only predicted: " in page and "worst quantity" in page
     assert (
-        page.count("<svg") == 7
-        and "http-equiv" not in page
-        and "<script" not in page
-        and 'src="' not in page
+        page.count("<svg") == 7 and "http-equiv" not in page and "<script" not in page and 'src="' not in page
     )
     assert {p.name for p in out.iterdir()} == {
         "report.html", "report.json", "posterior.nc", "certainty.csv", "certainty_and_agreement.csv", "convergence.csv",
@@ -100,12 +91,7 @@ def test_report_is_one_page_with_its_tables(annotations, predictions, tmp_path):
 
 def test_labels_are_untrusted_text(tmp_path):
     evil = "<script>alert(1)</script>"
-    table = {
-        "item": ["<b>1", "<b>1"],
-        "rater": ["a", "b"],
-        "category": [evil, "x & y"],
-        "rank": [1, 1],
-    }
+    table = {"item": ["<b>1", "<b>1"], "rater": ["a", "b"], "category": [evil, "x & y"], "rank": [1, 1]}
     result = run("report", write(tmp_path / "evil.csv", table), "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     page = (tmp_path / "out" / "report.html").read_text()
@@ -114,8 +100,7 @@ def test_labels_are_untrusted_text(tmp_path):
 
 def test_labels_in_other_layouts(tmp_path):
     wide = write(
-        tmp_path / "wide.csv",
-        {"r": list("xxy"), "s": list("xyy"), "t": ["x", "y", ""], "n": [20, 7, 9]},
+        tmp_path / "wide.csv", {"r": list("xxy"), "s": list("xyy"), "t": ["x", "y", ""], "n": [20, 7, 9]}
     )
     options = ("--kind", "labels", "--layout", "wide", "--column", "count=n")
     answer = run("check", wide, *options).output
@@ -161,10 +146,7 @@ def test_columns_are_renamed(tmp_path):
         (["fit", "{annotations}", "-o", "x.csv"], "name a .nc or a .zarr file"),
         (["fit", "{annotations}", "-o", "x.nc", "--model", "nonsense"], "no such model"),
         (["fit", "{annotations}", "-o", "x.nc", "--reliability", "many"], "write numbers"),
-        (
-            ["fit", "{annotations}", "-o", "x.nc", "--reliability", "-1"],
-            "-1 is not a positive number",
-        ),
+        (["fit", "{annotations}", "-o", "x.nc", "--reliability", "-1"], "-1 is not a positive number"),
         (["fit", "{annotations}", "-o", "x.nc", "--reliability", "nan"], "not a positive number"),
         (
             ["fit", "{annotations}", "-o", "x.nc", "--kind", "scores", "--model", "prirn"],
@@ -242,7 +224,5 @@ def test_fetch_without_a_network_names_the_file_to_put_in_place(monkeypatch, tmp
     monkeypatch.setattr(pooch, "retrieve", refuse)
     result = run("data", "fetch", "dermatology", "--out", tmp_path)
     assert (
-        result.exit_code == 2
-        and "by hand" in result.output
-        and "dermatology_selectors.json" in result.output
+        result.exit_code == 2 and "by hand" in result.output and "dermatology_selectors.json" in result.output
     )

@@ -62,27 +62,14 @@ def test_anonymous_votes_have_raters_alike(votes, tmp_path):
 
 def test_crowd_kit_columns_and_renamed_ones_are_read(votes, tmp_path):
     rows = read(votes)
-    theirs = {
-        "worker": "rater",
-        "left": "left",
-        "right": "right",
-        "label": "winner",
-        "count": "count",
-    }
-    path = write(
-        tmp_path / "k.csv", {new: [row[old] for row in rows] for new, old in theirs.items()}
-    )
+    theirs = {"worker": "rater", "left": "left", "right": "right", "label": "winner", "count": "count"}
+    path = write(tmp_path / "k.csv", {new: [row[old] for row in rows] for new, old in theirs.items()})
     assert "raters                  6" in run("check", path, "--kind", "comparisons").output
     path = write(
-        tmp_path / "r.csv",
-        {"who": ["r", "s"], "a": ["x", "y"], "b": ["y", "x"], "winner": ["left", "x"]},
+        tmp_path / "r.csv", {"who": ["r", "s"], "a": ["x", "y"], "b": ["y", "x"], "winner": ["left", "x"]}
     )
-    renamed = [
-        ("--column", f"{n}={own}") for n, own in (("rater", "who"), ("left", "a"), ("right", "b"))
-    ]
-    result = run(
-        "check", path, "--kind", "comparisons", *(word for pair in renamed for word in pair)
-    )
+    renamed = [("--column", f"{n}={own}") for n, own in (("rater", "who"), ("left", "a"), ("right", "b"))]
+    result = run("check", path, "--kind", "comparisons", *(word for pair in renamed for word in pair))
     assert result.exit_code == 0 and "raters" in result.output
 
 
@@ -132,9 +119,7 @@ def test_report_is_one_page_with_its_tables(votes, tmp_path):
     wins = read(out / "wins.csv")
     assert len(wins) == 28
     for row in wins:
-        assert sum(float(row[name]) for name in ("P(wins)", "P(tie)", "P(loses)")) == pytest.approx(
-            1
-        )
+        assert sum(float(row[name]) for name in ("P(wins)", "P(tie)", "P(loses)")) == pytest.approx(1)
     assert {row["kind"] for row in read(out / "raters.csv")} == {"person", "model"}
 
 

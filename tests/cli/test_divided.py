@@ -36,22 +36,16 @@ def test_workers_write_what_one_process_draws(votes, tmp_path):
     result = run("fit", votes, "-o", store, "--workers", 1, *model, *FEW)
     assert result.exit_code == 0, said(result)
     data = models.Labels.from_table(VOTES)
-    whole = inference.sample(
-        models.dirichlet(data), draws=20, chains=2, random_seed=3, progressbar=False
-    )
+    whole = inference.sample(models.dirichlet(data), draws=20, chains=2, random_seed=3, progressbar=False)
     with xr.open_datatree(store, engine="zarr", consolidated=False) as tree:
-        xr.testing.assert_identical(
-            tree["posterior"].to_dataset().load(), whole["posterior"].to_dataset()
-        )
+        xr.testing.assert_identical(tree["posterior"].to_dataset().load(), whole["posterior"].to_dataset())
     again = run("fit", votes, "-o", store, "--workers", 2, *model, *FEW)  # finished: nothing to do
     assert again.exit_code == 0, said(again)
 
 
 def test_dawid_skene_is_divided_by_sums(votes, tmp_path, monkeypatch):
     given = {}
-    monkeypatch.setattr(
-        inference, "dawid_skene_gibbs", lambda data, **options: given.update(options)
-    )
+    monkeypatch.setattr(inference, "dawid_skene_gibbs", lambda data, **options: given.update(options))
     result = run("fit", votes, "-o", tmp_path / "d.zarr", "--kind", "labels", "--workers", 3, *FEW)
     assert result.exit_code == 0, said(result)
     assert (given["executor"], given["draws"], given["chains"]) == (3, 20, 2)

@@ -12,15 +12,7 @@ from raterzoo.cli import equivalence as equivalences
 from raterzoo.reports.page import document
 
 from tests.support.command_line import read, run, said, write
-from tests.support.survey_files import (
-    FAST,
-    LABELS,
-    N_ITEMS,
-    N_RATERS,
-    answers,
-    spoilt,
-    write_tables,
-)
+from tests.support.survey_files import FAST, LABELS, N_ITEMS, N_RATERS, answers, spoilt, write_tables
 
 ROW = {
     "classifier", "score", "score_lower", "score_upper", "classifier_gain", "classifier_gain_lower",
@@ -79,15 +71,7 @@ def test_keys_of_the_file_and_of_the_report_are_the_same_and_documented(files, r
     ours, _ = asked(files, "soft", tmp_path / "w.json")
     theirs = json.loads((report / "report.json").read_text())["equivalence"]
     assert set(ours) == set(theirs) and "equivalence  " in document.__doc__
-    assert {
-        "combiner",
-        "scorer",
-        "probability",
-        "baseline",
-        "left_out",
-        "curve",
-        "differences",
-    } < set(ours)
+    assert {"combiner", "scorer", "probability", "baseline", "left_out", "curve", "differences"} < set(ours)
     for found in (ours, theirs):
         assert all(set(row) == ROW for row in found["rows"])
         assert [row["raters"] for row in found["curve"]["rows"]] == list(range(N_RATERS))

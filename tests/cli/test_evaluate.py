@@ -83,9 +83,7 @@ def test_every_metric_is_scored_with_both_uncertainties(files, tmp_path):
         rows = read(out)
         assert [row["metric"] for row in rows] == [name for name in names for _ in range(2)]
         for row in rows:
-            numbers = {
-                k: float(v) for k, v in row.items() if k not in ("metric", "classifier") and v
-            }
+            numbers = {k: float(v) for k, v in row.items() if k not in ("metric", "classifier") and v}
             assert numbers["lower"] <= numbers["upper"] and numbers["mcse"] >= 0
             between = numbers["raters_lower"] - 1e-12, numbers["raters_upper"] + 1e-12
             assert between[0] <= numbers["mean"] <= between[1], row
@@ -120,10 +118,7 @@ def test_compare_says_who_is_better(files, tmp_path):
         result = run("evaluate", files["posterior"], files["scores"], *options, "--out", out)
         assert result.exit_code == 0 and "the better classifier first" in result.output
     pairs = json.loads((tmp_path / "m.json").read_text())["comparison"]["rows"]
-    assert [(row["metric"], row["classifier"]) for row in pairs] == [
-        ("accuracy", "net"),
-        ("auc", "net"),
-    ]
+    assert [(row["metric"], row["classifier"]) for row in pairs] == [("accuracy", "net"), ("auc", "net")]
     for text, row in zip(read(tmp_path / "m-comparison.csv"), pairs, strict=True):
         assert float(text["probability_better"]) == row["probability_better"] > 0.9
 
@@ -165,9 +160,7 @@ def test_scores_that_are_no_probabilities(files, tmp_path, change, message):
 
 
 def test_one_classifier_is_compared_with_nobody(files, tmp_path):
-    one = write(
-        tmp_path / "one.csv", {"item": [f"i{i}" for i in range(20)], "category": ["1"] * 20}
-    )
+    one = write(tmp_path / "one.csv", {"item": [f"i{i}" for i in range(20)], "category": ["1"] * 20})
     assert run("evaluate", files["posterior"], one).exit_code == 0
     result = run("evaluate", files["posterior"], one, "--compare")
     assert result.exit_code == 2 and "predictions of one classifier" in said(result)

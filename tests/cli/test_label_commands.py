@@ -38,9 +38,7 @@ def test_labels_from_table_to_report(votes, tmp_path):
         ("dirichlet", {"reliability.csv", "prior.csv"}),
     ):
         out = tmp_path / model
-        result = run(
-            "report", votes, predictions, "--kind", "labels", "--model", model, "--out", out
-        )
+        result = run("report", votes, predictions, "--kind", "labels", "--model", model, "--out", out)
         assert result.exit_code == 0, result.output
         found = {p.name for p in out.iterdir()}
         assert (
@@ -62,9 +60,9 @@ def test_labels_from_table_to_report(votes, tmp_path):
         page = (out / "report.html").read_text()
         assert ("<h2>Raters</h2>" in page) == ("raters.csv" in files)
         found = json.loads((out / "report.json").read_text())
-        assert {
-            f"{key}.csv" for key in ("prevalence", "raters", "worth", "agreement") if key in found
-        } == (files - {"reliability.csv", "prior.csv"})
+        assert {f"{key}.csv" for key in ("prevalence", "raters", "worth", "agreement") if key in found} == (
+            files - {"reliability.csv", "prior.csv"}
+        )
         assert ("whom" in found["ask_next"]["rows"][0]) == (model == "dawid_skene")
         assert len(found["ask_next"]["rows"]) == len(found["certainty"]["rows"]) == 30
 

@@ -24,9 +24,7 @@ def test_votes_of_each_item_are_counted_by_hand():
         rater=None,
         count="count",
     )
-    counts = {
-        name: dict(zip("abc", own.tolist(), strict=True)) for name, own in tally(pairs).items()
-    }
+    counts = {name: dict(zip("abc", own.tolist(), strict=True)) for name, own in tally(pairs).items()}
     assert counts["won"] == {"a": 7, "b": 2, "c": 0}
     assert counts["lost"] == {"a": 2, "b": 3, "c": 4}
     assert counts["tied"] == {"a": 1, "b": 0, "c": 1}
@@ -56,9 +54,7 @@ def test_raters_come_with_their_quantiles(tree, pairs):
     draws = tree["posterior"]["reliability"]
     for row in rows:
         own = draws.sel(rater=row["rater"]).to_numpy().ravel()
-        assert np.allclose(
-            (row["from"], row["reliability"], row["to"]), np.quantile(own, [0.1, 0.5, 0.9])
-        )
+        assert np.allclose((row["from"], row["reliability"], row["to"]), np.quantile(own, [0.1, 0.5, 0.9]))
     assert [row["reliability"] for row in rows] == sorted(r["reliability"] for r in rows)[::-1]
     assert sum(row["votes"] for row in rows) == len(pairs)
 

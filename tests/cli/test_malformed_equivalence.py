@@ -17,16 +17,7 @@ def files(tmp_path_factory):
 def test_labels_without_second_answers_have_no_section(files, tmp_path):
     rows = [row for row in read(files["long"]) if row["rater"] == "r0"]
     single = write(tmp_path / "one.csv", {n: [row[n] for row in rows] for n in rows[0]})
-    options = (
-        "--kind",
-        "labels",
-        "--model",
-        "dirichlet",
-        "--draws",
-        200,
-        "--out",
-        tmp_path / "out",
-    )
+    options = ("--kind", "labels", "--model", "dirichlet", "--draws", 200, "--out", tmp_path / "out")
     result = run("report", single, files["soft"], *options)
     assert result.exit_code == 0, result.output
     assert "equivalence" not in json.loads((tmp_path / "out" / "report.json").read_text())
@@ -40,12 +31,7 @@ def test_scores_that_are_no_probabilities_do_not_end_a_report(files, tmp_path):
     table["score"] = [3 * float(score) for score in table["score"]]
     options = ("--kind", "labels", "--model", "dirichlet", "--draws", 200, "--metric", "accuracy")
     result = run(
-        "report",
-        files["long"],
-        write(tmp_path / "s.csv", table),
-        *options,
-        "--out",
-        tmp_path / "out",
+        "report", files["long"], write(tmp_path / "s.csv", table), *options, "--out", tmp_path / "out"
     )
     assert result.exit_code == 0, result.output
     found = json.loads((tmp_path / "out" / "report.json").read_text())["equivalence"]
@@ -102,10 +88,7 @@ def _negative(table):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            _rename,
-            "maybe: not used by any rater; the raters used no, yes; correct the spelling, or declare",
-        ),
+        (_rename, "maybe: not used by any rater; the raters used no, yes; correct the spelling, or declare"),
         (_not_one, "the probabilities of item i0 sum to"),
         (_of_another, "ideal predicts nothing for item i0; add it, with the same score for each"),
         (_of_others, "no item is in both; give items the same names"),
@@ -157,10 +140,7 @@ def test_a_curve_that_falls_is_said_to(files, tmp_path):
     rng = np.random.default_rng(3)
     share = rng.dirichlet([1, 1, 1], N_ITEMS)
     label = np.concatenate([rng.choice(["no", "yes", "maybe"], 8, p=own) for own in share])
-    item, rater = (
-        np.repeat([f"i{i}" for i in range(N_ITEMS)], 8),
-        np.tile(list("abcdefgh"), N_ITEMS),
-    )
+    item, rater = (np.repeat([f"i{i}" for i in range(N_ITEMS)], 8), np.tile(list("abcdefgh"), N_ITEMS))
     labels = labels_of(tmp_path, item, rater, label)
     result = run("equivalence", labels, files["soft"], *FAST)
     assert "falls beyond: the combiner learns from few items" in said(result), result.output
@@ -179,9 +159,7 @@ def test_labels_that_are_no_numbers_do_not_correlate(files, tmp_path):
     label = ["no", "yes", "maybe", "no"] * (N_ITEMS // 2)
     labels = labels_of(tmp_path, item, np.tile(["a", "b"], N_ITEMS), label)
     result = run("equivalence", labels, files["soft"], "--scorer", "pearson")
-    assert result.exit_code == 2 and "labels must be numbers, and maybe, no, yes is none" in said(
-        result
-    )
+    assert result.exit_code == 2 and "labels must be numbers, and maybe, no, yes is none" in said(result)
 
 
 def test_a_place_that_cannot_be_written_is_refused_first(files, tmp_path):

@@ -166,9 +166,7 @@ def test_summary_is_on_the_page_and_each_number_has_its_interval(found, page):
     for sentence in sentences:
         assert f"<p>{sentence.replace('<', '&lt;').replace('>', '&gt;')}</p>" in page
     assert sum(" to " in sentence for sentence in sentences) >= 3
-    row = next(
-        r for r in found["metrics"]["rows"] if r["classifier"] == found["comparison"]["order"][0]
-    )
+    row = next(r for r in found["metrics"]["rows"] if r["classifier"] == found["comparison"]["order"][0])
     assert f"{row['mean']:.3f} ({row['lower']:.3f} to {row['upper']:.3f})" in page
 
 
@@ -183,12 +181,7 @@ def test_one_reliability_is_reweighted_to_its_neighbours(found):
 
 def test_risk_and_questions_name_every_item(found):
     items = {f"case {i}" for i in range(N_ITEMS)}
-    for own in (
-        found["risk"],
-        found["ask_next"],
-        found["sensitivity"]["prior"],
-        found["certainty"],
-    ):
+    for own in (found["risk"], found["ask_next"], found["sensitivity"]["prior"], found["certainty"]):
         assert {row["item"] for row in own["rows"]} == items
     for row in found["risk"]["rows"]:
         assert row["plausibility_low"] + row["plausibility_high"] == pytest.approx(1, abs=1e-5)
@@ -218,9 +211,7 @@ def test_one_classifier_with_a_name(tables, tmp_path, options):
     result = run("report", *files, *options, "--out", out, *QUICK)
     assert result.exit_code == 0, result.output
     own = json.loads((out / "report.json").read_text())
-    assert "comparison" not in own and {r["classifier"] for r in own["metrics"]["rows"]} == {
-        "sharp"
-    }
+    assert "comparison" not in own and {r["classifier"] for r in own["metrics"]["rows"]} == {"sharp"}
     prior = own["sensitivity"]["prior"]
     assert ("Not computed" in prior["text"]) == ("prirn" in options)
     assert ("reliability" in own["sensitivity"]) == ("prirn" not in options)
@@ -255,9 +246,7 @@ def spoil(path, folder, **changes):
 def test_wrong_groups_are_refused_before_anything_is_fitted(tables, tmp_path, changes, message):
     risk = spoil(tables["risk"], tmp_path, **changes)
     out = tmp_path / "out"
-    result = run(
-        "report", tables["rankings"], tables["predictions"], "--groups", risk, "--out", out
-    )
+    result = run("report", tables["rankings"], tables["predictions"], "--groups", risk, "--out", out)
     assert result.exit_code == 2 and message in said(result), result.output
     assert "Traceback" not in result.output and not out.exists()
 

@@ -37,9 +37,7 @@ def interrupted(annotations, tmp_path, monkeypatch):
 
 def test_an_interrupted_fit_is_resumed(annotations, interrupted, tmp_path):
     table = write(tmp_path / "p.csv", {"item": ["fig3"], "category": ["Eczema"], "rank": [1]})
-    assert (
-        run("evaluate", interrupted, table).exit_code == 2
-    )  # items are missing, the store is read
+    assert run("evaluate", interrupted, table).exit_code == 2  # items are missing, the store is read
     assert "no posterior" not in run("evaluate", interrupted, table).output
     result = run("fit", "--resume", interrupted)
     assert result.exit_code == 0 and f"wrote {interrupted}" in result.output, result.output

@@ -39,13 +39,10 @@ def files(folder):
     return {
         "long": write(folder / "long.csv", table),
         "counts": write(folder / "counts.csv", {"item": names, **by_score}),
-        "both": write(
-            folder / "both.csv", both | {"probability": np.r_[probability, np.full(ITEMS, 0.5)]}
-        ),
+        "both": write(folder / "both.csv", both | {"probability": np.r_[probability, np.full(ITEMS, 0.5)]}),
         "score": write(folder / "score.csv", {"item": names, "score": location}),
         "label": write(
-            folder / "label.csv",
-            {"item": names, "label": np.where(location > 0, "above", "at most")},
+            folder / "label.csv", {"item": names, "label": np.where(location > 0, "above", "at most")}
         ),
     }
 
@@ -82,19 +79,12 @@ def test_predictions_are_read_as_sides(tmp_path):
 def test_mean_scores_on_the_threshold_are_at_most_it():
     table = {"item": list("aabcc"), "score": [1, -1, 2, -1, 0], "count": [1, 1, 1, 1, 0]}
     scores = models.Scores.from_table(table, rater=None, count="count")
-    assert mean_score_plausibility(scores, 0.0).sel(category="above 0").to_numpy().tolist() == [
-        0,
-        1,
-        0,
-    ]
+    assert mean_score_plausibility(scores, 0.0).sel(category="above 0").to_numpy().tolist() == [0, 1, 0]
 
 
 def test_evaluate_scores_either_side_of_a_threshold(files, posterior, tmp_path):
     tree = evaluation.thresholded(xr.open_datatree(posterior, engine="h5netcdf"), 0.0)
-    for name, metric in (
-        ("score", evaluation.roc_auc()),
-        ("label", evaluation.top_k_accuracy(1)),
-    ):
+    for name, metric in (("score", evaluation.roc_auc()), ("label", evaluation.top_k_accuracy(1))):
         out = tmp_path / f"{name}.csv"
         asked = "auc" if name == "score" else "accuracy"
         options = ("--threshold", "0", "--metric", asked, "--out", out)
@@ -113,9 +103,7 @@ def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path, m
     monkeypatch.setattr(ScoreDraws, "map_blocks", lambda *own: walks.append(own) or walk(*own))
     options = ("--kind", "scores", "--bounds", "-3,3", "--threshold", "0", "--threshold", "1")
     metrics = ("--metric", "accuracy", "--metric", "brier")
-    result = run(
-        "report", files["long"], files["both"], *options, *metrics, "--out", tmp_path, *QUICK
-    )
+    result = run("report", files["long"], files["both"], *options, *metrics, "--out", tmp_path, *QUICK)
     assert result.exit_code == 0, result.output
     assert len(walks) == 2  # one through the draws for each threshold
     assert "By accuracy net does best" in said(result)
@@ -155,10 +143,7 @@ def test_report_of_raters_and_their_groups(tmp_path):
     simulated = models.simulators.scores(items=20, raters=6, answers=4, random_seed=5).data
     table = simulated.to_table()
     is_model = table["rater"] < 2
-    table |= {
-        "kind": np.where(is_model, "model", "person"),
-        "rating": table.pop("score") + 2 * is_model,
-    }
+    table |= {"kind": np.where(is_model, "model", "person"), "rating": table.pop("score") + 2 * is_model}
     path = write(tmp_path / "ratings.csv", table)
     options = ("--kind", "scores", "--column", "score=rating", "--group", "kind")
     model = ("--model", "hierarchical_scores")
@@ -168,9 +153,7 @@ def test_report_of_raters_and_their_groups(tmp_path):
     (pair,) = found["rater_groups"]["differences"]
     assert (pair["group"], pair["other"]) == ("model", "person") and pair["difference"] > 0
     tree = xr.open_datatree(tmp_path / "posterior.nc", engine="h5netcdf")["posterior"]
-    bias = tree["group_bias"].sel(group_of_raters="model") - tree["group_bias"].sel(
-        group_of_raters="person"
-    )
+    bias = tree["group_bias"].sel(group_of_raters="model") - tree["group_bias"].sel(group_of_raters="person")
     assert pair["difference"] == pytest.approx(float(bias.mean()), rel=1e-6)
     for row in found["raters"]["rows"]:
         own = tree.sel(rater=row["rater"])

@@ -39,29 +39,17 @@ CASES = [
     (["check", "{labels}", *SCORES], "there is no column 'score'"),
     (["check", "{texts}", *SCORES], "row 2, column 'score': 'high' is not a number"),
     (["check", "{infinite}", *SCORES], "row 2, column 'score'"),
-    (
-        ["check", "{scores}", *SCORES, "--bounds", "0,3"],
-        "row 4, column 'score': '4' is above the upper",
-    ),
-    (
-        ["check", "{scores}", *SCORES, "--bounds", "3"],
-        "--bounds 3: write the lowest and the highest",
-    ),
+    (["check", "{scores}", *SCORES, "--bounds", "0,3"], "row 4, column 'score': '4' is above the upper"),
+    (["check", "{scores}", *SCORES, "--bounds", "3"], "--bounds 3: write the lowest and the highest"),
     (["check", "{scores}", *SCORES, "--bounds", "4,0"], "--bounds 4,0: write the lowest"),
     (["check", "{scores}", *SCORES, "--bounds", "0,inf"], "--bounds 0,inf: write two numbers"),
     (["check", "{scores}", *SCORES, "--bounds", "a,b"], "--bounds a,b: write two numbers"),
-    (
-        ["check", "{labels}", "--kind", "labels", "--bounds", "0,4"],
-        "--bounds is an option of scores",
-    ),
+    (["check", "{labels}", "--kind", "labels", "--bounds", "0,4"], "--bounds is an option of scores"),
     (["check", "{scores}", *SCORES, "--layout", "wide"], "scores are long tables, or counts"),
     (["check", "{named}", *SCORES, "--layout", "counts"], "'low'"),
     (["check", "{scores}", *SCORES, "--rater-attribute", "kind"], "there is no column 'kind'"),
     (["check", "{anonymous}", *SCORES, "--rater-attribute", "score"], "not told apart"),
-    (
-        ["report", "{scores}", *SCORES, "--threshold", "5"],
-        "--threshold 5 lies outside the scores, 0 to 4",
-    ),
+    (["report", "{scores}", *SCORES, "--threshold", "5"], "--threshold 5 lies outside the scores, 0 to 4"),
     (
         ["report", "{scores}", *SCORES, "--bounds", "0,10", "--threshold", "-1"],
         "--threshold -1 lies outside the bounds of the scores, 0 to 10",
@@ -92,10 +80,7 @@ CASES = [
         ["report", "{scores}", "{ranks}", *SCORES, "--threshold", "1"],
         "found columns 'item', 'category', 'rank'; predictions of scores have item",
     ),
-    (
-        ["report", "{scores}", "{two}", *SCORES, "--threshold", "1"],
-        "found the columns probability and score",
-    ),
+    (["report", "{scores}", "{two}", *SCORES, "--threshold", "1"], "found the columns probability and score"),
     (["report", "{scores}", "{one}", *SCORES, "--threshold", "1"], "no prediction for item 'b'"),
     (
         ["report", "{scores}", "{label}", *SCORES, "--threshold", "1", "--metric", "brier"],
@@ -110,59 +95,23 @@ CASES = [
         "--group is not an option of the model normal_scores, but of hierarchical_dawid_skene",
     ),
     (
-        [
-            "fit",
-            "{scores}",
-            *SCORES,
-            "-o",
-            "x.nc",
-            "--model",
-            "hierarchical_scores",
-            "--group",
-            "sort",
-        ],
+        ["fit", "{scores}", *SCORES, "-o", "x.nc", "--model", "hierarchical_scores", "--group", "sort"],
         "there is no column 'sort' that says something of the raters; the columns are 'item', 'rater', 'score'",
     ),
     (
-        [
-            "fit",
-            "{kinds}",
-            *SCORES,
-            "-o",
-            "x.nc",
-            "--model",
-            "hierarchical_scores",
-            "--group",
-            "kind",
-        ],
+        ["fit", "{kinds}", *SCORES, "-o", "x.nc", "--model", "hierarchical_scores", "--group", "kind"],
         "'person' is the kind of rater 'r', who was 'model'",
     ),
     (
-        [
-            "fit",
-            "{alike}",
-            *SCORES,
-            "-o",
-            "x.nc",
-            "--model",
-            "hierarchical_scores",
-            "--group",
-            "kind",
-        ],
+        ["fit", "{alike}", *SCORES, "-o", "x.nc", "--model", "hierarchical_scores", "--group", "kind"],
         "all raters are 'person'",
     ),
-    (
-        ["fit", "{anonymous}", *SCORES, "-o", "x.nc", "--model", "hierarchical_scores"],
-        "anonymous raters",
-    ),
+    (["fit", "{anonymous}", *SCORES, "-o", "x.nc", "--model", "hierarchical_scores"], "anonymous raters"),
     (
         ["fit", "{scores}", *SCORES, "-o", "x.nc", "--model", "dirichlet"],
         "is a model of labels, not of scores",
     ),
-    (
-        ["fit", "{scores}", *SCORES, "-o", "x.nc", "--reliability", "2"],
-        "--reliability is not an option",
-    ),
+    (["fit", "{scores}", *SCORES, "-o", "x.nc", "--reliability", "2"], "--reliability is not an option"),
     (
         ["fit", "{labels}", "--kind", "labels", "-o", "x.nc", "--model", "ordinal"],
         "--model ordinal: say the order of the categories, from lowest to highest: --categories",
@@ -172,24 +121,10 @@ CASES = [
         "'y' is not one of the categories",
     ),
     (
-        [
-            "fit",
-            "{wide}",
-            "--kind",
-            "labels",
-            "-o",
-            "x.nc",
-            "--layout",
-            "wide",
-            "--rater-attribute",
-            "kind",
-        ],
+        ["fit", "{wide}", "--kind", "labels", "-o", "x.nc", "--layout", "wide", "--rater-attribute", "kind"],
         "--layout wide: the table has no place for the column 'kind'",
     ),
-    (
-        ["check", "{labels}", "--rater-attribute", "kind"],
-        "--rater-attribute is an option of labels",
-    ),
+    (["check", "{labels}", "--rater-attribute", "kind"], "--rater-attribute is an option of labels"),
 ]
 
 

@@ -142,9 +142,7 @@ def test_moves_words_and_private_names_do_not_count(tmp_path, usual):
     before = digests(tmp_path / "before", HOUSE | dispatch, "zoo.door")
     deep = {"one": MERGED, "deep/dispatch": "logp = print\n", "data/numbers": DATA}
     assert digests(tmp_path / "after", deep, "zoo.one") == before
-    assert (
-        len(before) == 8
-    )  # sample, Chain, the registered function, _scaled, SCALE, SHIFT, compiled, logp
+    assert len(before) == 8  # sample, Chain, the registered function, _scaled, SCALE, SHIFT, compiled, logp
 
 
 @pytest.mark.parametrize(
@@ -206,9 +204,7 @@ def copied(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    "twin", {t.study: t for t in TWINS if t.links}.values(), ids=lambda t: t.name
-)
+@pytest.mark.parametrize("twin", {t.study: t for t in TWINS if t.links}.values(), ids=lambda t: t.name)
 def test_wrong_twins_of_the_samplers_count(copied, twin):
     def digests():
         sources = Sources(FOLDERS | {"raterzoo": copied})

@@ -67,10 +67,7 @@ def of_posterior(rng: random.Random, folder: Path) -> tuple[str, str]:
     predictions = folder / "p.csv"
     predictions.write_bytes(written("ranked", ".csv"))
     asked = rng.choice(
-        (
-            ("evaluate", path, predictions),
-            ("evaluate", path, predictions, "--metric", "top-3-accuracy"),
-        )
+        (("evaluate", path, predictions), ("evaluate", path, predictions, "--metric", "top-3-accuracy"))
     )
     return f"posterior {suffix}", judged(lambda own: command(*own), asked)
 
@@ -153,9 +150,7 @@ def work(first: int, until: float, at: Any, found: Any) -> None:
             at.value = seed
             try:
                 _, outcome = once(seed, Path(name))
-                verdict = (
-                    outcome if outcome in ("valid", "no such frame", "no such file") else "refused"
-                )
+                verdict = outcome if outcome in ("valid", "no such frame", "no such file") else "refused"
                 counts[verdict] += 1
                 messages.add(outcome[:40])
             except Finding as finding:
@@ -205,9 +200,7 @@ def watch(first: int, until: float, out: Path) -> None:
         print(f"{times:6,}  {place}")
 
 
-def note(
-    out: Path, places: collections.Counter, seed: int, finding: str | None, trace: object
-) -> None:
+def note(out: Path, places: collections.Counter, seed: int, finding: str | None, trace: object) -> None:
     """Keep the first findings of each place."""
     if finding is None:
         print(f"to seed {seed:,}: {trace}", flush=True)

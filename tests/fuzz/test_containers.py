@@ -98,26 +98,15 @@ def test_table_without_names_reads_as_the_container_without():
 
 
 def test_gold_stays_with_its_item():
-    gold = {
-        "item": ["a", "b", "c"],
-        "rater": ["r"] * 3,
-        "label": ["x", "y", "z"],
-        "gold": ["y", "", "x"],
-    }
+    gold = {"item": ["a", "b", "c"], "rater": ["r"] * 3, "label": ["x", "y", "z"], "gold": ["y", "", "x"]}
     labels = Labels.from_table(gold, gold="gold")
     for seed in range(5):
         table = labels.to_table(anonymize="all", random_seed=seed)
-        assert dict(zip(table["label"], table["gold"], strict=True)) == {
-            "x": "y",
-            "y": "",
-            "z": "x",
-        }
+        assert dict(zip(table["label"], table["gold"], strict=True)) == {"x": "y", "y": "", "z": "x"}
 
 
 def test_whose_names_is_one_of_two_words():
-    with pytest.raises(
-        DataError, match=r"'items' is not a choice of ids to replace.*allowed: 'raters'"
-    ):
+    with pytest.raises(DataError, match=r"'items' is not a choice of ids to replace.*allowed: 'raters'"):
         Labels.from_table(TABLE).to_table(anonymize="items")
     ranked = {"item": [1, 1], "rater": ["me", "me"], "category": ["a", "b"], "rank": [1, 2]}
     table = PartialRankings.from_table(ranked).to_table(anonymize="raters")

@@ -192,9 +192,7 @@ def test_half_a_surrogate_pair_that_json_spells(tmp_path):
 def test_text_in_parquet_that_is_no_text(tmp_path):
     whole = written("wide", ".parquet")
     at = whole.index(b"yes")
-    assert "Parquet" in of_file(
-        tmp_path, "wide", ".parquet", whole[:at] + b"\xff" + whole[at + 1 :]
-    )
+    assert "Parquet" in of_file(tmp_path, "wide", ".parquet", whole[:at] + b"\xff" + whole[at + 1 :])
 
 
 def test_numbers_of_predictions_beyond_floats_and_ids_beyond_integers():
@@ -203,8 +201,7 @@ def test_numbers_of_predictions_beyond_floats_and_ids_beyond_integers():
     table = TABLES["scored"] | {"item": [2**63, 1, 2, 3, 4, 5]}
     refused(TABLE_DOORS["scored"], table, words="row 1, column 'item'")
     wide = pl.DataFrame(
-        {"item": [1, 2], "category": ["a", "b"], "score": [2**70, 1]},
-        schema_overrides={"score": pl.Int128},
+        {"item": [1, 2], "category": ["a", "b"], "score": [2**70, 1]}, schema_overrides={"score": pl.Int128}
     )
     found = predictions_from_table(wide, score="score")
     assert found.sel(item=1, category="a") == 2.0**70
@@ -253,10 +250,7 @@ def test_sizes_are_checked_before_anything_is_allocated():
     assert "100,000 declared" in labels.report()
     for given, door in (
         (labels, lambda labels: labels.counts),
-        (
-            {"item": many, "category": many, "score": many},
-            lambda t: predictions_from_table(t, score="score"),
-        ),
+        ({"item": many, "category": many, "score": many}, lambda t: predictions_from_table(t, score="score")),
     ):
         assert "items x 100,000 categories are" in refused(door, given)
     for argument in ("categories", "raters"):
@@ -270,10 +264,7 @@ def test_sizes_are_checked_before_anything_is_allocated():
 def test_cells_that_cannot_be_compared_with_text():
     for cell in (np.array([1, 2]), pd.NA, [""]):
         judged(TABLE_DOORS["wide"], TABLES["wide"] | {"a": ["yes", cell, "no", "no"]})
-        judged(
-            TABLE_DOORS["labels"],
-            TABLES["labels"] | {"gold": [cell, *TABLES["labels"]["gold"][1:]]},
-        )
+        judged(TABLE_DOORS["labels"], TABLES["labels"] | {"gold": [cell, *TABLES["labels"]["gold"][1:]]})
     table = TABLES["wide"] | {"a": ["yes", np.array([1, 2]), "no", "no"]}
     refused(TABLE_DOORS["wide"], table, words="row 2, column 'a'")
 
@@ -281,9 +272,7 @@ def test_cells_that_cannot_be_compared_with_text():
 def test_counts_of_surveys_that_no_table_can_hold():
     most = 2**31 - 1
     counts = xr.DataArray(
-        [[most, 5], [7, most]],
-        {"item": ["i", "j"], "category": ["no", "yes"]},
-        ("item", "category"),
+        [[most, 5], [7, most]], {"item": ["i", "j"], "category": ["no", "yes"]}, ("item", "category")
     )
     predictions = counts.copy(data=[[1.0, 0.0], [0.0, 1.0]])
     with bounded():

@@ -34,9 +34,7 @@ def hoard(_):
 
 def talk(_):
     # the error as doors raise it, so that the last frame is ours
-    Labels.from_table(
-        {"item": ["x" * 60] * 2, "rater": [1, 1], "label": ["a", "b"]}, count="c" * 9_000
-    )
+    Labels.from_table({"item": ["x" * 60] * 2, "rater": [1, 1], "label": ["a", "b"]}, count="c" * 9_000)
 
 
 @pytest.mark.parametrize("door", [crash, foreign, warn, hang, hoard])

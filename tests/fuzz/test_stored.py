@@ -81,18 +81,9 @@ def test_what_is_written_is_read(tmp_path, suffix):
 @pytest.mark.parametrize("where", ["filters", "compressor"])
 def test_pickles_in_zarr_of_format_2(tmp_path, where):
     root, mark = tmp_path / "p.zarr", tmp_path / "mark"
-    array = {
-        "zarr_format": 2,
-        "shape": [1],
-        "chunks": [1],
-        "dtype": "|O",
-        "order": "C",
-        "fill_value": None,
-    }
+    array = {"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "|O", "order": "C", "fill_value": None}
     codec = {"id": "pickle", "protocol": 5}
-    array |= {"filters": None, "compressor": None} | {
-        where: [codec] if where == "filters" else codec
-    }
+    array |= {"filters": None, "compressor": None} | {where: [codec] if where == "filters" else codec}
     (root / "posterior" / "x").mkdir(parents=True)
     for folder in (root, root / "posterior"):
         (folder / ".zgroup").write_text('{"zarr_format": 2}')
@@ -202,12 +193,7 @@ def test_netcdf_of_virtual_arrays(tmp_path):
 
 def test_netcdf_that_is_none(tmp_path):
     path = tmp_path / "p.nc"
-    for content in (
-        b"",
-        b"CDF\x01",
-        b"\x89HDF\r\n\x1a\n",
-        pickle.dumps(Payload(tmp_path / "mark")),
-    ):
+    for content in (b"", b"CDF\x01", b"\x89HDF\r\n\x1a\n", pickle.dumps(Payload(tmp_path / "mark"))):
         path.write_bytes(content)
         refused(path, tmp_path / "mark")
     whole = write_posterior_to(tmp_path / "whole.nc").read_bytes()
@@ -215,8 +201,7 @@ def test_netcdf_that_is_none(tmp_path):
         path.write_bytes(whole[:cut])
         refused(path)
     with pytest.raises(
-        DataError,
-        match=r"p.nc: it is no HDF5 file; allowed: netCDF 4; remedy: write the posterior again",
+        DataError, match=r"p.nc: it is no HDF5 file; allowed: netCDF 4; remedy: write the posterior again"
     ):
         path.write_bytes(b"x")
         check_netcdf(path)
@@ -254,9 +239,7 @@ def test_damage_that_is_found_late_is_no_traceback(tmp_path):
     path = write_posterior_to(tmp_path / "p.zarr")
     predictions = write(tmp_path / "p.csv", TABLES["ranked"])
     chunk = next(
-        p
-        for p in (path / "posterior" / "plausibility").rglob("*")
-        if p.is_file() and p.name != "zarr.json"
+        p for p in (path / "posterior" / "plausibility").rglob("*") if p.is_file() and p.name != "zarr.json"
     )
     chunk.write_bytes(b"\xff" * 100)
     result = run("evaluate", path, predictions)

@@ -76,9 +76,7 @@ def test_this_version_has_golden_files():
 def test_a_tree_of_another_program_has_no_schema_and_is_read(posteriors, suffix, tmp_path):
     name = "plackett_luce"
     tree = read_posterior(posteriors / __version__ / f"{name}.nc").load()
-    bare = xr.DataTree.from_dict(
-        {group: node.to_dataset() for group, node in tree.children.items()}
-    )
+    bare = xr.DataTree.from_dict({group: node.to_dataset() for group, node in tree.children.items()})
     write_posterior(bare, tmp_path / f"bare{suffix}")
     expected = json.loads((GOLDEN / __version__ / "numbers.json").read_text())[name]
     again = read_posterior(tmp_path / f"bare{suffix}")

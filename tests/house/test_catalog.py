@@ -9,10 +9,7 @@ from raterzoo import models
 from tests.house.test_imports import ROOT, SOURCES
 
 ABOVE_MODELS = [p for p in SOURCES if p.relative_to(ROOT).parts[0] != "models"]
-LINKS = {
-    "bradley_terry",
-    "thurstone",
-}  # also the names of the two links, which are not a list of models
+LINKS = {"bradley_terry", "thurstone"}  # also the names of the two links, which are not a list of models
 MAY_LIST = {
     "cli/options.py",  # to be read from the catalog
     "reports/labels.py",
@@ -31,9 +28,7 @@ def names_listed(tree):
 
 
 def lists_models(text):
-    return any(
-        len(names - LINKS) + bool(names & LINKS) > 1 for names in names_listed(ast.parse(text))
-    )
+    return any(len(names - LINKS) + bool(names & LINKS) > 1 for names in names_listed(ast.parse(text)))
 
 
 @pytest.mark.parametrize("path", ABOVE_MODELS, ids=lambda p: str(p.relative_to(ROOT)))

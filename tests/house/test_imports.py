@@ -156,9 +156,7 @@ def test_numba_stands_in_kernels_only():
     for path in SOURCES:
         compiled = {m for m in imports_of(path) if m.partition(".")[0] == "numba"}
         allowed = (
-            "kernels" in path.parts
-            or path.stem.endswith("_kernels")
-            or path.parts[-2] == "distributions"
+            "kernels" in path.parts or path.stem.endswith("_kernels") or path.parts[-2] == "distributions"
         )
         assert not compiled or allowed, module_of(path)
 
@@ -179,9 +177,7 @@ def test_only_plots_draw():
         module = module_of(path)
         if not module.startswith("evaluation") or module.startswith("evaluation.plots"):
             continue
-        drawn = {
-            m for m in imports_of(path) if m.partition(".")[0] in ("matplotlib", "arviz_plots")
-        }
+        drawn = {m for m in imports_of(path) if m.partition(".")[0] in ("matplotlib", "arviz_plots")}
         assert not drawn, f"{module} imports {drawn}"
 
 

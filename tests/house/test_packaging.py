@@ -12,9 +12,7 @@ def test_packaged_folders_are_the_folders():
     folders = {
         ".".join(["raterzoo", *init.relative_to(ROOT).parent.parts])
         for init in ROOT.rglob("__init__.py")
-        if not any(
-            part in unpackaged or part.startswith(".") for part in init.relative_to(ROOT).parts
-        )
+        if not any(part in unpackaged or part.startswith(".") for part in init.relative_to(ROOT).parts)
     }
     assert set(CONFIG["tool"]["setuptools"]["packages"]) == folders
 

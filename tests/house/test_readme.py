@@ -12,9 +12,7 @@ def catalog_table():
     """Return the table of models as the README has it; paste it there when the catalog changes."""
     rows = ["| model | what it is | data | drawn by |", "|---|---|---|---|"]
     for entry in models.catalog.values():
-        rows.append(
-            f"| `{entry.name}` | {entry.summary} | {entry.data} | {', '.join(entry.methods)} |"
-        )
+        rows.append(f"| `{entry.name}` | {entry.summary} | {entry.data} | {', '.join(entry.methods)} |")
     return "\n".join(rows)
 
 

@@ -52,9 +52,7 @@ def confusion(name):
     rng = np.random.default_rng(seed_of(name))
     draws = rng.dirichlet(np.ones(3), size=(N_CHAINS, N_DRAWS, 2, 3))
     coords = {"rater": ["Ann", "Bob"], "category": ["x", "y", "z"], "label": ["x", "y", "z"]}
-    return xr.DataArray(
-        draws, coords, ("chain", "draw", "rater", "category", "label"), name="confusion"
-    )
+    return xr.DataArray(draws, coords, ("chain", "draw", "rater", "category", "label"), name="confusion")
 
 
 def arviz(draws):
@@ -104,9 +102,7 @@ def test_dense_layout_and_variables_without_items():
     diagnosis = diagnose(tree_of(items, raters, scalar))
     expected = arviz(items)
     np.testing.assert_allclose(diagnosis["r_hat"][0], expected["r_hat"].max("category"), rtol=1e-10)
-    np.testing.assert_allclose(
-        diagnosis["ess_tail"][0], expected["ess_tail"].min("category"), rtol=1e-10
-    )
+    np.testing.assert_allclose(diagnosis["ess_tail"][0], expected["ess_tail"].min("category"), rtol=1e-10)
     assert diagnosis["item"].values.tolist() == [3, 1, 4, 15, 9]
     assert diagnosis["element"].values[:3].tolist() == [
         "confusion[Ann, x, x]", "confusion[Ann, x, y]", "confusion[Ann, x, z]",
@@ -154,9 +150,7 @@ def test_praise_never_flatters():
     }
     assert attrs["verdict"].startswith("converged: ")
     for before, figure in worst.items():
-        said = float(
-            attrs["verdict"].partition(before)[2].split(" ")[0].strip(",").replace(",", "")
-        )
+        said = float(attrs["verdict"].partition(before)[2].split(" ")[0].strip(",").replace(",", ""))
         assert 0 <= (said - figure) * (1 if "R-hat" in before else -1) < 1
     assert attrs["verdict"].endswith("over 6 quantities (plausibility); 1 of them never moved")
 
@@ -202,10 +196,7 @@ def test_warning_is_silent_where_all_is_well():
 def test_exact_draws_are_not_judged():
     tree = tree_of(plausibility("exact").isel(draw=slice(20)), method="exact")
     diagnosis = warn_unless_converged(tree)
-    assert (
-        diagnosis.attrs["verdict"]
-        == "exact: 80 independent draws, which have nothing to converge to"
-    )
+    assert diagnosis.attrs["verdict"] == "exact: 80 independent draws, which have nothing to converge to"
     assert diagnosis.attrs["converged"] == 1
     assert (diagnosis["mcse_mean"].sel(item="b") > 0).all()
     assert diagnose(tree_of(plausibility("exact").isel(draw=slice(20)))).attrs["converged"] == 0
@@ -261,9 +252,7 @@ def test_divergences_and_energies_of_nuts():
     diverging[1, :3] = True
     tree = tree_of(plausibility("nuts"))
     dims = ("chain", "draw")
-    tree["sample_stats"] = xr.DataTree(
-        xr.Dataset({"energy": (dims, energy), "diverging": (dims, diverging)})
-    )
+    tree["sample_stats"] = xr.DataTree(xr.Dataset({"energy": (dims, energy), "diverging": (dims, diverging)}))
     diagnosis = diagnose(tree)
     assert diagnosis["divergences"].values.tolist() == [0, 3, 0, 0]
     expected = az.bfmi(tree)["energy"] if hasattr(az.bfmi(tree), "keys") else az.bfmi(tree)

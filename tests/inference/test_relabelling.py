@@ -21,13 +21,9 @@ def tree_of(order, n):
     rng = np.random.default_rng(1)
     sharp = 0.8 * np.eye(n) + 0.2 / n
     confusion = np.stack([[sharp[o] for o in chain] for chain in order])[:, :, None]
-    confusion = np.repeat(confusion, 3, axis=2) + rng.uniform(
-        0, 0.02, (*confusion.shape[:2], 3, n, n)
-    )
+    confusion = np.repeat(confusion, 3, axis=2) + rng.uniform(0, 0.02, (*confusion.shape[:2], 3, n, n))
     prevalence = np.stack([[np.arange(1.0, n + 1)[o] for o in chain] for chain in order])
-    plausibility = np.stack(
-        [[np.tile(np.arange(n) * 1.0, (4, 1))[:, o] for o in chain] for chain in order]
-    )
+    plausibility = np.stack([[np.tile(np.arange(n) * 1.0, (4, 1))[:, o] for o in chain] for chain in order])
     names = [f"c{k}" for k in range(n)]
     posterior = xr.Dataset(
         {
@@ -47,9 +43,7 @@ def test_permuted_draws_come_back(n):
     order = np.stack([[rng.permutation(n) for _ in range(20)] for _ in range(2)])
     tree = inference.relabel(tree_of(order, n))
     posterior = tree["posterior"]
-    np.testing.assert_array_equal(
-        posterior["prevalence"], np.broadcast_to(np.arange(1, n + 1), order.shape)
-    )
+    np.testing.assert_array_equal(posterior["prevalence"], np.broadcast_to(np.arange(1, n + 1), order.shape))
     np.testing.assert_array_equal(
         posterior["plausibility"][..., 0, :], np.broadcast_to(np.arange(n), order.shape)
     )
@@ -65,9 +59,7 @@ def test_chains_with_other_names_are_named():
     order = np.tile(np.arange(3), (4, 50, 1))
     order[2] = [1, 0, 2]
     verdict = inference.diagnose(tree_of(order, 3)).attrs["verdict"]
-    assert (
-        "NOT converged" in verdict and "label switching in chain 2 (100% of the draws)" in verdict
-    )
+    assert "NOT converged" in verdict and "label switching in chain 2 (100% of the draws)" in verdict
     order[2] = np.arange(3)
     diagnosis = inference.diagnose(tree_of(order, 3))
     assert "switching" not in diagnosis.attrs["verdict"] and (diagnosis["switched"] == 0).all()
@@ -90,9 +82,7 @@ def test_a_flat_prior_switches_and_relabelling_undoes_it():
     assert "label switching in chain 0" in verdict
     again = inference.relabel(tree)
     assert (
-        inference.diagnose(again, var_names=["confusion", "prevalence"])
-        .attrs["verdict"]
-        .count("switching")
+        inference.diagnose(again, var_names=["confusion", "prevalence"]).attrs["verdict"].count("switching")
         == 0
     )
     chosen = again["posterior"]["plausibility"].mean(("chain", "draw")).argmax("category")
@@ -100,9 +90,7 @@ def test_a_flat_prior_switches_and_relabelling_undoes_it():
 
 
 def test_trees_without_confusion_matrices_are_refused():
-    tree = inference.sample(
-        models.dirichlet(tiny_labels()), draws=5, random_seed=1, progressbar=False
-    )
+    tree = inference.sample(models.dirichlet(tiny_labels()), draws=5, random_seed=1, progressbar=False)
     with pytest.raises(ValueError, match="no 'confusion'"):
         inference.relabel(tree)
 

@@ -35,13 +35,7 @@ def test_tree_carries_what_evaluation_reads():
     np.testing.assert_allclose(total, 1, atol=1e-6)
     other = plausibility.category == "OTHER"
     assert int(other.sum()) == len(CASES.items)
-    constants = {
-        "annotation_item",
-        "annotation_rater",
-        "other_size",
-        "other_concentration",
-        "reliability",
-    }
+    constants = {"annotation_item", "annotation_rater", "other_size", "other_concentration", "reliability"}
     assert constants <= set(tree["constant_data"].data_vars)
     assert tree.attrs["model"] == "plackett_luce" and tree.attrs["method"] == "gibbs"
     assert json.loads(tree.attrs["versions"])["raterzoo"]
@@ -54,18 +48,13 @@ def test_tree_survives_a_file(tmp_path):
     read = xr.open_datatree(tmp_path / "posterior.nc", engine="h5netcdf").load()
     read.close()
     xr.testing.assert_equal(read["posterior"].to_dataset(), tree["posterior"].to_dataset())
-    assert (
-        read["posterior"]["category"].values.tolist()
-        == tree["posterior"]["category"].values.tolist()
-    )
+    assert read["posterior"]["category"].values.tolist() == tree["posterior"]["category"].values.tolist()
     assert read.attrs == tree.attrs
 
 
 @pytest.mark.parametrize("cores", [1, 2, 4])
 def test_draws_do_not_depend_on_the_number_of_cores(cores):
-    again = inference.sample(
-        models.plackett_luce(CASES, reliability=3), random_seed=7, cores=cores, **QUIET
-    )
+    again = inference.sample(models.plackett_luce(CASES, reliability=3), random_seed=7, cores=cores, **QUIET)
     for group in ("posterior", "log_likelihood", "log_prior"):
         xr.testing.assert_identical(again[group].to_dataset(), gibbs_tree()[group].to_dataset())
 
@@ -83,22 +72,17 @@ def test_draws_of_an_item_do_not_depend_on_the_other_items():
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 def test_another_seed_gives_other_draws_and_is_recorded():
-    other = inference.sample(
-        models.plackett_luce(SMALL), draws=10, thin=1, chains=1, random_seed=8, **QUIET
-    )
+    other = inference.sample(models.plackett_luce(SMALL), draws=10, thin=1, chains=1, random_seed=8, **QUIET)
     assert other.attrs["seed"] == 8
     assert not np.array_equal(
-        other["posterior"]["worth"].values[0, :10, 0],
-        gibbs_tree()["posterior"]["worth"].values[0, :10, 0],
+        other["posterior"]["worth"].values[0, :10, 0], gibbs_tree()["posterior"]["worth"].values[0, :10, 0]
     )
 
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 def test_densities_are_pymcs_at_power_one():
     model = models.plackett_luce(SMALL, reliability=3)
-    tree = inference.sample(
-        model, draws=20, chains=1, thin=1, random_seed=1, dtype="float64", **QUIET
-    )
+    tree = inference.sample(model, draws=20, chains=1, thin=1, random_seed=1, dtype="float64", **QUIET)
     check = xr.DataTree.from_dict(
         {"posterior": tree["posterior"].to_dataset()[["worth"]].drop_vars(["item", "category"])}
     )
@@ -109,9 +93,7 @@ def test_densities_are_pymcs_at_power_one():
         check["log_likelihood"]["observed_ranking"],
         rtol=1e-10,
     )
-    np.testing.assert_allclose(
-        tree["log_prior"]["worth"], check["log_prior"]["worth"], rtol=1e-9, atol=1e-9
-    )
+    np.testing.assert_allclose(tree["log_prior"]["worth"], check["log_prior"]["worth"], rtol=1e-9, atol=1e-9)
 
 
 def test_loo_reads_the_tree():
@@ -131,9 +113,7 @@ def largest_z(first, second):
 def test_nuts_agrees_with_gibbs_and_not_with_another_model():
     seed = seed_of("nuts agrees with gibbs")
     model = models.plackett_luce(SMALL, reliability=2, concentration=0.5)
-    nuts = inference.sample(
-        model, method="nuts", random_seed=seed, cores=1, nuts_sampler="pymc", **QUIET
-    )
+    nuts = inference.sample(model, method="nuts", random_seed=seed, cores=1, nuts_sampler="pymc", **QUIET)
     assert nuts.attrs["method"] == "nuts"
     gibbs = inference.sample(model, random_seed=seed, **QUIET)
     z, n = largest_z(nuts, gibbs)
@@ -165,18 +145,13 @@ def test_flat_and_dense_layouts_have_one_posterior():
     )
     full = full.sel(item=picked[0], category=picked[1]).transpose(*own.dims)
     difference = own.mean(("chain", "draw")).values - full.mean(("chain", "draw")).values
-    error = np.hypot(
-        *(az.mcse(draws.drop_vars(["item", "category"])).values for draws in (own, full))
-    )
+    error = np.hypot(*(az.mcse(draws.drop_vars(["item", "category"])).values for draws in (own, full)))
     assert np.abs(difference / error).max() < bonferroni_threshold(len(difference))
 
 
 def test_exact_draws_have_the_dirichlet_moments():
     tree = inference.sample(
-        models.prirn(SMALL, reliability=5),
-        random_seed=seed_of("dirichlet"),
-        dtype="float64",
-        **QUIET,
+        models.prirn(SMALL, reliability=5), random_seed=seed_of("dirichlet"), dtype="float64", **QUIET
     )
     assert tree.attrs["method"] == "exact" and "log_likelihood" not in tree.children
     mean = inference.irn(SMALL).to_numpy()
@@ -190,10 +165,7 @@ def test_exact_draws_have_the_dirichlet_moments():
 @pytest.mark.parametrize(
     ("build", "reason"),
     [
-        (
-            lambda: models.plackett_luce(SMALL, reliability=2.5),
-            r"reliability=2\.5 is not a whole number",
-        ),
+        (lambda: models.plackett_luce(SMALL, reliability=2.5), r"reliability=2\.5 is not a whole number"),
         (lambda: models.tempered_plackett_luce(SMALL), "another function of the worths"),
     ],
 )
@@ -243,11 +215,7 @@ def test_tempered_model_is_drawn_by_nuts():
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 def test_sweep_is_a_tree_for_each_reliability():
     trees = inference.sweep(
-        lambda r: models.plackett_luce(SMALL, reliability=r),
-        [1, 3],
-        random_seed=1,
-        draws=500,
-        **QUIET,
+        lambda r: models.plackett_luce(SMALL, reliability=r), [1, 3], random_seed=1, draws=500, **QUIET
     )
     assert list(trees) == [1, 3]
     assert int(trees[3]["constant_data"]["reliability"]) == 3
@@ -272,9 +240,7 @@ def test_label_names_any_tree():
     assert tree["posterior"]["category"].values[-1] == "OTHER"
     assert tree["constant_data"]["item"].values.tolist() == SMALL.items.tolist()
     with pytest.raises(ValueError, match="candidate_item"):
-        inference.label(
-            xr.DataTree.from_dict({"posterior": plain["posterior"].to_dataset()}), SMALL
-        )
+        inference.label(xr.DataTree.from_dict({"posterior": plain["posterior"].to_dataset()}), SMALL)
 
 
 def test_label_does_not_rename_what_has_names():

@@ -164,9 +164,7 @@ def test_a_table_with_anything_in_it_is_read_or_refused(data):
     n = data.draw(st.integers(1, 5))
     usual = st.sampled_from(["a", "b", "c", "left", "tie"])
     whole = st.integers() | st.sampled_from([1, 2, "left", "tie"])
-    odd = (
-        st.none() | st.floats() | st.booleans() | st.text() | st.binary() | st.dates() | st.just([])
-    )
+    odd = st.none() | st.floats() | st.booleans() | st.text() | st.binary() | st.dates() | st.just([])
     cells = data.draw(st.sampled_from([usual, whole, usual | odd, whole | odd]))
     drawn = {name: data.draw(st.lists(cells, min_size=n, max_size=n)) for name in TEXT}
     try:
@@ -195,12 +193,7 @@ def test_degenerate_but_legal():
     assert len(one) == 1 and one.connected and "1 of 1 (100.0%)" in one.report()
     declared = Comparisons.from_pairs([(0, 1)], items=range(100_000))
     assert len(declared.items) == 100_000 and len(declared.components) == 99_999
-    crowd = {
-        "rater": [*range(5000)],
-        "left": [0] * 5000,
-        "right": [1] * 5000,
-        "winner": [0, 1] * 2500,
-    }
+    crowd = {"rater": [*range(5000)], "left": [0] * 5000, "right": [1] * 5000, "winner": [0, 1] * 2500}
     assert len(Comparisons.from_table(crowd).raters) == 5000
     heavy = Comparisons.from_table(
         {"left": [0] * 4, "right": [1] * 4, "winner": ["left"] * 4, "n": [2**31 - 1] * 4},

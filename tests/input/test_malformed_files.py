@@ -201,9 +201,7 @@ def test_parquet_that_holds_more_than_it_seems(tmp_path):
     assert "240,000,000 cells" in refused(path)
     path = tmp_path / "text.parquet"
     text = pa.DictionaryArray.from_arrays(pa.repeat(0, 100_000).cast(pa.int32()), ["x" * 1_000_000])
-    pq.write_table(
-        pa.table({"item": text, "rank": pa.repeat(1, 100_000)}), path, store_schema=False
-    )
+    pq.write_table(pa.table({"item": text, "rank": pa.repeat(1, 100_000)}), path, store_schema=False)
     assert path.stat().st_size < 1_000_000
     assert "a cell has 1,000,000 characters" in refused(path)
 

@@ -79,9 +79,7 @@ def test_wide_tables(frame, options, message):
 
 
 def array(cells, item=("a", "b"), category=("x", "y")):
-    return xr.DataArray(
-        cells, {"item": list(item), "category": list(category)}, ("item", "category")
-    )
+    return xr.DataArray(cells, {"item": list(item), "category": list(category)}, ("item", "category"))
 
 
 @pytest.mark.parametrize(

@@ -204,8 +204,7 @@ def test_empty_table(frame):
 
 
 @pytest.mark.parametrize(
-    "table",
-    [None, 3, "table.csv", [1, 2], np.zeros((2, 4)), pl.LazyFrame(TEXT), object(), iter([])],
+    "table", [None, 3, "table.csv", [1, 2], np.zeros((2, 4)), pl.LazyFrame(TEXT), object(), iter([])]
 )
 def test_what_is_no_table(table):
     error = refused(table)
@@ -244,12 +243,7 @@ def test_absurd_width_is_refused_before_it_is_allocated():
 
 @pytest.mark.parametrize("row", [2, 3, 6])
 def test_category_twice_in_one_annotation(row):
-    table = {
-        "item": ["i"] * 6,
-        "rater": list("abcdef"),
-        "category": list("123456"),
-        "rank": [1] * 6,
-    }
+    table = {"item": ["i"] * 6, "rater": list("abcdef"), "category": list("123456"), "rank": [1] * 6}
     table["rater"][row - 1] = "a"
     table["category"][row - 1] = "1"
     error = refused(table)
@@ -264,9 +258,7 @@ def test_first_of_several_repeats_is_named():
 
 @pytest.mark.parametrize("row", range(1, 7))
 def test_category_outside_of_the_closed_set(row):
-    error = refused(
-        with_cell(TEXT, "category", row, "flue"), categories=["flu", "cold", "acne", "rash"]
-    )
+    error = refused(with_cell(TEXT, "category", row, "flue"), categories=["flu", "cold", "acne", "rash"])
     assert (error.row, error.column, error.value) == (row, "category", "flue")
     assert "'flu'" in error.allowed
 
@@ -306,9 +298,7 @@ def test_text_is_never_matched_with_integers():
 
 @pytest.mark.parametrize("categories", [None, ["flu"]])
 def test_closed_set_of_one(categories):
-    error = refused(
-        TEXT | {"category": ["flu"] * 6, "rater": list("abcdef")}, categories=categories
-    )
+    error = refused(TEXT | {"category": ["flu"] * 6, "rater": list("abcdef")}, categories=categories)
     assert "only category" in str(error)
     assert "categories=" in error.remedy
 

@@ -28,9 +28,7 @@ def tables(draw):
     items, raters, categories = draw(ids), draw(ids), draw(ids)
     cells = [(i, r, c) for i in items for r in raters for c in categories]
     kept = draw(st.lists(st.sampled_from(cells), min_size=1, unique=True))
-    ranks = draw(
-        st.lists(st.integers(1, 5) | st.just(1000), min_size=len(kept), max_size=len(kept))
-    )
+    ranks = draw(st.lists(st.integers(1, 5) | st.just(1000), min_size=len(kept), max_size=len(kept)))
     columns = [list(column) for column in zip(*kept, strict=True)]
     table = dict(zip(("item", "rater", "category"), columns, strict=True)) | {"rank": ranks}
     return table, categories
@@ -59,8 +57,7 @@ def test_row_order_matters_for_the_order_of_items_alone(drawn, random):
     order = list(range(len(table["rank"])))
     random.shuffle(order)
     shuffled = PartialRankings.from_table(
-        {name: [cells[row] for row in order] for name, cells in table.items()},
-        categories=categories,
+        {name: [cells[row] for row in order] for name, cells in table.items()}, categories=categories
     )
     assert rows(shuffled) == rows(rankings)
     assert shuffled.gaps == rankings.gaps
@@ -86,9 +83,7 @@ def test_nothing_is_dropped_and_order_within_annotations_is_kept(drawn):
     names = ("item", "rater", "category")
     before = dict(zip(zip(*(table[n] for n in names), strict=True), table["rank"], strict=True))
     after = dict(
-        zip(
-            zip(*(read[n].tolist() for n in names), strict=True), read["rank"].tolist(), strict=True
-        )
+        zip(zip(*(read[n].tolist() for n in names), strict=True), read["rank"].tolist(), strict=True)
     )
     assert before.keys() == after.keys()
     for a in before:

@@ -43,12 +43,10 @@ def test_share_of_items_with_uncertain_risk():
 def test_correlation_with_prirn():
     # paper: .90, with the undivided weights of the authors' code; .83-.84 with eq. 3
     ours = evaluation.annotation_certainty(paper()).to_numpy()
-    assert np.corrcoef(ours, certainty("prirn", reliability=30, tie_weight="full"))[
-        0, 1
-    ] == pytest.approx(0.90, abs=0.015)
-    assert np.corrcoef(ours, certainty("prirn", reliability=30))[0, 1] == pytest.approx(
-        0.835, abs=0.02
+    assert np.corrcoef(ours, certainty("prirn", reliability=30, tie_weight="full"))[0, 1] == pytest.approx(
+        0.90, abs=0.015
     )
+    assert np.corrcoef(ours, certainty("prirn", reliability=30))[0, 1] == pytest.approx(0.835, abs=0.02)
 
 
 def test_correlation_with_agreement():
@@ -88,7 +86,5 @@ def test_prirn_certainties(gamma, mean, below, risk):
     values = certainty("prirn", reliability=gamma)
     assert values.mean() == pytest.approx(mean, abs=0.006)
     assert np.mean(values < 0.99) == pytest.approx(below, abs=0.02)
-    groups = evaluation.annotation_certainty(
-        fitted("prirn", reliability=gamma), groups=dermatology()[1]
-    )
+    groups = evaluation.annotation_certainty(fitted("prirn", reliability=gamma), groups=dermatology()[1])
     assert np.mean(groups < 0.99) == pytest.approx(risk, abs=0.02)

@@ -90,9 +90,7 @@ def enumerated_as_stored(k, share):
         left = []
         for label, times in enumerate(own):
             ones, zeros = y + label, k - y + 1 - label
-            pooled = Fraction(
-                perm(positive, ones) * perm(total - positive, zeros), perm(total, k + 1)
-            )
+            pooled = Fraction(perm(positive, ones) * perm(total - positive, zeros), perm(total, k + 1))
             left.append(Fraction(times, sequences) - share * pooled)
         scores += [n * log2(one / sum(left)) for n, one in zip(own, left, strict=True)]
     return fsum(scores) / int(taught.sum())
@@ -169,9 +167,7 @@ class TestRunningExample:
         assert (below > 8e-10).all() and (below < 1e-8).all()
 
     def test_stored_curve_where_subsets_were_sampled(self):
-        stored = np.array(
-            expected()["running_example"]["frequency_plus_cross_entropy"]["power_curve_actual"]
-        )
+        stored = np.array(expected()["running_example"]["frequency_plus_cross_entropy"]["power_curve_actual"])
         found = survey_power_curve(running_example(), "frequency", "cross_entropy", bootstrap=0)
         assert abs(found["power_curve"].to_numpy() - stored).max() < 2e-3
 
@@ -214,19 +210,13 @@ def test_credbank():
     levels = frame[["c_m2", "c_m1", "c_0", "c_p1", "c_p2"]].to_numpy()
     predictions = binary_law(frame["calibrated_p"].to_numpy())
     found = equivalence(counts_of(levels[:, 4], levels.sum(axis=1)), predictions, max_raters=19)
-    assert found == pytest.approx(
-        expected()["exact"]["credweb"]["abc_cross_entropy_leave_one_out"], abs=5e-4
-    )
+    assert found == pytest.approx(expected()["exact"]["credweb"]["abc_cross_entropy_leave_one_out"], abs=5e-4)
 
 
-@pytest.mark.parametrize(
-    ("column", "name"), [("predictor_prob", "raw"), ("calibrated_prob", "calibrated")]
-)
+@pytest.mark.parametrize(("column", "name"), [("predictor_prob", "raw"), ("calibrated_prob", "calibrated")])
 def test_wikipedia_attacks(column, name):
     # published 4.24 and 7.63, from columns that are mostly blank
     frame = table("toxicity2000")
     counts = counts_of(frame["n_attack"].to_numpy(), frame["n_labels"].to_numpy())
     found = equivalence(counts, binary_law(frame[column].to_numpy()))
-    assert found == pytest.approx(
-        expected()["exact"]["toxicity2000"][f"abc_cross_entropy_{name}"], abs=5e-3
-    )
+    assert found == pytest.approx(expected()["exact"]["toxicity2000"][f"abc_cross_entropy_{name}"], abs=5e-3)

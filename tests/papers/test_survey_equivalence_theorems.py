@@ -10,13 +10,7 @@ import xarray as xr
 from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
-from tests.support.survey_urns import (
-    asymptote,
-    binary_counts,
-    drawn_states,
-    mutual_information,
-    urn_curve,
-)
+from tests.support.survey_urns import asymptote, binary_counts, drawn_states, mutual_information, urn_curve
 
 
 class TestUrns:
@@ -27,18 +21,14 @@ class TestUrns:
         curve = urn_curve("abc", "cross_entropy", 9, clip=0)
         assert curve[0] == pytest.approx(-0.9507, abs=5e-5)
         assert asymptote() - curve[0] == pytest.approx(0.2515, abs=5e-5)
-        np.testing.assert_allclose(
-            (curve - curve[0])[[1, 4, 9]], [0.0806, 0.1887, 0.2259], atol=5e-5
-        )
+        np.testing.assert_allclose((curve - curve[0])[[1, 4, 9]], [0.0806, 0.1887, 0.2259], atol=5e-5)
 
     def test_gain_is_mutual_information(self):
         # theorem 4.1 and corollary 4.4 as we read them: with the posterior as combiner and log scores, the gain of k raters is
         # the information of their labels on a further one; it rises with k, ever less, towards that of the item's kind
         curve = urn_curve("abc", "cross_entropy", 9, clip=0)
         gain = curve - curve[0]
-        np.testing.assert_allclose(
-            gain, [mutual_information(k) for k in range(10)], atol=1e-12, rtol=0
-        )
+        np.testing.assert_allclose(gain, [mutual_information(k) for k in range(10)], atol=1e-12, rtol=0)
         assert (np.diff(gain) > 0).all() and (np.diff(gain, 2) < 0).all()
         assert gain[-1] < asymptote() - curve[0]
 
@@ -56,9 +46,7 @@ class TestUrns:
     def test_curve_of_data_is_that_of_the_model(self, combiner, scorer):
         rng = np.random.default_rng(seed_of(f"urns {combiner}"))
         _, positive = drawn_states(20_000, 10, rng)
-        found = survey_power_curve(
-            binary_counts(positive, 10), combiner, scorer, bootstrap=200, draws=True
-        )
+        found = survey_power_curve(binary_counts(positive, 10), combiner, scorer, bootstrap=200, draws=True)
 
         def check(model):
             off = (found["power_curve"].to_numpy() - model)[1:]
@@ -74,10 +62,7 @@ class TestUrns:
         rng = np.random.default_rng(seed_of("urns gain"))
         _, positive = drawn_states(50_000, 10, rng)
         found = survey_power_curve(binary_counts(positive, 10), clip=0, bootstrap=200, draws=True)
-        gain, drawn = (
-            found["information_gain"].to_numpy(),
-            found["information_gain_draw"].to_numpy(),
-        )
+        gain, drawn = (found["information_gain"].to_numpy(), found["information_gain_draw"].to_numpy())
 
         def within(off, draws):
             assert (abs(off) < bonferroni_threshold(len(off)) * draws.std(axis=-1)).all()
@@ -103,9 +88,7 @@ class TestUrns:
         rng = np.random.default_rng(seed_of("urns best"))
         counts = binary_counts(drawn_states(50_000, 10, rng)[1], 10)
         best, other = (
-            survey_power_curve(counts, name, scorer, bootstrap=200, draws=True).isel(
-                k=slice(1, None)
-            )
+            survey_power_curve(counts, name, scorer, bootstrap=200, draws=True).isel(k=slice(1, None))
             for name in ("abc", combiner)
         )
 
@@ -124,9 +107,7 @@ def test_determinant_is_the_same_for_raters_with_a_bias():
     state = rng.dirichlet([1, 1, 1], 60)
     amateurs = np.array([rng.multinomial(9, p) for p in state])
     experts = np.array([rng.multinomial(4, p) for p in state])
-    bias = np.array(
-        [[7, 1, 2], [0, 8, 2], [3, 3, 4]]
-    )  # in tenths: what an expert says for what he means
+    bias = np.array([[7, 1, 2], [0, 8, 2], [3, 3, 4]])  # in tenths: what an expert says for what he means
     coords = {"item": np.arange(60), "category": ["0", "1", "2"]}
 
     def array(values):

@@ -39,9 +39,7 @@ def test_one_maximum_and_theirs_stops_before_it():
     found = ours(frame)
     items, raters = (found[name].to_numpy() for name in ("item", "rater"))
     tight = GLAD(n_iter=15, tol=-np.inf, m_step_tol=1e-4, m_step_max_iter=50).fit(frame)
-    np.testing.assert_allclose(
-        found["plausibility"], tight.probas_.loc[items, [0, 1, 2]], atol=1e-3
-    )
+    np.testing.assert_allclose(found["plausibility"], tight.probas_.loc[items, [0, 1, 2]], atol=1e-3)
     np.testing.assert_allclose(found["ability"], tight.alphas_.loc[raters], atol=1e-3)
     np.testing.assert_allclose(-np.log(found["difficulty"]), tight.betas_.loc[items], atol=1e-2)
     default = GLAD().fit(frame)

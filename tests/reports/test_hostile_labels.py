@@ -48,12 +48,9 @@ def page_of(folder, labels):
         axes.text(0.1, k / 10, plain(label))
         axes.set_title(plain(label))
     rows = [
-        {"item": label, label: 1.0} if len(labels) == 1 else {"item": label, "n": 1.0}
-        for label in labels
+        {"item": label, label: 1.0} if len(labels) == 1 else {"item": label, "n": 1.0} for label in labels
     ]
-    sections = [
-        Section(t, f"Of {t}.", [figure], rows, "t", key="part", facts={"label": t}) for t in labels
-    ]
+    sections = [Section(t, f"Of {t}.", [figure], rows, "t", key="part", facts={"label": t}) for t in labels]
     path = write_report(folder, "Title", labels[0], sections, box=list(labels))
     found = Tags()
     found.feed(path.read_text("utf-8"))
@@ -103,9 +100,7 @@ def test_numbers_and_other_text_stay(tmp_path):
 
 def test_trees_show_labels_as_text():
     labels = [*HOSTILE]
-    array = xr.DataArray(
-        [0.0] * len(labels), {"item": labels}, ("item",), name="<b>n", attrs={"<i>": "<u>"}
-    )
+    array = xr.DataArray([0.0] * len(labels), {"item": labels}, ("item",), name="<b>n", attrs={"<i>": "<u>"})
     tree = xr.DataTree.from_dict({"posterior": array.to_dataset()})
     for shown in (tree, tree["posterior"].to_dataset(), array):
         found = Tags()

@@ -18,17 +18,11 @@ TABLES = {
     "comparisons": {
         "rater": RATERS,
         "left": ITEMS,
-        "right": [
-            f"i{(int(item[1]) + k) % 6}" for item, k in zip(ITEMS, [1, 2, 3] * 6, strict=True)
-        ],
+        "right": [f"i{(int(item[1]) + k) % 6}" for item, k in zip(ITEMS, [1, 2, 3] * 6, strict=True)],
         "winner": RNG.choice(["left", "right"], 18),
     },
 }
-CONTAINERS = {
-    "scores": models.Scores,
-    "labels": models.Labels,
-    "comparisons": models.Comparisons,
-}
+CONTAINERS = {"scores": models.Scores, "labels": models.Labels, "comparisons": models.Comparisons}
 OPTIONS = {
     "scores": ("--threshold", "0", "--model", "normal_scores"),
     "labels": ("--model", "dirichlet"),
@@ -52,9 +46,7 @@ def test_the_report_of_a_stored_posterior_is_that_of_the_command_line(kind, tmp_
     further = {"thresholds": [0.0]} if kind == "scores" else {}
     with xr.open_datatree(out / "posterior.nc", engine="h5netcdf") as tree:
         reports.make(tree, annotations=data, out=tmp_path / "again", **further)
-    first, again = (
-        json.loads((folder / "report.json").read_text()) for folder in (out, tmp_path / "again")
-    )
+    first, again = (json.loads((folder / "report.json").read_text()) for folder in (out, tmp_path / "again"))
     assert "Priors not stated" in again["model"].pop("text")
     assert again["model"].pop("priors") is None
     for name in ("text", "priors"):
@@ -69,15 +61,11 @@ def test_predictions_and_title_are_reported(scores, tmp_path):
     sides = {"item": data.items, "category": ["at most 0", "above 0"]}
     p = np.linspace(0, 1, len(data.items))
     predicted = xr.DataArray(np.stack([1 - p, p], axis=1), sides, ("item", "category"))
-    report = reports.make(
-        tree, predicted, annotations=data, thresholds=[0.0], title="<Own>", out=tmp_path
-    )
+    report = reports.make(tree, predicted, annotations=data, thresholds=[0.0], title="<Own>", out=tmp_path)
     assert "Metrics" in [section.title for section in report.sections]
     assert (tmp_path / "metrics.csv").exists() and (tmp_path / "posterior.nc").exists()
     assert "&lt;Own&gt;" in (tmp_path / "report.html").read_text("utf-8")
-    assert (
-        report._repr_html_().startswith("<iframe srcdoc=") and "<Own>" not in report._repr_html_()
-    )
+    assert report._repr_html_().startswith("<iframe srcdoc=") and "<Own>" not in report._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.reports.metrics import (
-    best_rows,
-    metric_rows,
-    optimism_rows,
-    order_of,
-    pair_rows,
-    shown_metrics,
-)
+from raterzoo.reports.metrics import best_rows, metric_rows, optimism_rows, order_of, pair_rows, shown_metrics
 
 OPTIONS = {"random_seed": 3, "progressbar": False}
 ITEMS = [f"item {i}" for i in range(30)]
@@ -36,9 +29,7 @@ def predicted(drawn):
 
 
 def test_rows_are_the_figures_of_the_intervals(drawn, predicted):
-    found = evaluation.metric_intervals(
-        evaluation.top_k_accuracy(1), drawn[0], predicted, **OPTIONS
-    )
+    found = evaluation.metric_intervals(evaluation.top_k_accuracy(1), drawn[0], predicted, **OPTIONS)
     rows = metric_rows({"accuracy": found})
     assert [row["classifier"] for row in rows] == ["good", "random"]
     for row in rows:
@@ -55,9 +46,7 @@ def test_rows_are_the_figures_of_the_intervals(drawn, predicted):
 
 def test_groups_have_their_share(drawn, predicted):
     by = {"x": "a", "y": "a", "z": "b"}
-    found = evaluation.metric_intervals(
-        evaluation.top_k_accuracy(1), drawn[0], predicted, by=by, **OPTIONS
-    )
+    found = evaluation.metric_intervals(evaluation.top_k_accuracy(1), drawn[0], predicted, by=by, **OPTIONS)
     rows = metric_rows({"accuracy": found})
     assert [(row["classifier"], row["group"]) for row in rows[:2]] == [("good", "a"), ("good", "b")]
     assert rows[0]["share"] + rows[1]["share"] == pytest.approx(1, abs=1e-12)

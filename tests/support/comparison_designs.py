@@ -26,7 +26,5 @@ def simulated(items=40, alpha=0.5, link="bradley_terry", seed=1, degree=20, rate
 def table_of(votes):
     """Comparisons from (rater, left, right, winner, count) rows."""
     columns = ("rater", "left", "right", "winner", "count")
-    table = {
-        name: list(column) for name, column in zip(columns, zip(*votes, strict=True), strict=True)
-    }
+    table = {name: list(column) for name, column in zip(columns, zip(*votes, strict=True), strict=True)}
     return models.Comparisons.from_table(table, count="count")

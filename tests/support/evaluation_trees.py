@@ -60,9 +60,7 @@ def tree_of(posterior: xr.Dataset, **constant: object) -> xr.DataTree:
     return xr.DataTree.from_dict({"posterior": posterior, "constant_data": xr.Dataset(constant)})
 
 
-def as_flat(
-    case: Case, *, integers: bool = False, concentration: float | None = None
-) -> xr.DataTree:
+def as_flat(case: Case, *, integers: bool = False, concentration: float | None = None) -> xr.DataTree:
     """Return the tree of a ranking model, with OTHER pooled."""
     labels = [str(c) for c in range(case.n_categories)] if integers else case.categories
     pairs = [

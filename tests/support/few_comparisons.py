@@ -44,17 +44,13 @@ def from_rows(rows, kind=None):
     table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     if kind is not None:
         table["kind"] = [kind(rater) for rater in table["rater"]]
-    return Comparisons.from_table(
-        table, count="count", rater_attributes=() if kind is None else ("kind",)
-    )
+    return Comparisons.from_table(table, count="count", rater_attributes=() if kind is None else ("kind",))
 
 
 def draws_of_three_items(builder, seed):
     """Draws (chain, draw, quantity) of q, log rho and log tie by NUTS."""
     with builder(three_items(), reliability="per rater", **SCALES):
-        tree = pm.sample(
-            1500, tune=500, chains=4, nuts_sampler="nutpie", random_seed=seed, progressbar=False
-        )
+        tree = pm.sample(1500, tune=500, chains=4, nuts_sampler="nutpie", random_seed=seed, progressbar=False)
     names = ("quality", "log_reliability", "tie")
     q, log_rho, tie = (tree["posterior"][name].to_numpy() for name in names)
     return np.concatenate([q, log_rho, np.log(tie)[..., None]], axis=-1)

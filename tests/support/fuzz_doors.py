@@ -95,13 +95,9 @@ def judged(door, given):
 
 def _checked_message(error):
     last = traceback.extract_tb(error.__traceback__)[-1]
-    by_us = (
-        last.filename.startswith(OURS) and "raise" in last.line
-    )  # not by NumPy in a line of ours
+    by_us = last.filename.startswith(OURS) and "raise" in last.line  # not by NumPy in a line of ours
     if type(error) not in (DataError, EvaluationError, ValueError) or not by_us:
-        raise Finding(
-            f"not an error of ours: {type(error).__name__}: {str(error)[:500]}"
-        ) from error
+        raise Finding(f"not an error of ours: {type(error).__name__}: {str(error)[:500]}") from error
     message = str(error)
     if len(message) > LONGEST_MESSAGE:
         raise Finding(f"a message of {len(message):,} characters: {message[:500]}") from error
@@ -128,9 +124,7 @@ def _codes(code, index, least=0):
 
 
 def _index(ids):
-    _holds(
-        ids.ndim == 1 and (ids.dtype.kind == "U" or ids.dtype == np.int64), "ids are text or int64"
-    )
+    _holds(ids.ndim == 1 and (ids.dtype.kind == "U" or ids.dtype == np.int64), "ids are text or int64")
     _holds(len(set(ids.tolist())) == len(ids), "ids are distinct")
     _holds("" not in ids.tolist(), "no id is empty")
 
@@ -142,18 +136,12 @@ def _sorted(*keys):
 
 def _speaks(container):
     for text in (repr(container), container.report()):
-        _holds(
-            len(text) < 100_000 and legible(text.replace("\n", "")),
-            "repr and report can be read",
-        )
+        _holds(len(text) < 100_000 and legible(text.replace("\n", "")), "repr and report can be read")
     _holds(len(container) >= 0, "a length")
     for name in vars(container):
         own = getattr(container, name)
         _holds(not isinstance(own, np.ndarray) or not own.flags.writeable, f"{name} is read-only")
-        _holds(
-            not isinstance(own, np.ndarray) or own.dtype.kind != "O",
-            f"{name} is no array of objects",
-        )
+        _holds(not isinstance(own, np.ndarray) or own.dtype.kind != "O", f"{name} is no array of objects")
 
 
 def check_rankings(rankings):
@@ -166,12 +154,8 @@ def check_rankings(rankings):
     _sorted(rankings.annotation_item, rankings.annotation_rater)
     blocks, entries = rankings.annotation_start, rankings.block_start
     _holds(blocks[0] == entries[0] == 0, "rows start at 0")
-    _holds(
-        (np.diff(blocks) > 0).all() and (np.diff(entries) > 0).all(), "no empty block or annotation"
-    )
-    _holds(
-        blocks[-1] == len(entries) - 1 and entries[-1] == len(rankings.category_code), "rows end"
-    )
+    _holds((np.diff(blocks) > 0).all() and (np.diff(entries) > 0).all(), "no empty block or annotation")
+    _holds(blocks[-1] == len(entries) - 1 and entries[-1] == len(rankings.category_code), "rows end")
     _speaks(rankings)
     read = PartialRankings.from_table(rankings.to_table(), categories=rankings.categories)
     _holds(read == rankings, "the round trip")
@@ -264,13 +248,8 @@ def _check_predictions(array):
 
 def _check_groups(groups):
     if isinstance(groups, Groups):
-        _holds(
-            all(isinstance(k, str) and v.strip() for k, v in groups.group.items()),
-            "groups have names",
-        )
-        _holds(
-            groups.value is None or np.isfinite([*groups.value.values()]).all(), "values are finite"
-        )
+        _holds(all(isinstance(k, str) and v.strip() for k, v in groups.group.items()), "groups have names")
+        _holds(groups.value is None or np.isfinite([*groups.value.values()]).all(), "values are finite")
     else:
         _holds(groups.dtype.kind == "U", "groups are text")
 
@@ -292,9 +271,7 @@ FRAMES = {
 
 def _optional(table, **roles):
     try:
-        names = set(
-            getattr(table, "column_names", None) or getattr(table, "columns", None) or table
-        )
+        names = set(getattr(table, "column_names", None) or getattr(table, "columns", None) or table)
     except (TypeError, ValueError):
         names = set()
     return {role: name for role, name in roles.items() if name in names}

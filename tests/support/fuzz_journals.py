@@ -28,13 +28,7 @@ PLAN = {
     "densities": True,
 }  # fmt: skip
 RECIPE = {"builder": "dirichlet", "arguments": {"concentration": {"array": "recipe_0"}}}
-NOTE = {
-    "plan": PLAN,
-    "piece": 4,
-    "recipe": RECIPE,
-    "fingerprint": "0" * 32,
-    "attributes": ATTRIBUTES,
-}
+NOTE = {"plan": PLAN, "piece": 4, "recipe": RECIPE, "fingerprint": "0" * 32, "attributes": ATTRIBUTES}
 NUTS = NOTE | {"every": 1, "options": {"target_accept": 0.9}, "attributes": ATTRIBUTES | {"method": "nuts"}}  # fmt: skip
 ARRAYS = {"recipe_0": np.ones((2, 3)), "found_thinning": np.array(2)}
 STATE = {"drawn": 12, "seconds": 0.5, "number": 3, "restarts": [4], "warned": 1, "first": "item a"}
@@ -70,8 +64,6 @@ def spoil_journal(kind: str, rng: random.Random) -> bytes:
         return npz(rng.choice(HOSTILE) if rng.random() < 0.05 else note, **arrays)
     whole = written_journal(kind)
     if rng.random() < 0.3:
-        number, other = rng.choice(
-            ((b"(2", b"(9"), (b"<f8", b"|O8"), (b"<i8", b"<i1"), (b"(", b"["))
-        )
+        number, other = rng.choice(((b"(2", b"(9"), (b"<f8", b"|O8"), (b"<i8", b"<i1"), (b"(", b"[")))
         return whole.replace(number, other)
     return spoil_bytes(whole, rng, written_journal(rng.choice([*JOURNALS])))

@@ -51,9 +51,7 @@ def spoil_bytes(content: bytes, rng: random.Random, other: bytes = b"") -> bytes
             case 0 if at < len(data):
                 data[at] ^= 1 << rng.randrange(8)
             case 1 if at < len(data):
-                data[at] = rng.choice(
-                    (0, 1, 9, 10, 13, 34, 44, 0x7F, 0x80, 0xFF, rng.randrange(256))
-                )
+                data[at] = rng.choice((0, 1, 9, 10, 13, 34, 44, 0x7F, 0x80, 0xFF, rng.randrange(256)))
             case 2:
                 data[at:at] = rng.choice(TOKENS)
             case 3:
@@ -96,11 +94,7 @@ def spoil_table(table: dict, rng: random.Random) -> dict:
             case 9:
                 spoilt[rng.choice(LABELS)] = list(cells)
             case 10:
-                rows = (
-                    [rng.randrange(len(cells)) for _ in range(rng.choice((0, 1, 3, 9)))]
-                    if cells
-                    else []
-                )
+                rows = [rng.randrange(len(cells)) for _ in range(rng.choice((0, 1, 3, 9)))] if cells else []
                 spoilt = {n: [c[r] for r in rows if r < len(c)] for n, c in spoilt.items()}
             case 11:
                 spoilt[name] = cells[: rng.randrange(len(cells) + 1)]
@@ -108,9 +102,7 @@ def spoil_table(table: dict, rng: random.Random) -> dict:
                 old, new = rng.choice(cells), rng.choice(LABELS)
                 spoilt = {n: [new if c is old else c for c in own] for n, own in spoilt.items()}
             case _:
-                kind = rng.choice(
-                    (str, repr, hash, lambda cell: rng.choice((1, 2.5, 10**20)), type)
-                )
+                kind = rng.choice((str, repr, hash, lambda cell: rng.choice((1, 2.5, 10**20)), type))
                 try:
                     spoilt[name] = [kind(cell) for cell in cells]
                 except TypeError:

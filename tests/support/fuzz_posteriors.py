@@ -50,13 +50,7 @@ def posterior() -> xr.DataTree:
             "constant_data": xr.Dataset({"reliability": 1.0}),
         }
     )
-    tree.attrs = {
-        "model": "dirichlet",
-        "method": "exact",
-        "seed": 1,
-        "seconds": 0.5,
-        "versions": "{}",
-    }
+    tree.attrs = {"model": "dirichlet", "method": "exact", "seed": 1, "seconds": 0.5, "versions": "{}"}
     return tree
 
 

@@ -10,9 +10,7 @@ from raterzoo.models.data import read_table
 __all__ = ["GOLDEN", "VERSIONS", "container_of", "model_of", "numbers_of", "tables"]
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-VERSIONS = sorted(
-    path.name for path in GOLDEN.iterdir() if path.is_dir() and path.name[0].isdigit()
-)
+VERSIONS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir() and path.name[0].isdigit())
 
 # posterior -> the table it was fitted to
 SOURCES = {
@@ -53,11 +51,7 @@ def tables():
             "right": named[pairs[1]],
             "winner": rng.choice(["left", "right", "tie"], 18),
         },
-        "scores": {
-            "item": named[item],
-            "rater": raters[rater],
-            "score": np.round(rng.normal(item, 1), 2),
-        },
+        "scores": {"item": named[item], "rater": raters[rater], "score": np.round(rng.normal(item, 1), 2)},
     }
 
 
@@ -94,18 +88,14 @@ def numbers_of(name, tree):
     source = SOURCES[name]
     if source in ("rankings", "labels"):
         certainty = evaluation.annotation_certainty(tree)
-        found |= {
-            f"certainty of {i}": float(certainty.sel(item=i)) for i in certainty["item"].values
-        }
+        found |= {f"certainty of {i}": float(certainty.sel(item=i)) for i in certainty["item"].values}
         best = {"rankings": "flu", "labels": "yes"}[source]
         table = {
             "item": certainty["item"].values,
             "category": [best] * certainty.size,
             "rank": [1] * certainty.size,
         }
-        predictions = evaluation.predictions_from_table(
-            table, item="item", category="category", rank="rank"
-        )
+        predictions = evaluation.predictions_from_table(table, item="item", category="category", rank="rank")
         metric = evaluation.top_k_accuracy(1)
         accuracy = evaluation.uncertainty_adjusted(metric, tree, predictions, random_seed=3)
         found["accuracy"] = float(accuracy.mean())

@@ -72,9 +72,7 @@ def joined(trees):
     for name, node in trees[-1].children.items():
         parts = [tree[name].to_dataset() for tree in trees]
         if "draw" in node.dims:
-            joint = xr.concat(
-                parts, "draw", data_vars="minimal", coords="minimal", compat="override"
-            )
+            joint = xr.concat(parts, "draw", data_vars="minimal", coords="minimal", compat="override")
             groups[name] = joint.assign_coords(draw=np.arange(joint.sizes["draw"]))
         else:
             groups[name] = parts[-1]

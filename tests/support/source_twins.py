@@ -36,9 +36,7 @@ def changed(name, *changes):
     assert found, f"raterzoo defines no {name}"
     fitting = [(path, own) for path, own in found if all(own.count(old) == 1 for old, _ in changes)]
     counts = {module_name(path): [own.count(old) for old, _ in changes] for path, own in found}
-    assert len(fitting) == 1, (
-        f"{name} must hold each of {[old for old, _ in changes]} once: {counts}"
-    )
+    assert len(fitting) == 1, f"{name} must hold each of {[old for old, _ in changes]} once: {counts}"
     ((path, own),) = fitting
     new = own
     for old, text in changes:

@@ -12,19 +12,14 @@ __all__ = ["answers", "brute_curve", "counts_of", "ragged_items", "score_of_rows
 def ragged_items(rng, n_categories, sizes=(2, 3, 3, 4, 4, 5, 5)):
     """Return the labels of each item's raters, of unequal numbers; the last has every category."""
     law = rng.dirichlet(np.ones(n_categories), len(sizes))
-    items = [
-        rng.choice(n_categories, size, p=p).tolist() for size, p in zip(sizes, law, strict=True)
-    ]
+    items = [rng.choice(n_categories, size, p=p).tolist() for size, p in zip(sizes, law, strict=True)]
     items[-1][:n_categories] = range(n_categories)
     return items
 
 
 def counts_of(items, n_categories):
     counts = np.array([[labels.count(c) for c in range(n_categories)] for labels in items])
-    coords = {
-        "item": [f"i{i}" for i in range(len(items))],
-        "category": [str(c) for c in range(n_categories)],
-    }
+    coords = {"item": [f"i{i}" for i in range(len(items))], "category": [str(c) for c in range(n_categories)]}
     return xr.DataArray(counts, coords, ("item", "category"))
 
 
@@ -61,9 +56,7 @@ def brute_abc(rows, n_categories, left_out):
         for other, other_y, label, chance in rows:
             if other_y == y and not left_out(item, other):
                 total[label] += chance
-        return (
-            total / total.sum() if total.sum() > 1e-14 else np.full(n_categories, 1 / n_categories)
-        )
+        return total / total.sum() if total.sum() > 1e-14 else np.full(n_categories, 1 / n_categories)
 
     return predict
 
@@ -72,9 +65,9 @@ def brute_frequency(items, n_categories, uniform=False):
     def predict(item, y):
         if sum(y):
             return np.array(y) / sum(y)
-        shares = np.bincount(
-            [label for labels in items for label in labels], minlength=n_categories
-        ).astype(float)
+        shares = np.bincount([label for labels in items for label in labels], minlength=n_categories).astype(
+            float
+        )
         return np.full(n_categories, 1 / n_categories) if uniform else shares / shares.sum()
 
     return predict
@@ -137,11 +130,9 @@ def score_of_rows(scorer, p, label, weight, *, clip=0.02, base=2, positive=1, va
             return np.nan
         return (np.trace(joint) - said @ true) / size if size > 1e-6 else 0.0
     hit, said, true = joint[1, 1], joint[1].sum(), joint[:, 1].sum()
-    return {
-        "precision": hit / said if said else 0.0,
-        "recall": hit / true,
-        "f1": 2 * hit / (said + true),
-    }[scorer]
+    return {"precision": hit / said if said else 0.0, "recall": hit / true, "f1": 2 * hit / (said + true)}[
+        scorer
+    ]
 
 
 def mid_ranks(x, weight):
@@ -150,16 +141,7 @@ def mid_ranks(x, weight):
 
 
 def brute_curve(
-    items,
-    n_categories,
-    combiner,
-    scorer,
-    *,
-    learn="leave-one-out",
-    largest,
-    reference=1,
-    against=None,
-    **how,
+    items, n_categories, combiner, scorer, *, learn="leave-one-out", largest, reference=1, against=None, **how
 ):
     """Return the curve k = 0 ... largest; of ABC with folds (an array), the mean over folds of scores that are not additive."""
     curve = []
@@ -183,8 +165,6 @@ def brute_curve(
         parts = []
         for fold in np.unique(folds[item]):
             here = folds[item] == fold
-            parts.append(
-                (score_of_rows(scorer, *(t[here] for t in told), **how), told[2][here].sum())
-            )
+            parts.append((score_of_rows(scorer, *(t[here] for t in told), **how), told[2][here].sum()))
         curve.append(sum(s * w for s, w in parts) / sum(w for _, w in parts))
     return np.array(curve)

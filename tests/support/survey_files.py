@@ -32,9 +32,7 @@ def write_tables(folder):
     for name, p in (("ideal", share), ("inverse", 1 - share)):
         for i, q in enumerate(p):
             for category, chance in zip(LABELS, (1 - q, q), strict=True):
-                for cells, cell in zip(
-                    soft.values(), (items[i], category, chance, name), strict=True
-                ):
+                for cells, cell in zip(soft.values(), (items[i], category, chance, name), strict=True):
                     cells.append(cell)
     hard = {"item": items, "category": names[(share > 0.4).astype(int)], "rank": [1] * N_ITEMS}
     tables = {"long": long, "wide": wide, "counts": counts, "soft": soft, "hard": hard}

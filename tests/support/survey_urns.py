@@ -69,9 +69,7 @@ def urn_curve(combiner, scorer, largest, clip=0.02):
 
 def asymptote():
     """Return the score of who sees the kind of each item."""
-    return WEIGHT @ (
-        PROBABILITY * np.log2(PROBABILITY) + (1 - PROBABILITY) * np.log2(1 - PROBABILITY)
-    )
+    return WEIGHT @ (PROBABILITY * np.log2(PROBABILITY) + (1 - PROBABILITY) * np.log2(1 - PROBABILITY))
 
 
 def mutual_information(k):

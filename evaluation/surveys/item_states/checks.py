@@ -31,8 +31,6 @@ from .curves import (
     parts,
 )
 
-__all__ = ["checked_ks", "classifier_scores", "observed_curve", "replicated_curves"]
-
 
 def observed_curve(counts: np.ndarray, ks: list[int], score: Score, combiner: str) -> np.ndarray:
     """Return the exact power curve of labels, with the combiner learned from the same items.
@@ -108,9 +106,7 @@ def _factors(counts: np.ndarray, k: int) -> np.ndarray:
 def _log_choose(log_factorial: np.ndarray, m: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return log C(m, y), -inf where y > m."""
     left = m - y
-    log_ways = (
-        log_factorial[m] - log_factorial[np.minimum(y, m)] - log_factorial[np.maximum(left, 0)]
-    )
+    log_ways = log_factorial[m] - log_factorial[np.minimum(y, m)] - log_factorial[np.maximum(left, 0)]
     return np.where(left >= 0, log_ways, -np.inf)
 
 
@@ -133,9 +129,7 @@ def _row_of_counts(counts: np.ndarray) -> np.ndarray:
     """
     n = counts.shape[1]
     left = counts[:, ::-1].cumsum(axis=1)[:, ::-1]
-    ways = np.array(
-        [[comb(m + c, c) for c in range(n)] for m in range(int(left.max(initial=0)) + 1)]
-    )
+    ways = np.array([[comb(m + c, c) for c in range(n)] for m in range(int(left.max(initial=0)) + 1)])
     others = np.arange(n - 1, 0, -1)
     return (ways[left[:, :-1], others] - ways[left[:, 1:], others]).sum(axis=1)
 
@@ -162,9 +156,7 @@ def replicated_curves(
     curves = np.empty((len(states.weight), len(ks)))
     for s in range(len(curves)):
         own = states.taken(slice(s, s + 1))
-        replicate = rng.multinomial(
-            total, item_probabilities(own, rng.random((1, len(total))), rng)[0]
-        )
+        replicate = rng.multinomial(total, item_probabilities(own, rng.random((1, len(total))), rng)[0])
         curves[s] = observed_curve(replicate, ks, *score_and_combiner)
     return curves
 

@@ -28,20 +28,6 @@ from scipy.special import betainc, digamma, gammaincc, gammaincinv, gammaln, sof
 from ...draws import in_threads
 from ...errors import EvaluationError
 
-__all__ = [
-    "SCORERS",
-    "ItemStates",
-    "Score",
-    "asymptote",
-    "best_labels",
-    "count_vectors",
-    "curve_at",
-    "dirichlet",
-    "item_probabilities",
-    "n_count_vectors",
-    "parts",
-]
-
 SCORERS = ("cross_entropy", "brier", "agreement")
 
 
@@ -263,9 +249,7 @@ def parts(states: ItemStates, rows: int) -> Iterator[slice]:
         yield slice(first, first + size)
 
 
-def item_probabilities(
-    states: ItemStates, place: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
+def item_probabilities(states: ItemStates, place: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw the label distributions (sample, row, category) of items from the mixture.
 
     Shapes: place (sample, row), quantiles in [0, 1] that select the state of each item.
@@ -285,9 +269,7 @@ def dirichlet(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw from Dirichlet laws with concentrations (..., category)."""
     with np.errstate(divide="ignore"):
         # Gamma(a) = Gamma(a + 1) U ^ (1 / a); in logarithms, as small concentrations underflow
-        log_gamma = (
-            np.log(rng.standard_gamma(size + 1)) - rng.standard_exponential(size.shape) / size
-        )
+        log_gamma = np.log(rng.standard_gamma(size + 1)) - rng.standard_exponential(size.shape) / size
     return softmax(log_gamma, axis=-1)
 
 

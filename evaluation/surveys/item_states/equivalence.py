@@ -36,8 +36,6 @@ from .checks import checked_ks, classifier_scores, observed_curve, replicated_cu
 from .curves import ItemStates, Score, asymptote, curve_at, n_count_vectors
 from .paths import drawn_curve
 
-__all__ = ["posterior_power_curve", "posterior_survey_equivalence", "survey_summary"]
-
 
 def survey_summary(drawn: xr.Dataset, *, probability: float = 0.95) -> xr.Dataset:
     """Summarise posterior draws of a survey power curve and of survey equivalences.
@@ -326,11 +324,7 @@ def _labels_of(tree: xr.DataTree) -> LabelCounts:
 
 
 def _curve(
-    states: ItemStates,
-    ks: range,
-    limit: np.ndarray,
-    how: tuple[Score, str],
-    rng: np.random.Generator,
+    states: ItemStates, ks: range, limit: np.ndarray, how: tuple[Score, str], rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Power curve (sample, k), and the Monte Carlo error of each point (k,)."""
     n = states.probability.shape[2]
@@ -346,10 +340,7 @@ def _curve(
 
 
 def _check(
-    drawn: xr.Dataset,
-    states: ItemStates,
-    labels: LabelCounts,
-    how: tuple[int, np.random.Generator],
+    drawn: xr.Dataset, states: ItemStates, labels: LabelCounts, how: tuple[int, np.random.Generator]
 ) -> xr.Dataset:
     """Add the posterior predictive check of the curve."""
     replicates, rng = how

@@ -38,8 +38,6 @@ import numpy as np
 from ...draws import in_threads
 from .curves import ItemStates, Score, best_labels, count_vectors, dirichlet, n_count_vectors, parts
 
-__all__ = ["drawn_curve"]
-
 LABELS_TRIED = 300  # (item, next label) pairs at each k in each sample
 
 LEAST_ITEMS = 40
@@ -57,11 +55,7 @@ class _Paths(NamedTuple):
 
 
 def drawn_curve(
-    states: ItemStates,
-    ks: range,
-    limit: np.ndarray,
-    how: tuple[Score, str],
-    rng: np.random.Generator,
+    states: ItemStates, ks: range, limit: np.ndarray, how: tuple[Score, str], rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Estimate power curves after the first k, at which they are summed over all count vectors.
 
@@ -136,9 +130,7 @@ def _initial_items(
     return np.array(start), state, vectors[drawn].astype(float), weight
 
 
-def _variance(
-    states: ItemStates, state: np.ndarray, counts: np.ndarray, q: np.ndarray
-) -> np.ndarray:
+def _variance(states: ItemStates, state: np.ndarray, counts: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Return sum_c Var(pi_c | y) (sample, row): the gain in Brier score that is still possible.
 
     Shapes: state (sample, state, row), p(state | y); counts (row, category); q (sample, row, category).
@@ -149,17 +141,11 @@ def _variance(
     square = (theta**2).sum(axis=2)[..., None] + 2 * step * (theta @ counts.T)
     square = (square + step**2 * (counts**2).sum(axis=1)) / (1 + step * k) ** 2
     spread = step / (1 + step * (k + 1))
-    return np.maximum(
-        (state * (square + spread * (1 - square))).sum(axis=1) - (q**2).sum(axis=2), 0
-    )
+    return np.maximum((state * (square + spread * (1 - square))).sum(axis=1) - (q**2).sum(axis=2), 0)
 
 
 def _gap_to_asymptote(
-    states: ItemStates,
-    state: np.ndarray,
-    counts: np.ndarray,
-    score: Score,
-    rng: np.random.Generator,
+    states: ItemStates, state: np.ndarray, counts: np.ndarray, score: Score, rng: np.random.Generator
 ) -> np.ndarray:
     """Return the gap l (sample, item) between ABC and the omniscient rater, averaged over the states.
 
@@ -181,9 +167,7 @@ def _after_one_more(two: np.ndarray, q: np.ndarray, score: Score) -> np.ndarray:
     return np.einsum("sic,sic->si", q, score.attained(then))
 
 
-def _estimated(
-    paths: _Paths, limit: np.ndarray, how: tuple[Score, str]
-) -> tuple[np.ndarray, np.ndarray]:
+def _estimated(paths: _Paths, limit: np.ndarray, how: tuple[Score, str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the curves after the first k and their standard errors, (sample, k), by control variates."""
     start, room = paths.start[0], limit - paths.start[0]
     risen = np.concatenate([np.zeros_like(paths.gain[:1]), paths.gain[:-1].cumsum(axis=0)])

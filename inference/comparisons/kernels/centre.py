@@ -31,8 +31,6 @@ from .posterior import (
     to_natural,
 )
 
-__all__ = ["Centre", "find_centre"]
-
 PROBIT = 1.7  # logit(Phi(x)) is nearly 1.7 x
 
 ITERATIONS = 200

@@ -30,21 +30,6 @@ from ...kernels.random_streams import standard_normal, uniform
 from .likelihood import PairCells
 from .posterior import BOX, NONE, PairPrior, anchored_log_p
 
-__all__ = [
-    "COMING_IN",
-    "MOST_COMING_IN",
-    "HmcSchedule",
-    "Laplace",
-    "PairState",
-    "begin_pairs",
-    "continue_pairs",
-    "draw_mirrored",
-    "draw_scales",
-    "draw_units",
-    "mirror",
-    "sample_pairs",
-]
-
 BISECTIONS = 60
 
 ROOM = 1e-12  # margin, as a share of the box: closer to the walls coordinates lose digits; no move

@@ -23,8 +23,6 @@ from ....models.distributions.paired_comparisons_kernels import (
 )
 from ....models.distributions.vector_math import FAST, exp
 
-__all__ = ["answer_information"]
-
 
 @kept(nogil=True, **FAST)
 def answer_information(law, distance, reliability, tie, bias):
@@ -86,10 +84,7 @@ def _two_outcomes(law, x, above):
             entropy -= p * a + exp(b) * b
     else:
         for s in range(len(x)):
-            a, b = (
-                normal_counts(x[s], 1.0, 0.0, 0.0, 0.0)[0],
-                normal_counts(x[s], 0.0, 1.0, 0.0, 0.0)[0],
-            )
+            a, b = (normal_counts(x[s], 1.0, 0.0, 0.0, 0.0)[0], normal_counts(x[s], 0.0, 1.0, 0.0, 0.0)[0])
             p = exp(a)
             first += p
             first_above += p * above[s]

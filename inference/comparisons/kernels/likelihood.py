@@ -31,15 +31,6 @@ from ....models.distributions.paired_comparisons_kernels import (
 )
 from ....models.distributions.vector_math import FAST
 
-__all__ = [
-    "PairCells",
-    "add_information",
-    "answers_of_block",
-    "joint_gradient",
-    "pair_cells",
-    "pair_log_p",
-]
-
 
 def _loop_over(counts: Callable) -> Any:
     """Compile the loop over answers of one law, given its function of counts."""

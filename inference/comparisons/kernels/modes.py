@@ -27,19 +27,6 @@ from ....models.distributions.compiling import kept
 from ....models.distributions.paired_comparisons_kernels import logistic_score, normal_score
 from ....models.distributions.vector_math import FAST, exp
 
-__all__ = [
-    "GroupedVotes",
-    "Prior",
-    "Search",
-    "SharedCosh",
-    "complete_modes",
-    "next_point",
-    "pair_statistics",
-    "product_modes",
-    "rater_statistics",
-    "shared_cosh",
-]
-
 MOST_STEPS = 200  # bisection alone takes about 64
 
 

@@ -28,21 +28,6 @@ from ....models.distributions.compiling import kept
 from ....models.distributions.vector_math import FAST
 from .likelihood import PairCells, add_information, pair_log_p
 
-__all__ = [
-    "BOX",
-    "LOG",
-    "NONE",
-    "SHARED",
-    "SIGNED",
-    "Kind",
-    "PairPrior",
-    "anchored_information",
-    "anchored_log_p",
-    "n_coordinates",
-    "of_raters",
-    "to_natural",
-]
-
 SHARED, LOG, SIGNED, BOX = range(4)
 
 NONE = -1  # place of a coordinate that a model does not have
@@ -136,12 +121,7 @@ def _zero_sum_prior(theta, gradient, span, scale):
 
 
 @kept(nogil=True, **FAST)
-def anchored_log_p(
-    theta: np.ndarray,
-    cells: PairCells,
-    prior: PairPrior,
-    gradient: np.ndarray,
-) -> float:
+def anchored_log_p(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradient: np.ndarray) -> float:
     """Return the log posterior density of the coordinates, up to a constant; overwrite its gradient.
 
     Shapes: theta, gradient (coordinate,).
@@ -171,9 +151,7 @@ def anchored_log_p(
                 # d / dr = rho d / drho
                 of_rho *= rho
             gradient[n : n + k] = of_rho - of_rho.mean()
-            log_p += _zero_sum_prior(
-                theta, gradient, (n, k), (prior.at[1], prior.reliability_scale[0])
-            )
+            log_p += _zero_sum_prior(theta, gradient, (n, k), (prior.at[1], prior.reliability_scale[0]))
         log_p += _normal_prior(theta, gradient, prior.at[0], prior.quality_scale)
         log_p += _normal_prior(theta, gradient, prior.at[1], prior.reliability_scale)
     if prior.at[2] != NONE:
@@ -272,11 +250,7 @@ def _chain_rule(
 
 
 def _add_priors(
-    information: np.ndarray,
-    theta: np.ndarray,
-    prior: PairPrior,
-    coupled: bool,
-    spread: tuple[float, float],
+    information: np.ndarray, theta: np.ndarray, prior: PairPrior, coupled: bool, spread: tuple[float, float]
 ) -> None:
     """Add the information in the priors, in place."""
     blocks = (

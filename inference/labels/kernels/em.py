@@ -25,17 +25,6 @@ import numpy as np
 from ....models.distributions.compiling import kept
 from ....models.distributions.marginal_labels_kernels import Answers, answer_codes, answer_sweeps
 
-__all__ = [
-    "AnswerPatterns",
-    "Ascent",
-    "answer_patterns",
-    "ascend",
-    "climb",
-    "coded_answers",
-    "jittered_vote",
-    "vote_share",
-]
-
 
 class AnswerPatterns(NamedTuple):
     """Distinct patterns of answers."""

@@ -19,28 +19,6 @@ from ....models.distributions.compiling import kept
 from ....models.distributions.marginal_labels_kernels import Answers, item_log_p, item_log_p_in_logs
 from ...kernels.random_streams import draw_binomial, log_standard_gamma, uniform
 
-__all__ = [
-    "COIN",
-    "COINS",
-    "ROWS",
-    "SPAM",
-    "ConfusionPrior",
-    "LabelDraws",
-    "LabelSchedule",
-    "LabelState",
-    "Truth",
-    "begin_table",
-    "competence_of",
-    "draw_collapsed",
-    "draw_competence",
-    "draw_confusion",
-    "draw_prevalence",
-    "draw_true_categories",
-    "recount",
-    "sample_labels",
-    "sweep_labels",
-]
-
 
 @nb.njit(error_model="numpy")
 def draw_competence(
@@ -140,9 +118,7 @@ def draw_prevalence(
 
 
 @nb.njit(error_model="numpy")
-def draw_confusion(
-    rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray
-) -> None:
+def draw_confusion(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray) -> None:
     """Draw all confusion matrices given the number of each rater's labels by true category.
 
     Shapes: counts int64, table (rater * label, category). `table` is overwritten with
@@ -264,9 +240,7 @@ def draw_true_categories(
     for i in range(len(known)):
         span = (start[i], start[i + 1])
         # equation 2.5
-        log_p[i] = item_log_p(
-            prevalence, table, code, span, known[i], plausibility[i], len(prevalence)
-        )
+        log_p[i] = item_log_p(prevalence, table, code, span, known[i], plausibility[i], len(prevalence))
         if log_p[i] != log_p[i]:  # NaN: out of the range of doubles
             log_p[i] = item_log_p_in_logs(prevalence, table, code, span, known[i], plausibility[i])
         truth[0][i] = _draw(rng, plausibility[i])

@@ -23,8 +23,6 @@ import numpy as np
 from ....models.distributions.compiling import kept
 from ....models.distributions.marginal_labels_kernels import Answers
 
-__all__ = ["AnswersByRater", "answers_by_rater", "maximise_skills", "true_labels"]
-
 NEWTON_STEPS, MOST_HALVINGS = 2, 40
 
 LARGE = 1e300  # take the log of a running product above it: one log instead of many
@@ -43,9 +41,7 @@ def answers_by_rater(answers: Answers, n_labels: int, n_raters: int) -> AnswersB
     rater = answers.code // n_labels
     order = np.argsort(rater, kind="stable")
     item = np.repeat(np.arange(len(answers.known)), np.diff(answers.start))
-    return AnswersByRater(
-        np.searchsorted(rater[order], np.arange(n_raters + 1)), order, item[order]
-    )
+    return AnswersByRater(np.searchsorted(rater[order], np.arange(n_raters + 1)), order, item[order])
 
 
 @kept(nogil=True, error_model="numpy")

@@ -24,19 +24,6 @@ import numpy as np
 from ....models.distributions.compiling import kept
 from ...kernels.random_streams import log_add, log_standard_gamma, split_count, uniform
 
-__all__ = [
-    "CountPatterns",
-    "DirichletDraws",
-    "DirichletItems",
-    "StateDraws",
-    "StatePrior",
-    "begin_item_states",
-    "continue_item_states",
-    "draw_dirichlet_items",
-    "draw_item_plausibility",
-    "sample_item_states",
-]
-
 
 class DirichletItems(NamedTuple):
     """Dirichlet laws of items."""
@@ -200,11 +187,7 @@ class StateDraws(NamedTuple):
 
 @kept(nogil=True, error_model="numpy")
 def sample_item_states(
-    rng: np.ndarray,
-    patterns: CountPatterns,
-    prior: StatePrior,
-    schedule: tuple[int, int],
-    draws: StateDraws,
+    rng: np.ndarray, patterns: CountPatterns, prior: StatePrior, schedule: tuple[int, int], draws: StateDraws
 ) -> None:
     """Run one Gibbs chain from a draw of the prior; `schedule` is (warm-up sweeps, sweeps per stored draw)."""
     state = (np.empty(prior.weight.shape), np.empty(prior.probability.shape))
@@ -213,9 +196,7 @@ def sample_item_states(
 
 
 @kept(nogil=True, error_model="numpy")
-def begin_item_states(
-    rng: np.ndarray, prior: StatePrior, state: tuple[np.ndarray, np.ndarray]
-) -> None:
+def begin_item_states(rng: np.ndarray, prior: StatePrior, state: tuple[np.ndarray, np.ndarray]) -> None:
     """Draw log weights (state,) and log probabilities (state, category) from their prior, in place."""
     items, labels = np.zeros(prior.weight.shape), np.zeros(prior.probability.shape)
     _draw_states(rng, prior, (items, labels), state)

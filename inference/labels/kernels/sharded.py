@@ -15,8 +15,6 @@ from ...kernels.random_streams import log_standard_gamma, uniform
 from .em import VOTE_JITTER, VOTE_WEIGHT
 from .gibbs import ConfusionPrior, draw_confusion, draw_prevalence
 
-__all__ = ["count_drawn_categories", "count_near_vote", "draw_parameters"]
-
 
 @kept(nogil=True, error_model="numpy")
 def count_drawn_categories(

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["DistinctAnnotations", "WorthPosterior", "distinct_annotations", "worth_posterior"]
-
 
 class DistinctAnnotations(NamedTuple):
     """Distinct annotations of every item, in compressed sparse rows.
@@ -37,10 +35,7 @@ class DistinctAnnotations(NamedTuple):
 
 
 def distinct_annotations(
-    block: np.ndarray,
-    candidate: np.ndarray,
-    reliability: np.ndarray | float,
-    n_candidates: int,
+    block: np.ndarray, candidate: np.ndarray, reliability: np.ndarray | float, n_candidates: int
 ) -> DistinctAnnotations:
     """Merge identical annotations of an item and lay out their blocks.
 

@@ -42,17 +42,6 @@ from .race import (
     smallest_racing,
 )
 
-__all__ = [
-    "Schedule",
-    "begin_item",
-    "borrow",
-    "continue_item",
-    "draw_lead",
-    "sample_item",
-    "sweep_items",
-    "update_worth",
-]
-
 
 @intrinsic
 def _borrow(typing_context, value):
@@ -85,11 +74,7 @@ def _without_owner(context, builder, kind, value):
 
 @nb.njit(error_model="numpy")
 def draw_lead(
-    rng: np.ndarray,
-    item: int,
-    posterior: WorthPosterior,
-    log_worth: np.ndarray,
-    track: RaceTrack,
+    rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
     """Redraw the common factor of all worths of an item but its leader's.
 
@@ -267,11 +252,7 @@ class Schedule(NamedTuple):
 
 @nb.njit(error_model="numpy", inline="always")
 def update_worth(
-    rng: np.ndarray,
-    item: int,
-    posterior: WorthPosterior,
-    log_worth: np.ndarray,
-    track: RaceTrack,
+    rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
     """Run one Gibbs sweep of one item.
 
@@ -309,11 +290,7 @@ def _draw_total(rng, first, posterior, log_worth):
 
 @kept(nogil=True, error_model="numpy")
 def sample_item(
-    rng: np.ndarray,
-    item: int,
-    posterior: WorthPosterior,
-    schedule: Schedule,
-    draws: np.ndarray,
+    rng: np.ndarray, item: int, posterior: WorthPosterior, schedule: Schedule, draws: np.ndarray
 ) -> None:
     """Run one chain of one item, from a draw of its prior.
 
@@ -326,9 +303,7 @@ def sample_item(
 
 
 @kept(nogil=True, error_model="numpy")
-def begin_item(
-    rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray
-) -> None:
+def begin_item(rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray) -> None:
     """Draw the log worths of an item from their prior.
 
     Shapes: log_worth (candidate of the item,), overwritten.

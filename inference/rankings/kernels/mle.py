@@ -24,15 +24,6 @@ import numpy as np
 
 from ....models.distributions.compiling import kept
 
-__all__ = [
-    "MAX_SUBSETS",
-    "Races",
-    "ascend_worth",
-    "expect_by_last",
-    "expect_by_subsets",
-    "strong_components",
-]
-
 
 @kept(nogil=True)
 def strong_components(start, annotation_start, row_start, candidate, block):

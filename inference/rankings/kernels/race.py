@@ -35,18 +35,6 @@ from ...kernels.random_streams import (
 )
 from .annotations import WorthPosterior
 
-__all__ = [
-    "MAX_ORDERED",
-    "SAFE_LOG_RANGE",
-    "OrderTable",
-    "RaceTrack",
-    "draw_log_arrivals",
-    "draw_log_rates",
-    "draw_orders",
-    "race_track",
-    "smallest_racing",
-]
-
 MAX_ORDERED = 8
 
 """Largest block whose orders are drawn. Worths may differ by a factor exp(80) without overflow
@@ -63,9 +51,7 @@ OrderTable = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @nb.njit(error_model="numpy")
-def draw_orders(
-    rng: np.ndarray, worth: np.ndarray, rest: float, copies: int, table: OrderTable
-) -> None:
+def draw_orders(rng: np.ndarray, worth: np.ndarray, rest: float, copies: int, table: OrderTable) -> None:
     """Draw the orders of arrival in a small block, for `copies` identical annotations at once.
 
     Shapes: worth (member,), at most `MAX_ORDERED`. `rest` is Z. Afterwards, for every subset of the members
@@ -221,11 +207,7 @@ SAFE_LOG_RANGE = 80.0
 
 @nb.njit(error_model="numpy", inline="always")
 def draw_log_rates(
-    rng: np.ndarray,
-    item: int,
-    posterior: WorthPosterior,
-    log_worth: np.ndarray,
-    track: RaceTrack,
+    rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
     """Draw the races of one item; write log(prior rate + exposure) to ``track.log_rate``.
 

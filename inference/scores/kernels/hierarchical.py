@@ -26,23 +26,6 @@ from ....models.distributions.vector_math import FAST, log
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import standard_exponential, standard_gamma, standard_normal, uniform
 
-__all__ = [
-    "RaterScores",
-    "ScoreDraws",
-    "ScoreHyper",
-    "ScoreState",
-    "digamma",
-    "draw_items",
-    "draw_log_mode",
-    "draw_log_shape",
-    "draw_populations",
-    "draw_raters",
-    "draw_spread",
-    "sample_scores",
-    "spread_log_p",
-    "trigamma",
-]
-
 RECURRED = 12.0  # from here on the asymptotic series are exact to the last digits
 
 SCORINGS = 4
@@ -107,9 +90,7 @@ def _slice_width(weight, away, narrow):
 
 
 @nb.njit(error_model="numpy")
-def draw_spread(
-    rng: np.ndarray, weight: np.ndarray, away: np.ndarray, narrow: float, spread: float
-) -> float:
+def draw_spread(rng: np.ndarray, weight: np.ndarray, away: np.ndarray, narrow: float, spread: float) -> float:
     """Draw a spread by slice sampling from the present one, with doubling and shrinkage.
 
     Shapes: weight, away (member,), as in `spread_log_p`. Returns the present spread if the density is NaN.

@@ -30,15 +30,6 @@ from ....models.distributions.compiling import kept
 from ....models.distributions.vector_math import log
 from ...kernels.random_streams import standard_exponential, standard_gamma
 
-__all__ = [
-    "NormalDraws",
-    "NormalItems",
-    "ScoreMoments",
-    "draw_normal_items",
-    "posterior_items",
-    "score_moments",
-]
-
 
 class ScoreMoments(NamedTuple):
     """Sufficient statistics of the scores of items."""
@@ -106,11 +97,7 @@ class NormalDraws(NamedTuple):
 
 @kept(nogil=True, error_model="numpy")
 def draw_normal_items(
-    streams: np.ndarray,
-    posterior: NormalItems,
-    prior: NormalItems,
-    moments: ScoreMoments,
-    draws: NormalDraws,
+    streams: np.ndarray, posterior: NormalItems, prior: NormalItems, moments: ScoreMoments, draws: NormalDraws
 ) -> None:
     """Draw a block of items, with log likelihood and log prior densities.
 
@@ -284,6 +271,4 @@ def _densities(values, prior, moments, constants, out):
         # log Normal(mu; m, sigma2 / k), and log InverseGamma(sigma2; a, b)
         weighted = prior.mean_weight[i] * away * away
         of_location[i] = constants[0][i] - 0.5 * (log_variance + weighted * precision)
-        of_variance[i] = (
-            constants[1][i] - (prior.shape[i] + 1.0) * log_variance - prior.rate[i] * precision
-        )
+        of_variance[i] = constants[1][i] - (prior.shape[i] + 1.0) * log_variance - prior.rate[i] * precision

@@ -15,22 +15,6 @@ from ...._messages import shown
 from ..errors import DataError
 from .tables import Column
 
-__all__ = [
-    "FLOATS",
-    "MAX_CHARACTERS",
-    "NO_MISSING",
-    "code_ids",
-    "code_values",
-    "first_place",
-    "is_empty",
-    "is_integer",
-    "is_missing",
-    "kinds_of",
-    "refused_cell",
-    "refused_value",
-    "text_or_integer",
-]
-
 FLOATS = (float, np.floating)
 
 NO_MISSING = "fill the cell in or leave the row out: a missing answer has no row"
@@ -83,17 +67,13 @@ def first_place(column: Column, bad: Callable[[Any], bool]) -> int:
     return next(place for place, value in enumerate(column.values) if bad(value))
 
 
-def refused_value(
-    column: Column, value: Any, problem: str, *, allowed: str = "", remedy: str
-) -> DataError:
+def refused_value(column: Column, value: Any, problem: str, *, allowed: str = "", remedy: str) -> DataError:
     """Error about a distinct value, located at the first row that holds it; the problem follows the value."""
     place = column.values.index(value)
     return refused_cell(column, place, problem, allowed=allowed, remedy=remedy)
 
 
-def refused_cell(
-    column: Column, place: int, problem: str, *, allowed: str = "", remedy: str
-) -> DataError:
+def refused_cell(column: Column, place: int, problem: str, *, allowed: str = "", remedy: str) -> DataError:
     """Error about the cell at a place counted from 0; the problem follows the value."""
     value = column.values[place]
     return DataError(
@@ -131,9 +111,7 @@ def code_ids(column: Column, reserved: Collection[str] = ()) -> tuple[np.ndarray
     code, distinct = code_values(column.values)
     index = index_of(column, distinct)
     if taken := [label for label in distinct if label in reserved]:
-        raise refused_value(
-            column, taken[0], "is a reserved label", remedy="give the category another name"
-        )
+        raise refused_value(column, taken[0], "is a reserved label", remedy="give the category another name")
     return index, code
 
 
@@ -176,11 +154,7 @@ def _text_index(column: Column, distinct: list[str]) -> np.ndarray:
     longest = max(distinct, key=len)
     if len(longest) > MAX_CHARACTERS:
         raise refused_value(
-            column,
-            longest,
-            "is too long",
-            allowed=f"{MAX_CHARACTERS:,} characters",
-            remedy="shorten it",
+            column, longest, "is too long", allowed=f"{MAX_CHARACTERS:,} characters", remedy="shorten it"
         )
     if illegible := [*filterfalse(_LEGIBLE.fullmatch, distinct)]:
         raise _illegible(column, illegible[0])
@@ -200,10 +174,7 @@ def _illegible(column: Column, text: str) -> DataError:
     """Error about text that is empty, or not valid Unicode."""
     if _UNSAFE.search(text):
         return refused_value(
-            column,
-            text,
-            "holds a NUL or half a surrogate pair",
-            remedy="write it as valid Unicode text",
+            column, text, "holds a NUL or half a surrogate pair", remedy="write it as valid Unicode text"
         )
     return refused_value(column, text, "is empty", allowed=_ID, remedy=NO_MISSING)
 
@@ -213,7 +184,5 @@ def _integer_index(column: Column, distinct: list[int]) -> np.ndarray:
     limit = np.iinfo(np.int64)
     for value in (min(distinct), max(distinct)):
         if not limit.min <= value <= limit.max:
-            raise refused_value(
-                column, value, "does not fit into 64 bits", remedy="write the ids as text"
-            )
+            raise refused_value(column, value, "does not fit into 64 bits", remedy="write the ids as text")
     return np.array(distinct, dtype=np.int64)

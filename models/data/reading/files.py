@@ -20,15 +20,6 @@ from ...._messages import shown
 from ..errors import DataError
 from .columns import MAX_CHARACTERS
 
-__all__ = [
-    "MAX_LINE",
-    "read_columns",
-    "read_delimited",
-    "read_json_lines",
-    "read_table",
-    "text_lines",
-]
-
 MAX_LINE = 1_000_000
 
 _SIGNATURES = {
@@ -65,9 +56,7 @@ def _decode(line: bytes, place: str, *, first: bool) -> str:
             remedy="check the line ends and the quotes",
             where=place,
         )
-    known = [
-        what for signature, what in _SIGNATURES.items() if first and line.startswith(signature)
-    ]
+    known = [what for signature, what in _SIGNATURES.items() if first and line.startswith(signature)]
     if known or b"\0" in line:
         raise DataError(
             f"this is no text: it is {known[0] if known else 'binary'}",
@@ -113,9 +102,7 @@ def read_delimited(path: Path, delimiter: str) -> dict[str, list[str]]:
     while rows and not rows[-1]:
         rows.pop()
     if not rows:
-        raise DataError(
-            "there is a header but no row", where=path.name, remedy="check what wrote it"
-        )
+        raise DataError("there is a header but no row", where=path.name, remedy="check what wrote it")
     _refuse_ragged(rows, len(header), path)
     columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
     _refuse_long_cells(columns, path)
@@ -134,9 +121,7 @@ def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
             where=path.name,
         )
     if len(names) < 2:
-        other = next(
-            (mark for mark in ",;\t|" if mark != delimiter and mark in "".join(names)), None
-        )
+        other = next((mark for mark in ",;\t|" if mark != delimiter and mark in "".join(names)), None)
         raise DataError(
             f"the header has no {delimiter!r}: {shown(''.join(names))}",
             value="".join(names),
@@ -196,15 +181,9 @@ def read_json_lines(path: Path) -> dict[str, list[Any]]:
     for row, line in enumerate(lines, start=1):
         place = f"{path.name}, line {row:,}"
         try:
-            record = json.loads(
-                line, object_pairs_hook=_object, parse_int=str, parse_constant=_number
-            )
+            record = json.loads(line, object_pairs_hook=_object, parse_int=str, parse_constant=_number)
         except (json.JSONDecodeError, RecursionError) as error:
-            problem = (
-                f"{error.msg} at place {error.colno}"
-                if isinstance(error, ValueError)
-                else "too deep"
-            )
+            problem = f"{error.msg} at place {error.colno}" if isinstance(error, ValueError) else "too deep"
             raise DataError(
                 f"this is no JSON object on one line ({problem})",
                 row=row,
@@ -285,9 +264,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _number(constant: str) -> float:
     """Refuse NaN and Infinity, which are not JSON."""
-    raise DataError(
-        f"{constant} is no number in JSON", value=constant, remedy="write null, or a number"
-    )
+    raise DataError(f"{constant} is no number in JSON", value=constant, remedy="write null, or a number")
 
 
 # --- File readers: CSV, TSV, JSON lines and Parquet, by suffix ---
@@ -349,9 +326,7 @@ def _refuse_unreadable(path: Path) -> None:
     """Raise if the path is not a file, or the file is too large."""
     if not path.is_file():
         found = "is not a file" if path.exists() else "does not exist"
-        raise DataError(
-            found, value=str(path), remedy="give the path of one file", where=shown(str(path))
-        )
+        raise DataError(found, value=str(path), remedy="give the path of one file", where=shown(str(path)))
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise DataError(

@@ -11,16 +11,6 @@ from ..errors import DataError
 from .columns import code_ids, text_or_integer
 from .tables import Column, is_listed, listed
 
-__all__ = [
-    "MAX_IDS",
-    "RESERVED",
-    "chosen_items",
-    "code_categories",
-    "distinct_ids",
-    "match_ids",
-    "nearest",
-]
-
 MAX_IDS = 1_000_000
 
 RESERVED = ("OTHER",)  # pool of the never-ranked categories, in models and trees
@@ -38,9 +28,7 @@ def code_categories(
     used, code = code_ids(column, RESERVED)
     if declared is None:
         declared = column.declared
-    categories = (
-        np.sort(used) if declared is None else distinct_ids("categories", declared, RESERVED)
-    )
+    categories = np.sort(used) if declared is None else distinct_ids("categories", declared, RESERVED)
     if len(categories) < 2:
         raise DataError(
             f"{shown(categories[0].item())} is the only category: there is nothing to choose from",
@@ -55,9 +43,7 @@ def code_categories(
     return categories, position[code]
 
 
-def distinct_ids(
-    argument: str, ids: Sequence[Any] | np.ndarray, reserved: Sequence[str] = ()
-) -> np.ndarray:
+def distinct_ids(argument: str, ids: Sequence[Any] | np.ndarray, reserved: Sequence[str] = ()) -> np.ndarray:
     """Validate an argument that lists distinct ids; returns them as an array, shape (id,).
 
     Refuses an unordered collection, no ids or too many, and ids that are repeated or reserved; places count
@@ -92,12 +78,7 @@ def distinct_ids(
 
 
 def match_ids(
-    wanted: np.ndarray,
-    index: np.ndarray,
-    name: str,
-    *,
-    row: int | None = None,
-    column: str | None = None,
+    wanted: np.ndarray, index: np.ndarray, name: str, *, row: int | None = None, column: str | None = None
 ) -> np.ndarray:
     """Find the place of each wanted id, shape (wanted,), in an index of distinct ids, -1 where it is absent.
 
@@ -120,9 +101,7 @@ def match_ids(
     return np.array([place.get(label, -1) for label in wanted.tolist()], np.int32)
 
 
-def chosen_items(
-    items: Sequence[Any] | np.ndarray, index: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def chosen_items(items: Sequence[Any] | np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Resolve chosen items: old codes of those kept, (kept,), and new codes of all, (item,), -1 if dropped.
 
     Refuses items that are unknown, repeated, or text where the ids are integers.

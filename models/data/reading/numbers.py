@@ -23,18 +23,6 @@ from .columns import (
 )
 from .tables import Column, is_listed, listed
 
-__all__ = [
-    "MAX_COUNT",
-    "MAX_RANK",
-    "MAX_SCORE",
-    "Bounds",
-    "read_bounds",
-    "read_counts",
-    "read_ranks",
-    "read_scores",
-    "split_counts",
-]
-
 MAX_SCORE = 1e100
 
 """Largest absolute score: sums of squares stay finite."""

@@ -11,17 +11,6 @@ import numpy as np
 from ...._messages import shown
 from ..errors import DataError
 
-__all__ = [
-    "MAX_ROWS",
-    "Column",
-    "Columns",
-    "column_names",
-    "is_listed",
-    "listed",
-    "named_columns",
-    "nested_columns",
-]
-
 MAX_ROWS = 2**31 - 1  # codes are int32
 
 
@@ -95,11 +84,7 @@ def is_listed(values: object) -> TypeGuard[Sequence[Any] | np.ndarray]:
     if isinstance(values, np.ndarray):
         return values.ndim == 1
     unordered = (str, bytes, Mapping, set, frozenset)
-    return (
-        isinstance(values, Sized)
-        and isinstance(values, Iterable)
-        and not isinstance(values, unordered)
-    )
+    return isinstance(values, Sized) and isinstance(values, Iterable) and not isinstance(values, unordered)
 
 
 def listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
@@ -133,10 +118,7 @@ def _open_mapping(table: Mapping[str, Any]) -> _Opened:
             )
         lengths[name] = len(values)
     if len({*lengths.values()}) > 1:
-        (first, n), (other, m) = (
-            min(lengths.items(), key=_length),
-            max(lengths.items(), key=_length),
-        )
+        (first, n), (other, m) = (min(lengths.items(), key=_length), max(lengths.items(), key=_length))
         raise DataError(
             f"column {shown(first)} has {n:,} rows and column {shown(other)} has {m:,}",
             column=first,
@@ -160,8 +142,7 @@ def _open_frame(table: Any) -> _Opened:
         ) from None
     except nw.exceptions.DuplicateError as error:
         raise DataError(
-            f"two columns have one name ({' '.join(str(error).split())})",
-            remedy="rename or drop one of them",
+            f"two columns have one name ({' '.join(str(error).split())})", remedy="rename or drop one of them"
         ) from None
     return frame.columns, len(frame), lambda name: _frame_column(name, frame.get_column(name))
 
@@ -227,9 +208,7 @@ def _append(columns: dict[str, list[Any]], item: Any, rater: Any, blocks: Any) -
     place = f"item {shown(item)}, rater {shown(rater)}"
     ranked = _list(blocks, "list of blocks", place)
     if not ranked:
-        raise _empty(
-            "the annotation has no block", "write None where a rater did not annotate", place
-        )
+        raise _empty("the annotation has no block", "write None where a rater did not annotate", place)
     for rank, block in enumerate(ranked, start=1):
         categories = _list(block, "block of tied categories", f"{place}, block {rank}")
         if not categories:

@@ -50,9 +50,7 @@ def test_certainty_is_that_of_a_loop_over_draws(case, top):
 def test_ties_go_to_the_first_category_and_empty_plausibility_to_none():
     draws = np.array([[[[0.25, 0.25, 0.5, 0.0]], [[0.5, 0.5, 0.0, 0.0]], [[0.3, 0.3, 0.3, 0.1]]]])
     array = xr.DataArray(
-        draws,
-        dims=("chain", "draw", "item", "category"),
-        coords={"item": [7], "category": list("abcd")},
+        draws, dims=("chain", "draw", "item", "category"), coords={"item": [7], "category": list("abcd")}
     )
     found = evaluation.plausible_labels(array, top=3)
     assert found["label"].to_numpy()[0].tolist() == [["a", "b", "c"], ["a", "b", ""]]
@@ -108,9 +106,7 @@ def statistics(case, tree, seed):
     predicted = truth.expand_dims(item=case.items).assign_coords(category=case.categories)
     columns = []
     for metric in (evaluation.top_k_accuracy(1), evaluation.overlap(2), evaluation.overlap(3)):
-        found = evaluation.uncertainty_adjusted(
-            metric, tree, predicted, reduce=None, random_seed=seed
-        )
+        found = evaluation.uncertainty_adjusted(metric, tree, predicted, reduce=None, random_seed=seed)
         columns.append(found.stack(sample=("chain", "draw")).transpose("sample", ...).to_numpy())
     return np.concatenate([c.reshape(len(c), -1) for c in columns], axis=1).astype(float)
 
@@ -160,9 +156,7 @@ def test_plausible_labels_pool_the_members_of_other():
     top = dense.argmax("category").to_numpy().reshape(-1, 6)
     found = evaluation.plausible_labels(as_flat(case), random_seed=1)
     for i, named in enumerate(case.named):
-        pooled = (found["label"].to_numpy()[i, :, 0] == "OTHER") @ found["probability"].to_numpy()[
-            i
-        ]
+        pooled = (found["label"].to_numpy()[i, :, 0] == "OTHER") @ found["probability"].to_numpy()[i]
         assert pooled == pytest.approx(1 - np.isin(top[:, i], named).mean(), abs=0.018)
 
 

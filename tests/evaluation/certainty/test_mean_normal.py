@@ -11,10 +11,7 @@ from tests.support.monte_carlo import seed_of
 
 def drawn(items, raters, samples=3, unequal=0.5, unit=1.0):
     rng = np.random.default_rng(seed_of(f"{items} {raters} {unequal}"))
-    location, bias = (
-        rng.normal(0, unit, (samples, items)),
-        rng.normal(0, unit / 2, (samples, raters)),
-    )
+    location, bias = (rng.normal(0, unit, (samples, items)), rng.normal(0, unit / 2, (samples, raters)))
     return location, bias, unit / 2 * np.exp(rng.normal(0, unequal, (samples, raters)))
 
 
@@ -50,10 +47,7 @@ def test_draws_are_tabulated_one_by_one():
     together = mean_normal_below(0.1, location, bias, scale)
     np.testing.assert_allclose(together, directly(0.1, location, bias, scale), rtol=0, atol=ERROR)
     np.testing.assert_allclose(
-        together[1],
-        directly(0.1, *(a[1:2] for a in (location, bias, scale)))[0],
-        rtol=0,
-        atol=1e-14,
+        together[1], directly(0.1, *(a[1:2] for a in (location, bias, scale)))[0], rtol=0, atol=1e-14
     )
     for s in range(4):
         one = (a[s : s + 1] for a in (location, bias, scale))
@@ -62,9 +56,7 @@ def test_draws_are_tabulated_one_by_one():
 
 def test_few_terms_are_summed():
     given = drawn(40, 6)
-    np.testing.assert_allclose(
-        mean_normal_below(0.1, *given), directly(0.1, *given), rtol=0, atol=1e-14
-    )
+    np.testing.assert_allclose(mean_normal_below(0.1, *given), directly(0.1, *given), rtol=0, atol=1e-14)
 
 
 def test_narrow_raters_far_away_do_not_overflow():

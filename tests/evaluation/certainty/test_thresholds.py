@@ -71,12 +71,8 @@ def test_of_conjugate_posteriors_the_closed_form():
     assert_rejects_twin(check, conjugate(k=K + 1))
     found = evaluation.threshold_certainty(tree, threshold)
     error = 5 / np.sqrt(20_000)
-    np.testing.assert_allclose(
-        found["threshold_probability"], np.maximum(of_score, 1 - of_score), atol=error
-    )
-    np.testing.assert_allclose(
-        found["annotation_certainty"], np.maximum(of_side, 1 - of_side), atol=error
-    )
+    np.testing.assert_allclose(found["threshold_probability"], np.maximum(of_score, 1 - of_score), atol=error)
+    np.testing.assert_allclose(found["annotation_certainty"], np.maximum(of_side, 1 - of_side), atol=error)
 
 
 def by_loops(tree, threshold):
@@ -121,9 +117,7 @@ def test_certainty_is_that_of_the_metrics(build, kind):
     mean = cut["posterior"]["plausibility"].mean(DIMS[:2], dtype=float)
     np.testing.assert_allclose(found["threshold_probability"], mean.max("category"), atol=1e-7)
     np.testing.assert_allclose(found["above"], mean.sel(category="toxic"), atol=1e-7)
-    xr.testing.assert_equal(
-        evaluation.threshold_probability(tree, -0.5), found["threshold_probability"]
-    )
+    xr.testing.assert_equal(evaluation.threshold_probability(tree, -0.5), found["threshold_probability"])
     location = tree["posterior"]["location"].mean(DIMS[:2], dtype=float)
     np.testing.assert_allclose(found["location"], location)
     assert evaluation.plausible_labels(cut)["label"].isin(["fine", "toxic", ""]).all()
@@ -220,9 +214,7 @@ def test_wrong_arguments_are_named(options, message):
 def changed(tree, **values):
     posterior = tree["posterior"].to_dataset()
     for name, value in values.items():
-        posterior[name][
-            dict.fromkeys(posterior[name].dims[:2], 0) | {posterior[name].dims[2]: 1}
-        ] = value
+        posterior[name][dict.fromkeys(posterior[name].dims[:2], 0) | {posterior[name].dims[2]: 1}] = value
     return xr.DataTree.from_dict({"posterior": posterior})
 
 

@@ -99,10 +99,7 @@ def test_tapered_averages_are_those_of_a_fine_grid(link, ranges):
 def test_taper_is_a_density_and_its_information_is_that_of_its_slope():
     x = np.linspace(0, 1, 20_001)
     density = planck_density(x)
-    assert density[[0, -1]].tolist() == [
-        0,
-        0,
-    ] and density.mean() * 20_001 / 20_000 == pytest.approx(1)
+    assert density[[0, -1]].tolist() == [0, 0] and density.mean() * 20_001 / 20_000 == pytest.approx(1)
     np.testing.assert_allclose(density[1:-1], [prior(v, 0, 1) for v in x[1:-1]], rtol=1e-9)
     assert planck_density(np.array([-0.1, 1.1])).tolist() == [0, 0]
     slope = np.gradient(density, x, edge_order=2)
@@ -132,9 +129,7 @@ def test_complete_graph_is_a_closed_form():
     pairs = np.array([(i, j) for i in range(n) for j in range(i)])
     found = bound(pairs, answers=answers, answers_of_rater=np.array([5.0, 0.0]))
     c, beta = found.attrs["quality_information"], found.attrs["quality_prior_information"]
-    inner = (
-        (n - 1) / n / (n * answers * c + beta)
-    )  # n - 1 eigenvalues n of the Laplacian, and the shift
+    inner = (n - 1) / n / (n * answers * c + beta)  # n - 1 eigenvalues n of the Laplacian, and the shift
     assert float(found["centred"]) == pytest.approx(inner, rel=1e-12)
     assert float(found["quality"]) == pytest.approx(inner + 1 / (n * beta), rel=1e-12)
     assert float(found["pinned"]) == pytest.approx(2 * inner, rel=1e-12)

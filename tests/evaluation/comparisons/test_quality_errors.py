@@ -43,9 +43,7 @@ def test_squared_errors_are_their_definitions(case):
             least = minimize_scalar(lambda a, o=own[at], t=target: ((a * o - t) ** 2).mean()).fun
             assert float(found[at]) == pytest.approx(least, rel=1e-9)
     default = evaluation.mean_squared_error(*case, form="paper")
-    xr.testing.assert_equal(
-        default, evaluation.mean_squared_error(*case, form="paper", scale="oracle")
-    )
+    xr.testing.assert_equal(default, evaluation.mean_squared_error(*case, form="paper", scale="oracle"))
 
 
 def test_errors_do_not_know_shift_nor_with_an_oracle_scale(case):

@@ -171,9 +171,7 @@ def test_ranks_of_normal_qualities_are_those_of_the_integral():
 
     def best(i, others):
         law = [norm(mean[j], scale[j]) for j in range(4)]
-        return quad(
-            lambda q: law[i].pdf(q) * np.prod([law[j].cdf(q) for j in others]), -12, 12, limit=200
-        )[0]
+        return quad(lambda q: law[i].pdf(q) * np.prod([law[j].cdf(q) for j in others]), -12, 12, limit=200)[0]
 
     exact = np.array([best(i, [j for j in range(4) if j != i]) for i in range(4)])
     assert exact.sum() == pytest.approx(1)
@@ -222,9 +220,7 @@ def test_votes_take_the_link_of_the_tree_and_stay_finite():
     shared.attrs["model"] = "bradley_terry"
     assert float(evaluation.win_probability(shared)["win"][1, 0]) == pytest.approx(expit(2.0))
     shared.attrs["model"] = "plackett_luce"
-    with pytest.raises(
-        evaluation.EvaluationError, match="attribute model of the tree='plackett_luce'"
-    ):
+    with pytest.raises(evaluation.EvaluationError, match="attribute model of the tree='plackett_luce'"):
         evaluation.win_probability(shared)
     with pytest.raises(evaluation.EvaluationError, match="link='probit'"):
         evaluation.win_probability(shared, link="probit")
@@ -271,9 +267,7 @@ def test_refused():
             function(xr.DataTree.from_dict({"posterior": xr.Dataset()}))
     for function in (evaluation.rank_intervals, evaluation.tied_groups):
         for prob in (0, 1, 90):
-            with pytest.raises(
-                evaluation.EvaluationError, match=f"prob={prob}: expected a number between"
-            ):
+            with pytest.raises(evaluation.EvaluationError, match=f"prob={prob}: expected a number between"):
                 function(tree(distinct()), prob)
     with pytest.raises(evaluation.EvaluationError, match="reliability: a draw is NaN"):
         broken = tree(distinct((1, 2, 3)), reliability=np.array([[[np.nan], [1.0]]]))

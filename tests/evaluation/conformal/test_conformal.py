@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo.evaluation import EvaluationError
-from raterzoo.evaluation.conformal.sets import (
-    conformal_sets,
-    corrected_threshold,
-    miss_rate,
-    threshold_of,
-)
+from raterzoo.evaluation.conformal.sets import conformal_sets, corrected_threshold, miss_rate, threshold_of
 from raterzoo.models import simulators
 
 from tests.support.evaluation_trees import as_dense, as_flat, random_case
@@ -78,9 +73,7 @@ def test_certain_items_are_split_conformal_prediction(samples):
         sets = conformal_sets(tree, given, ITEMS[:9], coverage, samples=samples)
         assert sets["threshold"] == threshold
         assert sets["item"].values.tolist() == ITEMS[9:11]
-        np.testing.assert_array_equal(
-            sets["member"], given.sel(item=ITEMS[9:11]).to_numpy() >= threshold
-        )
+        np.testing.assert_array_equal(sets["member"], given.sel(item=ITEMS[9:11]).to_numpy() >= threshold)
         np.testing.assert_array_equal(sets["size"], sets["member"].sum("category"))
         assert bool(sets.attrs["note"]) == (threshold == -np.inf)
     assert (sets.attrs["least_items"], sets.attrs["n"], sets.attrs["m"]) == (19, 9, samples)

@@ -77,11 +77,7 @@ def test_labels_are_given_draw_by_draw(function, arguments, kind, certain):
     expected = [function(true, predicted, **arguments, **fixed) for true in truth]
     # columns in any order, and labels instead of scores
     lists = xr.DataArray(predicted[:, None], {"item": np.arange(ITEMS)}, ("item", "position"))
-    for given in (
-        predictions,
-        predictions.isel(category=[2, 0, 3, 1], item=slice(None, None, -1)),
-        lists,
-    ):
+    for given in (predictions, predictions.isel(category=[2, 0, 3, 1], item=slice(None, None, -1)), lists):
         found = uncertainty_adjusted(function, tree, given, **QUIET, **arguments)
         np.testing.assert_allclose(found[0], expected, rtol=1e-12)
         assert found.name == function.__name__
@@ -90,9 +86,7 @@ def test_labels_are_given_draw_by_draw(function, arguments, kind, certain):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("certain", [True, False])
 @pytest.mark.parametrize(("function", "arguments"), SOFT)
-def test_columns_of_probabilities_are_in_the_order_of_the_labels(
-    function, arguments, kind, certain
-):
+def test_columns_of_probabilities_are_in_the_order_of_the_labels(function, arguments, kind, certain):
     names = KINDS[kind]
     tree, predictions, truth = tree_and_predictions(names, certain)
     order = np.argsort(names)
@@ -129,25 +123,14 @@ def test_two_categories(names):
             lambda t: metrics.average_precision_score(t, both[:, 0], **neg),
         ),
         (of(metrics.log_loss), lambda t: metrics.log_loss(t, both, labels=[negative, positive])),
-        (
-            of(metrics.brier_score_loss, **pos),
-            lambda t: metrics.brier_score_loss(t, score, **pos),
-        ),
-        (
-            of(evaluation.brier_score(), truth="label"),
-            lambda t: metrics.brier_score_loss(t, score, **pos),
-        ),
+        (of(metrics.brier_score_loss, **pos), lambda t: metrics.brier_score_loss(t, score, **pos)),
+        (of(evaluation.brier_score(), truth="label"), lambda t: metrics.brier_score_loss(t, score, **pos)),
         (of(metrics.f1_score, **pos), lambda t: metrics.f1_score(t, label, **pos)),
         (of(metrics.f1_score, **neg), lambda t: metrics.f1_score(t, label, **neg)),
-        (
-            of(metrics.top_k_accuracy_score, k=1),
-            lambda t: metrics.top_k_accuracy_score(t, score, k=1),
-        ),
+        (of(metrics.top_k_accuracy_score, k=1), lambda t: metrics.top_k_accuracy_score(t, score, k=1)),
     ]
     for found, peer in checks:
-        np.testing.assert_allclose(
-            found[0], [peer(t) for t in truth], rtol=1e-12, err_msg=found.name
-        )
+        np.testing.assert_allclose(found[0], [peer(t) for t in truth], rtol=1e-12, err_msg=found.name)
 
 
 def test_the_positive_label_must_be_named():
@@ -299,10 +282,7 @@ def test_a_failing_draw_is_named():
     with pytest.raises(EvaluationError, match=message) as failed:
         uncertainty_adjusted(_AtDraw(DRAWS + 3, _raise), two, predictions, **QUIET)
     assert isinstance(failed.value.__cause__, ZeroDivisionError)
-    for what, said in (
-        (lambda: np.zeros(3), "returned shape"),
-        (lambda: "high", "could not convert"),
-    ):
+    for what, said in ((lambda: np.zeros(3), "returned shape"), (lambda: "high", "could not convert")):
         with pytest.raises(EvaluationError, match=f"chain 3, draw 101: .*{said}"):
             uncertainty_adjusted(_AtDraw(2, what), two, predictions, **QUIET)
 
@@ -336,9 +316,7 @@ def test_weights_of_a_callable():
     tree, predictions, truth = tree_and_predictions(NAMES, certain=False)
     predicted = np.array(NAMES)[predictions.to_numpy().argmax(axis=-1)]
     group = {name: "ab"[i % 2] for i, name in enumerate(NAMES)}
-    found = evaluation.metric_draws(
-        metrics.accuracy_score, tree, predictions, by=group, resamples=5, **QUIET
-    )
+    found = evaluation.metric_draws(metrics.accuracy_score, tree, predictions, by=group, resamples=5, **QUIET)
     for d, true in enumerate(truth):
         own = np.isin(true, NAMES[::2])
         expected = (true[own] == predicted[own]).mean()
@@ -366,11 +344,7 @@ def foreign(tmp_path_factory):
     sampler = MCMC(NUTS(model), num_warmup=200, num_samples=150, progress_bar=False)
     sampler.run(jax.random.PRNGKey(0))
     tree = az.from_dict(
-        {
-            "posterior": {
-                k: np.asarray(v) for k, v in sampler.get_samples(group_by_chain=True).items()
-            }
-        },
+        {"posterior": {k: np.asarray(v) for k, v in sampler.get_samples(group_by_chain=True).items()}},
         coords={"item": [f"i{i}" for i in range(4)], "category": ["c", "a", "b"]},
         dims={"plausibility": ["item", "category"]},
     )
@@ -389,14 +363,10 @@ def test_a_posterior_of_numpyro_read_back_from_disk(foreign):
     labels, predicted = names[p.argmax(-1)], names[q.argmax(-1)]
     expected = {
         metrics.accuracy_score: [metrics.accuracy_score(t, predicted) for t in labels],
-        metrics.log_loss: [
-            metrics.log_loss(t, q[:, [1, 2, 0]], labels=["a", "b", "c"]) for t in labels
-        ],
+        metrics.log_loss: [metrics.log_loss(t, q[:, [1, 2, 0]], labels=["a", "b", "c"]) for t in labels],
         evaluation.cross_entropy(): -(p * np.log(q)).sum(-1).mean(-1),
         evaluation.ndcg(): [metrics.ndcg_score(draw, q) for draw in p],
-        evaluation.matthews_correlation(): [
-            metrics.matthews_corrcoef(t, predicted) for t in labels
-        ],
+        evaluation.matthews_correlation(): [metrics.matthews_corrcoef(t, predicted) for t in labels],
     }
     with xr.open_datatree(path, engine="h5netcdf") as lazy:
         for metric, values in expected.items():

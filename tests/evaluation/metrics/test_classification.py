@@ -58,9 +58,7 @@ def test_is_scikit_learns_of_every_draw(case, scores, metric, peer, layout):
     draws = as_dense(case)["posterior"]["plausibility"].to_numpy()
     truth, predicted = draws.argmax(-1), scores.to_numpy().argmax(-1)
     labels = np.unique([*truth.ravel(), *predicted.ravel()])
-    expected = [
-        [[peer_of(peer, true, p, labels) for p in predicted] for true in chain] for chain in truth
-    ]
+    expected = [[[peer_of(peer, true, p, labels) for p in predicted] for true in chain] for chain in truth]
     found = evaluation.uncertainty_adjusted(metric, layout(case), scores, other="exclude")
     assert found.dims == ("chain", "draw", "classifier")
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
@@ -81,9 +79,7 @@ def test_is_scikit_learns_with_weights(metric, peer, n_labels):
     ]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     alike = metric.score(truth, predicted, weights[0], n_labels)
-    expected = [
-        peer_of(peer, true, predicted[:, 0], np.arange(n_labels), weights[0]) for true in truth
-    ]
+    expected = [peer_of(peer, true, predicted[:, 0], np.arange(n_labels), weights[0]) for true in truth]
     np.testing.assert_allclose(alike, expected, rtol=0, atol=1e-12)
 
 
@@ -125,9 +121,7 @@ def test_right_answers_are_perfect(case):
     certain[:, :, :4] = certain[:, :, :4].roll(category=2)
     right = certain.isel(chain=0, draw=0, drop=True)
     for metric, _ in PEERS:
-        np.testing.assert_allclose(
-            evaluation.uncertainty_adjusted(metric, certain, right), 1.0, rtol=1e-15
-        )
+        np.testing.assert_allclose(evaluation.uncertainty_adjusted(metric, certain, right), 1.0, rtol=1e-15)
 
 
 @pytest.mark.parametrize("by", ["items", "truth"])
@@ -148,9 +142,7 @@ def test_groups_and_resamples_weigh_the_counts(case, scores, by):
         own, found = member[c, d], float(drawn["raters"][c, d, 0].sel(group="a"))
         expected = np.nan
         if own.any():
-            expected = metrics.f1_score(
-                truth[c, d][own], predicted[own], average="weighted", zero_division=0
-            )
+            expected = metrics.f1_score(truth[c, d][own], predicted[own], average="weighted", zero_division=0)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     assert bool(np.isfinite(drawn["items"]).all())
 
@@ -166,9 +158,7 @@ def test_labels_drawn_twice_or_kept_are_the_same(case, scores, truth, monkeypatc
     def results():
         options = {"truth": truth, "random_seed": 5}
         plain = evaluation.uncertainty_adjusted(evaluation.f1(), as_flat(case), scores, **options)
-        both = evaluation.metric_draws(
-            evaluation.f1(), as_flat(case), scores, resamples=5, **options
-        )
+        both = evaluation.metric_draws(evaluation.f1(), as_flat(case), scores, resamples=5, **options)
         return both.assign(plain=plain)
 
     kept = results()

@@ -51,10 +51,7 @@ def test_predictions_that_do_not_match(metric, given):
         (predictions.assign_coords(item=np.arange(1, ITEMS + 1)), "no prediction for item 0"),
         (twice, "item 0 is duplicated"),
         (predictions.assign_coords(item=predictions["item"].astype(str)), "convert one"),
-        (
-            predictions.assign_coords(category=["pear", "apple", "fig", "plum"]),
-            "plum|needs all|'lemon'",
-        ),
+        (predictions.assign_coords(category=["pear", "apple", "fig", "plum"]), "plum|needs all|'lemon'"),
         (predictions.isel(category=[0, 1, 2, 2]), "duplicated|is missing"),
         (predictions.assign_coords(category=np.arange(4)), "convert one|categories"),
         (spoilt(predictions, fig=np.nan), "item 7, category fig is NaN"),
@@ -93,10 +90,7 @@ def test_posteriors_that_do_not_serve(metric, given):
     broken = array.copy()
     broken[0, 5, 7, 1] = np.nan
     refusals = [
-        (
-            xr.DataTree.from_dict({"posterior": array.rename("p").to_dataset()}),
-            "no variable plausibility",
-        ),
+        (xr.DataTree.from_dict({"posterior": array.rename("p").to_dataset()}), "no variable plausibility"),
         (xr.DataTree(), "no group posterior"),
         (broken, "plausibility of item 7 is NaN: a draw failed"),
         (array.rename(category="label"), "expected candidate, or item and category"),
@@ -112,9 +106,7 @@ def test_one_draw_and_no_draws(metric, given):
     array = tree["posterior"]["plausibility"]
     every = uncertainty_adjusted(metric, array, predictions, **QUIET)
     one = uncertainty_adjusted(metric, array.isel(draw=[4]), predictions, **QUIET)
-    point = uncertainty_adjusted(
-        metric, array.isel(chain=0, draw=4, drop=True), predictions, **QUIET
-    )
+    point = uncertainty_adjusted(metric, array.isel(chain=0, draw=4, drop=True), predictions, **QUIET)
     assert one.dims == ("chain", "draw") and point.dims == ()
     alone = evaluation.metric_draws(metric, array.isel(draw=[4]), predictions, resamples=3, **QUIET)
     assert alone.sizes["resample"] == 3

@@ -43,8 +43,7 @@ def brier_of(p, q):
 
 
 @pytest.mark.parametrize(
-    ("metric", "slow"),
-    [(evaluation.cross_entropy(), log_loss_of), (evaluation.brier_score(), brier_of)],
+    ("metric", "slow"), [(evaluation.cross_entropy(), log_loss_of), (evaluation.brier_score(), brier_of)]
 )
 @pytest.mark.parametrize("other", ["split", "exclude"])
 def test_is_the_expectation_over_a_label_drawn(case, probabilities, metric, slow, other):
@@ -57,20 +56,14 @@ def test_is_the_expectation_over_a_label_drawn(case, probabilities, metric, slow
             for chain in truth
         ]
     )
-    found = evaluation.uncertainty_adjusted(
-        metric, as_flat(case), probabilities, reduce=None, other=other
-    )
+    found = evaluation.uncertainty_adjusted(metric, as_flat(case), probabilities, reduce=None, other=other)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert not metric.larger_is_better
 
 
 def certain_tree(truth, categories, items):
     draws = np.eye(len(categories))[truth]
-    return xr.DataArray(
-        draws,
-        {"item": items, "category": categories},
-        ("chain", "draw", "item", "category"),
-    )
+    return xr.DataArray(draws, {"item": items, "category": categories}, ("chain", "draw", "item", "category"))
 
 
 @pytest.mark.parametrize("n", [2, 4])
@@ -103,17 +96,14 @@ def test_zero_probabilities():
 
 
 @pytest.mark.parametrize(
-    "metric",
-    [evaluation.cross_entropy(), evaluation.brier_score(), evaluation.calibration_error(4)],
+    "metric", [evaluation.cross_entropy(), evaluation.brier_score(), evaluation.calibration_error(4)]
 )
 def test_labels_are_the_certain_plausibilities(metric):
     rng = np.random.default_rng(44)
     truth, q = rng.integers(0, 4, (30, 9)), rng.dirichlet(np.ones(4), 9)
     further = (rng.exponential(size=(30, 9)), 4) if metric.over == "items" else ()
     by_labels, by_one_hot = metric.against("label").score, OneHotScore(metric.score)
-    np.testing.assert_allclose(
-        by_labels(truth, q, *further), by_one_hot(truth, q, *further), rtol=1e-12
-    )
+    np.testing.assert_allclose(by_labels(truth, q, *further), by_one_hot(truth, q, *further), rtol=1e-12)
 
 
 @pytest.mark.parametrize("metric", [evaluation.cross_entropy(), evaluation.brier_score()])
@@ -134,9 +124,7 @@ def test_sampled_labels_score_so_on_average(metric):
     draws = [np.tile(d, (4, 5000, 1)) for d in case.draws]
     tree = as_flat(type(case)(case.named, draws, 5, case.concentration))
     q = np.random.default_rng(46).dirichlet(np.ones(5), 6)
-    predictions = xr.DataArray(
-        q, {"item": case.items, "category": case.categories}, ("item", "category")
-    )
+    predictions = xr.DataArray(q, {"item": case.items, "category": case.categories}, ("item", "category"))
 
     def scores(truth):
         found = evaluation.uncertainty_adjusted(
@@ -159,9 +147,7 @@ def test_a_posterior_of_one_category_is_scored_by_its_label():
     q = xr.DataArray(
         [[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]], p.isel(chain=0, draw=0).coords, ("item", "category")
     )
-    found = evaluation.uncertainty_adjusted(
-        evaluation.brier_score(), p, q, reduce=None, random_seed=1
-    )
+    found = evaluation.uncertainty_adjusted(evaluation.brier_score(), p, q, reduce=None, random_seed=1)
     assert np.unique(found).tolist() == [0, 0.25, 1]
     error = np.sqrt(0.25 * 0.75 / 4000) * bonferroni_threshold(2)
     np.testing.assert_allclose(found.mean(("chain", "draw")), [0.25, 0.75, 0.25], atol=error)
@@ -186,9 +172,7 @@ def test_roc_auc_is_scikit_learns(average, n, ties):
     for weights in (None, rows[0], rows):
         each = [None] * 20 if weights is None else np.broadcast_to(weights, (20, 30))
         expected = [
-            roc_auc_score(
-                t, q if n > 2 else q[:, 1], multi_class="ovr", average=average, sample_weight=w
-            )
+            roc_auc_score(t, q if n > 2 else q[:, 1], multi_class="ovr", average=average, sample_weight=w)
             for t, w in zip(truth, each, strict=True)
         ]
         np.testing.assert_allclose(metric.score(truth, q, weights, n), expected, rtol=1e-12)
@@ -208,9 +192,7 @@ def test_roc_auc_reads_scores_by_name(case, probabilities):
     # columns in another order than scikit-learn's, and scores instead of probabilities
     shuffled = probabilities.isel(category=[3, 0, 4, 1, 2])
     found = evaluation.uncertainty_adjusted(evaluation.roc_auc(), as_dense(case), shuffled)
-    logs = evaluation.uncertainty_adjusted(
-        evaluation.roc_auc(), as_dense(case), np.log(probabilities)
-    )
+    logs = evaluation.uncertainty_adjusted(evaluation.roc_auc(), as_dense(case), np.log(probabilities))
     xr.testing.assert_allclose(found, logs)
     truth = as_dense(case)["posterior"]["plausibility"].argmax("category").to_numpy()
     for c, d, m in np.ndindex(2, 5, 2):
@@ -231,11 +213,7 @@ def calibration_by_hand(right, confidence, weight, bins, norm):
             gaps.append(abs(accuracy - trust))
             shares.append(share / sum(weight))
     gaps, shares = np.array(gaps), np.array(shares)
-    of_norm = {
-        "l1": (gaps * shares).sum(),
-        "l2": np.sqrt((gaps**2 * shares).sum()),
-        "max": gaps.max(),
-    }
+    of_norm = {"l1": (gaps * shares).sum(), "l2": np.sqrt((gaps**2 * shares).sum()), "max": gaps.max()}
     return of_norm[norm]
 
 
@@ -257,8 +235,7 @@ def test_calibration_error_is_that_of_a_loop(bins, norm):
         ):
             found = metric.against(kind).score(truth, q, given, 3)
             expected = [
-                calibration_by_hand(r, confidence, w, bins, norm)
-                for r, w in zip(right, weight, strict=True)
+                calibration_by_hand(r, confidence, w, bins, norm) for r, w in zip(right, weight, strict=True)
             ]
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
 
@@ -284,8 +261,7 @@ def test_calibration_needs_the_predicted_label_alone(case, probabilities, other,
 
 
 @pytest.mark.parametrize(
-    "metric",
-    [evaluation.cross_entropy(), evaluation.brier_score(), evaluation.calibration_error()],
+    "metric", [evaluation.cross_entropy(), evaluation.brier_score(), evaluation.calibration_error()]
 )
 def test_the_cost_is_that_of_the_named_labels(case, probabilities, metric, monkeypatch):
     def refuse(*_):
@@ -303,22 +279,13 @@ def test_probabilities_equal_to_the_plausibilities_are_calibrated(case):
     found = evaluation.uncertainty_adjusted(metric, truth, truth[0, 0])
     assert float(found[0, 0]) == pytest.approx(0, abs=1e-15)
     # labels instead: chance differences remain
-    assert (
-        float(evaluation.uncertainty_adjusted(metric, truth, truth[0, 0], truth="label")[0, 0])
-        > 0.1
-    )
+    assert float(evaluation.uncertainty_adjusted(metric, truth, truth[0, 0], truth="label")[0, 0]) > 0.1
 
 
 def test_intervals_of_every_one(case, probabilities):
-    for metric in (
-        evaluation.cross_entropy(),
-        evaluation.roc_auc(),
-        evaluation.calibration_error(),
-    ):
+    for metric in (evaluation.cross_entropy(), evaluation.roc_auc(), evaluation.calibration_error()):
         plain = evaluation.uncertainty_adjusted(metric, as_flat(case), probabilities, random_seed=2)
-        drawn = evaluation.metric_draws(
-            metric, as_flat(case), probabilities, random_seed=2, resamples=20
-        )
+        drawn = evaluation.metric_draws(metric, as_flat(case), probabilities, random_seed=2, resamples=20)
         np.testing.assert_allclose(drawn["raters"], plain)
         assert float(drawn["both"].std()) > float(drawn["raters"].std())
 
@@ -345,6 +312,4 @@ def test_other_is_no_category(case, probabilities):
         with pytest.raises(evaluation.EvaluationError, match=r'other="label".*OTHER is not one'):
             evaluation.uncertainty_adjusted(metric, tree, probabilities, other="label")
     single = tree_of(tree["posterior"].to_dataset())
-    evaluation.uncertainty_adjusted(
-        evaluation.cross_entropy(), single, probabilities, other="exclude"
-    )
+    evaluation.uncertainty_adjusted(evaluation.cross_entropy(), single, probabilities, other="exclude")

@@ -86,10 +86,7 @@ def by_loop(slow, truth, scores, k):
     draws, values = truth.to_numpy(), np.maximum(scores.to_numpy(), -1e6)  # not predicted: last
     return np.array(
         [
-            [
-                [[slow(p, s, k) for p, s in zip(draw, one, strict=True)] for one in values]
-                for draw in chain
-            ]
+            [[[slow(p, s, k) for p, s in zip(draw, one, strict=True)] for one in values] for draw in chain]
             for chain in draws
         ]
     )
@@ -120,9 +117,7 @@ def test_kendall_tau_is_scipys():
         values, {"item": case.items, "category": case.categories}, ("item", "category")
     )
     tree = as_dense(case, rng)
-    found = evaluation.uncertainty_adjusted(
-        evaluation.kendall_tau(), tree, predictions, reduce=None
-    )
+    found = evaluation.uncertainty_adjusted(evaluation.kendall_tau(), tree, predictions, reduce=None)
     draws = tree["posterior"]["plausibility"].to_numpy()[0]
     expected = [[kendalltau(p, s)[0] for p, s in zip(draw, values, strict=True)] for draw in draws]
     np.testing.assert_allclose(found[0], expected, rtol=1e-12)
@@ -142,8 +137,7 @@ def test_lists_rank_what_they_name(case, scores, k):
     same = xr.DataArray(values, scores[0].coords, ("item", "category"))
     for metric in METRICS:
         found, expected = (
-            evaluation.uncertainty_adjusted(metric(k), as_flat(case), p, reduce=None)
-            for p in (lists, same)
+            evaluation.uncertainty_adjusted(metric(k), as_flat(case), p, reduce=None) for p in (lists, same)
         )
         np.testing.assert_array_equal(found, expected)
 
@@ -163,9 +157,7 @@ def test_sets_are_two_groups_of_ties(case, scores):
 def test_one_label_is_above_all_others(case, scores, metric, truth):
     seen = evaluation.Metric("seen", truth, lambda codes, p: codes)
     options = {"truth": truth, "reduce": None, "random_seed": 7}
-    codes = evaluation.uncertainty_adjusted(
-        seen, as_dense(case), scores, reduce=None, random_seed=7
-    )
+    codes = evaluation.uncertainty_adjusted(seen, as_dense(case), scores, reduce=None, random_seed=7)
     one_hot = xr.DataArray(
         np.eye(N)[codes.isel(classifier=0).astype(int)],
         shared_out(case, "exclude").coords,
@@ -179,9 +171,7 @@ def test_one_label_is_above_all_others(case, scores, metric, truth):
 def test_a_posterior_of_one_category_is_ranked_by_its_label(scores, case):
     tree = shared_out(case, "split").assign_attrs(truth="category")
     found, expected = (
-        evaluation.uncertainty_adjusted(
-            evaluation.kendall_tau(), tree, scores, truth=truth, random_seed=1
-        )
+        evaluation.uncertainty_adjusted(evaluation.kendall_tau(), tree, scores, truth=truth, random_seed=1)
         for truth in (None, "label")
     )
     np.testing.assert_array_equal(found, expected)
@@ -203,9 +193,7 @@ def test_agreement_and_its_opposite():
 
 
 def test_constant_rankings():
-    equal = xr.DataArray(
-        np.full((1, 4), 0.25), {"item": [0], "category": list("abcd")}, ("item", "category")
-    )
+    equal = xr.DataArray(np.full((1, 4), 0.25), {"item": [0], "category": list("abcd")}, ("item", "category"))
     strict = equal.copy(data=[[4.0, 3, 2, 1]])
     for truth, predictions in ((equal, strict), (strict / 10, equal), (equal, equal)):
         for k in (None, 2):
@@ -234,9 +222,7 @@ def test_the_footrule_never_exceeds_its_largest_value(n):
         largest = 0.0
         for row in (*rows[:: max(len(rows) // 40, 1)], rows[-1]):
             predictions = truth.isel(draw=0, drop=True).copy(data=row[None])
-            found = evaluation.uncertainty_adjusted(
-                evaluation.spearman_footrule(k), truth, predictions
-            )
+            found = evaluation.uncertainty_adjusted(evaluation.spearman_footrule(k), truth, predictions)
             assert float(found.min()) >= 0
             largest = max(largest, float(found.max()))
         assert largest == pytest.approx(1, abs=1e-6)
@@ -275,9 +261,7 @@ def test_the_cost_is_that_of_the_named_labels(scores, case, monkeypatch):
 @pytest.mark.parametrize("metric", METRICS)
 def test_weights_of_groups_are_those_of_the_items(case, scores, metric):
     group = xr.DataArray(list("aabbab"), {"item": case.items}, ("item",))
-    drawn = evaluation.metric_draws(
-        metric(3), as_flat(case), scores, by=group, resamples=50, random_seed=3
-    )
+    drawn = evaluation.metric_draws(metric(3), as_flat(case), scores, by=group, resamples=50, random_seed=3)
     kept = evaluation.uncertainty_adjusted(metric(3), as_flat(case), scores, reduce=None)
     for name in "ab":
         own = kept.isel(item=(group == name).to_numpy()).mean("item")

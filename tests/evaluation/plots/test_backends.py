@@ -186,8 +186,7 @@ def test_expected_value_is_drawn_by_mean():
     backend("plotly")
     tree = posterior()
     expected = evaluation.expected_value(
-        tree.isel(category=[0, 1]) / tree.isel(category=[0, 1]).sum("category"),
-        {"<b>x</b>": 0.0, "$y$": 1.0},
+        tree.isel(category=[0, 1]) / tree.isel(category=[0, 1]).sum("category"), {"<b>x</b>": 0.0, "$y$": 1.0}
     )
     figure = plots.risk(CERTAINTY, expected, backend="plotly")
     mean = np.sort(expected.mean(("chain", "draw")).to_numpy())

@@ -41,9 +41,7 @@ def test_every_backend_draws(figure, name):
         cloud = next(t for t in picture.data if t.mode == "markers")
         assert cloud.hovertext[0].startswith("a<br>certainty 0.9")
     else:
-        hover = [
-            r.data_source.data["hover"] for r in picture.renderers if "hover" in r.data_source.data
-        ]
+        hover = [r.data_source.data["hover"] for r in picture.renderers if "hover" in r.data_source.data]
         assert hover[0][0].startswith("a\ncertainty 0.9")
 
 

@@ -41,9 +41,7 @@ def test_leaderboard_has_the_best_on_top(n):
     written = texts(ax.texts)
     best = table["best"].to_numpy()[order]
     assert [t for t in written if "best" in t] == [f"{b:.0%} best" for b in best if b >= 0.01]
-    assert [t for t in written if t.isdecimal()] == [
-        str(g) for g in range(1, int(groups.max()) + 1)
-    ]
+    assert [t for t in written if t.isdecimal()] == [str(g) for g in range(1, int(groups.max()) + 1)]
     assert len(ax.patches) == int(groups.max()) // 2
     assert min(ax.get_xticks()) == 1
     assert "simultaneous" not in ax.get_xlabel()
@@ -90,9 +88,7 @@ def test_raters_are_sorted_and_told_apart(n):
     ax.figure.draw_without_rendering()
     median = np.median(raters(n).to_numpy().reshape(-1, n), axis=0)
     points = [
-        c.get_offsets()
-        for c in ax.collections
-        if len(c.get_offsets()) and c.get_paths()[0].codes is not None
+        c.get_offsets() for c in ax.collections if len(c.get_offsets()) and c.get_paths()[0].codes is not None
     ]
     drawn = np.concatenate(points)
     drawn = drawn[np.argsort(drawn[:, 0])]
@@ -146,10 +142,7 @@ def test_failures_stand_with_their_intervals(by):
         np.testing.assert_allclose(ax.lines[k].get_ydata(), curve)
         assert np.abs(ax.lines[k].get_xdata() - [0, 0.1, 0.2, 0.3]).max() < 0.01
         bars = np.array([path.vertices[:, 1] for path in ax.collections[k].get_paths()])
-        ends = [
-            rates[v].transpose(..., "epsilon").to_numpy().reshape(-1, 4)[k]
-            for v in ("lower", "upper")
-        ]
+        ends = [rates[v].transpose(..., "epsilon").to_numpy().reshape(-1, 4)[k] for v in ("lower", "upper")]
         np.testing.assert_allclose(bars, np.stack(ends, axis=1))
     assert ax.get_ylabel() == "rankings of 20 that fail"
     assert (ax.get_legend() is None) == (by is None)

@@ -32,9 +32,7 @@ GROUPS = {"x": "low", "y": "high", "z": "high"}
 BY = evaluation.metric_intervals(METRIC, truth(), predicted(), by=GROUPS, **QUIET)
 VOTE = truth().mean(("chain", "draw"))
 COMPARED = evaluation.compare(METRIC, truth(), predicted(), points={"vote": VOTE}, **QUIET)
-SWEPT = evaluation.compare(
-    METRIC, {1: truth(), 5.0: truth(1)}, predicted(), points={"vote": VOTE}, **QUIET
-)
+SWEPT = evaluation.compare(METRIC, {1: truth(), 5.0: truth(1)}, predicted(), points={"vote": VOTE}, **QUIET)
 MANY = evaluation.compare(METRIC, truth(), predicted(20), **QUIET)
 ONE = predicted().isel(classifier=0, drop=True)
 SETS = evaluation.conformal_sets(truth(), ONE, ITEMS[:15], random_seed=1)
@@ -153,9 +151,7 @@ def test_matrix_has_the_best_on_top():
     assert np.ma.getmaskarray(drawn).diagonal().all() or np.isnan(drawn.data).diagonal().all()
     np.testing.assert_allclose(drawn.data[~np.eye(3, dtype=bool)], better[~np.eye(3, dtype=bool)])
     assert len(matrix.texts) == 6
-    expected = [
-        own["difference"].to_numpy()[order[i], order[j]] for i, j in ((0, 1), (0, 2), (1, 2))
-    ]
+    expected = [own["difference"].to_numpy()[order[i], order[j]] for i, j in ((0, 1), (0, 2), (1, 2))]
     offsets = [c.get_offsets() for c in differences.collections if len(c.get_offsets()) == 3]
     np.testing.assert_allclose(offsets[0][:, 0], expected)
     marks = [c.get_offsets() for c in points.collections if len(c.get_offsets()) == 3]
@@ -185,9 +181,7 @@ def test_order_over_reliability():
         np.testing.assert_allclose(metric.lines[2 * k].get_ydata(), own["mean"][:, k])
         mark = metric.lines[2 * k + 1]
         assert mark.get_marker() == "x"
-        assert np.isclose(
-            mark.get_ydata()[0], own["point"].isel(reliability=-1, classifier=k, estimate=0)
-        )
+        assert np.isclose(mark.get_ydata()[0], own["point"].isel(reliability=-1, classifier=k, estimate=0))
 
 
 def test_sets_show_sizes_and_coverage():

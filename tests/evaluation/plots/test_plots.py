@@ -29,9 +29,7 @@ def test_strips_show_medians_by_mean(layout):
     assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == own["category"].to_numpy()[
         order
     ].tolist()
-    (medians,) = (
-        c.get_offsets()[:, 0] for c in figure.axes[0].collections if len(c.get_offsets()) == 3
-    )
+    (medians,) = (c.get_offsets()[:, 0] for c in figure.axes[0].collections if len(c.get_offsets()) == 3)
     np.testing.assert_allclose(medians, np.median(own.to_numpy().reshape(-1, 3), axis=0)[order])
     with pytest.raises(ValueError, match="no item 'z'"):
         plots.plausibility_strips(layout(5), ["z"])
@@ -70,14 +68,10 @@ def test_sweep_draws_means_bands_and_marks():
 
 
 def test_risk_shows_range_and_mean():
-    expected = xr.DataArray(
-        np.random.default_rng(3).uniform(size=(2, 50, 4)), dims=("chain", "draw", "item")
-    )
+    expected = xr.DataArray(np.random.default_rng(3).uniform(size=(2, 50, 4)), dims=("chain", "draw", "item"))
     figure = plots.risk(xr.DataArray([0.5, 0.9, 1.0, 0.7], dims="item"), expected)
     right = figure.axes[1]
-    np.testing.assert_allclose(
-        right.lines[0].get_ydata(), np.sort(expected.mean(("chain", "draw")))
-    )
+    np.testing.assert_allclose(right.lines[0].get_ydata(), np.sort(expected.mean(("chain", "draw"))))
 
 
 def test_triangle_needs_three_categories():

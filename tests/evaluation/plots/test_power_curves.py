@@ -92,9 +92,7 @@ def test_a_drop_is_on_the_curve_where_items_drop_out():
     positive = np.minimum(POSITIVE, kept)
     coords = {"item": np.arange(300), "category": ["0", "1"]}
     ragged = xr.DataArray(np.stack([kept - positive, positive], 1), coords, ("item", "category"))
-    found = evaluation.survey_equivalence(
-        ragged, LAWS.isel(classifier=[0, 1]), bootstrap=0, max_raters=5
-    )
+    found = evaluation.survey_equivalence(ragged, LAWS.isel(classifier=[0, 1]), bootstrap=0, max_raters=5)
     assert np.ptp(found["score_of_same_items"][0].to_numpy()) > 1e-3
     inside = np.flatnonzero(np.isfinite(found["equivalence"]))
     assert len(inside)
@@ -170,9 +168,7 @@ def test_posterior_has_its_asymptote_and_the_data():
     )
     # a summary draws the same
     again = labelled(plots.power_curve(summed))
-    assert all(
-        (again[name].get_xydata() == line.get_xydata()).all() for name, line in lines.items()
-    )
+    assert all((again[name].get_xydata() == line.get_xydata()).all() for name, line in lines.items())
     assert plots.power_curve(drawn, most=8).get_xlim()[1] < 9
     centred = labelled(plots.power_curve(drawn, centred=True))
     gain = float(summed["asymptote"] - summed["baseline"])

@@ -79,9 +79,7 @@ def test_curves_are_sorted_certainties():
     np.testing.assert_array_equal(both[0], np.sort(own["annotation_certainty"]))
     np.testing.assert_array_equal(both[1], np.sort(own["threshold_probability"]))
     names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names[0].startswith("annotation certainty") and names[1].startswith(
-        "threshold probability"
-    )
+    assert names[0].startswith("annotation certainty") and names[1].startswith("threshold probability")
 
 
 def test_points_are_at_their_distance():

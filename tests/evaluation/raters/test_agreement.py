@@ -113,8 +113,7 @@ def labels_of(answers):
     given = [1] * sum(len(own) for raters in answers for own in raters)
     columns = dict(zip(("item", "rater", "label"), zip(*rows, strict=True), strict=True))
     return models.Labels.from_table(
-        {k: list(v) for k, v in columns.items()}
-        | {"count": given + [0] * (len(rows) - len(given))},
+        {k: list(v) for k, v in columns.items()} | {"count": given + [0] * (len(rows) - len(given))},
         count="count",
         categories=["x", "y", "z"],
     )
@@ -130,9 +129,7 @@ def slow_label_agreement(raters):
         return np.nan
     agree = 0
     for left_out, own in enumerate(raters):
-        others = Counter(
-            label for k, given in enumerate(raters) if k != left_out for label in given
-        )
+        others = Counter(label for k, given in enumerate(raters) if k != left_out for label in given)
         agree += bool(modes(Counter(own)) & modes(others))
     return agree / len(raters)
 
@@ -149,10 +146,7 @@ def test_label_agreement_by_hand():
 def test_label_agreement_is_that_of_counting():
     rng = np.random.default_rng(5)
     items = [
-        [
-            rng.choice(["x", "y", "z"], rng.integers(1, 4)).tolist()
-            for _ in range(rng.integers(0, 7))
-        ]
+        [rng.choice(["x", "y", "z"], rng.integers(1, 4)).tolist() for _ in range(rng.integers(0, 7))]
         for _ in range(300)
     ]
     found = evaluation.annotator_agreement(labels_of(items))
@@ -163,9 +157,7 @@ def test_label_agreement_is_that_of_counting():
 def test_anonymous_counts_are_raters_with_one_answer_each():
     counts = np.random.default_rng(6).integers(0, 5, (200, 3))
     counts[:2] = [[0, 0, 0], [0, 1, 0]]
-    table = xr.DataArray(
-        counts, {"item": np.arange(200), "category": ["x", "y", "z"]}, ("item", "category")
-    )
+    table = xr.DataArray(counts, {"item": np.arange(200), "category": ["x", "y", "z"]}, ("item", "category"))
     found = evaluation.annotator_agreement(models.Labels.from_counts(table))
     expected = [
         slow_label_agreement([[label] for label in np.repeat(["x", "y", "z"], row).tolist()])
@@ -185,9 +177,7 @@ def certain(certainties, items):
     first = np.arange(100) < np.rint(100 * np.array(certainties))[:, None]
     draws = np.where(first[..., None], [0.7, 0.2, 0.1], [0.2, 0.7, 0.1]).transpose(1, 0, 2)[None]
     plausibility = xr.DataArray(
-        draws,
-        {"item": items, "category": ["x", "y", "z"]},
-        ("chain", "draw", "item", "category"),
+        draws, {"item": items, "category": ["x", "y", "z"]}, ("chain", "draw", "item", "category")
     )
     return tree_of(plausibility.to_dataset(name="plausibility"))
 
@@ -211,9 +201,7 @@ def test_certainty_and_agreement_by_hand():
     check([np.corrcoef(pairs)[0, 1], np.corrcoef([rankdata(v) for v in pairs])[0, 1]])
     two = [0, 3, 4, 5, 6]  # the twin lets in items of two raters
     pairs = certainty[two], np.array(BY_HAND)[two]
-    assert_rejects_twin(
-        check, [np.corrcoef(pairs)[0, 1], np.corrcoef([rankdata(v) for v in pairs])[0, 1]]
-    )
+    assert_rejects_twin(check, [np.corrcoef(pairs)[0, 1], np.corrcoef([rankdata(v) for v in pairs])[0, 1]])
     assert found.attrs == {"at_least": 3, "items": 4}
 
 

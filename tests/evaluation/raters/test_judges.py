@@ -64,9 +64,7 @@ def test_panels_are_enumerated(n):
     curves = panel_curves(p, pi, 4)
     assert (curves[0, :, 0] == 0).all() and (curves[1, :, 0] == p.max(axis=1)).all()
     check(curves)
-    unordered = altered(
-        "panel_curves", ("[block, :, None] * ways", "[block, :, None] * np.ones_like(ways)")
-    )
+    unordered = altered("panel_curves", ("[block, :, None] * ways", "[block, :, None] * np.ones_like(ways)"))
     assert_rejects_twin(check, unordered.panel_curves(p, pi, 4))
 
 
@@ -88,9 +86,7 @@ def test_quantities_of_raters_are_theirs():
     for c, d, k in np.ndindex(2, 3, 4):
         expected = by_sequences(p[c, d], pi[c, d, k], 1)
         own = worth.isel(chain=c, draw=d, rater=k)
-        np.testing.assert_allclose(
-            [own["information"], own["guess_accuracy"]], expected, atol=1e-12
-        )
+        np.testing.assert_allclose([own["information"], own["guess_accuracy"]], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
@@ -137,8 +133,7 @@ def test_worth_rises_with_the_judge_and_falls_with_the_reference():
     right = np.linspace(0.55, 0.95, 9)
     tree = posterior(np.full((1, 1, 2), 0.5), coin(right), rater=[f"r{k}" for k in range(9)])
     worth = [
-        evaluation.rater_worth(tree, reference=f"r{k}")["worth"].sel(measure="information")
-        for k in range(9)
+        evaluation.rater_worth(tree, reference=f"r{k}")["worth"].sel(measure="information") for k in range(9)
     ]
     worth = np.array([w.to_numpy().ravel() for w in worth])
     free = worth < 20
@@ -202,21 +197,14 @@ def test_failed_draws_and_other_trees_are_named():
         evaluation.rater_worth(posterior(prevalence, confusion, rater=RATERS))
     node = tree_of()["posterior"].to_dataset()
     node["confusion"] = node["confusion"].expand_dims(node=2)
-    with pytest.raises(
-        EvaluationError, match="no 'prevalence' with dims node, chain, draw, category"
-    ):
+    with pytest.raises(EvaluationError, match="no 'prevalence' with dims node, chain, draw, category"):
         evaluation.rater_worth(xr.DataTree.from_dict({"posterior": node}))
     with pytest.raises(EvaluationError, match="no 'confusion' with dims rater, category, label"):
         evaluation.rater_worth(xr.DataTree.from_dict({"posterior": xr.Dataset({"x": 1})}))
 
 
 def test_labelled_trees_bear_the_groups():
-    table = {
-        "item": list("aaab"),
-        "rater": list("rstu"),
-        "label": ["c0", "c1", "c2", "c0"],
-        "kind": KINDS,
-    }
+    table = {"item": list("aaab"), "rater": list("rstu"), "label": ["c0", "c1", "c2", "c0"], "kind": KINDS}
     labels = models.Labels.from_table(table, rater_attributes=["kind"])
     tree = inference.label(posterior(*drawn(3, "labelled"), rater=RATERS), labels)
     found = evaluation.rater_worth(tree, by="kind", reference="person")

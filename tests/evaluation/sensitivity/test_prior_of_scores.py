@@ -17,12 +17,7 @@ def posterior(mean, weight, shape, rate):
     n, own = SCORES.shape[1], SCORES.mean(axis=1)
     gap = n * weight / (n + weight) * (own - mean) ** 2
     squares = ((SCORES - own[:, None]) ** 2).sum(axis=1)
-    return (
-        (weight * mean + n * own) / (weight + n),
-        weight + n,
-        shape + n / 2,
-        rate + (squares + gap) / 2,
-    )
+    return ((weight * mean + n * own) / (weight + n), weight + n, shape + n / 2, rate + (squares + gap) / 2)
 
 
 def share_below(law):
@@ -79,10 +74,6 @@ def test_means_are_those_of_scaled_laws():
 
 def test_densities_of_shared_parameters_are_left_out():
     tree = tree_of(PRIOR[0])
-    shared = (
-        tree["posterior"]
-        .to_dataset()
-        .assign(population_mean=(("chain", "draw"), np.ones((4, 5000))))
-    )
+    shared = tree["posterior"].to_dataset().assign(population_mean=(("chain", "draw"), np.ones((4, 5000))))
     tree = xr.DataTree.from_dict({"posterior": shared, "log_prior": tree["log_prior"].to_dataset()})
     assert "log_prior" not in thresholded(tree, THRESHOLD).children

@@ -86,8 +86,7 @@ def errors(tree, counts, component, found):
         z.append((found["mean"].sel(component=component, alpha=alpha) - exact) / error)
     law, change = scaled_law(counts, component, 1), 1e-6
     slope = (
-        share(scaled_law(counts, component, 1 + change))
-        - share(scaled_law(counts, component, 1 - change))
+        share(scaled_law(counts, component, 1 + change)) - share(scaled_law(counts, component, 1 - change))
     ) / (2 * change)
     influence = (p[..., 0] - share(law)) * (density - density.mean(axis=0))
     error = np.log(2) * influence.std(axis=0) / np.sqrt(len(p))
@@ -98,8 +97,7 @@ def errors(tree, counts, component, found):
 
 
 @pytest.mark.parametrize(
-    ("component", "twins"),
-    [("prior", [POOLED_PRIOR]), ("likelihood", [POOLED_LIKELIHOOD, UNPOWERED])],
+    ("component", "twins"), [("prior", [POOLED_PRIOR]), ("likelihood", [POOLED_LIKELIHOOD, UNPOWERED])]
 )
 def test_means_and_gradients_are_those_of_dirichlet_laws(tree, counts, component, twins):
     quantity = tree["posterior"]["plausibility"].sel(category="x", drop=True)
@@ -136,9 +134,7 @@ def test_default_quantity_is_the_certainty(tree):
     for component in POWERS:
         means = found["mean"].sel(component=component, alpha=1)
         np.testing.assert_allclose(means, certainty, rtol=1e-12)
-        np.testing.assert_allclose(
-            found[component], abs(found["gradient"].sel(component=component))
-        )
+        np.testing.assert_allclose(found[component], abs(found["gradient"].sel(component=component)))
     assert found.attrs["quantity"] == "annotation_certainty"
     assert (found.attrs["distance"], found.attrs["prior_of"]) == ("mean", "plausibility")
     assert found["diagnosis"].dims == ("item",) and found["pareto_k"].max() < 0.7
@@ -168,9 +164,7 @@ def test_diagnosis_in_the_words_of_arviz():
         "potential strong prior / weak likelihood",
         "✓",
     ]
-    assert (
-        found["likelihood"][1] == 0 and found["pareto_k"].sel(component="likelihood")[1] == -np.inf
-    )
+    assert found["likelihood"][1] == 0 and found["pareto_k"].sel(component="likelihood")[1] == -np.inf
 
 
 def test_a_constant_quantity_is_insensitive(tree):
@@ -261,9 +255,7 @@ def test_score_of_a_metric_on_rankings():
     few = rankings.select(items=rankings.items[:40])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)
-        tree = inference.sample(
-            models.plackett_luce(few, reliability=3), random_seed=1, progressbar=False
-        )
+        tree = inference.sample(models.plackett_luce(few, reliability=3), random_seed=1, progressbar=False)
     scores = xr.DataArray(
         np.random.default_rng(1).random((40, len(few.categories))),
         {"item": few.items, "category": few.categories},

@@ -92,20 +92,15 @@ def test_folds_equal_enumeration(scorer):
 @pytest.mark.parametrize("reference", [2, 3])
 @pytest.mark.parametrize("n_categories", [2, 3])
 @pytest.mark.parametrize(
-    ("combiner", "scorer"),
-    [("abc", "cross_entropy"), ("plurality", "agreement"), ("frequency", "mcc")],
+    ("combiner", "scorer"), [("abc", "cross_entropy"), ("plurality", "agreement"), ("frequency", "mcc")]
 )
 def test_plurality_of_further_raters_equals_enumeration(combiner, scorer, n_categories, reference):
     items = items_of("reference", n_categories)
     largest = 5 - reference
     found = curve_of(counts_of(items, n_categories), combiner, scorer, reference=reference, max_raters=largest)  # fmt: skip
-    expected = brute_curve(
-        items, n_categories, combiner, scorer, largest=largest, reference=reference
-    )
+    expected = brute_curve(items, n_categories, combiner, scorer, largest=largest, reference=reference)
     items = [labels for labels in items if len(labels) > reference]
-    expected = brute_curve(
-        items, n_categories, combiner, scorer, largest=largest, reference=reference
-    )
+    expected = brute_curve(items, n_categories, combiner, scorer, largest=largest, reference=reference)
     np.testing.assert_allclose(found, expected, atol=1e-12, rtol=0)
 
 
@@ -120,9 +115,7 @@ def test_plurality_of_further_raters_equals_enumeration(combiner, scorer, n_cate
 )
 def test_against_other_raters_equals_enumeration(combiner, scorer, learn):
     amateurs, experts = items_of("amateurs", 3), items_of("experts", 3)[::-1]
-    found = curve_of(
-        counts_of(amateurs, 3), combiner, scorer, against=counts_of(experts, 3), learn=learn
-    )
+    found = curve_of(counts_of(amateurs, 3), combiner, scorer, against=counts_of(experts, 3), learn=learn)
     expected = brute_curve(amateurs, 3, combiner, scorer, against=experts, learn=learn, largest=4)
     np.testing.assert_allclose(found, expected, atol=1e-12, rtol=0)
 
@@ -151,9 +144,7 @@ def test_functions_score_and_combine_as_the_named_ones():
         return np.log2(p[np.arange(len(p)), label])
 
     found = curve_of(counts, "frequency", log_two)
-    np.testing.assert_allclose(
-        found, curve_of(counts, "frequency", "cross_entropy"), atol=1e-14, rtol=0
-    )
+    np.testing.assert_allclose(found, curve_of(counts, "frequency", "cross_entropy"), atol=1e-14, rtol=0)
     uniform = curve_of(counts, smoothed, "cross_entropy", clip=0)
     assert uniform[0] == pytest.approx(-np.log2(3), abs=1e-14)
 
@@ -173,9 +164,7 @@ def test_classifier_is_scored_on_the_items_of_each_k():
     counts = counts_of(items, 2)
     said = np.arange(len(items)) % 2
     found = survey_equivalence(counts, hard(said), "plurality", "agreement", max_raters=4, bootstrap=0)  # fmt: skip
-    share = np.array(
-        [np.mean(np.array(labels) == s) for labels, s in zip(items, said, strict=True)]
-    )
+    share = np.array([np.mean(np.array(labels) == s) for labels, s in zip(items, said, strict=True)])
     size = np.array([len(labels) for labels in items])
     expected = [share[size > k].mean() for k in range(5)]
     np.testing.assert_allclose(found["score_of_same_items"], expected, atol=1e-14, rtol=0)
@@ -195,9 +184,7 @@ def test_classifier_score_equals_its_definition(scorer):
     found = survey_equivalence(counts, predictions, "frequency", scorer, bootstrap=0, **POSITIVE)
     rows = [(law[i], label, 1 / len(own)) for i, own in enumerate(items) for label in own]
     p, label, weight = (np.array(part) for part in zip(*rows, strict=True))
-    assert float(found["score"]) == pytest.approx(
-        score_of_rows(scorer, p, label, weight), abs=1e-12
-    )
+    assert float(found["score"]) == pytest.approx(score_of_rows(scorer, p, label, weight), abs=1e-12)
 
 
 def test_order_of_items_and_categories_does_not_matter():
@@ -251,9 +238,7 @@ class TestTraps:
     def test_item_does_not_teach_its_own_prediction(self):
         items = [[0, 0, 0], [1, 1, 1], [2, 2, 2]]
         # after label 0 nobody else has said 0: all are as probable; in sample, certain
-        assert curve_of(counts_of(items, 3), "abc", "agreement", max_raters=2)[1] == pytest.approx(
-            1 / 3
-        )
+        assert curve_of(counts_of(items, 3), "abc", "agreement", max_raters=2)[1] == pytest.approx(1 / 3)
         own = curve_of(counts_of(items, 3), "abc", "agreement", max_raters=2, learn="in-sample")
         assert own[1] == pytest.approx(1)
 

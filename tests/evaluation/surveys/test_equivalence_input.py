@@ -19,9 +19,7 @@ def array(values, items=None, categories=("no", "yes")):
 
 
 def laws(values=None):
-    positive = (
-        np.array([0.2, 0.9, 0.5, 0.1, 0.7, 0.3]) if values is None else np.asarray(values, float)
-    )
+    positive = np.array([0.2, 0.9, 0.5, 0.1, 0.7, 0.3]) if values is None else np.asarray(values, float)
     return array(np.stack([1 - positive, positive], axis=1))
 
 
@@ -63,9 +61,7 @@ class TestForms:
     @pytest.mark.filterwarnings("ignore:NOT converged")
     def test_tree_of_item_states(self):
         labels = models.Labels.from_counts(array(ROWS))
-        tree = inference.sample(
-            models.item_states(labels), draws=20, chains=1, tune=20, progressbar=False
-        )
+        tree = inference.sample(models.item_states(labels), draws=20, chains=1, tune=20, progressbar=False)
         found = survey_power_curve(tree, max_raters=5)
         assert found["power_curve"].dims == ("chain", "draw", "k") and "asymptote" in found
         assert "performance_ratio" in survey_equivalence(tree, laws(), max_raters=5)
@@ -103,9 +99,7 @@ class TestTooFew:
     def test_unanimous_items_are_told(self):
         found = worth(array([[3, 0], [0, 3], [3, 0], [0, 3], [0, 3], [3, 0]]), None, "frequency")
         assert "all labels of every item are the same" in found.attrs["note"]
-        np.testing.assert_allclose(
-            found["power_curve"][1:], found["power_curve"][1], atol=1e-15, rtol=0
-        )
+        np.testing.assert_allclose(found["power_curve"][1:], found["power_curve"][1], atol=1e-15, rtol=0)
         assert worth(array(ROWS)).attrs["note"] == ""
 
     def test_one_kind_of_label(self):
@@ -118,9 +112,7 @@ class TestTooFew:
         assert found.sizes["k"] == 3 and found["items"].to_numpy().tolist() == [6, 6, 5]
 
     def test_k_beyond_the_labels(self):
-        with pytest.raises(
-            EvaluationError, match="max_raters=4: no item has labels for more than 3"
-        ):
+        with pytest.raises(EvaluationError, match="max_raters=4: no item has labels for more than 3"):
             worth(array(ROWS), max_raters=4)
 
     def test_classifier_below_the_baseline(self):

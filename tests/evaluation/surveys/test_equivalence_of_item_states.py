@@ -43,9 +43,7 @@ def test_equivalence_has_the_asymptote_ratio_and_check(survey):
         found, posterior_survey_equivalence(tree, predictions, clip=0.01, base=10, longest=30)
     )
     room = found["asymptote"] - found["baseline"]
-    np.testing.assert_allclose(
-        found["performance_ratio"], (found["score"] - found["baseline"]) / room
-    )
+    np.testing.assert_allclose(found["performance_ratio"], (found["score"] - found["baseline"]) / room)
     said = survey_summary(found)
     assert said["equivalence_interval"].dims == ("bound",) and "check_p" in said
     named = predictions.expand_dims(classifier=["noisy", "same"])

@@ -7,13 +7,7 @@ import pytest
 import xarray as xr
 from raterzoo.evaluation.errors import EvaluationError
 from raterzoo.evaluation.surveys.item_states.checks import classifier_scores
-from raterzoo.evaluation.surveys.item_states.curves import (
-    SCORERS,
-    ItemStates,
-    Score,
-    asymptote,
-    curve_at,
-)
+from raterzoo.evaluation.surveys.item_states.curves import SCORERS, ItemStates, Score, asymptote, curve_at
 from raterzoo.evaluation.surveys.item_states.equivalence import (
     posterior_power_curve,
     posterior_survey_equivalence,
@@ -133,9 +127,7 @@ def test_few_items_of_many_patterns_do_not_make_a_score_impossible():
     law = rng.dirichlet(np.full(4, 0.5), 100)
     counts = rng.multinomial(4, law)
     states = ItemStates(
-        rng.dirichlet(np.full(10, 0.5), 300),
-        rng.dirichlet(np.full(4, 0.5), (300, 10)),
-        np.zeros((300, 10)),
+        rng.dirichlet(np.full(10, 0.5), 300), rng.dirichlet(np.full(4, 0.5), (300, 10)), np.zeros((300, 10))
     )
     found = classifier_scores(states, counts, BITS.by_label(law[None].clip(0.02)), rng)[:, 0]
     assert found.max() < 0 and found.min() > np.log2(0.02)
@@ -196,17 +188,13 @@ def test_equivalence_ratio_and_censoring():
     assert ratio[0] < 1 < ratio[1]
     gain, room = drawn["classifier_gain"], drawn["room_for_improvement"]
     np.testing.assert_allclose(gain + drawn["baseline"], drawn["score"])
-    np.testing.assert_allclose(
-        gain + room, drawn["asymptote_gain"].broadcast_like(gain), atol=1e-12
-    )
+    np.testing.assert_allclose(gain + room, drawn["asymptote_gain"].broadcast_like(gain), atol=1e-12)
     assert said["asymptote_gain_interval"].dims == ("bound",)
     curve = drawn["power_curve"].isel(chain=0, draw=3).to_numpy()
     score = float(drawn["score"].isel(chain=0, draw=3).sel(classifier="middle"))
     found = float(drawn["equivalence"].isel(chain=0, draw=3).sel(classifier="middle"))
     np.testing.assert_allclose(np.interp(found, np.arange(len(curve)), curve), score, rtol=1e-12)
-    alone = posterior_survey_equivalence(
-        tree, given.sel(classifier="middle", drop=True), replicates=0
-    )
+    alone = posterior_survey_equivalence(tree, given.sel(classifier="middle", drop=True), replicates=0)
     same = drawn["score"].sel(classifier="middle")
     np.testing.assert_allclose(alone["score"], same, rtol=1e-12)
     assert "classifier" not in alone.dims

@@ -14,14 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from tests.support.survey_enumeration import brute_curve, counts_of, ragged_items
-from tests.support.survey_urns import (
-    PROBABILITY,
-    WEIGHT,
-    binary_counts,
-    binary_law,
-    drawn_states,
-    urn_curve,
-)
+from tests.support.survey_urns import PROBABILITY, WEIGHT, binary_counts, binary_law, drawn_states, urn_curve
 
 
 def items_of(name, n_categories):
@@ -29,8 +22,7 @@ def items_of(name, n_categories):
 
 
 @pytest.mark.parametrize(
-    ("combiner", "scorer"),
-    [("abc", "cross_entropy"), ("frequency", "f1"), ("frequency", "auc")],
+    ("combiner", "scorer"), [("abc", "cross_entropy"), ("frequency", "f1"), ("frequency", "auc")]
 )
 def test_resamples_are_the_curve_of_resampled_items(combiner, scorer):
     items = items_of("resamples", 2) * 2
@@ -76,9 +68,7 @@ class TestCoverage:
         said, law = self.said, PROBABILITY
         score = np.outer(law, np.log2(said)) + np.outer(1 - law, np.log2(1 - said))
         score = WEIGHT @ (chance * score).sum(axis=1)
-        return float(
-            crossing(urn_curve("abc", "cross_entropy", largest), np.full(largest + 1, score))
-        )
+        return float(crossing(urn_curve("abc", "cross_entropy", largest), np.full(largest + 1, score)))
 
     def covered(self):
         """Return how often the interval of resamples together covers, and of resamples apart."""
@@ -99,9 +89,7 @@ class TestCoverage:
 
     def test_intervals_cover(self):
         def check(covered):
-            assert (
-                binom.cdf(covered, 500, 0.95) > 0.005 and binom.sf(covered - 1, 500, 0.95) > 0.005
-            )
+            assert binom.cdf(covered, 500, 0.95) > 0.005 and binom.sf(covered - 1, 500, 0.95) > 0.005
 
         together, apart = self.covered()
         check(together)
@@ -161,9 +149,7 @@ class TestSampledAnswers:
         with pytest.raises(EvaluationError, match='estimand="mean"'):
             survey_power_curve(self.counts(), "plurality", accuracy)
         with pytest.raises(EvaluationError, match='estimand="pooled"'):
-            survey_power_curve(
-                self.counts(), "plurality", lambda p, label: p[:, 0], estimand="mean"
-            )
+            survey_power_curve(self.counts(), "plurality", lambda p, label: p[:, 0], estimand="mean")
 
     def test_relearning_of_samples_is_refused(self):
         with pytest.raises(EvaluationError, match="relearn"):
@@ -183,18 +169,14 @@ class TestIdentifiedRaters:
         return xr.DataArray(labels, coords, ("item", "rater"))
 
     def vote(self, codes, weight=(1, 1, 1, 1, 1)):
-        said = (
-            np.stack([((codes == c) * np.array(weight)).sum(axis=1) for c in (0, 1)], axis=1) + 1e-9
-        )
+        said = np.stack([((codes == c) * np.array(weight)).sum(axis=1) for c in (0, 1)], axis=1) + 1e-9
         return said / said.sum(axis=1, keepdims=True)
 
     how = {"raters": "identified", "samples": 100, "max_raters": 3, "bootstrap": 20}  # noqa: RUF012
 
     def test_who_ignores_names_has_the_exact_curve(self):
         table = self.table()
-        exact = survey_power_curve(
-            table, "frequency", "agreement", no_labels="uniform", max_raters=3
-        )
+        exact = survey_power_curve(table, "frequency", "agreement", no_labels="uniform", max_raters=3)
         found = survey_power_curve(table, self.vote, "agreement", **self.how)
 
         def check(curve):
@@ -291,16 +273,9 @@ class TestCalibrated:
         items = ragged_items(rng, 3, (4,) * 60)
         counts = counts_of(items, 3)
         law = counts.copy(data=rng.dirichlet(np.ones(3), 60)).astype(float)
-        found = calibrated(
-            xr.concat([law, law], "classifier").assign_coords(classifier=["a", "b"]), counts
-        )
+        found = calibrated(xr.concat([law, law], "classifier").assign_coords(classifier=["a", "b"]), counts)
         np.testing.assert_allclose(found.sum("category"), 1)
-        assert found["classifier"].to_numpy().tolist() == [
-            "a",
-            "b",
-            "a, calibrated",
-            "b, calibrated",
-        ]
+        assert found["classifier"].to_numpy().tolist() == ["a", "b", "a, calibrated", "b, calibrated"]
 
     def test_folds_are_checked(self):
         counts, law = self.data()

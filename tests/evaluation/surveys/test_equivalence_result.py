@@ -42,18 +42,13 @@ class TestCrossing:
     def test_in_words(self):
         assert in_words(3.42, 9, np.array([2.91, 4.12])) == "3.4 raters (2.9 to 4.1)"
         assert in_words(np.inf, 9, np.array([np.inf, np.inf])) == "more than 9 raters"
-        assert (
-            in_words(np.inf, 9, np.array([8.12, np.inf]))
-            == "more than 9 raters (8.1 to more than 9)"
-        )
+        assert in_words(np.inf, 9, np.array([8.12, np.inf])) == "more than 9 raters (8.1 to more than 9)"
         assert in_words(-np.inf, 9, None) == "less than 0 raters"
         assert in_words(np.nan, 9, None) == "unknown"
 
 
 class TestResult:
-    counts = counts_of(
-        [[0, 0, 0, 1], [1, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1]] * 8, 2
-    )
+    counts = counts_of([[0, 0, 0, 1], [1, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1]] * 8, 2)
 
     def predictions(self):
         ideal = (self.counts / 4).to_numpy()
@@ -78,16 +73,12 @@ class TestResult:
 
     def test_gain_starts_at_the_baseline(self):
         found = survey_equivalence(self.counts, self.predictions(), bootstrap=50, draws=True)
-        np.testing.assert_allclose(
-            found["information_gain"], found["power_curve"] - found["baseline"]
-        )
+        np.testing.assert_allclose(found["information_gain"], found["power_curve"] - found["baseline"])
         assert (found["information_gain_draw"].sel(k=0) == 0).all()
         assert found["equivalence_draw"].shape == (3, 50)
 
     def test_one_classifier_has_no_dim(self):
-        one = survey_equivalence(
-            self.counts, self.predictions()[0].drop_vars("classifier"), bootstrap=20
-        )
+        one = survey_equivalence(self.counts, self.predictions()[0].drop_vars("classifier"), bootstrap=20)
         several = survey_equivalence(self.counts, self.predictions()[:1], bootstrap=20)
         assert one["equivalence"].dims == () and several["equivalence"].dims == ("classifier",)
         assert float(one["score"]) == float(several["score"][0])
@@ -104,8 +95,7 @@ class TestResult:
 
     def test_seed_decides(self):
         first, again, other = (
-            survey_power_curve(self.counts, random_seed=seed)["power_curve_interval"]
-            for seed in (3, 3, 4)
+            survey_power_curve(self.counts, random_seed=seed)["power_curve_interval"] for seed in (3, 3, 4)
         )
         xr.testing.assert_identical(first, again)
         assert (first != other).any()

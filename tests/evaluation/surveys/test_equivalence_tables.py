@@ -44,9 +44,7 @@ TEXTS = {
     "object": table(TEXT),
     "object of blanks": table([["1", "1", " "], [np.nan, "2", "10"], ["10", "1", "2"]]),
     "text and numbers": table([["1", 1.0, pd.NA], [pd.NaT, 2, "10"], [10, "1", np.str_("2")]]),
-    "variable width": table(
-        np.array(rows("1", "2", "10", np.nan), np.dtypes.StringDType(na_object=np.nan))
-    ),
+    "variable width": table(np.array(rows("1", "2", "10", np.nan), np.dtypes.StringDType(na_object=np.nan))),
     "bytes": table(np.array(rows("1", "2", "10", ""), "S2")),
     "string": framed(pd.DataFrame(TEXT, dtype="string")),
     "categorical": framed(pd.DataFrame(TEXT).astype("category")),

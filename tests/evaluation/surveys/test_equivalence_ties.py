@@ -49,10 +49,7 @@ def test_what_is_rounding():
     other = np.array([1 + 1e-15, 1 + 1e-9, 1e6 + 1e-9, 1e6 + 1e-3, -inf, 3.0, -inf, 0.0, 1.0])
     expected = [0, -1, 0, -1, 0, 1, 1, -1, nan]
     np.testing.assert_array_equal(np.sign(signed_gap(value, other)), expected)
-    assert (
-        probability_above(np.array([1.0, 2.0, 0.0, nan]), np.array([1 + 1e-15, 1.0, 1.0, 1.0]))
-        == 0.375
-    )
+    assert probability_above(np.array([1.0, 2.0, 0.0, nan]), np.array([1 + 1e-15, 1.0, 1.0, 1.0])) == 0.375
     assert crossing(np.array([0.0, 1.0, 1 + 1e-16, 1.5]), np.array([1.0])) == 2
     assert crossing(np.array([0.0, 1.0, 1 + 4e-16, 1 + 8e-16]), np.array([1.0])) == np.inf
 

@@ -124,9 +124,7 @@ def ratio_of_means(states, first, score, rng, items=40):
     for s, own in enumerate(counts):
         alone = states.taken(slice(s, s + 1))
         q = alone.next_label(alone.joint(own), own)[1][0]
-        then = (
-            alone.next_two(normalised(alone.joint(own)), own[None].astype(float))[0] / q[..., None]
-        )
+        then = alone.next_two(normalised(alone.joint(own)), own[None].astype(float))[0] / q[..., None]
         gain[s] = (q * score.attained(then)).sum(axis=1) - score.attained(q)
         whole[s] = score.attained(truth[s]) - score.expected(q, truth[s])
     mean = whole.mean(axis=1)

@@ -26,10 +26,7 @@ def tree(confusion, prevalence, plausibility=None):
         "prevalence": (("chain", "draw", "category"), np.asarray(prevalence)[None]),
     }
     if plausibility is not None:
-        posterior["plausibility"] = (
-            ("chain", "draw", "item", "category"),
-            np.asarray(plausibility)[None],
-        )
+        posterior["plausibility"] = (("chain", "draw", "item", "category"), np.asarray(plausibility)[None])
     raters = [f"r{k}" for k in range(np.shape(confusion)[1])]
     coords = {"category": names, "label": names, "rater": raters}
     return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior, coords)})
@@ -39,18 +36,12 @@ PERFECT, COIN, ADVERSARY = np.eye(2), np.full((2, 2), 0.5), 1 - np.eye(2)
 
 
 def test_quality_of_known_raters():
-    quality = evaluation.rater_quality(
-        tree([[PERFECT, COIN, ADVERSARY]] * 2, [[0.5, 0.5], [0.25, 0.75]])
-    )
+    quality = evaluation.rater_quality(tree([[PERFECT, COIN, ADVERSARY]] * 2, [[0.5, 0.5], [0.25, 0.75]]))
     assert quality["accuracy"].dims == ("chain", "draw", "rater")
     np.testing.assert_allclose(quality["accuracy"][0], [[1, 0.5, 0], [1, 0.5, 0]])
     entropy = -(0.25 * np.log2(0.25) + 0.75 * np.log2(0.75))
-    np.testing.assert_allclose(
-        quality["information"][0], [[1, 0, 1], [entropy, 0, entropy]], atol=1e-12
-    )
-    np.testing.assert_allclose(
-        quality["bias"][0, 1], [[0, 0], [0.25, -0.25], [0.5, -0.5]], atol=1e-12
-    )
+    np.testing.assert_allclose(quality["information"][0], [[1, 0, 1], [entropy, 0, entropy]], atol=1e-12)
+    np.testing.assert_allclose(quality["bias"][0, 1], [[0, 0], [0.25, -0.25], [0.5, -0.5]], atol=1e-12)
     np.testing.assert_allclose(quality["bias"].sum("label"), 0, atol=1e-12)
 
 
@@ -118,10 +109,7 @@ def test_intervals_of_agreement_are_quantiles_of_resampled_items():
     found = evaluation.label_agreement(ratings, bootstrap=200, probability=0.8, random_seed=9)
     resampled = np.random.default_rng(9)
     rows = [resampled.integers(0, 60, 60) for _ in range(200)]
-    alpha = [
-        krippendorff.alpha(reliability_data=table[r].T, level_of_measurement="nominal")
-        for r in rows
-    ]
+    alpha = [krippendorff.alpha(reliability_data=table[r].T, level_of_measurement="nominal") for r in rows]
     np.testing.assert_allclose(found["alpha_interval"], np.quantile(alpha, [0.1, 0.9]))
     kappa = [cohen_kappa_score(table[r, 0], table[r, 1]) for r in rows]
     own = found["kappa_interval"].sel(rater="a", other="b")
@@ -176,9 +164,7 @@ def test_truth_of_dawid_skene_is_one_category_and_not_the_likeliest():
     options = {"random_seed": 1, "reduce": None}
     found = evaluation.uncertainty_adjusted(accuracy, marked, predicted, **options)
     assert np.abs(found.mean(("chain", "draw")) - [0.6, 0.7]).max() < 0.05
-    by_scikit_learn = evaluation.uncertainty_adjusted(
-        accuracy_score, marked, predicted, random_seed=1
-    )
+    by_scikit_learn = evaluation.uncertainty_adjusted(accuracy_score, marked, predicted, random_seed=1)
     assert float(by_scikit_learn.mean()) == pytest.approx(0.65, abs=0.03)
     wrong = evaluation.uncertainty_adjusted(accuracy, unmarked, predicted, **options)
     assert (wrong == 1).all()  # the twin: as if the plausibilities were the truth
@@ -215,9 +201,7 @@ def test_agreement_where_all_agree():
     found = evaluation.label_agreement(ratings, bootstrap=200, random_seed=1)
     assert np.isfinite(found["alpha_interval"]).all() and int(found["alpha_undefined"]) > 10
     three = ratings.assign_attrs(categories=3)
-    assert (
-        evaluation.label_agreement(three, bootstrap=0)["ac1"] > found["ac1"]
-    )  # less is due to chance
+    assert evaluation.label_agreement(three, bootstrap=0)["ac1"] > found["ac1"]  # less is due to chance
     for wrong, message in (
         ({"probability": 2}, "probability=2: expected a number between 0 and 1"),
         ({"bootstrap": -1}, "bootstrap=-1: expected a whole number from 0"),
@@ -244,11 +228,7 @@ def test_agreement_of_a_hand_made_table():
 
 def test_ratings_come_back_from_a_tree():
     labels = models.Labels.from_table(
-        {
-            "item": [1, 1, 1, 1, 2],
-            "rater": ["a", "a", "a", "b", "b"],
-            "label": ["y", "x", "y", "y", "x"],
-        }
+        {"item": [1, 1, 1, 1, 2], "rater": ["a", "a", "a", "b", "b"], "label": ["y", "x", "y", "y", "x"]}
     )
     tree = inference.sample(models.dawid_skene(labels), random_seed=1, progressbar=False)
     np.testing.assert_array_equal(evaluation.ratings_of(tree), [[1, 1], [np.nan, 0]])

@@ -4,12 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from raterzoo.evaluation.truth.other import (
-    category_of_member,
-    distinct_members,
-    insert,
-    largest_members,
-)
+from raterzoo.evaluation.truth.other import category_of_member, distinct_members, insert, largest_members
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
@@ -29,11 +24,7 @@ def assert_same_law(found, expected, floor):
     """Compare what exceeds the floor: how often, its mean and the mean of its square."""
     z = []
     for x, y in zip(found, expected, strict=True):
-        for moment in (
-            lambda v: v > floor,
-            lambda v: v * (v > floor),
-            lambda v: v**2 * (v > floor),
-        ):
+        for moment in (lambda v: v > floor, lambda v: v * (v > floor), lambda v: v**2 * (v > floor)):
             a, b = moment(x), moment(y)
             error = np.sqrt((a.var() + b.var()) / N)
             z.append((a.mean() - b.mean()) / error if error else a.mean() - b.mean())
@@ -41,9 +32,7 @@ def assert_same_law(found, expected, floor):
 
 
 @pytest.mark.parametrize("floor", [0.0, 0.15])
-@pytest.mark.parametrize(
-    ("members", "concentration"), [(3, 0.3), (400, 0.0025), (8, 2.0), (50, 1.0)]
-)
+@pytest.mark.parametrize(("members", "concentration"), [(3, 0.3), (400, 0.0025), (8, 2.0), (50, 1.0)])
 def test_largest_members_have_the_law_of_the_sorted_dirichlet(members, concentration, floor):
     rng = np.random.default_rng(seed_of(f"largest {members} {concentration} {floor}"))
     size = np.sort(np.resize([members, members - 1], N))

@@ -25,19 +25,10 @@ NAN[2, 1] = np.nan
 
 REFUSED = [
     (predicted(GOOD[:3], CASE.items[:3]), "no prediction for item 'case 3'"),
-    (
-        predicted([*GOOD, *GOOD], [*CASE.items, *"abcd"]),
-        "item 'a' and 3 more, not in the posterior",
-    ),
+    (predicted([*GOOD, *GOOD], [*CASE.items, *"abcd"]), "item 'a' and 3 more, not in the posterior"),
     (predicted(GOOD, ["case 0", "case 1", "case 2", "case 2"]), "item 'case 2' is duplicated"),
-    (
-        predicted(GOOD, range(4)),
-        r"posterior are text \('case 0'\), of the predictions integers \(0\)",
-    ),
-    (
-        predicted([[1], [2], [3], [4]]),
-        r"posterior are text \(label .\), of the predictions integers",
-    ),
+    (predicted(GOOD, range(4)), r"posterior are text \('case 0'\), of the predictions integers \(0\)"),
+    (predicted([[1], [2], [3], [4]]), r"posterior are text \(label .\), of the predictions integers"),
     (predicted([["", "label 0"]] * 4), 'item case 0: a label after "" at position 0'),
     (predicted([["label 0", "label 0"]] * 4), "item case 0: label label 0 is duplicated"),
     (predicted([["label 0", "nonsense"]] * 4), "'nonsense' is not one of the 6 categories"),
@@ -69,16 +60,12 @@ def test_integer_items_against_text():
 
 def test_integer_categories_against_text():
     with pytest.raises(evaluation.EvaluationError, match=r"integers \(.\), .* text \('label 0'\)"):
-        evaluation.uncertainty_adjusted(
-            evaluation.overlap(2), as_flat(CASE, integers=True), predicted(GOOD)
-        )
+        evaluation.uncertainty_adjusted(evaluation.overlap(2), as_flat(CASE, integers=True), predicted(GOOD))
 
 
 def test_more_categories_than_were_declared():
     rows = [[*CASE.categories, "typo"]] * 4
-    with pytest.raises(
-        evaluation.EvaluationError, match="7 categories are named but 6 were declared"
-    ):
+    with pytest.raises(evaluation.EvaluationError, match="7 categories are named but 6 were declared"):
         evaluation.uncertainty_adjusted(evaluation.overlap(7), as_flat(CASE), predicted(rows))
 
 
@@ -94,6 +81,4 @@ def test_metrics_are_checked():
     with pytest.raises(evaluation.EvaluationError, match="k=0: expected a whole number from 1"):
         evaluation.top_k_accuracy(0)
     with pytest.raises(evaluation.EvaluationError, match="reduce='draw'"):
-        evaluation.uncertainty_adjusted(
-            evaluation.overlap(2), as_dense(CASE), predicted(GOOD), reduce="draw"
-        )
+        evaluation.uncertainty_adjusted(evaluation.overlap(2), as_dense(CASE), predicted(GOOD), reduce="draw")

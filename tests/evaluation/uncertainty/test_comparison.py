@@ -94,9 +94,7 @@ def test_several_posteriors_show_how_the_order_depends_on_them(case, scores):
 def test_groups_are_compared_too(case, scores):
     by = dict(zip(case.categories, ["a", "a", "b", "b"], strict=True))
     point = as_dense(case)["posterior"]["plausibility"].mean(("chain", "draw"))
-    found = evaluation.compare(
-        METRIC, as_dense(case), scores, by=by, points={"mean": point}, **OPTIONS
-    )
+    found = evaluation.compare(METRIC, as_dense(case), scores, by=by, points={"mean": point}, **OPTIONS)
     assert set(found["difference"].dims) == {"source", "classifier", "other", "group"}
     drawn = evaluation.metric_draws(METRIC, as_dense(case), scores, by=by, **OPTIONS)["raters"]
     one, other = drawn.sel(classifier="A", group="b"), drawn.sel(classifier="C", group="b")

@@ -38,9 +38,7 @@ METRICS = [evaluation.top_k_accuracy(1), evaluation.overlap(2), evaluation.avera
 @pytest.mark.parametrize("layout", [as_dense, as_flat])
 def test_the_raters_alone_are_the_plain_draws(case, scores, metric, layout):
     tree = layout(case)
-    drawn = evaluation.metric_draws(
-        metric, tree, scores, resamples=5, other="exclude", random_seed=3
-    )
+    drawn = evaluation.metric_draws(metric, tree, scores, resamples=5, other="exclude", random_seed=3)
     plain = evaluation.uncertainty_adjusted(metric, tree, scores, other="exclude", random_seed=3)
     xr.testing.assert_allclose(drawn["raters"], plain.rename("raters"))
     assert drawn["both"].dims == ("chain", "draw", "classifier")
@@ -54,9 +52,7 @@ def test_a_callable_is_weighted_by_its_sample_weight(case, scores):
     ours = evaluation.metric_draws(evaluation.top_k_accuracy(1), as_dense(case), scores, **options)
     xr.testing.assert_allclose(called["raters"], ours["raters"])
     apart = abs(called["both"] - called["raters"]).mean(("chain", "draw"))
-    np.testing.assert_allclose(
-        apart, abs(ours["both"] - ours["raters"]).mean(("chain", "draw")), rtol=0.2
-    )
+    np.testing.assert_allclose(apart, abs(ours["both"] - ours["raters"]).mean(("chain", "draw")), rtol=0.2)
 
 
 def test_a_callable_without_weights_says_so(case, scores):
@@ -75,9 +71,7 @@ def assert_exact_variance(tree, scores, items, factor):
     exact = of_items + score.mean("item").var(("chain", "draw"))
     found = drawn["both"].stack(sample=("chain", "draw"))
     squares = (found - score.mean(("chain", "draw", "item"))) ** 2
-    z = (squares.mean("sample") - exact) / (
-        squares.std("sample") / np.sqrt(squares.sizes["sample"])
-    )
+    z = (squares.mean("sample") - exact) / (squares.std("sample") / np.sqrt(squares.sizes["sample"]))
     assert float(abs(z).max()) < bonferroni_threshold(3)
 
 
@@ -97,14 +91,10 @@ def test_with_certain_truth_only_the_items_are_uncertain(case, scores):
     certain[..., 0] = 1.0
     metric = evaluation.top_k_accuracy(2)
     found = evaluation.metric_intervals(metric, certain, scores, resamples=4000, random_seed=4)
-    hit = evaluation.uncertainty_adjusted(
-        metric, certain.isel(chain=0, draw=0), scores, reduce=None
-    )
+    hit = evaluation.uncertainty_adjusted(metric, certain.isel(chain=0, draw=0), scores, reduce=None)
     np.testing.assert_allclose(found["sd"].sel(source="raters"), 0, atol=1e-12)
     for source in ("items", "both"):
-        np.testing.assert_allclose(
-            found["sd"].sel(source=source), np.sqrt(hit.var("item") / 13), rtol=0.1
-        )
+        np.testing.assert_allclose(found["sd"].sel(source=source), np.sqrt(hit.var("item") / 13), rtol=0.1)
     np.testing.assert_allclose(found["mean"].sel(source="raters"), hit.mean("item"))
 
 
@@ -123,9 +113,9 @@ def test_every_figure_has_an_interval_and_an_error(case, scores):
     assert bool((found["interval"].sel(bound="lower") <= found["mean"]).all())
     assert bool((found["mcse"] > 0).all())
     assert found["source"].to_numpy().tolist() == ["raters", "items", "both"]
-    both = evaluation.metric_draws(
-        evaluation.top_k_accuracy(1), as_dense(case), scores, random_seed=1
-    )["both"]
+    both = evaluation.metric_draws(evaluation.top_k_accuracy(1), as_dense(case), scores, random_seed=1)[
+        "both"
+    ]
     np.testing.assert_allclose(
         found["interval"].sel(source="both"),
         both.quantile([0.1, 0.9], ("chain", "draw")).transpose("classifier", "quantile"),
@@ -138,9 +128,7 @@ GROUPS = {f"label {i}": "odd" if i % 2 else "even" for i in range(5)}
 @pytest.mark.parametrize("layout", [as_dense, as_flat])
 def test_members_of_a_group_are_those_of_the_draw(case, scores, truth, layout):
     metric = evaluation.top_k_accuracy(1)
-    drawn = evaluation.metric_draws(
-        metric, layout(case), scores, by=GROUPS, resamples=5, other="exclude"
-    )
+    drawn = evaluation.metric_draws(metric, layout(case), scores, by=GROUPS, resamples=5, other="exclude")
     predicted = scores.argmax("category").to_numpy()
     for g, name in enumerate(["even", "odd"]):
         member = truth % 2 == g
@@ -156,8 +144,7 @@ def test_groups_of_any_form_are_the_same_groups(case, scores, truth):
     dims, coords = ("chain", "draw", "item"), {"item": case.items}
     labels = xr.DataArray(np.where(truth % 2, "odd", "even"), coords, dims)
     weights = xr.concat(
-        [labels == "even", labels == "odd"],
-        xr.DataArray(["even", "odd"], dims="group", name="group"),
+        [labels == "even", labels == "odd"], xr.DataArray(["even", "odd"], dims="group", name="group")
     )
     options = {"resamples": 5, "other": "exclude", "random_seed": 6}
     of_labels = evaluation.metric_draws(
@@ -192,9 +179,7 @@ def test_subgroups_of_a_callable_are_those_of_its_sample_weight(case, scores, tr
     predicted = scores.argmax("category").to_numpy()
     sure = by.to_numpy()
     expected = [(truth == p)[..., sure].mean(-1) for p in predicted]
-    np.testing.assert_allclose(
-        drawn["raters"].sel(group=True).transpose("classifier", ...), expected
-    )
+    np.testing.assert_allclose(drawn["raters"].sel(group=True).transpose("classifier", ...), expected)
 
 
 def test_a_group_without_members_has_no_value(case, scores):
@@ -202,9 +187,7 @@ def test_a_group_without_members_has_no_value(case, scores):
     tree = as_dense(case)["posterior"]["plausibility"].copy()
     tree[..., 0], tree[..., 1] = 0.0, tree[..., 1] + 0.01
     for metric in (evaluation.top_k_accuracy(1), accuracy_score):
-        found = evaluation.metric_intervals(
-            metric, tree, scores, by=by, resamples=5, progressbar=False
-        )
+        found = evaluation.metric_intervals(metric, tree, scores, by=by, resamples=5, progressbar=False)
         assert bool(found["mean"].sel(group="label 0").isnull().all())
         assert bool((found["undefined"].sel(group="label 0", source="raters") == 1).all())
         assert bool((found["share"].sel(group="label 0") == 0).all())
@@ -267,9 +250,7 @@ def exact_draws(rng, predicted, said, draws=400):
         probability[:, predicted == label] = prevalence * own / (prevalence * own + 1 - prevalence)
     values = np.stack([1 - probability, probability], axis=-1)[None]
     coords = {"item": [str(i) for i in range(N_ITEMS)], "category": ["no", "yes"]}
-    return xr.DataArray(
-        values, coords, ("chain", "draw", "item", "category"), attrs={"truth": "category"}
-    )
+    return xr.DataArray(values, coords, ("chain", "draw", "item", "category"), attrs={"truth": "category"})
 
 
 def test_joint_intervals_cover_the_population_and_single_ones_do_not():

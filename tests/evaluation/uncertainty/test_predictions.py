@@ -56,45 +56,21 @@ def changed(**columns):
 REFUSED = [
     (TABLE, {}, "either score= or rank="),
     (TABLE, {"score": "score", "rank": "rank"}, "either score= or rank="),
-    (
-        TABLE,
-        {"score": "p"},
-        "no column 'p'; the columns are .item., .category., .score., .rank., .model.",
-    ),
+    (TABLE, {"score": "p"}, "no column 'p'; the columns are .item., .category., .score., .rank., .model."),
     (pl.DataFrame(TABLE), {"score": "p"}, "no column 'p'"),
     (pd.DataFrame(TABLE), {"score": "p"}, "no column 'p'"),
-    (
-        changed(score=[1, 2, np.nan, 4, 5]),
-        {"score": "score"},
-        "row 3, column 'score': nan is no fin",
-    ),
-    (
-        changed(score=[1, 2, "x", 4, 5]),
-        {"score": "score"},
-        "row 3, column 'score': 'x' is no finite",
-    ),
-    (
-        changed(score=[1, None, 3, 4, 5]),
-        {"score": "score"},
-        "row 2, column 'score': None is no fin",
-    ),
+    (changed(score=[1, 2, np.nan, 4, 5]), {"score": "score"}, "row 3, column 'score': nan is no fin"),
+    (changed(score=[1, 2, "x", 4, 5]), {"score": "score"}, "row 3, column 'score': 'x' is no finite"),
+    (changed(score=[1, None, 3, 4, 5]), {"score": "score"}, "row 2, column 'score': None is no fin"),
     (changed(score=[1, 2, 3]), {"score": "score"}, "column 'score' has 3 rows, 'item' has 5"),
     (
         changed(item=["a", None, "b", "c", "d"]),
         {"score": "score"},
         "row 2, column 'item': None is no text id",
     ),
-    (
-        changed(item=["a", "", "b", "c", "d"]),
-        {"score": "score"},
-        "row 2, column 'item': '' is no text id",
-    ),
+    (changed(item=["a", "", "b", "c", "d"]), {"score": "score"}, "row 2, column 'item': '' is no text id"),
     (changed(item=[1.5] * 5), {"score": "score"}, "row 1, column 'item': 1.5 is no text id"),
-    (
-        changed(item=["b"] * 5),
-        {"score": "score"},
-        "row 3: category 'cold' of item 'b' is duplicated",
-    ),
+    (changed(item=["b"] * 5), {"score": "score"}, "row 3: category 'cold' of item 'b' is duplicated"),
     (changed(rank=[2, 0, 3, 1, 2]), {"rank": "rank"}, "row 2, column 'rank': 0 is no rank"),
     (changed(rank=[1, 1, 3, 1, 2]), {"rank": "rank"}, "row 2: rank 1.0 of item 'b' is duplicated"),
     (

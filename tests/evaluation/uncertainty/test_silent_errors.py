@@ -31,9 +31,7 @@ def plausibility(case):
 def test_metrics_of_numbers_get_the_numbers():
     values = np.array([0, 10, 100])
     coords = {"item": ["a", "b"], "category": values}
-    truth = xr.DataArray(
-        np.eye(3)[[2, 0]][None, None], coords, ("chain", "draw", "item", "category")
-    )
+    truth = xr.DataArray(np.eye(3)[[2, 0]][None, None], coords, ("chain", "draw", "item", "category"))
     guess = xr.DataArray(np.eye(3)[[1, 1]], coords, ("item", "category"))
     found = evaluation.uncertainty_adjusted(mean_absolute_error, truth, guess, progressbar=False)
     assert float(found.squeeze()) == 50.0
@@ -42,15 +40,11 @@ def test_metrics_of_numbers_get_the_numbers():
 def test_groups_of_classifiers_are_matched_by_name(case, scores):
     by = scores.argmax("category").drop_vars("category", errors="ignore")
     one, other = (
-        evaluation.metric_draws(
-            METRIC, plausibility(case), scores, by=groups, resamples=3, random_seed=1
-        )
+        evaluation.metric_draws(METRIC, plausibility(case), scores, by=groups, resamples=3, random_seed=1)
         for groups in (by, by.isel(classifier=[2, 0, 1]))
     )
     xr.testing.assert_identical(one, other)
-    with pytest.raises(
-        EvaluationError, match=r"by has the classifiers \['A', 'B'\], the predictions"
-    ):
+    with pytest.raises(EvaluationError, match=r"by has the classifiers \['A', 'B'\], the predictions"):
         evaluation.metric_draws(METRIC, plausibility(case), scores, by=by.isel(classifier=[0, 1]))
 
 
@@ -78,8 +72,7 @@ def test_losses_are_told_from_gains(case, scores):
     found = evaluation.compare(cost, plausibility(case), scores, larger_is_better=False, **options)
     gain = evaluation.compare(METRIC, plausibility(case), scores, **options)
     xr.testing.assert_allclose(
-        found["probability_best"].sel(source="raters"),
-        gain["probability_best"].sel(source="raters"),
+        found["probability_best"].sel(source="raters"), gain["probability_best"].sel(source="raters")
     )
 
 
@@ -97,8 +90,7 @@ def test_the_order_of_dims_does_not_matter(case, scores):
     tree = plausibility(case)
     turned = tree.transpose("draw", "category", "chain", "item")
     one, other = (
-        evaluation.metric_intervals(METRIC, t, scores, resamples=3, random_seed=1)
-        for t in (tree, turned)
+        evaluation.metric_intervals(METRIC, t, scores, resamples=3, random_seed=1) for t in (tree, turned)
     )
     xr.testing.assert_identical(one, other)
 
@@ -115,9 +107,7 @@ def test_ties_go_by_the_order_of_the_categories_not_of_the_columns(case):
 
 
 def test_a_category_too_many_is_refused(case, scores):
-    more = scores.pad(category=(0, 1), constant_values=0.0).assign_coords(
-        category=[*case.categories, "typo"]
-    )
+    more = scores.pad(category=(0, 1), constant_values=0.0).assign_coords(category=[*case.categories, "typo"])
     for metric in (evaluation.brier_score(), evaluation.roc_auc()):
         with pytest.raises(EvaluationError, match="'typo'"):
             evaluation.uncertainty_adjusted(metric, plausibility(case), more)
@@ -153,12 +143,8 @@ def test_what_is_no_metric_is_refused(case, scores):
     with pytest.raises(EvaluationError, match="max: a built-in"):
         evaluation.uncertainty_adjusted(max, plausibility(case), scores)
     with pytest.raises(EvaluationError, match="plausibility is empty"):
-        evaluation.uncertainty_adjusted(
-            METRIC, plausibility(case).isel(item=[]), scores.isel(item=[])
-        )
-    with pytest.raises(
-        EvaluationError, match="expected a DataArray of plausibilities without draws"
-    ):
+        evaluation.uncertainty_adjusted(METRIC, plausibility(case).isel(item=[]), scores.isel(item=[]))
+    with pytest.raises(EvaluationError, match="expected a DataArray of plausibilities without draws"):
         evaluation.compare(METRIC, plausibility(case), scores, points={"draws": plausibility(case)})
     with pytest.raises(EvaluationError, match="points=list"):
         evaluation.compare(METRIC, plausibility(case), scores, points=[1])

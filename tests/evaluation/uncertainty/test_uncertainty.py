@@ -75,9 +75,7 @@ def test_metrics_are_those_of_a_loop_over_draws(case, scores, metric, slow, k):
     for layout, tree in trees.items():
         for predictions in (scores, positions(scores), positions(scores, 3)):
             shuffled = predictions.isel(item=[3, 0, 4, 1, 2])
-            kept = evaluation.uncertainty_adjusted(
-                metric(k), tree, shuffled, reduce=None, other="exclude"
-            )
+            kept = evaluation.uncertainty_adjusted(metric(k), tree, shuffled, reduce=None, other="exclude")
             assert kept.dims == ("chain", "draw", "classifier", "item"), layout
             np.testing.assert_allclose(kept, expected, rtol=1e-6)
             found = evaluation.uncertainty_adjusted(metric(k), tree, predictions, other="exclude")
@@ -92,9 +90,7 @@ def test_one_classifier_has_no_such_dim(case, scores):
         evaluation.top_k_accuracy(3), as_dense(case), scores.sel(classifier="B", drop=True)
     )
     assert found.dims == ("chain", "draw")
-    all_three = evaluation.uncertainty_adjusted(
-        evaluation.top_k_accuracy(3), as_dense(case), scores
-    )
+    all_three = evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(3), as_dense(case), scores)
     np.testing.assert_array_equal(found, all_three.sel(classifier="B"))
 
 
@@ -131,11 +127,7 @@ def test_tied_scores_go_by_the_order_of_the_categories(case):
 
 @pytest.mark.parametrize(
     ("function", "arguments"),
-    [
-        (accuracy_score, {}),
-        (f1_score, {"average": "macro", "zero_division": 0}),
-        (cohen_kappa_score, {}),
-    ],
+    [(accuracy_score, {}), (f1_score, {"average": "macro", "zero_division": 0}), (cohen_kappa_score, {})],
 )
 def test_callables_see_the_top_labels_of_every_draw(case, scores, function, arguments):
     draws = as_dense(case)["posterior"]["plausibility"].to_numpy()
@@ -145,9 +137,7 @@ def test_callables_see_the_top_labels_of_every_draw(case, scores, function, argu
     labels = {"labels": np.unique(np.r_[truth.ravel(), predicted.ravel()])}
     fixed = {} if function is accuracy_score else labels
     for tree in (as_dense(case), as_flat(case)):
-        found = evaluation.uncertainty_adjusted(
-            function, tree, scores, other="exclude", **arguments
-        )
+        found = evaluation.uncertainty_adjusted(function, tree, scores, other="exclude", **arguments)
         assert found.name == function.__name__
         for chain in range(2):
             for draw in range(0, 30, 7):
@@ -228,9 +218,7 @@ def test_other_as_label_matches_what_no_rater_ranked():
         )
         assert found.to_numpy().tolist() == [[1, 0]]
     two = xr.DataArray([["label 5", "label 6"]], {"item": ["case 0"]}, ("item", "position"))
-    found = evaluation.uncertainty_adjusted(
-        evaluation.overlap(2), as_flat(case), two, other="label"
-    )
+    found = evaluation.uncertainty_adjusted(evaluation.overlap(2), as_flat(case), two, other="label")
     assert found.to_numpy().tolist() == [[0.5, 0.5]]
 
 
@@ -250,13 +238,9 @@ def test_integer_categories_are_compared_as_integers(case, scores):
     tree = as_flat(case, integers=True)
     text = scores.assign_coords(category=[str(c) for c in range(6)])
     integers = scores.assign_coords(category=np.arange(6))
-    expected = evaluation.uncertainty_adjusted(
-        evaluation.overlap(2), as_flat(case), scores, random_seed=1
-    )
+    expected = evaluation.uncertainty_adjusted(evaluation.overlap(2), as_flat(case), scores, random_seed=1)
     for predictions in (text, integers, positions(text), positions(integers)):
-        found = evaluation.uncertainty_adjusted(
-            evaluation.overlap(2), tree, predictions, random_seed=1
-        )
+        found = evaluation.uncertainty_adjusted(evaluation.overlap(2), tree, predictions, random_seed=1)
         np.testing.assert_array_equal(found, expected)
 
     def kinds(y_true, y_pred):
@@ -287,9 +271,9 @@ def test_trees_that_lack_something(case, scores):
         "no constant_data other_size": tree_of(posterior),
         "candidates of an item must be contiguous": tree_of(posterior.isel(candidate=[0, -1, 1])),
         "must be the last candidate": tree_of(posterior.isel(candidate=slice(None, None, -1))),
-        "dim category of plausibility has no labels": as_dense(case)["posterior"][
-            "plausibility"
-        ].drop_vars("category"),
+        "dim category of plausibility has no labels": as_dense(case)["posterior"]["plausibility"].drop_vars(
+            "category"
+        ),
     }
     for message, tree in refusals.items():
         with pytest.raises(evaluation.EvaluationError, match=rf"(?s){message}.*inference\.label"):

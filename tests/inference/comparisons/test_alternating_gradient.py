@@ -52,9 +52,7 @@ def test_short_steps_settle(link):
 
 
 def test_the_printed_step_oscillates_with_the_logistic_link():
-    with pytest.warns(
-        EstimateWarning, match=r"still move by .* after 1000 steps of 8; take a smaller step"
-    ):
+    with pytest.warns(EstimateWarning, match=r"still move by .* after 1000 steps of 8; take a smaller step"):
         estimate = alternating_gradient(simulated().data, step=40 / 5, random_seed=1)
     assert estimate.attrs["converged"] == 0 and estimate.attrs["diverged"] == 0
     assert np.isfinite(estimate["quality"]).all() and estimate["change"][-100:].min() > 1e-3
@@ -80,9 +78,7 @@ def test_twice_the_votes_are_the_same_steps():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EstimateWarning)
         one = alternating_gradient(table_of(rows), random_seed=1)
-        twice = alternating_gradient(
-            table_of([(*row[:4], 2 * row[4]) for row in rows]), random_seed=1
-        )
+        twice = alternating_gradient(table_of([(*row[:4], 2 * row[4]) for row in rows]), random_seed=1)
     np.testing.assert_allclose(one["quality"], twice["quality"], rtol=1e-10)
 
 

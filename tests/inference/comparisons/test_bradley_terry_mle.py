@@ -22,15 +22,11 @@ needs_data = pytest.mark.skipif(not folder, reason="RATERZOO_DATA names no folde
 
 def test_two_items_are_the_log_odds():
     estimate = bradley_terry_mle(
-        table_of(
-            [("r", "a", "b", "left", 30), ("s", "b", "a", "left", 10), ("s", "a", "b", "tie", 4)]
-        )
+        table_of([("r", "a", "b", "left", 30), ("s", "b", "a", "left", 10), ("s", "a", "b", "tie", 4)])
     )
     assert float(estimate["quality"].diff("item")[0]) == pytest.approx(-np.log(32 / 12), abs=1e-13)
     # the variance of the log odds is 1 / 32 + 1 / 12 at the maximum; a centred quality is half of them
-    assert estimate["standard_error"].to_numpy() == pytest.approx(
-        np.sqrt(1 / 32 + 1 / 12) / 2, rel=1e-12
-    )
+    assert estimate["standard_error"].to_numpy() == pytest.approx(np.sqrt(1 / 32 + 1 / 12) / 2, rel=1e-12)
     assert estimate.attrs["converged"] == 1
 
 
@@ -65,10 +61,7 @@ def test_gradient_vanishes_and_errors_invert_the_information():
     q = estimate["quality"].to_numpy()
     pair = np.repeat(np.arange(len(table.first)), np.diff(table.start))
     d, half = (q[table.first] - q[table.second])[pair], table.ties / 2
-    slope, bend = (
-        (table.wins + half) * expit(-d) - (table.losses + half) * expit(d),
-        expit(d) * expit(-d),
-    )
+    slope, bend = ((table.wins + half) * expit(-d) - (table.losses + half) * expit(d), expit(d) * expit(-d))
     incidence = np.zeros((16, len(d)))
     cells = np.arange(len(d))
     incidence[table.first[pair], cells], incidence[table.second[pair], cells] = 1, -1
@@ -105,9 +98,7 @@ def test_errors_are_those_of_repeated_votes():
 
 def test_no_maximum_names_the_items():
     votes = [("r", "a", "b", "left", 3), ("r", "b", "c", "left", 2), ("r", "c", "b", "left", 2)]
-    with pytest.raises(
-        models.DataError, match=r"2 groups.*'a' never lost to any other.*pairs.select"
-    ):
+    with pytest.raises(models.DataError, match=r"2 groups.*'a' never lost to any other.*pairs.select"):
         bradley_terry_mle(table_of(votes))
     back = [*votes, ("r", "c", "a", "left", 1)]
     assert bradley_terry_mle(table_of(back)).attrs["converged"] == 1

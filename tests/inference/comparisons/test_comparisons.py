@@ -71,9 +71,7 @@ def test_raters_at_odds_are_read_both_ways(link, signed, n, m, of_items, of_rate
         rater=["r"] * n + ["s"] * m, left=["a"] * (n + m), right=["b"] * (n + m),
         winner=["left"] * n + ["right"] * m,
     )  # fmt: skip
-    model = getattr(models, link)(
-        pairs, signed=signed, quality_scale=of_items, reliability_scale=of_raters
-    )
+    model = getattr(models, link)(pairs, signed=signed, quality_scale=of_items, reliability_scale=of_raters)
     tree = inference.sample(model, draws=4000, random_seed=seed_of(f"odds {link} {n}"), **QUIET)
     quality = tree["posterior"]["quality"]
     d_drawn = (quality.sel(item="a") - quality.sel(item="b")).to_numpy()
@@ -148,10 +146,7 @@ def test_arviz_reads_the_tree():
     drawn = models.simulators.comparisons(items=6, raters=4, degree=4, alpha=0.5, random_seed=3)
     tree = inference.sample(models.bradley_terry(drawn.data), random_seed=1, **QUIET)
     assert np.isfinite(az.loo(tree).elpd)
-    assert set(az.psense_summary(tree, var_names=["quality_scale"]).columns) >= {
-        "prior",
-        "likelihood",
-    }
+    assert set(az.psense_summary(tree, var_names=["quality_scale"]).columns) >= {"prior", "likelihood"}
 
 
 class TestStep:
@@ -189,13 +184,7 @@ class TestStep:
         drawn = models.simulators.comparisons(items=60, raters=60, degree=20, random_seed=1)
         with models.bradley_terry(drawn.data) as model:
             step = inference.LaplaceHMC()
-            options = {
-                "chains": 1,
-                "cores": 1,
-                "random_seed": 1,
-                "progressbar": False,
-                "quiet": True,
-            }
+            options = {"chains": 1, "cores": 1, "random_seed": 1, "progressbar": False, "quiet": True}
             options["compute_convergence_checks"] = False
             tree = pm.sample(100, tune=50, step=step, **options)
             assert tree["sample_stats"]["acceptance_rate"].mean() > 0.8
@@ -219,9 +208,7 @@ class TestStep:
 @pytest.mark.slow
 @COARSE
 def test_hmc_and_nuts_agree():
-    drawn = models.simulators.comparisons(
-        items=8, raters=6, degree=4, tie=0.5, left_bias=0.3, random_seed=4
-    )
+    drawn = models.simulators.comparisons(items=8, raters=6, degree=4, tie=0.5, left_bias=0.3, random_seed=4)
     model = models.thurstone(drawn.data, left_bias=True)
     options = {"random_seed": 5, "log_likelihood": False, **QUIET}
     loop = inference.sample(model, draws=8000, **options)["posterior"]
@@ -231,10 +218,7 @@ def test_hmc_and_nuts_agree():
         names = [rv.name for rv in model.free_RVs]
         return max(
             np.abs(
-                mc_z(
-                    nuts["posterior"][name].to_numpy(),
-                    loop[name].to_numpy().mean(axis=(0, 1)) + shift,
-                )
+                mc_z(nuts["posterior"][name].to_numpy(), loop[name].to_numpy().mean(axis=(0, 1)) + shift)
             ).max()
             for name in names
         )
@@ -268,9 +252,7 @@ class TestRoutes:
 class TestNormalApproximation:
     @pytest.fixture(scope="class")
     def drawn(self):
-        return models.simulators.comparisons(
-            items=20, raters=20, degree=10, alpha=0.5, random_seed=2
-        )
+        return models.simulators.comparisons(items=20, raters=20, degree=10, alpha=0.5, random_seed=2)
 
     @COARSE
     @pytest.mark.parametrize("options", [{}, {"signed": True}], ids=["log", "signed"])
@@ -292,28 +274,20 @@ class TestNormalApproximation:
         loop = inference.sample(model, draws=4000, random_seed=1, log_likelihood=False, **QUIET)
         draws = loop["posterior"]["quality"]
         error = draws.std(("chain", "draw")) / np.sqrt(tree.attrs["effective_draws"])
-        z = (
-            tree["posterior"]["quality"].mean(("chain", "draw")) - draws.mean(("chain", "draw"))
-        ) / error
+        z = (tree["posterior"]["quality"].mean(("chain", "draw")) - draws.mean(("chain", "draw"))) / error
         assert np.abs(z).max() < bonferroni_threshold(40) * np.sqrt(1.5)
         unweighed = inference.laplace(model)["quality"]
-        assert np.abs(
-            (unweighed - draws.mean(("chain", "draw"))) / error
-        ).max() > bonferroni_threshold(40)
+        assert np.abs((unweighed - draws.mean(("chain", "draw"))) / error).max() > bonferroni_threshold(40)
 
     def test_thin_data_are_told(self):
-        drawn = models.simulators.comparisons(
-            items=30, raters=30, degree=4, alpha=0.1, random_seed=1
-        )
+        drawn = models.simulators.comparisons(items=30, raters=30, degree=4, alpha=0.1, random_seed=1)
         with pytest.warns(inference.ConvergenceWarning, match="far from normal"):
             tree = inference.laplace_sample(models.bradley_terry(drawn.data), random_seed=1)
         assert tree.attrs["pareto_k"] > 0.5
 
     @pytest.mark.parametrize("seed", range(4))
     def test_tails_that_no_weight_tells_of_are_told(self, seed):
-        pairs = votes(
-            rater=["r"] * 3 + ["s"] * 2, left=["a"] * 5, right=["b"] * 5, winner=["a"] * 5
-        )
+        pairs = votes(rater=["r"] * 3 + ["s"] * 2, left=["a"] * 5, right=["b"] * 5, winner=["a"] * 5)
         with pytest.warns(inference.ConvergenceWarning, match="the votes do not determine a scale"):
             inference.laplace_sample(models.bradley_terry(pairs), random_seed=seed)
 
@@ -364,12 +338,7 @@ def test_boxes_of_every_density_have_a_posterior(alpha):
 @UNJUDGED
 def test_a_million_answers_in_a_cell():
     pairs = models.Comparisons.from_table(
-        {
-            "left": ["a", "a"],
-            "right": ["b", "b"],
-            "winner": ["a", "b"],
-            "count": [30_000_001, 10_000_000],
-        },
+        {"left": ["a", "a"], "right": ["b", "b"], "winner": ["a", "b"], "count": [30_000_001, 10_000_000]},
         rater=None,
         count="count",
     )

@@ -21,9 +21,7 @@ pytestmark = pytest.mark.slow
 
 def twin_ranks(structure, sampler=None, spoil=None, simulations=SIMULATIONS):
     own = {} if sampler is None else {"sampler": sampler}
-    return hmc_ranks(
-        built(structure), simulations, seed_of(f"twin {structure}"), spoil=spoil, **own
-    )
+    return hmc_ranks(built(structure), simulations, seed_of(f"twin {structure}"), spoil=spoil, **own)
 
 
 @LONG
@@ -38,9 +36,7 @@ def test_a_sampler_that_forgets_the_momentum_when_it_accepts_is_not():
 
 @LONG
 def test_a_move_of_scales_that_forgets_how_much_it_stretches_is_not():
-    scales = altered(
-        "draw_scales", ("change = tried - log_p + (n - 1) * log_c", "change = tried - log_p")
-    )
+    scales = altered("draw_scales", ("change = tried - log_p + (n - 1) * log_c", "change = tried - log_p"))
     twin = altered("sample_pairs", draw_scales=scales.draw_scales)
     assert not calibrated(twin_ranks("ties", twin))
 
@@ -59,10 +55,7 @@ def test_a_sampler_that_accepts_whatever_it_tries_is_not():
 def test_a_prior_with_a_wrong_degree_of_freedom_is_not():
     prior = altered(
         "_zero_sum_prior",
-        (
-            "gradient[place] += squares * precision - (n - 1)",
-            "gradient[place] += squares * precision - n",
-        ),
+        ("gradient[place] += squares * precision - (n - 1)", "gradient[place] += squares * precision - n"),
         ("- (n - 1) * log_scale", "- n * log_scale"),
     )
     twin = altered("sample_pairs", anchored_log_p=prior.anchored_log_p)
@@ -72,8 +65,7 @@ def test_a_prior_with_a_wrong_degree_of_freedom_is_not():
 @LONG
 def test_a_box_without_the_jacobian_of_its_coordinates_is_not():
     prior = altered(
-        "_log_logistic_density",
-        ("return -abs(x) - 2.0 * math.log1p(math.exp(-abs(x)))", "return 0.0"),
+        "_log_logistic_density", ("return -abs(x) - 2.0 * math.log1p(math.exp(-abs(x)))", "return 0.0")
     )
     twin = altered("sample_pairs", anchored_log_p=prior.anchored_log_p)
     assert not calibrated(twin_ranks("box", twin))
@@ -107,8 +99,6 @@ def test_a_sampler_that_is_told_less_is_not():
 def test_the_unchanged_source_is_what_the_twins_differ_from():
     """The twins fail for what was changed, not for how they are made."""
     same = altered(
-        "sample_pairs",
-        anchored_log_p=anchored_posterior.anchored_log_p,
-        draw_units=box_units.draw_units,
+        "sample_pairs", anchored_log_p=anchored_posterior.anchored_log_p, draw_units=box_units.draw_units
     )
     assert calibrated(twin_ranks("box", same))

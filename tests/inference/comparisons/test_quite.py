@@ -39,9 +39,7 @@ def test_default_converges_and_says_what_it_did(link):
 def test_order_of_the_votes_and_names_do_not_matter():
     data = simulated().data
     estimate, again = quietly(data), quietly(data.select(items=data.items[::-1]))
-    np.testing.assert_allclose(
-        again["quality"].sel(item=data.items), estimate["quality"], atol=1e-6
-    )
+    np.testing.assert_allclose(again["quality"].sel(item=data.items), estimate["quality"], atol=1e-6)
 
 
 def test_printed_reading_degenerates_loudly():
@@ -111,9 +109,7 @@ def test_initial_values_keep_every_product():
     start = initial_values(estimate)
     assert abs(start["quality"].sum()) < 1e-10 and abs(start["log_reliability"].sum()) < 1e-10
     product = np.multiply.outer(estimate["reliability"].to_numpy(), estimate["quality"].to_numpy())
-    np.testing.assert_allclose(
-        np.multiply.outer(np.exp(start["log_reliability"]), start["quality"]), product
-    )
+    np.testing.assert_allclose(np.multiply.outer(np.exp(start["log_reliability"]), start["quality"]), product)
     with pytest.raises(ValueError, match=r"reliability -1 of rater 0 must be positive"):
         initial_values(estimate.assign(reliability=-(estimate["reliability"] ** 0)))
 
@@ -127,8 +123,7 @@ def test_degenerate_but_legal_data():
         for link in LINKS:
             estimate = quietly(table_of(rows), link=link)
             assert all(
-                np.isfinite(estimate[name]).all()
-                for name in ("quality", "reliability", "quality_variance")
+                np.isfinite(estimate[name]).all() for name in ("quality", "reliability", "quality_variance")
             )
     one = models.Comparisons.from_pairs([("a", "b"), ("b", "a"), ("a", "b")])
     assert quietly(one)["rater"].to_numpy().tolist() == ["anonymous"]
@@ -170,9 +165,7 @@ def test_counts_over_nine_orders_of_magnitude_have_an_estimate_or_a_readable_err
     for seed in range(40):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(3, 7))
-        rows = [
-            (r, i, i + 1, w) for r in ("r", "s") for i in range(n - 1) for w in ("left", "right")
-        ]
+        rows = [(r, i, i + 1, w) for r in ("r", "s") for i in range(n - 1) for w in ("left", "right")]
         rater, left, right, winner = (list(x) for x in zip(*rows, strict=True))
         count = np.floor(10 ** rng.uniform(0, 9, len(rows))).astype(int).tolist()
         table = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
@@ -184,9 +177,7 @@ def test_counts_over_nine_orders_of_magnitude_have_an_estimate_or_a_readable_err
                     quality = quite(pairs, **options)["quality"]
                 except ValueError as error:
                     assert not isinstance(error, np.linalg.LinAlgError)
-                    assert "inference.sample" in str(error) or "degenerates in iteration" in str(
-                        error
-                    )
+                    assert "inference.sample" in str(error) or "degenerates in iteration" in str(error)
                     failed += 1
                 else:
                     assert np.isfinite(quality).all()

@@ -52,21 +52,14 @@ def test_averaged_link_is_the_mean_over_raters(link, interval):
     h = 1e-5
     slope = (averaged.probability(distances + h) - averaged.probability(distances - h)) / (2 * h)
     np.testing.assert_allclose(averaged.slope(distances), slope, rtol=1e-5)
-    np.testing.assert_allclose(
-        averaged.inverse(averaged.probability(distances)), distances, atol=1e-9
-    )
+    np.testing.assert_allclose(averaged.inverse(averaged.probability(distances)), distances, atol=1e-9)
     assert averaged.inverse(np.array([1e-9, 1 - 1e-9])).tolist() == [-1.0, 1.0]
 
 
 @pytest.mark.parametrize("link", LINKS)
 def test_variance_27_is_that_of_simulated_shares(link):
     """Shares of many votes, through G^-1; the twin forgets the slope of G."""
-    averaged, rng, votes, n = (
-        averaged_link(link, (1, 20), 1.0),
-        np.random.default_rng(5),
-        4000,
-        20_000,
-    )
+    averaged, rng, votes, n = (averaged_link(link, (1, 20), 1.0), np.random.default_rng(5), 4000, 20_000)
     share = averaged.probability(np.array([0.08]))
     drawn = averaged.inverse(rng.binomial(votes, share, n) / votes)
     _, precision = averaged.from_shares(share, np.array([votes]))
@@ -198,9 +191,9 @@ def test_probes_estimate_the_variances(monkeypatch):
     exact = graph.variances(w, rng)
     laplacian = graph.laplacian(w).toarray()
     degree = np.diag(laplacian)
-    unexplained = np.linalg.pinv(laplacian, rtol=1e-10) - (
-        np.diag(2 * degree) - laplacian
-    ) / np.outer(degree, degree)
+    unexplained = np.linalg.pinv(laplacian, rtol=1e-10) - (np.diag(2 * degree) - laplacian) / np.outer(
+        degree, degree
+    )
     np.fill_diagonal(unexplained, 0)
     deviation = np.sqrt((unexplained**2).sum(axis=1) / PROBES)
     monkeypatch.setattr("raterzoo.inference.comparisons.pair_graph.EXACT", 0)

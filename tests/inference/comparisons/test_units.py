@@ -44,9 +44,7 @@ def test_answers_stay_as_likely(anchor):
     before, after = tree["posterior"], changed["posterior"]
     factor = after["reliability"] / before["reliability"]
     np.testing.assert_allclose(after["log_reliability"], np.log(after["reliability"]), atol=1e-12)
-    np.testing.assert_allclose(
-        after["quality_scale"] * factor.isel(rater=0), before["quality_scale"]
-    )
+    np.testing.assert_allclose(after["quality_scale"] * factor.isel(rater=0), before["quality_scale"])
     for name in ("tie", "reliability_scale"):
         assert after[name].identical(before[name])
     for name in before.data_vars:
@@ -66,8 +64,7 @@ def test_the_anchor_has_its_value():
     assert 3 <= inside["reliability"].min() and inside["reliability"].max() <= 30
     for one, other in ((1, 1), (1, 2)):
         drawn = [
-            in_units(tree, ((0, 1), (1, 40)), random_seed=s)["posterior"]["quality"]
-            for s in (one, other)
+            in_units(tree, ((0, 1), (1, 40)), random_seed=s)["posterior"]["quality"] for s in (one, other)
         ]
         assert drawn[0].identical(drawn[1]) == (one == other)
 
@@ -104,15 +101,11 @@ def test_ranges_complete_the_uniform_prior(items, raters):
 
 def test_raters_who_are_all_alike_get_a_common_reliability():
     tree = fitted()
-    tree["posterior"] = xr.DataTree(
-        tree["posterior"].to_dataset()[["quality", "quality_scale", "tie"]]
-    )
+    tree["posterior"] = xr.DataTree(tree["posterior"].to_dataset()[["quality", "quality_scale", "tie"]])
     changed = in_units(tree, "quality sd")["posterior"]
     np.testing.assert_allclose(changed["reliability"], tree["posterior"]["quality"].std("item"))
     same = in_units(tree, "mean reliability")["posterior"]
-    assert (same["reliability"] == 1).all() and (
-        same["quality"] == tree["posterior"]["quality"]
-    ).all()
+    assert (same["reliability"] == 1).all() and (same["quality"] == tree["posterior"]["quality"]).all()
     with pytest.raises(ValueError, match="raters who differ"):
         in_units(tree, ((0, 1), (1, 20)))
 
@@ -126,9 +119,7 @@ def test_signed_reliabilities():
     changed = in_units(tree, "quality sd")["posterior"]
     factor = changed["reliability"].mean("rater")
     np.testing.assert_allclose(changed["reliability"], factor + changed["reliability_deviation"])
-    np.testing.assert_allclose(
-        changed["reliability_scale"], posterior["reliability_scale"] * factor
-    )
+    np.testing.assert_allclose(changed["reliability_scale"], posterior["reliability_scale"] * factor)
     with pytest.raises(ValueError, match="positive reliabilities"):
         in_units(tree, ((0, 1), (1, 20)))
 

@@ -119,8 +119,7 @@ def more_right(seed, at_random):
 def test_asking_good_raters_about_doubtful_items_makes_more_of_them_right():
     """The twin asks anybody about anything."""
     asked, random = (
-        np.array([more_right(seed, at_random) for seed in range(40)], float)
-        for at_random in (False, True)
+        np.array([more_right(seed, at_random) for seed in range(40)], float) for at_random in (False, True)
     )
 
     def check(gained):

@@ -13,9 +13,7 @@ ITEMS, RATERS = ["a", "b", "c", "d"], [10, 20, 30]
 
 def posterior(link="bradley_terry", tie=None, bias=None, draws=500, **changes):
     rng = np.random.default_rng(1)
-    quality = np.array([0.0, 0.1, 1.0, 3.0]) + rng.normal(
-        scale=[0.3, 0.3, 0.3, 0.5], size=(2, draws, 4)
-    )
+    quality = np.array([0.0, 0.1, 1.0, 3.0]) + rng.normal(scale=[0.3, 0.3, 0.3, 0.5], size=(2, draws, 4))
     reliability = np.exp(rng.normal(loc=[0.7, 0, -2], scale=0.2, size=(2, draws, 3)))
     variables = {
         "quality": (("chain", "draw", "item"), quality),
@@ -23,10 +21,7 @@ def posterior(link="bradley_terry", tie=None, bias=None, draws=500, **changes):
     }
     for name, value in (("tie", tie), ("left_bias", bias)):
         if value is not None:
-            variables[name] = (
-                ("chain", "draw"),
-                value * np.exp(rng.normal(scale=0.1, size=(2, draws))),
-            )
+            variables[name] = (("chain", "draw"), value * np.exp(rng.normal(scale=0.1, size=(2, draws))))
     dataset = xr.Dataset(variables | changes, {"item": ITEMS, "rater": RATERS})
     tree = xr.DataTree.from_dict({"posterior": dataset})
     tree.attrs["model"] = link
@@ -58,9 +53,7 @@ def test_information_is_its_definition(link, tie, bias):
         assert found.sizes["question"] == 6 * 3 and (np.diff(found["gain"]) <= 0).all()
         for question in range(18):
             one = found.isel(question=question)
-            d = (
-                p["quality"].sel(item=one["left"]) - p["quality"].sel(item=one["right"])
-            ).to_numpy()
+            d = (p["quality"].sel(item=one["left"]) - p["quality"].sel(item=one["right"])).to_numpy()
             x = p["reliability"].sel(rater=one["rater"]).to_numpy() * d
             x = x + (0 if bias is None else p["left_bias"].to_numpy())
             law = outcomes(link, x, None if tie is None else p["tie"].to_numpy())
@@ -79,9 +72,7 @@ def test_information_is_its_definition(link, tie, bias):
 
 def test_close_pairs_and_good_raters_tell_the_order():
     best = next_to_ask(posterior(), about="ranks").isel(question=0)
-    assert {str(best["left"].item()), str(best["right"].item())} == {"a", "b"} and best[
-        "rater"
-    ] == 10
+    assert {str(best["left"].item()), str(best["right"].item())} == {"a", "b"} and best["rater"] == 10
 
 
 def test_a_known_posterior_has_nothing_to_learn():

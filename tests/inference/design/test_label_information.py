@@ -76,9 +76,7 @@ def top_law(concentration):
         # x = the quantile of the label's worth
         return np.prod(gamma.cdf(gamma.ppf(x, concentration[k]), others))
 
-    return np.array(
-        [quad(density, 0, 1, args=(k,), epsabs=1e-10)[0] for k in range(len(concentration))]
-    )
+    return np.array([quad(density, 0, 1, args=(k,), epsabs=1e-10)[0] for k in range(len(concentration))])
 
 
 def refitted(concentration, counted):

@@ -57,9 +57,7 @@ def grid(gain, items, raters):
 def test_every_rater_may_be_asked_about_every_item():
     tree = category_tree()
     found = as_table(next_to_ask(tree))
-    assert found == pytest.approx(
-        grid(category_information(*arrays_of(tree)), ITEMS, RATERS), abs=1e-12
-    )
+    assert found == pytest.approx(grid(category_information(*arrays_of(tree)), ITEMS, RATERS), abs=1e-12)
     assert all(found["d", k] == pytest.approx(0, abs=1e-12) for k in RATERS)
     some = as_table(next_to_ask(tree, items=["c", "a"], raters=[30]))
     assert some == pytest.approx({(i, 30): found[i, 30] for i in "ac"}, abs=1e-12)
@@ -102,9 +100,7 @@ def test_layouts_agree(about):
     p = dense["posterior"]["plausibility"].stack(s=("chain", "draw")).to_numpy()
     for i, own in zip(case.items, p, strict=True):
         exact = (
-            leader_information(leaders(own, None), own)
-            if about == "truth"
-            else plausibility_information(own)
+            leader_information(leaders(own, None), own) if about == "truth" else plausibility_information(own)
         )
         assert of_dense[i, "anyone"] == pytest.approx(exact, abs=1e-12)
 
@@ -114,9 +110,7 @@ def test_other_leads_by_its_largest_member():
     found = as_table(next_to_ask(as_flat(case), random_seed=5))
     left_out = as_table(next_to_ask(as_flat(case, concentration=np.nan)))
     rng, sizes = np.random.default_rng(5), [case.n_categories - len(n) for n in case.named]
-    shares = {
-        n: largest_shares(n, case.concentration, next_label.SHARES, rng) for n in np.unique(sizes)
-    }
+    shares = {n: largest_shares(n, case.concentration, next_label.SHARES, rng) for n in np.unique(sizes)}
     for item, size, draws in zip(case.items, sizes, case.draws, strict=True):
         p = draws.reshape(-1, draws.shape[-1]).T
         assert found[item, "anyone"] == pytest.approx(
@@ -134,9 +128,7 @@ def test_blocks_and_order_change_nothing(make, monkeypatch):
     whole = next_to_ask(tree, random_seed=1)
     ids = np.unique(whole["item"]).tolist()[::-1]
     monkeypatch.setattr(next_label, "BLOCK_SIZE", 1)
-    assert as_table(next_to_ask(tree, items=ids, random_seed=1)) == pytest.approx(
-        as_table(whole), abs=1e-12
-    )
+    assert as_table(next_to_ask(tree, items=ids, random_seed=1)) == pytest.approx(as_table(whole), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,7 @@ def test_information_is_the_variance_of_the_score():
     p = ndtr(rho * d)
     exact = rho**2 * norm.pdf(rho * d) ** 2 * (1 / p + 1 / (1 - p))
     assert answer_information(d, rho, "thurstone") == pytest.approx(exact, rel=1e-12)
-    assert answer_information(d, rho, "bradley_terry") == pytest.approx(
-        25 * expit(1) * expit(-1), rel=1e-12
-    )
+    assert answer_information(d, rho, "bradley_terry") == pytest.approx(25 * expit(1) * expit(-1), rel=1e-12)
     assert 0 < answer_information(1.0, 37.0, "thurstone") < 1e-100  # no cancellation in the tail
     assert quad(lambda x: norm.pdf(x), -1, 1)[0] > 0.68
 
@@ -80,9 +78,7 @@ def test_unlimited_raters_are_the_most_informative():
 def both_stages(drawn, plan, rng):
     """Ask what the plan asks for, and put all votes together."""
     data, truth = drawn.data, drawn.truth
-    left, right = (
-        np.repeat(plan[side].to_numpy(), plan.sizes["answer"]) for side in ("left", "right")
-    )
+    left, right = (np.repeat(plan[side].to_numpy(), plan.sizes["answer"]) for side in ("left", "right"))
     rater = plan["rater"].to_numpy().ravel()
     won = rng.random(len(rater)) < expit(
         truth["reliability"][rater] * (truth["quality"][left] - truth["quality"][right])
@@ -91,9 +87,7 @@ def both_stages(drawn, plan, rng):
         "rater": np.r_[data.annotation_rater, rater],
         "left": np.r_[data.left, left],
         "right": np.r_[data.right, right],
-        "winner": np.r_[
-            np.where(data.outcome == 0, data.left, data.right), np.where(won, left, right)
-        ],
+        "winner": np.r_[np.where(data.outcome == 0, data.left, data.right), np.where(won, left, right)],
     }
     return models.Comparisons.from_table(table, items=data.items)
 
@@ -114,14 +108,10 @@ def test_two_stages_rank_better_at_equal_budget():
                 warnings.simplefilter("ignore", EstimateWarning)
                 first = quite(drawn.data)
                 known = (
-                    first.assign(quality=("item", rng.permutation(first["quality"])))
-                    if shuffled
-                    else first
+                    first.assign(quality=("item", rng.permutation(first["quality"]))) if shuffled else first
                 )
                 plan = second_stage(known, pairs=1000, answers=50)
-                wrong.append(
-                    misranked(quite(both_stages(drawn, plan, rng), start=first)["quality"], drawn)
-                )
+                wrong.append(misranked(quite(both_stages(drawn, plan, rng), start=first)["quality"], drawn))
         return np.mean(wrong)
 
     def check(share):

@@ -7,12 +7,7 @@ import pytest
 import scipy
 from arviz_stats.base import array_stats
 from packaging.version import Version
-from raterzoo.inference.kernels.convergence import (
-    TAIL,
-    ascending_order,
-    measure_mixing,
-    normal_scores,
-)
+from raterzoo.inference.kernels.convergence import TAIL, ascending_order, measure_mixing, normal_scores
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
@@ -173,9 +168,7 @@ def twin_cases():
     yield without_folding, draws * np.array([4, 1, 1, 1])[:, None, None]
 
 
-@pytest.mark.parametrize(
-    ("twin", "draws"), list(twin_cases()), ids=lambda x: getattr(x, "__name__", "")
-)
+@pytest.mark.parametrize(("twin", "draws"), list(twin_cases()), ids=lambda x: getattr(x, "__name__", ""))
 def test_a_lesser_reduction_is_told_apart(twin, draws):
     expected = of_arviz(draws)[0]
 

@@ -47,12 +47,7 @@ def test_step_and_loop_have_one_posterior(name):
     model = getattr(models, name)(LABELS)
     tree = steps(model, 2000, seed, SKILL.get(name, "confusion"))
     loop = inference.sample(
-        model,
-        draws=20_000,
-        dtype="float64",
-        log_likelihood=False,
-        random_seed=seed,
-        **{"progressbar": False},
+        model, draws=20_000, dtype="float64", log_likelihood=False, random_seed=seed, **{"progressbar": False}
     )
     names = ("prevalence", SKILL.get(name, "confusion"))
     means = {v: loop["posterior"][v].mean(("chain", "draw")).to_numpy() for v in names}

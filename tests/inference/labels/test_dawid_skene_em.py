@@ -39,9 +39,7 @@ def test_patients_of_dawid_and_skene():
     assert estimate.attrs["log_likelihood"] == pytest.approx(-192.890881, abs=1e-6)
     assert estimate.attrs["converged"] == 1
     np.testing.assert_allclose(estimate["prevalence"], published["prevalence"], atol=1e-5)
-    np.testing.assert_allclose(
-        estimate["confusion"], published["theta_rater_true_label"], atol=1e-4
-    )
+    np.testing.assert_allclose(estimate["confusion"], published["theta_rater_true_label"], atol=1e-4)
     np.testing.assert_allclose(estimate["prevalence"], [0.40, 0.42, 0.11, 0.07], atol=0.005)
     many = quietly(anesthesia(), prior=None, restarts=100, random_seed=1)
     found = many["optimum_log_likelihood"].to_numpy()
@@ -100,9 +98,7 @@ def test_teeth_of_espeland_and_handelman():
     assert estimate.attrs["log_likelihood"] == pytest.approx(-7410.941976, abs=1e-6)
     published = expected("caries_expected.json")
     np.testing.assert_allclose(estimate["prevalence"], published["prevalence"], atol=1e-5)
-    np.testing.assert_allclose(
-        estimate["confusion"], published["theta_rater_true_label"], atol=1e-4
-    )
+    np.testing.assert_allclose(estimate["confusion"], published["theta_rater_true_label"], atol=1e-4)
 
 
 @needs_data
@@ -141,18 +137,14 @@ def test_known_truth_is_the_closed_form():
 @pytest.mark.parametrize("prior", [None, "diagonal"])
 def test_objective_never_falls_and_is_stationary(prior):
     labels, _ = small()
-    labels = Labels.from_table(
-        {k: v for k, v in labels.to_table().items() if k != "gold"}, count="count"
-    )
+    labels = Labels.from_table({k: v for k, v in labels.to_table().items() if k != "gold"}, count="count")
     estimate = quietly(labels, prior=prior, restarts=3, random_seed=1)
     gain = np.diff(estimate["trace"])
     assert gain.min() > -1e-10 * abs(estimate["objective"])
     if prior:  # the mode of the posterior of the log odds: a fixed point of the smoothed counts
         plausibility = estimate["plausibility"].to_numpy()
         counts = np.full((4, 3, 3), 1.6) + 3.2 * np.eye(3)
-        for r, i, y in zip(
-            labels.annotation_rater, labels.annotation_item, labels.label_code, strict=True
-        ):
+        for r, i, y in zip(labels.annotation_rater, labels.annotation_item, labels.label_code, strict=True):
             counts[r, :, y] += plausibility[i]
         fixed = counts / counts.sum(axis=2, keepdims=True)
         np.testing.assert_allclose(estimate["confusion"], fixed, atol=1e-4)
@@ -163,9 +155,7 @@ def test_likelihood_does_not_depend_on_the_order_of_categories():
     table = {k: v for k, v in labels.to_table().items() if k != "gold"}
     one = Labels.from_table(table, count="count", categories=[0, 1, 2])
     other = Labels.from_table(table, count="count", categories=[2, 0, 1])
-    first, second = (
-        quietly(labels, prior=None, restarts=5, random_seed=2) for labels in (one, other)
-    )
+    first, second = (quietly(labels, prior=None, restarts=5, random_seed=2) for labels in (one, other))
     assert first.attrs["log_likelihood"] == pytest.approx(second.attrs["log_likelihood"], rel=1e-8)
     np.testing.assert_allclose(
         first["prevalence"], second["prevalence"].sel(category=first["category"]), atol=1e-4
@@ -227,8 +217,7 @@ def test_there_is_something_to_learn_from_and_not_too_much():
         {"item": [1, 2], "rater": [1, 1], "label": ["b", "a"], "count": [0, 0]}, count="count"
     )
     many = Labels.from_table(
-        {"item": [1, 2], "rater": [1, 1], "label": ["b", "a"], "count": [2_000_000_000, 1]},
-        count="count",
+        {"item": [1, 2], "rater": [1, 1], "label": ["b", "a"], "count": [2_000_000_000, 1]}, count="count"
     )
     for door in (inference.dawid_skene_em, dawid_skene, one_coin):
         with pytest.raises(DataError, match="no answer to learn from"):
@@ -242,12 +231,7 @@ def test_there_is_something_to_learn_from_and_not_too_much():
 
 def test_votes():
     labels = Labels.from_table(
-        {
-            "item": [1, 1, 2, 3],
-            "rater": [1, 2, 1, 1],
-            "label": ["b", "a", "b", "a"],
-            "count": [1, 1, 2, 0],
-        },
+        {"item": [1, 1, 2, 3], "rater": [1, 2, 1, 1], "label": ["b", "a", "b", "a"], "count": [1, 1, 2, 0]},
         count="count",
     )
     vote = inference.majority_vote(labels)

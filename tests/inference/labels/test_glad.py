@@ -100,9 +100,7 @@ def test_gibbs_is_refused_with_the_reason():
 def test_truths_are_ranked_uniformly(name):
     from tests.support.nuts_calibration import KEPT, nuts_ranks
 
-    design = models.simulators.labels(
-        items=40, raters=4, categories=3, answers=3, random_seed=1
-    ).data
+    design = models.simulators.labels(items=40, raters=4, categories=3, answers=3, random_seed=1).data
     build, options = (
         getattr(models, name),
         {"glad": {"ability": (1.5, 1.0)}, "mace": {"spam_concentration": 3.0}},

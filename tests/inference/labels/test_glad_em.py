@@ -27,9 +27,7 @@ def crowd(items=60, raters=8, seed=1, each=4, categories=3):
     odds = rng.normal(1, 1, raters)[rater] * np.exp(rng.normal(1, 1, items))[item]
     other = (truth[item] + rng.integers(1, categories, len(item))) % categories
     label = np.where(rng.random(len(item)) < expit(odds), truth[item], other)
-    return Labels.from_table(
-        {"item": item, "rater": rater, "label": label}, categories=range(categories)
-    )
+    return Labels.from_table({"item": item, "rater": rater, "label": label}, categories=range(categories))
 
 
 def objective(labels, prevalence, ability, log_easiness):
@@ -40,25 +38,17 @@ def objective(labels, prevalence, ability, log_easiness):
         if gold >= 0:
             joint[i, np.arange(n) != gold] = -np.inf
     for i, k, y, count in zip(
-        labels.annotation_item,
-        labels.annotation_rater,
-        labels.label_code,
-        labels.count,
-        strict=True,
+        labels.annotation_item, labels.annotation_rater, labels.label_code, labels.count, strict=True
     ):
         odds = ability[k] * np.exp(log_easiness[i])
-        joint[i] += count * np.where(
-            np.arange(n) == y, log_expit(odds), log_expit(-odds) - np.log(n - 1)
-        )
+        joint[i] += count * np.where(np.arange(n) == y, log_expit(odds), log_expit(-odds) - np.log(n - 1))
     log_p = logsumexp(joint, axis=1)
     priors = ((ability - 1) ** 2).sum() + ((log_easiness - 1) ** 2).sum()
     total = log_p.sum() - 0.5 * priors + np.log(prevalence).sum()
     return total, np.exp(joint - log_p[:, None])  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "labels", [tiny_labels(), crowd()], ids=["ragged, repeats and gold", "crowd"]
-)
+@pytest.mark.parametrize("labels", [tiny_labels(), crowd()], ids=["ragged, repeats and gold", "crowd"])
 def test_estimate_is_a_maximum_of_the_posterior(labels):
     found = quietly(labels, restarts=0, tolerance=1e-16, max_iterations=5000)
     at = [
@@ -80,9 +70,7 @@ def test_estimate_is_a_maximum_of_the_posterior(labels):
 
     check(at)
     assert_rejects_twin(check, [at[0], at[1] * 1.01, at[2]])
-    np.testing.assert_allclose(
-        at[0], (1 + truth.sum(axis=0)) / (len(truth) + len(at[0])), rtol=1e-5
-    )
+    np.testing.assert_allclose(at[0], (1 + truth.sum(axis=0)) / (len(truth) + len(at[0])), rtol=1e-5)
 
 
 def falls(module):
@@ -129,9 +117,7 @@ def test_able_raters_and_hard_items_are_found():
     label = np.where(right, truth[:, None], 1 - truth[:, None])
     item, rater = (x.ravel() for x in np.indices(label.shape))
     found = quietly(
-        Labels.from_table({"item": item, "rater": rater, "label": label.ravel()}),
-        restarts=2,
-        random_seed=1,
+        Labels.from_table({"item": item, "rater": rater, "label": label.ravel()}), restarts=2, random_seed=1
     )
     by_rater = found["ability"].to_numpy()
     assert by_rater[:6].min() > by_rater[6:].max()
@@ -141,11 +127,7 @@ def test_able_raters_and_hard_items_are_found():
 
 
 def test_identical_items_count_as_often_as_they_occur():
-    table = {
-        "item": np.repeat(np.arange(30), 2),
-        "rater": [0, 1] * 30,
-        "label": [0, 0, 0, 1, 1, 1] * 10,
-    }
+    table = {"item": np.repeat(np.arange(30), 2), "rater": [0, 1] * 30, "label": [0, 0, 0, 1, 1, 1] * 10}
     labels = Labels.from_table(table)
     found = quietly(labels, restarts=0)
     at = (

@@ -21,9 +21,7 @@ ALPHA, BETA = np.full(3, 0.7), np.array([0.8, 1.3])
 LABELS = models.Labels.from_counts(
     {"item": list("abcdef"), "x": COUNTS[:, 0].tolist(), "y": COUNTS[:, 1].tolist()}
 )
-MODEL = models.item_states(
-    LABELS, states=3, weight_concentration=0.7, probability_concentration=BETA
-)
+MODEL = models.item_states(LABELS, states=3, weight_concentration=0.7, probability_concentration=BETA)
 
 
 def exact_posterior():
@@ -33,9 +31,7 @@ def exact_posterior():
         state = np.array(states)
         a, b = ALPHA + np.bincount(state, minlength=3), np.tile(BETA, (3, 1))
         np.add.at(b, state, COUNTS)
-        log_weight.append(
-            gammaln(a).sum() + (gammaln(b).sum(axis=1) - gammaln(b.sum(axis=1))).sum()
-        )
+        log_weight.append(gammaln(a).sum() + (gammaln(b).sum(axis=1) - gammaln(b.sum(axis=1))).sum())
         mean.append((b[:, 0] / b.sum(axis=1))[state])
         best.append(beta_law.sf(0.5, b[:, 0], b[:, 1])[state])
     share = np.exp(log_weight - logsumexp(log_weight))

@@ -87,9 +87,7 @@ def test_classifier_and_curve_share_their_errors():
     rng = np.random.default_rng(1)
     found = classifier_scores(states, drawn.data.counts, BITS.by_label(score[None]), rng)[:, 0]
     base = curve_at(states, 0, BITS, "abc")
-    ratio, shuffled = (
-        (own - base) / asymptote_gain(states) for own in (found, rng.permutation(found))
-    )
+    ratio, shuffled = ((own - base) / asymptote_gain(states) for own in (found, rng.permutation(found)))
     assert ratio.std() < 0.7 * shuffled.std()
     truth = ItemStates(np.array([[0.7, 0.1, 0.2]]), RUNNING_URNS[None], np.zeros((1, 3)))
     q = drawn.truth["plausibility"]

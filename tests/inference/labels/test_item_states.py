@@ -30,9 +30,7 @@ from tests.support.monte_carlo import (
 )
 from tests.support.source_twins import altered
 
-TINY = models.Labels.from_counts(
-    {"item": list("abcdef"), "x": [2, 0, 3, 1, 2, 0], "y": [1, 4, 0, 1, 1, 0]}
-)
+TINY = models.Labels.from_counts({"item": list("abcdef"), "x": [2, 0, 3, 1, 2, 0], "y": [1, 4, 0, 1, 1, 0]})
 QUIET = {"progressbar": False}
 BITS = Score("cross_entropy")
 
@@ -202,9 +200,7 @@ def ranks_of(sample, seed, extra=0.0):
         own = stream(np.random.SeedSequence([seed, s]))
         sample(own, patterns_of(counts), prior, (300, 20), draws)
         ranks.append(
-            sbc_ranks(functionals(weight[None], probability[None]), functionals(*draws)[None], rng)[
-                0
-            ]
+            sbc_ranks(functionals(weight[None], probability[None]), functionals(*draws)[None], rng)[0]
         )
     return np.array(ranks)
 

@@ -20,8 +20,7 @@ def tree_of(categories, **variables):
     """Return a tree of one chain, given dims and draws of variables."""
     coords = {"category": categories, "label": categories}
     data = {
-        name: (("chain", "draw", *dims), np.array(values)[None])
-        for name, (dims, values) in variables.items()
+        name: (("chain", "draw", *dims), np.array(values)[None]) for name, (dims, values) in variables.items()
     }
     used = {dim for dims, _ in data.values() for dim in dims}
     found = xr.Dataset(data, {dim: names for dim, names in coords.items() if dim in used})
@@ -75,8 +74,7 @@ def enumerated(tree, counts):
             rho = one["state_spread"].to_numpy() if "state_spread" in one else np.zeros(4)
         kinds = list(zip(weight, law, rho, strict=True))
         after = [
-            sum(w * of_sequence(counts + own, p, r) for w, p, r in kinds)
-            for own in np.eye(3, dtype=int)
+            sum(w * of_sequence(counts + own, p, r) for w, p, r in kinds) for own in np.eye(3, dtype=int)
         ]
         total += np.array(after) / sum(after)
     return total / posterior.sizes["draw"]
@@ -160,10 +158,7 @@ def test_categories_match_by_name(running):
 @pytest.mark.parametrize("build", [models.multinomial, models.dawid_skene])
 def test_fits_with_confusion(build):
     drawn = models.simulators.urn_items(items=40, raters=5, random_seed=2).data
-    item, code = (
-        np.repeat(np.arange(40), 5),
-        np.concatenate([np.repeat([0, 1], n) for n in drawn.counts]),
-    )
+    item, code = (np.repeat(np.arange(40), 5), np.concatenate([np.repeat([0, 1], n) for n in drawn.counts]))
     columns = {"item": item, "rater": np.tile(list("vwxyz"), 40), "label": drawn.categories[code]}
     tree = inference.sample(build(models.Labels.from_table(columns)), draws=20, chains=1, **QUIET)
     law = inference.label_combiner(tree)(np.array([[0, 0], [5, 0], [0, 5]]))

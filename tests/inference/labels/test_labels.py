@@ -47,11 +47,7 @@ def drawn(labels, alpha, beta, collapsed):
     plan = ChainPlan(4, 20_000, 200, seed_of(f"drawn {collapsed}"), dtype="float64", thin=3)
     found = draw_labels_model(read.answers, constant_prior(model, read), plan, collapsed)
     confusion = found.table.reshape(4, -1, *beta.shape).swapaxes(-1, -2)
-    return {
-        "prevalence": found.prevalence,
-        "confusion": confusion,
-        "plausibility": found.plausibility,
-    }
+    return {"prevalence": found.prevalence, "confusion": confusion, "plausibility": found.plausibility}
 
 
 @pytest.mark.parametrize("collapsed", [True, False], ids=["collapsed", "plain"])
@@ -105,8 +101,7 @@ def test_nuts_agrees_with_gibbs(name):
     )
     for variable in gibbs["posterior"].data_vars:
         one, other = (
-            t["posterior"][variable].transpose("chain", "draw", ...).to_numpy()
-            for t in (gibbs, nuts)
+            t["posterior"][variable].transpose("chain", "draw", ...).to_numpy() for t in (gibbs, nuts)
         )
         free = np.abs(one - 0.5).max(axis=(0, 1)) < 0.5 - 1e-12  # gold items have no choice
         first, second = one.mean(axis=(0, 1)), other.mean(axis=(0, 1))
@@ -127,9 +122,7 @@ def test_densities_are_pymcs(name):
         for variable, theirs in check[group].data_vars.items():
             ours = tree[group][variable].isel(draw=slice(0, 20))
             if group == "log_likelihood":
-                assert (
-                    np.abs(theirs[..., 4]) < 1e-15
-                ).all()  # nobody answered item e: it is left out
+                assert (np.abs(theirs[..., 4]) < 1e-15).all()  # nobody answered item e: it is left out
                 theirs = theirs[..., :4]
             np.testing.assert_allclose(ours.to_numpy(), theirs.to_numpy(), rtol=rtol, atol=1e-9)
 
@@ -142,9 +135,7 @@ def test_dirichlet_is_exact():
     exact = concentration / concentration.sum(axis=1, keepdims=True)
     check_means({"p": tree["posterior"]["plausibility"].to_numpy()}, {"p": exact})
     twin = (1 + concentration) / (1 + concentration).sum(axis=1, keepdims=True)
-    assert_rejects_twin(
-        check_means, {"p": tree["posterior"]["plausibility"].to_numpy()}, {"p": twin}
-    )
+    assert_rejects_twin(check_means, {"p": tree["posterior"]["plausibility"].to_numpy()}, {"p": twin})
 
 
 def test_tree_carries_what_evaluation_reads():
@@ -197,9 +188,7 @@ def test_one_answer_an_item_is_said_to_identify_nobody():
 
 @pytest.mark.parametrize("cores", [1, 2, 4])
 def test_draws_do_not_depend_on_the_number_of_cores(cores):
-    again = inference.sample(
-        models.dawid_skene(LABELS), random_seed=3, dtype="float64", cores=cores, **QUIET
-    )
+    again = inference.sample(models.dawid_skene(LABELS), random_seed=3, dtype="float64", cores=cores, **QUIET)
     xr.testing.assert_identical(
         again["posterior"].to_dataset(), tree_of("dawid_skene")["posterior"].to_dataset()
     )
@@ -244,9 +233,7 @@ def simulated(rng, design, kind, alpha, beta):
         ability = np.broadcast_to(rng.beta(4.0, 2.0, size), (design.raters, n))[:, :, None]
         confusion = np.where(np.eye(n, dtype=bool), ability, (1 - ability) / (n - 1))
     truth = rng.choice(n, design.items, p=prevalence)
-    rater = np.concatenate(
-        [np.sort(rng.permutation(design.raters)[: design.answers]) for _ in truth]
-    )
+    rater = np.concatenate([np.sort(rng.permutation(design.raters)[: design.answers]) for _ in truth])
     item = np.repeat(np.arange(design.items), design.answers)
     row = confusion[rater, truth[item]].cumsum(axis=1)[:, :-1]
     label = (row < rng.random((len(item), 1))).sum(axis=1)
@@ -274,8 +261,7 @@ def ranks_of(design, kind, beta, collapsed, seed, extra=0.0):
             own[:, :, right, right].mean(axis=(1, 2)), draws.log_p[0].sum(axis=1),
         ])  # fmt: skip
         joint = prevalence * np.prod(
-            confusion[answers.code // n, :, answers.code % n].reshape(design.items, -1, n),
-            axis=1,
+            confusion[answers.code // n, :, answers.code % n].reshape(design.items, -1, n), axis=1
         )
         true = np.array([
             prevalence[0], confusion[0, 0, 0], confusion[1, 1, 1],

@@ -45,9 +45,7 @@ def exact_means(labels, alpha, pair, c):
     for category in truths(labels):
         items = alpha + np.bincount(category, minlength=n)
         for _, (who, told, label) in given_truth(labels, category, None):
-            own = np.array(pair) + np.stack(
-                [np.bincount(who, x, n_raters) for x in (told, 1 - told)], axis=1
-            )
+            own = np.array(pair) + np.stack([np.bincount(who, x, n_raters) for x in (told, 1 - told)], axis=1)
             spam = np.array(c, float)
             np.add.at(spam, (who, label), 1 - told)
             log_weight = log_beta(items) + betaln(*own.T).sum() + log_beta(spam).sum()
@@ -113,9 +111,7 @@ def test_step_draws_the_exact_posterior():
 def test_nuts_draws_the_exact_posterior():
     options = {"method": "nuts", "cores": 1, "nuts_sampler": "pymc", "random_seed": seed_of("nuts")}
     tree = inference.sample(MODEL, **options, **QUIET)
-    draws = {
-        name: tree["posterior"][name].transpose("chain", "draw", ...).to_numpy() for name in NAMES
-    }
+    draws = {name: tree["posterior"][name].transpose("chain", "draw", ...).to_numpy() for name in NAMES}
     check_means(draws, exact_means(LABELS, ALPHA, PAIR, SPAM_PRIOR))
     twin = exact_means(LABELS, ALPHA, (4.0, 2.0), SPAM_PRIOR)
     assert_rejects_twin(check_means, draws, twin)
@@ -155,9 +151,7 @@ def conditional_means(before):
     c = CONCENTRATION[:, 0] + COUNTS.sum(axis=1) - meant
     total = c.sum(axis=1, keepdims=True)
     first = np.column_stack([a / (a + b), c / total])
-    second = np.column_stack(
-        [a * (a + 1) / (a + b) / (a + b + 1), c * (c + 1) / total / (total + 1)]
-    )
+    second = np.column_stack([a * (a + 1) / (a + b) / (a + b + 1), c * (c + 1) / total / (total + 1)])
     return p @ np.concatenate([first, second], axis=1)
 
 
@@ -201,9 +195,7 @@ def ranks_of(simulations, seed, extra=0.0):
     prior = ConfusionPrior(np.full(CATEGORIES, 2.0), table.reshape(-1, CATEGORIES), SPAM)
     for s in range(simulations):
         answers, truth = simulated(rng)
-        draws = draw_labels_model(
-            answers, prior, ChainPlan(1, N_DRAWS, 200, seed + s, 1, "float64", thin=10)
-        )
+        draws = draw_labels_model(answers, prior, ChainPlan(1, N_DRAWS, 200, seed + s, 1, "float64", thin=10))
         matrices = draws.table[0].reshape(N_DRAWS, -1, CATEGORIES, CATEGORIES).swapaxes(-1, -2)
         theta, xi = competence.competence_of(matrices)
         values = np.column_stack([draws.prevalence[0, :, 0], theta, xi[:, :2].reshape(N_DRAWS, -1),
@@ -233,9 +225,7 @@ def test_tree_and_densities_are_those_of_pymc():
     for group in ("log_likelihood", "log_prior"):
         for name, theirs in check[group].data_vars.items():
             ours = tree[group][name].isel(draw=slice(0, 20)).to_numpy()
-            np.testing.assert_allclose(
-                ours, theirs.to_numpy()[..., : ours.shape[-1]], rtol=1e-8, atol=1e-9
-            )
+            np.testing.assert_allclose(ours, theirs.to_numpy()[..., : ours.shape[-1]], rtol=1e-8, atol=1e-9)
 
 
 def test_default_prior_names_the_categories():
@@ -265,9 +255,7 @@ def test_legal_extremes_are_finite(dtype):
     agree = models.Labels.from_table(
         {"item": [1, 1, 2, 2], "rater": list("abab"), "label": list("xxxx")}, categories=["x", "y"]
     )
-    one = models.Labels.from_table(
-        {"item": [1], "rater": ["a"], "label": ["y"]}, categories=["x", "y"]
-    )
+    one = models.Labels.from_table({"item": [1], "rater": ["a"], "label": ["y"]}, categories=["x", "y"])
     tiny = {"competence_concentration": (1e-2, 1e-2), "spam_concentration": 1e-2}
     for labels in (LABELS, agree, one):
         tree = inference.sample(

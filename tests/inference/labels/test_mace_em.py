@@ -34,9 +34,7 @@ def one_iteration(labels, logs):
     """The E-step answer by answer, with log weights of categories, truth told and spam; and what it expects to count."""
     category, told, missed = logs
     truth = np.tile(category, (len(labels.items), 1))
-    truth[
-        (labels.gold[:, None] >= 0) & (labels.gold[:, None] != np.arange(len(category)))
-    ] = -np.inf
+    truth[(labels.gold[:, None] >= 0) & (labels.gold[:, None] != np.arange(len(category)))] = -np.inf
     for i, k, y, n in answers(labels):
         same = np.where(np.arange(len(category)) == y, told[k], -np.inf)
         truth[i] += n * np.logaddexp(missed[k, y], same)
@@ -46,13 +44,7 @@ def one_iteration(labels, logs):
 
 
 def answers(labels):
-    return zip(
-        labels.annotation_item,
-        labels.annotation_rater,
-        labels.label_code,
-        labels.count,
-        strict=True,
-    )
+    return zip(labels.annotation_item, labels.annotation_rater, labels.label_code, labels.count, strict=True)
 
 
 def expected_counts(labels, truth, told, missed):
@@ -111,9 +103,7 @@ def evidence(labels, alpha, pair, c):
     for category in truths(labels):
         items = alpha + np.bincount(category, minlength=2)
         for _, (who, told, label) in given_truth(labels, category, None):
-            own = np.array(pair) + np.stack(
-                [np.bincount(who, x, 3) for x in (told, 1 - told)], axis=1
-            )
+            own = np.array(pair) + np.stack([np.bincount(who, x, 3) for x in (told, 1 - told)], axis=1)
             spam = np.array(c)
             np.add.at(spam, (who, label), 1 - told)
             after = _log_beta(items) + betaln(*own.T).sum() + _log_beta(spam).sum()
@@ -160,9 +150,7 @@ def by_logs(labels, prior, iterations):
             (_log_beta(c) - _log_beta(own)).sum() - ((c - own) * log).sum()
             for own, c, log in zip(prior, after, logs, strict=True)
         )
-        total, truth, *counts = one_iteration(
-            labels, (logs[0], logs[1][:, 0], logs[1][:, 1:] + logs[2])
-        )
+        total, truth, *counts = one_iteration(labels, (logs[0], logs[1][:, 0], logs[1][:, 1:] + logs[2]))
     return total + bound, truth
 
 
@@ -178,9 +166,7 @@ def test_weights_too_small_for_doubles_are_kept_as_logs(small, of):
     def check(small):
         prior = np.ones(shape[1]), np.full((shape[0], 2), small), np.full(shape, small)
         for iterations in (1, 2, 30):
-            found = quietly(
-                labels, restarts=0, max_iterations=iterations, tolerance=-1.0, **options
-            )
+            found = quietly(labels, restarts=0, max_iterations=iterations, tolerance=-1.0, **options)
             objective, truth = by_logs(labels, prior, iterations)
             np.testing.assert_allclose(found.attrs["objective"], objective, rtol=1e-9)
             np.testing.assert_allclose(found["plausibility"], truth, atol=1e-8)
@@ -214,12 +200,7 @@ def test_it_is_near_the_posterior_mean():
 
 
 def test_gold_labels_are_known():
-    table = {
-        "item": [1, 1, 2, 2],
-        "rater": list("abab"),
-        "label": list("xyyy"),
-        "gold": list("yyyy"),
-    }
+    table = {"item": [1, 1, 2, 2], "rater": list("abab"), "label": list("xyyy"), "gold": list("yyyy")}
     found = quietly(Labels.from_table(table, gold="gold"), restarts=0)
     np.testing.assert_allclose(found["plausibility"].sel(category="y"), 1, rtol=1e-15)
     assert found["competence"].sel(rater="b") > found["competence"].sel(rater="a")
@@ -265,9 +246,7 @@ def test_wrong_concentrations_are_named():
         inference.mace_em(tiny_labels(), competence_concentration=1)
     with pytest.raises(ValueError, match="spam_concentration holds -1"):
         inference.mace_em(tiny_labels(), spam_concentration=-1)
-    with pytest.raises(
-        ValueError, match=r"holds 1e-07; .* at least 1e-06, or pass variational=False"
-    ):
+    with pytest.raises(ValueError, match=r"holds 1e-07; .* at least 1e-06, or pass variational=False"):
         inference.mace_em(tiny_labels(), spam_concentration=1e-7)
     found = quietly(tiny_labels(), spam_concentration=1e-300, variational=False, restarts=0)
     assert np.isfinite(found["plausibility"]).all()

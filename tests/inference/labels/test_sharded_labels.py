@@ -44,18 +44,14 @@ def test_em_in_shards_is_em(prior, shards):
     there = em(labels, prior=prior, restarts=0, shards=shards, executor=InThisProcess())
     assert there.attrs["iterations"] == whole.attrs["iterations"] > 5
     for name, values in whole.data_vars.items():
-        np.testing.assert_allclose(
-            there[name], values, rtol=0, atol=1e-10 * max(1, abs(values).max())
-        )
+        np.testing.assert_allclose(there[name], values, rtol=0, atol=1e-10 * max(1, abs(values).max()))
 
 
 def test_a_lost_shard_is_noticed(monkeypatch):
     """The wrong twin of the test above: one shard does not answer."""
     labels = crowd()
     whole = em(labels, restarts=0)
-    monkeypatch.setattr(
-        "raterzoo.inference.labels.dawid_skene_em.total", lambda parts: next(iter(parts))
-    )
+    monkeypatch.setattr("raterzoo.inference.labels.dawid_skene_em.total", lambda parts: next(iter(parts)))
     there = em(labels, restarts=0, shards=7, executor=InThisProcess())
     assert abs(there["prevalence"] - whole["prevalence"]).max() > 1e-3
 
@@ -171,9 +167,7 @@ def test_wrong_twin_counts_of_one_shard_are_lost(tmp_path, monkeypatch):
 
 def test_an_interrupted_chain_goes_on(tmp_path, monkeypatch):
     labels, run = tiny_labels(), partial(gibbs, tiny_labels(), draws=9)
-    monkeypatch.setattr(
-        "raterzoo.inference.labels.sharded_gibbs.BUFFER", 240
-    )  # two draws at a time
+    monkeypatch.setattr("raterzoo.inference.labels.sharded_gibbs.BUFFER", 240)  # two draws at a time
     whole = run(tmp_path / "0.zarr", executor=InThisProcess())
     with pytest.raises(Stopped):
         run(tmp_path / "1.zarr", executor=Stops(2 * (1 + 10 + 5)))

@@ -124,9 +124,7 @@ def test_processes_that_are_killed_while_they_send_keep_nobody_waiting():
     with Processes(2) as workers:
 
         def work():
-            results = Workers(workers, 2, most_tries=10**6).ordered(
-                ones, ((k % 200,) for k in range(2000))
-            )
+            results = Workers(workers, 2, most_tries=10**6).ordered(ones, ((k % 200,) for k in range(2000)))
             sums.extend(int(result[-1]) for result in results)
 
         worker = threading.Thread(target=work, daemon=True)

@@ -15,9 +15,7 @@ TABLE = {
 }
 CONTAINERS = {
     "rankings": models.published_ddx_cases(),
-    "labels": models.Labels.from_table(
-        TABLE | {"label": list("uvuvuw")}, rater_attributes=("kind",)
-    ),
+    "labels": models.Labels.from_table(TABLE | {"label": list("uvuvuw")}, rater_attributes=("kind",)),
     "scores": models.Scores.from_table(TABLE | {"score": [1, 2, 3, 4, 5, 6]}, bounds=(0, 9)),
 }
 

@@ -65,13 +65,7 @@ def moments_of(blocks, alpha, reliability, seed):
         as_rankings(blocks), concentration=alpha, reliability=reliability, candidates="all"
     )
     tree = inference.sample(
-        model,
-        draws=4000,
-        thin=2,
-        random_seed=seed,
-        dtype="float64",
-        log_likelihood=False,
-        progressbar=False,
+        model, draws=4000, thin=2, random_seed=seed, dtype="float64", log_likelihood=False, progressbar=False
     )
     plausibility = tree["posterior"]["plausibility"].to_numpy()[:, :, 0]
     return np.concatenate([plausibility, plausibility**2], axis=2)
@@ -94,9 +88,7 @@ def test_posterior_equals_quadrature(number):
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 3.0])
 def test_step_draws_the_same_posteriors(alpha):
     problems = [random_problem(number)[0] for number in range(8)]
-    model = models.plackett_luce(
-        as_rankings(*problems), concentration=alpha, reliability=2, candidates="all"
-    )
+    model = models.plackett_luce(as_rankings(*problems), concentration=alpha, reliability=2, candidates="all")
 
     def check(alpha):
         exact = np.stack([exact_moments(blocks, alpha, 2) for blocks in problems])
@@ -123,10 +115,7 @@ def test_step_draws_the_same_posteriors(alpha):
 
 @pytest.mark.parametrize(
     "twin",
-    [
-        lambda blocks, alpha: (blocks, alpha + 0.1),
-        lambda blocks, alpha: (blocks[:-1], alpha),
-    ],
+    [lambda blocks, alpha: (blocks, alpha + 0.1), lambda blocks, alpha: (blocks[:-1], alpha)],
     ids=["shape + 0.1", "a dropped annotation"],
 )
 def test_quadrature_rejects_wrong_twins(twin):
@@ -161,10 +150,7 @@ def race(blocks, alpha, seed, full, sweeps=8000):
 
 
 def test_quadrature_tells_the_censored_from_the_full_race():
-    blocks, seed = (
-        [np.array([0, 1, 1]), np.array([0, 1, 1]), np.array([1, 0, 1])],
-        seed_of("full race"),
-    )
+    blocks, seed = ([np.array([0, 1, 1]), np.array([0, 1, 1]), np.array([1, 0, 1])], seed_of("full race"))
     exact = exact_moments(blocks, 3.0, 1)
     assert np.abs(mc_z(race(blocks, 3.0, seed, full=False), exact)).max() < bonferroni_threshold(6)
     assert np.abs(mc_z(race(blocks, 3.0, seed, full=True), exact)).max() > bonferroni_threshold(6)
@@ -192,12 +178,7 @@ def calibration_ranks(seed, alpha=0.3):
         log_likelihood=False,
         progressbar=False,
     )
-    draws = (
-        tree["posterior"]["plausibility"]
-        .sel(chain=0)
-        .transpose("item", "draw", "category")
-        .to_numpy()
-    )
+    draws = tree["posterior"]["plausibility"].sel(chain=0).transpose("item", "draw", "category").to_numpy()
     truth = np.asarray(simulated.truth["plausibility"])
     derived = [draws[..., 0], draws[..., 1], draws.max(axis=-1), (draws**2).sum(axis=-1)]
     true = [truth[:, 0], truth[:, 1], truth.max(axis=-1), (truth**2).sum(axis=-1)]
@@ -210,9 +191,7 @@ def calibration_ranks(seed, alpha=0.3):
 def test_truths_are_ranked_uniformly_unless_the_shape_is_wrong():
     seed = seed_of("calibration")
     assert np.all(within_sbc_band(calibration_ranks(seed), N_DRAWS, level=1 - 0.01 / 4))
-    assert not np.all(
-        within_sbc_band(calibration_ranks(seed, alpha=0.4), N_DRAWS, level=1 - 0.01 / 4)
-    )
+    assert not np.all(within_sbc_band(calibration_ranks(seed, alpha=0.4), N_DRAWS, level=1 - 0.01 / 4))
 
 
 @pytest.mark.parametrize(

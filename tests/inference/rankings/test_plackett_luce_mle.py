@@ -79,10 +79,7 @@ def test_full_rankings_equal_choix():
     annotations = list(random_annotations("choix", 7, 40, ties=False))
     estimate = plackett_luce_mle(rankings_of(annotations))
     ranked = [[int(np.flatnonzero(LETTERS == x)[0]) for x in text.split()] for text in annotations]
-    for expected in (
-        choix.ilsr_rankings(7, ranked, tol=1e-12),
-        choix.mm_rankings(7, ranked, tol=1e-12),
-    ):
+    for expected in (choix.ilsr_rankings(7, ranked, tol=1e-12), choix.mm_rankings(7, ranked, tol=1e-12)):
         np.testing.assert_allclose(estimate["plausibility"], softmax(expected), rtol=1e-8)
     assert estimate["attained"].all()
     assert estimate.attrs["converged"] == 1
@@ -130,10 +127,7 @@ def test_likelihood_never_falls():
     for repeat in range(5):
         annotations = list(random_annotations(f"rising {repeat}", 6, 8, ties=True))
         rankings = rankings_of(annotations)
-        trace = [
-            plackett_luce_mle(rankings, max_iterations=n)["log_likelihood"].item()
-            for n in range(40)
-        ]
+        trace = [plackett_luce_mle(rankings, max_iterations=n)["log_likelihood"].item() for n in range(40)]
         assert (np.diff(trace) >= -1e-12).all()
         assert trace[-1] > trace[0]
 

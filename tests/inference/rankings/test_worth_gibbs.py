@@ -36,12 +36,7 @@ def test_step_and_loop_have_one_posterior(candidates):
     model = models.plackett_luce(SMALL, reliability=2, candidates=candidates)
     tree = inference.label(steps(model, 2000, seed), SMALL)
     loop = inference.sample(
-        model,
-        draws=20_000,
-        dtype="float64",
-        log_likelihood=False,
-        random_seed=seed,
-        progressbar=False,
+        model, draws=20_000, dtype="float64", log_likelihood=False, random_seed=seed, progressbar=False
     )
     means = loop["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
     z = mc_z(tree["posterior"]["plausibility"].to_numpy(), means) / np.sqrt(
@@ -53,8 +48,7 @@ def test_step_and_loop_have_one_posterior(candidates):
 def test_same_seed_same_draws_in_processes():
     model = models.plackett_luce(SMALL)
     one, two = (
-        steps(model, 50, 3, cores=cores, mp_ctx="spawn")["posterior"]["worth"].to_numpy()
-        for cores in (1, 2)
+        steps(model, 50, 3, cores=cores, mp_ctx="spawn")["posterior"]["worth"].to_numpy() for cores in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
 
@@ -86,9 +80,7 @@ def test_random_concentration_is_moved_by_another_step():
             step=[inference.WorthGibbs([model["worth"]])],
             **QUIET,
         )
-        nuts = pm.sample(
-            1000, tune=500, chains=4, cores=1, random_seed=seed, nuts_sampler="pymc", **QUIET
-        )
+        nuts = pm.sample(1000, tune=500, chains=4, cores=1, random_seed=seed, nuts_sampler="pymc", **QUIET)
     for name in ("alpha", "worth"):
         pooled = nuts["posterior"][name].mean(("chain", "draw")).to_numpy()
         z = mc_z(mixed["posterior"][name].to_numpy(), pooled) / np.sqrt(2)
@@ -139,9 +131,7 @@ def successive(alpha, annotations, seed):
     place = np.tile(np.arange(4), (2, 1))
     for sweep in range(annotations):
         blocks = np.stack([PartialRanking.rv_op.rng_fn(rng, log_worth, n, 1.0) for n in sizes])
-        posterior = worth_posterior(
-            distinct_annotations(blocks, place, 1, 4), np.full(4, alpha), np.ones(4)
-        )
+        posterior = worth_posterior(distinct_annotations(blocks, place, 1, 4), np.full(4, alpha), np.ones(4))
         sweep_items(state, posterior, log_worth)
         out[sweep] = np.exp(log_worth)
     return out

@@ -225,13 +225,7 @@ def test_uninformative_annotation_leaves_the_prior():
 @pytest.mark.parametrize("reliability", [1, 30])
 @pytest.mark.parametrize(
     "block",
-    [
-        [0],
-        [0, 1],
-        [0] * 20 + [1] * 3,
-        [[0, 1], [1, 0]],
-        [[2] + [1] * 12 + [0]] * 2 + [[0] * 9 + [1] * 5],
-    ],
+    [[0], [0, 1], [0] * 20 + [1] * 3, [[0, 1], [1, 0]], [[2] + [1] * 12 + [0]] * 2 + [[0] * 9 + [1] * 5]],
     ids=["one candidate", "one rater", "tie of 20", "split", "leader before 12"],
 )
 def test_legal_extremes_are_finite(block, concentration, reliability):

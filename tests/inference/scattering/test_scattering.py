@@ -180,9 +180,7 @@ def test_models_whose_items_are_not_independent_are_refused(build, data, message
 
 def test_a_prior_that_is_taken_from_the_data_is_refused(tmp_path):
     with pytest.raises(ValueError, match="differs from their prior") as refused:
-        inference.scatter(
-            models.normal_scores, scores(), Stops(9), store=tmp_path / "d.zarr", shard=3, **FEW
-        )
+        inference.scatter(models.normal_scores, scores(), Stops(9), store=tmp_path / "d.zarr", shard=3, **FEW)
     assert "3 items from 0 to 2" in refused.value.__notes__[0]
 
 

@@ -220,8 +220,7 @@ def test_nuts_agrees_with_gibbs():
         one, other = (
             np.log(values) if "spread" in variable or "scale" in variable else values
             for values in (
-                t["posterior"][variable].transpose("chain", "draw", ...).to_numpy()
-                for t in (gibbs, nuts)
+                t["posterior"][variable].transpose("chain", "draw", ...).to_numpy() for t in (gibbs, nuts)
             )
         )
         z = np.stack([mc_z(one, other.mean((0, 1))), mc_z(other, one.mean((0, 1)))])

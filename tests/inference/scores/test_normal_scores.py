@@ -61,10 +61,7 @@ def check_law(draws, post):
     p = [
         kstest(x[:, i], law)[1]
         for i in range(len(post.mean))
-        for x, law in (
-            (variance, invgamma(post.shape[i], scale=post.rate[i]).cdf),
-            (z, norm.cdf),
-        )
+        for x, law in ((variance, invgamma(post.shape[i], scale=post.rate[i]).cdf), (z, norm.cdf))
     ]
     assert min(p) > 1e-4 / len(p)
     power = post.rate / variance - post.shape
@@ -111,9 +108,7 @@ def test_draws_have_the_law():
 )  # fmt: skip
 def test_wrong_kernels_are_rejected(function, change, monkeypatch):
     twin = altered(function, change)
-    monkeypatch.setattr(
-        "raterzoo.inference.scores.normal.draw_normal_items", twin.draw_normal_items
-    )
+    monkeypatch.setattr("raterzoo.inference.scores.normal.draw_normal_items", twin.draw_normal_items)
     draws = draw_normal_posterior(*PROBLEM, plan_of(seed_of(change[1])))
     assert_rejects_twin(check_law, draws, closed_form(*PROBLEM[:2]))
 
@@ -153,9 +148,7 @@ def test_tree_has_pymcs_densities_and_is_exact():
     score = np.array([1.0, 2.5, 2.0])
     own = posterior.isel(item=0)
     by_hand = sum(norm.logpdf(y, own["location"], own["scale"]) for y in score)
-    np.testing.assert_allclose(
-        tree["log_likelihood"]["observed_score"][..., 0], by_hand, rtol=1e-12
-    )
+    np.testing.assert_allclose(tree["log_likelihood"]["observed_score"][..., 0], by_hand, rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")

@@ -167,9 +167,7 @@ def test_variances_and_populations():
         assert stats.kstest(draws, stats.gamma(shape).cdf)[1] > 1e-5
         assert stats.kstest(draws, stats.gamma(shape + 0.5).cdf)[1] < 1e-5
     precision = np.bincount(SCORES.group, 1 / now.variance)
-    for draws, of, members in zip(
-        np.transpose(usual), precision, np.bincount(SCORES.group), strict=True
-    ):
+    for draws, of, members in zip(np.transpose(usual), precision, np.bincount(SCORES.group), strict=True):
         power, above = 3.0 * members - HYPER.usual_shape, 4.0 * of
         scale = np.sqrt(HYPER.usual_rate / above)
         bend = 2 * np.sqrt(HYPER.usual_rate * above)

@@ -151,9 +151,7 @@ def test_scores_beyond_single_precision_are_the_same_with_a_store(tmp_path, smal
     assert_same_bits(dict(tree.children), dict(stored.children))
 
 
-def test_draws_that_single_precision_turns_out_not_to_hold_begin_anew(
-    tmp_path, monkeypatch, small_pieces
-):
+def test_draws_that_single_precision_turns_out_not_to_hold_begin_anew(tmp_path, monkeypatch, small_pieces):
     """The pilot says single precision is enough, and a later draw is too small for it."""
     from raterzoo.inference.scores import hierarchical, precision
 
@@ -259,9 +257,7 @@ def test_a_full_disk_leaves_a_store_to_go_on_with(failing, tmp_path, monkeypatch
         assert not store.exists() and not journal_of(store).exists()
         return
     assert str(store) in str(raised.value)
-    assert_same_bits(
-        dict(whole.children), dict(inference.resume(store, progressbar=False).children)
-    )
+    assert_same_bits(dict(whole.children), dict(inference.resume(store, progressbar=False).children))
 
 
 def test_wrong_uses_say_what_to_do(tmp_path, monkeypatch, small_pieces):

@@ -68,9 +68,7 @@ def test_modules_of_libraries_do_not_count(monkeypatch):
     monkeypatch.setattr(fingerprints, "_line", lambda *parts: read.append(repr(parts)) or b"")
     for model in every_model().values():
         fingerprint(model)
-    found = {
-        name for text in read for name in re.findall(r"(?:raterzoo|pytensor|pymc)[.:][\w.]+", text)
-    }
+    found = {name for text in read for name in re.findall(r"(?:raterzoo|pytensor|pymc)[.:][\w.]+", text)}
     assert {"raterzoo:LabelLogP", "raterzoo:PairedComparisonsRV", "pytensor:Elemwise"} <= found
     assert not {name for name in found if "." in name}
 

@@ -9,14 +9,7 @@ from raterzoo import inference
 from raterzoo.inference import checkpoints as nuts_store
 from raterzoo.inference.storage.store import read_draws
 
-SETTINGS = {
-    "draws": 400,
-    "tune": 50,
-    "chains": 2,
-    "thin": 2,
-    "random_seed": 1,
-    "progressbar": False,
-}
+SETTINGS = {"draws": 400, "tune": 50, "chains": 2, "thin": 2, "random_seed": 1, "progressbar": False}
 pytestmark = [
     pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning:arviz_base.*"),

@@ -49,12 +49,7 @@ def spoiled(array, where, value):
 )
 def test_a_code_of_nothing_is_refused(name, field):
     codes = getattr(DATA[name], field)
-    for wrong in (
-        spoiled(codes, -1, 10**6),
-        spoiled(codes, 0, -2),
-        codes.astype(float),
-        codes[None],
-    ):
+    for wrong in (spoiled(codes, -1, 10**6), spoiled(codes, 0, -2), codes.astype(float), codes[None]):
         with pytest.raises(ValueError, match=field):
             refuse_unsound(replace(DATA[name], **{field: wrong}))
 

@@ -14,13 +14,7 @@ from raterzoo.inference import checkpoints as checkpointing
 from raterzoo.inference.runs.run import Run
 from raterzoo.inference.storage.journal import keep, kept
 from raterzoo.inference.storage.posterior_files import read_posterior
-from raterzoo.inference.storage.store import (
-    DrawStore,
-    at_full_size,
-    journal_of,
-    read_draws,
-    store_attrs,
-)
+from raterzoo.inference.storage.store import DrawStore, at_full_size, journal_of, read_draws, store_attrs
 from raterzoo.inference.storage.untrusted_files import check_zarr
 from raterzoo.models import DataError
 
@@ -134,9 +128,7 @@ def test_links_in_a_store_are_refused(small, tmp_path):
     check_zarr(tmp_path / "elsewhere")
 
 
-@pytest.mark.parametrize(
-    "where", ["zarr.json", "posterior/zarr.json", "posterior/plausibility/c/0"]
-)
+@pytest.mark.parametrize("where", ["zarr.json", "posterior/zarr.json", "posterior/plausibility/c/0"])
 def test_parts_of_a_store_that_are_links_are_refused(small, tmp_path, where):
     (small / where).rename(tmp_path / "moved")
     (small / where).symlink_to(tmp_path / "moved")

@@ -84,9 +84,7 @@ def test_options_choose_the_variables(options, names):
 def test_priors():
     model = bradley_terry(PAIRS)
     log_scales = np.log(
-        pm.draw(
-            [model["quality_scale"], model["reliability_scale"], model["tie"]], 4000, random_seed=1
-        )
+        pm.draw([model["quality_scale"], model["reliability_scale"], model["tie"]], 4000, random_seed=1)
     )
     for log_scale, mean, sd in zip(log_scales, np.log([2, 0.7, 1]), (1, 0.5, 1), strict=True):
         assert abs(log_scale.mean() - mean) < 4 * sd / np.sqrt(4000)
@@ -103,13 +101,9 @@ def test_priors():
 
 def test_ties_are_modelled_if_there_are_any():
     decided = from_rows([("r", "a", "b", "left", 2), ("s", "b", "a", "left", 1)])
-    assert "tie" not in free(bradley_terry(decided)) and "tie" in free(
-        thurstone(decided, ties="threshold")
-    )
+    assert "tie" not in free(bradley_terry(decided)) and "tie" in free(thurstone(decided, ties="threshold"))
     assert list(bradley_terry(decided).coords["outcome"]) == ["left", "right"]
-    with pytest.raises(
-        ValueError, match=r"ties='none', but 3 of the 20 votes are ties; use ties='davidson'"
-    ):
+    with pytest.raises(ValueError, match=r"ties='none', but 3 of the 20 votes are ties; use ties='davidson'"):
         bradley_terry(PAIRS, ties="none")
     with pytest.raises(ValueError, match=r"ties='half' is not one of 'auto', 'threshold', 'none'"):
         thurstone(PAIRS, ties="half")
@@ -119,18 +113,14 @@ def test_anonymous_raters_share_a_reliability():
     with pytest.raises(ValueError, match="these votes are anonymous; use reliability='shared'"):
         bradley_terry(anonymous())
     model = bradley_terry(anonymous(), reliability="shared")
-    assert (
-        model["annotation_rater"].get_value() == -1
-    ).all() and "reliability" not in model.named_vars
+    assert (model["annotation_rater"].get_value() == -1).all() and "reliability" not in model.named_vars
     assert np.isfinite(model.compile_logp()(model.initial_point()))
     with pytest.raises(ValueError, match="all of one rater"):
         bradley_terry(from_rows([("r", "a", "b", "left", 2)]))
 
 
 def test_items_that_no_chain_joins_are_named():
-    pairs = from_rows(
-        [("r", "a", "b", "left", 2), ("s", "c", "d", "right", 1), ("s", "a", "b", "left", 1)]
-    )
+    pairs = from_rows([("r", "a", "b", "left", 2), ("s", "c", "d", "right", 1), ("s", "a", "b", "left", 1)])
     with pytest.warns(
         DataWarning, match=r"2 components.*2 \('a', 'b'\); 2 \('c', 'd'\).*largest_component"
     ) as caught:
@@ -146,18 +136,12 @@ def test_items_that_no_chain_joins_are_named():
             {"reliability": "shared", "signed": True},
             "raters do not differ, and cannot be combined with signed=True",
         ),
-        (
-            {"reliability": "shared", "reliability_scale": 1},
-            "cannot be combined with reliability_scale=",
-        ),
+        ({"reliability": "shared", "reliability_scale": 1}, "cannot be combined with reliability_scale="),
         (
             {"reliability_range": (1, 20), "signed": True},
             "uniform prior.*cannot be combined with signed=True",
         ),
-        (
-            {"reliability_range": (1, 20), "quality_scale": 1},
-            "cannot be combined with quality_scale=",
-        ),
+        ({"reliability_range": (1, 20), "quality_scale": 1}, "cannot be combined with quality_scale="),
         (
             {"reliability_range": (1, 20), "reliability": "shared"},
             "cannot be combined with reliability='shared'",
@@ -178,14 +162,8 @@ def test_items_that_no_chain_joins_are_named():
             {"covariates": {"item": ["a", "b", "c"], "size": [1, 2, np.nan]}},
             "row 3, column 'size': nan is not",
         ),
-        (
-            {"covariates": {"item": ["a", "b", "c"], "size": [1, 2, "x"]}},
-            "'x' is not a finite number",
-        ),
-        (
-            {"covariates": {"item": ["a", "b", "c"], "size": [1, 1, 1]}},
-            "'size' is the same for all items",
-        ),
+        ({"covariates": {"item": ["a", "b", "c"], "size": [1, 2, "x"]}}, "'x' is not a finite number"),
+        ({"covariates": {"item": ["a", "b", "c"], "size": [1, 1, 1]}}, "'size' is the same for all items"),
         ({"covariates": xr.DataArray([1.0], dims="item")}, "covariates= has dims"),
     ],
 )
@@ -211,9 +189,7 @@ def test_covariates_of_any_table_are_the_same():
         model = thurstone(PAIRS, covariates=table)
         names = list(model.coords["covariate"])
         found = pd.DataFrame(model["item_covariate"].get_value(), list(PAIRS.items), names)
-        assert found.loc["a", "size"] == 9 - 12.5 / 3 and found.loc["c", "age"] == pytest.approx(
-            -1 / 3
-        )
+        assert found.loc["a", "size"] == 9 - 12.5 / 3 and found.loc["c", "age"] == pytest.approx(-1 / 3)
     coefficient, quality = pm.draw([model["coefficient"], model["quality"]], 2000, random_seed=1)
     np.testing.assert_allclose(quality.sum(axis=1), 0, atol=1e-9)
     assert np.corrcoef(coefficient[:, 1], quality[:, 0])[0, 1] > 0.5
@@ -244,10 +220,7 @@ def test_draws_with_everything_a_tree_carries(build):
         prior = pm.sample_prior_predictive(20, random_seed=1)["prior_predictive"]
         replicates = pm.sample_posterior_predictive(tree, random_seed=1, progressbar=False)
     observed = tree["observed_data"]["observed_winner"]
-    for replicate in (
-        prior["observed_winner"],
-        replicates["posterior_predictive"]["observed_winner"],
-    ):
+    for replicate in (prior["observed_winner"], replicates["posterior_predictive"]["observed_winner"]):
         assert (replicate.sum("outcome") == observed.sum("outcome")).all() and replicate.min() >= 0
     relabelled = inference.label(tree, PAIRS)
     assert relabelled["posterior"].to_dataset().identical(tree["posterior"].to_dataset())

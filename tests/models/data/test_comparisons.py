@@ -102,9 +102,7 @@ def test_attributes_of_raters_follow_their_order():
     assert some.raters.tolist() == ["r"] and some.rater_attributes["kind"].tolist() == ["person"]
 
 
-@pytest.mark.parametrize(
-    "make", [dict, pd.DataFrame, pl.DataFrame, lambda t: pl.DataFrame(t).to_arrow()]
-)
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, lambda t: pl.DataFrame(t).to_arrow()])
 def test_any_frame(make):
     assert Comparisons.from_table(make(TABLE)) == Comparisons.from_table(TABLE)
 
@@ -183,8 +181,7 @@ def test_components_are_named():
     pairs = Comparisons.from_table(table, rater=None)
     assert [c.tolist() for c in pairs.components] == [[*"abcd"], [*"xyz"], [*"mn"]]
     with pytest.raises(
-        DataError,
-        match=r"3 components of the 9 items: 4 \('a', 'b', 'c', \.\.\.\); 3 \('x', 'y', 'z'\)",
+        DataError, match=r"3 components of the 9 items: 4 \('a', 'b', 'c', \.\.\.\); 3 \('x', 'y', 'z'\)"
     ):
         require_connected(pairs, "quite")
     largest = pairs.largest_component()
@@ -223,9 +220,7 @@ def test_a_million_items_in_one_chain(order):
 def test_a_million_items_with_one_vote_each():
     n = 500_000
     left, right = np.arange(0, 2 * n, 2), np.arange(1, 2 * n, 2)
-    pairs = Comparisons.from_table(
-        {"rater": np.arange(n), "left": left, "right": right, "winner": left}
-    )
+    pairs = Comparisons.from_table({"rater": np.arange(n), "left": left, "right": right, "winner": left})
     assert (len(pairs.items), len(pairs)) == (2 * n, n)
     with pytest.raises(DataError, match=r"500,000 components.*499,996 more of 2") as caught:
         require_connected(pairs, "quite")
@@ -262,12 +257,7 @@ def test_pair_table_of_every_kind_of_vote():
     """Each combination of sides, rater and outcome lands in the one cell it belongs to."""
     for (left, right), rater, outcome in product([(0, 1), (1, 0)], (0, 1), (0, 1, 2)):
         word = ("left", "right", "tie")[outcome]
-        table = {
-            "left": [0, left],
-            "right": [1, right],
-            "rater": [0, rater],
-            "winner": ["tie", word],
-        }
+        table = {"left": [0, left], "right": [1, right], "rater": [0, rater], "winner": ["tie", word]}
         found = pair_table(Comparisons.from_table(table))
         expected = np.zeros((3, 1 + rater))
         expected[2, 0] += 1

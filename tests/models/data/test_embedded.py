@@ -35,9 +35,7 @@ def test_figure_three_as_printed():
 
 def test_predictions_are_six_sets_of_three():
     table = published_ddx_predictions()
-    pairs, counts = np.unique(
-        np.stack([table["item"], table["classifier"]]), axis=1, return_counts=True
-    )
+    pairs, counts = np.unique(np.stack([table["item"], table["classifier"]]), axis=1, return_counts=True)
     assert counts.tolist() == [3] * 6
     assert set(map(tuple, pairs.T.tolist())) == {
         ("fig3", "A"),

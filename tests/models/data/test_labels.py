@@ -65,9 +65,7 @@ def test_attributes_of_raters():
     assert one.raters.tolist() == ["t"] and one.rater_attributes["kind"].tolist() == ["person"]
 
 
-@pytest.mark.parametrize(
-    "make", [dict, pd.DataFrame, pl.DataFrame, lambda t: pl.DataFrame(t).to_arrow()]
-)
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, lambda t: pl.DataFrame(t).to_arrow()])
 def test_any_frame(make):
     assert Labels.from_table(make(TABLE)) == Labels.from_table(TABLE)
 
@@ -85,9 +83,7 @@ def test_crowdkit_names():
 
 def test_counts_without_raters():
     array = xr.DataArray(
-        [[2, 0], [1, 3], [0, 0]],
-        {"item": ["a", "b", "c"], "category": [0, 1]},
-        ("item", "category"),
+        [[2, 0], [1, 3], [0, 0]], {"item": ["a", "b", "c"], "category": [0, 1]}, ("item", "category")
     )
     labels = Labels.from_counts(array)
     assert labels.anonymous and labels.raters.tolist() == []
@@ -106,9 +102,7 @@ def test_wide_tables_and_patterns():
     labels = Labels.from_wide(frame, raters=["a", "b"], item="id")
     assert labels.items.tolist() == ["p", "q", "r"] and labels.categories.tolist() == [1, 2]
     assert labels.counts.tolist() == [[2, 0], [0, 1], [0, 0]]
-    patterns = Labels.from_wide(
-        {"a": ["x", "y"], "b": ["x", "x"], "n": [2, 1]}, raters=["a", "b"], count="n"
-    )
+    patterns = Labels.from_wide({"a": ["x", "y"], "b": ["x", "x"], "n": [2, 1]}, raters=["a", "b"], count="n")
     assert patterns.items.tolist() == ["0.1", "0.2", "1.1"]
     assert patterns.counts.tolist() == [[2, 0], [2, 0], [1, 1]]
 
@@ -116,12 +110,8 @@ def test_wide_tables_and_patterns():
 @st.composite
 def tables(draw):
     n = draw(st.integers(1, 30))
-    cells = (
-        st.sampled_from(["a", "b", " b", "Ä", "1"]) if draw(st.booleans()) else st.integers(-2, 3)
-    )
-    table = {
-        name: draw(st.lists(cells, min_size=n, max_size=n)) for name in ("item", "rater", "label")
-    }
+    cells = st.sampled_from(["a", "b", " b", "Ä", "1"]) if draw(st.booleans()) else st.integers(-2, 3)
+    table = {name: draw(st.lists(cells, min_size=n, max_size=n)) for name in ("item", "rater", "label")}
     return table | {"count": draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))}
 
 
@@ -129,10 +119,7 @@ def tables(draw):
 @given(tables())
 def test_round_trip(table):
     kind = " b" if isinstance(table["label"][0], str) else 9
-    categories = [
-        *dict.fromkeys(table["label"]),
-        *([kind] if kind not in table["label"] else ["z"]),
-    ]
+    categories = [*dict.fromkeys(table["label"]), *([kind] if kind not in table["label"] else ["z"])]
     labels = Labels.from_table(table, count="count", categories=categories)
     assert len(labels) == sum(table["count"])
     if not labels.anonymous:
@@ -156,11 +143,7 @@ def test_real_tables():
     truth = read("bluebird_truth.csv").set_index("item")["truth"]
     frame = read("bluebird_answers.csv")
     bluebird = Labels.from_table(frame.assign(truth=truth[frame["item"]].values), gold="truth")
-    assert (len(bluebird.items), len(bluebird.raters), (bluebird.gold >= 0).all()) == (
-        108,
-        39,
-        True,
-    )
+    assert (len(bluebird.items), len(bluebird.raters), (bluebird.gold >= 0).all()) == (108, 39, True)
     panda = read("pandalm_testset_labels.csv", dtype=str)
     raters = ["annotator1", "annotator2", "annotator3", "gpt35", "pandalm7b"]
     panda = Labels.from_wide(

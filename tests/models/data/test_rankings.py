@@ -212,8 +212,7 @@ def test_pickle_between_workers_keeps_rankings_and_errors():
 def test_report_counts_and_names_look_alikes():
     table = TABLE | {"category": ["flu", "Flu ", "cold", "cold", "flu", "flu"]}
     lines = dict(
-        line.strip().split("  ", 1)
-        for line in PartialRankings.from_table(table).report().splitlines()[1:]
+        line.strip().split("  ", 1) for line in PartialRankings.from_table(table).report().splitlines()[1:]
     )
     lines = {name: text.strip() for name, text in lines.items()}
     assert lines["items"] == lines["raters"] == "2"

@@ -49,9 +49,7 @@ def test_values_are_exact_and_minus_zero_is_zero():
     scores = Scores.from_table(TABLE | {"score": values})
     assert {*scores.score.tolist()} == {*values}
     assert not np.signbit(scores.score[scores.score == 0]).any()
-    assert Scores.from_table(TABLE | {"score": [-0.0] * 7}) == Scores.from_table(
-        TABLE | {"score": [0] * 7}
-    )
+    assert Scores.from_table(TABLE | {"score": [-0.0] * 7}) == Scores.from_table(TABLE | {"score": [0] * 7})
 
 
 @pytest.mark.parametrize(
@@ -78,9 +76,7 @@ def test_any_frame(make):
 def test_arrow_decimals_and_nullable_columns_without_a_null():
     whole = TABLE | {"score": [2, -1, 0, -3, 4, 4, 2]}
     expected = Scores.from_table(whole)
-    decimals = pa.table(
-        whole | {"score": pa.array(map(Decimal, whole["score"]), pa.decimal128(5, 2))}
-    )
+    decimals = pa.table(whole | {"score": pa.array(map(Decimal, whole["score"]), pa.decimal128(5, 2))})
     assert Scores.from_table(decimals) == expected
     assert Scores.from_table(pl.DataFrame(whole).cast({"score": pl.Decimal(10, 3)})) == expected
     assert Scores.from_table(pd.DataFrame(whole).astype({"score": "Int64"})) == expected
@@ -211,9 +207,7 @@ def test_round_trip(table, random):
     assert len(nobody) == len(scores) and {*nobody.score.tolist()} == {*scores.score.tolist()}
     order = list(range(len(table["item"])))
     random.shuffle(order)
-    shuffled = Scores.from_table(
-        {k: [v[row] for row in order] for k, v in table.items()}, count="count"
-    )
+    shuffled = Scores.from_table({k: [v[row] for row in order] for k, v in table.items()}, count="count")
     assert rows(shuffled) == rows(scores)
 
 
@@ -234,9 +228,7 @@ def test_nothing_is_lost(table):
     for item, rater, score, count in zip(*table.values(), strict=True):
         if count:
             counted[item, rater, score + 0.0] = counted.get((item, rater, score + 0.0), 0) + count
-    assert rows(Scores.from_table(table, count="count")) == sorted(
-        (*k, n) for k, n in counted.items()
-    )
+    assert rows(Scores.from_table(table, count="count")) == sorted((*k, n) for k, n in counted.items())
 
 
 def rows(scores):

@@ -73,9 +73,7 @@ loaded = {Path(sys.modules[m].__file__) for m in set(sys.modules) - before if m.
 missing = sorted(path.name for path in loaded - found if "njit" in path.read_text() or "@kept" in path.read_text())
 print(len(loaded), missing)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded, missing = done.stdout.split(maxsplit=1)
     assert int(loaded) > 5 and missing.strip() == "[]"
 

@@ -9,11 +9,7 @@ import pytensor.tensor as pt
 import pytest
 from raterzoo.models.distributions.counted_labels import CountedLabels
 from raterzoo.models.distributions.marginal_labels import MarginalLabels, label_logp
-from raterzoo.models.distributions.marginal_labels_kernels import (
-    Answers,
-    answer_codes,
-    answer_sweeps,
-)
+from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes, answer_sweeps
 
 from tests.support.monte_carlo import bonferroni_threshold, rejects, seed_of
 
@@ -71,9 +67,7 @@ def test_sums_to_one_over_all_patterns():
     patterns = np.array(list(product(range(3), repeat=4)))
     start = np.arange(0, patterns.size + 1, 4)
     known = np.full(len(patterns), -1)
-    log_p, _ = evaluated(
-        prevalence, confusion, start, np.tile(rater, len(patterns)), known, patterns.ravel()
-    )
+    log_p, _ = evaluated(prevalence, confusion, start, np.tile(rater, len(patterns)), known, patterns.ravel())
     assert np.exp(log_p).sum() == pytest.approx(1, abs=1e-12)
 
 
@@ -88,18 +82,14 @@ def problem():
 def test_backends_agree(problem, mode):
     (prevalence, confusion), design = problem
     reference = evaluated(prevalence, confusion, *design)
-    for one, other in zip(
-        evaluated(prevalence, confusion, *design, mode=mode), reference, strict=True
-    ):
+    for one, other in zip(evaluated(prevalence, confusion, *design, mode=mode), reference, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
     start, rater, known, label = design
     p, pi = pt.vector("p", shape=prevalence.shape), pt.tensor("pi", shape=confusion.shape)
     weight = np.linspace(-1, 2, len(known))
     log_p = label_logp(p, pi, (start, rater * 4 + label, known))[0]
     gradient = pt.grad((weight * log_p).sum(), [p, pi])
-    found = [
-        pytensor.function([p, pi], gradient, mode=m)(prevalence, confusion) for m in (mode, "NUMBA")
-    ]
+    found = [pytensor.function([p, pi], gradient, mode=m)(prevalence, confusion) for m in (mode, "NUMBA")]
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
@@ -156,9 +146,7 @@ def test_five_thousand_answers_on_one_item(n_categories):
     log_p, plausibility = swept(prevalence, confusion, *design, n_categories)
     joint = np.log(prevalence) + np.log(confusion[rater, :, label]).sum(axis=0)
     assert log_p[0] == pytest.approx(np.logaddexp.reduce(joint), rel=1e-12)
-    np.testing.assert_allclose(
-        plausibility[0], np.exp(joint - np.logaddexp.reduce(joint)), atol=1e-10
-    )
+    np.testing.assert_allclose(plausibility[0], np.exp(joint - np.logaddexp.reduce(joint)), atol=1e-10)
 
 
 @pytest.mark.parametrize("n_categories", [2, 3, 6])
@@ -227,10 +215,7 @@ def test_replicates_follow_the_law(mode):
     found = np.array([(draws == pattern).all(axis=1).sum() for pattern in patterns])
 
     def check(known):
-        p = [
-            np.exp(by_enumeration(prevalence, confusion, start, rater, known, y)[0].sum())
-            for y in patterns
-        ]
+        p = [np.exp(by_enumeration(prevalence, confusion, start, rater, known, y)[0].sum()) for y in patterns]
         p = np.array(p) / (prevalence[0] if known[1] == 0 else 1)
         z = (found - n * p) / np.sqrt(n * p * (1 - p))
         assert np.abs(z).max() < bonferroni_threshold(len(patterns))
@@ -243,9 +228,7 @@ def test_replicates_follow_the_law(mode):
 def test_counts_follow_their_law(mode):
     p, total, n = np.array([0.2, 0.5, 0.3]), 3, 40_000
     source = pt.random.shared_rng(np.random.default_rng(seed_of(f"counts {mode}")))
-    draws = pytensor.function(
-        [], CountedLabels.dist(p, total, 2.0, size=n, rng=source), mode=mode
-    )()
+    draws = pytensor.function([], CountedLabels.dist(p, total, 2.0, size=n, rng=source), mode=mode)()
     assert (draws.sum(axis=1) == total).all()
     z = (draws.mean(axis=0) - total * p) / np.sqrt(total * p * (1 - p) / n)
     assert np.abs(z).max() < bonferroni_threshold(3)

@@ -16,10 +16,7 @@ LAWS = {
     "thurstone": (normal_links.normal_counts, normal_links.normal_information, 2),
     "threshold": (normal_links.threshold_counts, normal_links.threshold_information, 3),
 }
-SCORES = {
-    "bradley_terry": logistic_links.logistic_score,
-    "thurstone": normal_links.normal_score,
-}
+SCORES = {"bradley_terry": logistic_links.logistic_score, "thurstone": normal_links.normal_score}
 
 
 def over(function):
@@ -111,14 +108,7 @@ def test_scores_are_derivatives_of_the_counts(name):
 
 def test_links_have_names():
     assert (
-        len(
-            {
-                law_code(link, ties)
-                for link in ("bradley_terry", "thurstone")
-                for ties in (False, True)
-            }
-        )
-        == 4
+        len({law_code(link, ties) for link in ("bradley_terry", "thurstone") for ties in (False, True)}) == 4
     )
     with pytest.raises(ValueError, match="link='probit' is not one of"):
         law_code("probit", False)

@@ -32,11 +32,7 @@ def swept(link, x, tie, counts):
 
 def points(rng, n):
     """Return distances and tie parameters: ordinary ones, 40 sigma and beyond, and next to every border."""
-    x = np.r_[
-        rng.normal(0, 2, n // 2),
-        rng.uniform(-90, 90, n // 4),
-        rng.normal(0, 2, n - n // 2 - n // 4),
-    ]
+    x = np.r_[rng.normal(0, 2, n // 2), rng.uniform(-90, 90, n // 4), rng.normal(0, 2, n - n // 2 - n // 4)]
     x[:8] = [0.0, 40, -40, 1e-9, -1e-9, 40 * np.sqrt(2), -75, 37.5]
     tie = np.exp(rng.normal(-0.5, 1.5, n))
     tie[8:12] = [1e-6, 1e-3, 30, 0.1]
@@ -50,10 +46,7 @@ def test_equals_a_hundred_digits(link, n_outcomes):
     rng = np.random.default_rng(seed_of(f"digits {link} {n_outcomes}"))
     x, tie = points(rng, 1000)
     exact = np.array(
-        [
-            log_p_and_slopes(link, a, t if n_outcomes == 3 else None)
-            for a, t in zip(x, tie, strict=True)
-        ]
+        [log_p_and_slopes(link, a, t if n_outcomes == 3 else None) for a, t in zip(x, tie, strict=True)]
     )
     parts = []
     for outcome in range(n_outcomes):
@@ -120,9 +113,7 @@ def test_sums_to_one_and_equals_brute_force(link, n_outcomes):
             exact.append(orders * np.prod(p**own))
     counts, codes = np.array(counts), np.array(codes).T
     total = counts.sum(axis=1)
-    law = PairedComparisons.dist(
-        quality, reliability, tuple(codes), total, left_bias=0.2, tie=tie, link=link
-    )
+    law = PairedComparisons.dist(quality, reliability, tuple(codes), total, left_bias=0.2, tie=tie, link=link)
     p = np.exp(pm.logp(law, counts).eval())
     np.testing.assert_allclose(p, exact, rtol=1e-12)
     np.testing.assert_allclose(np.bincount(total, p), 1, rtol=1e-12)
@@ -167,16 +158,12 @@ def test_backends_agree(link, n_outcomes):
     rng = np.random.default_rng(seed_of(f"backends {link} {n_outcomes}"))
     strengths, codes, counts = random_law(rng, n_outcomes)
     inputs = [pt.vector(name, shape=(len(x),)) for name, x in strengths._asdict().items()]
-    log_p = pair_logp(
-        Strengths(*inputs), Codes(*codes), pt.as_tensor_variable(counts), (link, n_outcomes)
-    )
+    log_p = pair_logp(Strengths(*inputs), Codes(*codes), pt.as_tensor_variable(counts), (link, n_outcomes))
     weight = np.linspace(-1, 2, len(counts))
     wanted = inputs if n_outcomes == 3 else inputs[:3]
     gradient = pt.grad((weight * log_p).sum(), wanted)
     found = {
-        mode: pytensor.function(inputs, [log_p, *gradient], mode=mode, on_unused_input="ignore")(
-            *strengths
-        )
+        mode: pytensor.function(inputs, [log_p, *gradient], mode=mode, on_unused_input="ignore")(*strengths)
         for mode in ("NUMBA", "FAST_COMPILE", "JAX")
     }
     for mode in ("FAST_COMPILE", "JAX"):
@@ -222,9 +209,7 @@ def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them():
             PairedComparisons.dist([0.3, 0.0], [1.0], codes, total)
     with pytest.raises(ValueError, match="link='probit' is not one of"):
         PairedComparisons.dist([0.3, 0.0], [1.0], ([0], [1], [0]), [1], link="probit")
-    with pytest.raises(
-        ValueError, match="counts have 2 columns; one is needed for each of 3 outcomes"
-    ):
+    with pytest.raises(ValueError, match="counts have 2 columns; one is needed for each of 3 outcomes"):
         one = Strengths(*([1.0] for _ in range(4)))
         pair_logp(one, Codes([0], [0], [0]), pt.as_tensor([[1, 2]]), ("thurstone", 3))
 
@@ -238,9 +223,7 @@ def test_compiled_ops_are_told_apart():
 @pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
 def test_replicates_follow_the_law(mode, link, n_outcomes):
     n, total, tie = 20_000, 3, 0.8 if n_outcomes == 3 else None
-    source = pt.random.shared_rng(
-        np.random.default_rng(seed_of(f"replicates {mode} {link} {n_outcomes}"))
-    )
+    source = pt.random.shared_rng(np.random.default_rng(seed_of(f"replicates {mode} {link} {n_outcomes}")))
     law = PairedComparisons.dist(
         [0.7, 0.0],
         [0.8, -0.5],
@@ -260,8 +243,7 @@ def test_replicates_follow_the_law(mode, link, n_outcomes):
     def check(x):
         p = plain_p(link, x, tie)
         expected = [
-            n * factorial(total) / np.prod([factorial(c) for c in own]) * np.prod(p**own)
-            for own in patterns
+            n * factorial(total) / np.prod([factorial(c) for c in own]) * np.prod(p**own) for own in patterns
         ]
         assert chi2.sf(((seen - expected) ** 2 / expected).sum(), len(patterns) - 1) > 1e-4
 

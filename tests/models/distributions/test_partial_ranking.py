@@ -88,9 +88,7 @@ def test_cotangents_are_those_of_each_row(problem, reference):
     block, log_worth = problem
     x, weight = pt.matrix("x"), np.linspace(-2, 2, len(block))
     gradient = pt.grad((partial_ranking_logp(x, pt.constant(block)) * weight).sum(), x)
-    np.testing.assert_allclose(
-        gradient.eval({x: log_worth}), weight[:, None] * reference[1], atol=1e-12
-    )
+    np.testing.assert_allclose(gradient.eval({x: log_worth}), weight[:, None] * reference[1], atol=1e-12)
 
 
 @pytest.mark.parametrize("law", [PartialRanking, RankedCandidates])

@@ -182,9 +182,7 @@ def frequencies(log_worth, sizes, draws, name):
 
 
 def largest_z(log_worth, sizes, counts, draws):
-    rankings = [
-        b for b in all_partial_rankings(len(log_worth)) if tuple(np.bincount(b)) == tuple(sizes)
-    ]
+    rankings = [b for b in all_partial_rankings(len(log_worth)) if tuple(np.bincount(b)) == tuple(sizes)]
     log_p, _ = evaluate(np.tile(log_worth, (len(rankings), 1)), rankings)
     p = np.exp(log_p)
     found = np.array([counts.get(tuple(b.tolist()), 0) for b in rankings])

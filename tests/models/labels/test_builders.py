@@ -57,8 +57,7 @@ def means(tree):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "sampler",
-    ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), pytest.param("blackjax", marks=LONG)],
+    "sampler", ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), pytest.param("blackjax", marks=LONG)]
 )
 def test_every_sampler_draws_the_exact_posterior(sampler):
     beta = np.broadcast_to(favoured(2), (3, 2, 2)).copy()
@@ -66,9 +65,7 @@ def test_every_sampler_draws_the_exact_posterior(sampler):
     if sampler in ("numpyro", "blackjax"):
         extra = {"nuts_sampler_kwargs": {"chain_method": "vectorized"}}
     with models.dawid_skene(LABELS, prevalence_concentration=2.0):
-        tree = pm.sample(
-            1000, nuts_sampler=sampler, random_seed=seed_of(sampler), **OPTIONS, **extra
-        )
+        tree = pm.sample(1000, nuts_sampler=sampler, random_seed=seed_of(sampler), **OPTIONS, **extra)
 
     def check(alpha, beta):
         exact = exact_means(LABELS, alpha, beta)

@@ -61,9 +61,7 @@ def law_on(nodes, prevalence, ability, labels, easiness=(1.0, 1.0)):
     return logsumexp(joint + np.log(weight), axis=(0, 2))
 
 
-@pytest.mark.parametrize(
-    ("answers", "most"), [(1, 1e-6), (5, 1e-6), (40, 1e-6), (200, 1e-4), (1000, 2e-3)]
-)
+@pytest.mark.parametrize(("answers", "most"), [(1, 1e-6), (5, 1e-6), (40, 1e-6), (200, 1e-4), (1000, 2e-3)])
 def test_quadrature_against_many_nodes(answers, most):
     """Random raters, whose abilities spread twice as far as the prior says, and items of which half are answered at random."""
     rng = np.random.default_rng(answers)
@@ -81,9 +79,7 @@ def test_quadrature_against_many_nodes(answers, most):
     assert np.abs(gauss - exact).max() > 3 * worst
 
 
-@pytest.mark.parametrize(
-    "easiness", [(1, 3), (1, 10), (1, 0.1), (3, 0.3), (8, 1), (10, 10), (-10, 10)]
-)
+@pytest.mark.parametrize("easiness", [(1, 3), (1, 10), (1, 0.1), (3, 0.3), (8, 1), (10, 10), (-10, 10)])
 def test_nodes_follow_the_law_of_the_easiness(easiness):
     """However wide, narrow or far off it is, while a third of the items are answered at random."""
     rng = np.random.default_rng(200)
@@ -129,10 +125,7 @@ def test_gradient_is_the_derivative():
         ({"ability": ("a", "b")}, r"ability=\('a', 'b'\) must be a pair"),
         ({"ability": (1.0, [2.0, 3.0])}, "ability=.* must be a pair"),
         ({"easiness": (np.nan, 1.0)}, "easiness=.* must be a pair"),
-        (
-            {"easiness": (1e6, 1)},
-            r"at most 10 in size: they are of a logarithm, and exp\(10\) is 22,026",
-        ),
+        ({"easiness": (1e6, 1)}, r"at most 10 in size: they are of a logarithm, and exp\(10\) is 22,026"),
         ({"easiness": (1, 1e6)}, "at most 10 in size"),
         ({"nodes": 4}, "nodes=4 must be a whole number from 5"),
         ({"nodes": 10**9}, "nodes=1000000000 must be a whole number from 5 to 100,000"),

@@ -24,9 +24,7 @@ def labels_of_kinds(name="kind"):
         "label": rng.choice(["x", "y", "z"], 16),
     }
     kinds = [KINDS[k] for k in table["rater"]]
-    return models.Labels.from_table(
-        table | {name: kinds}, rater_attributes=[name], categories=list("xyz")
-    )
+    return models.Labels.from_table(table | {name: kinds}, rater_attributes=[name], categories=list("xyz"))
 
 
 LABELS = labels_of_kinds()

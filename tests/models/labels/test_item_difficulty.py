@@ -86,10 +86,7 @@ def test_two_labels_are_integrated_to_eight_digits(name):
 
     def by_category(j):
         return quad(
-            lambda t: of_item(TWO, name, point, 0, np.array([[t]]))[0][j, 0] * norm.pdf(t),
-            -9,
-            9,
-            epsabs=0,
+            lambda t: of_item(TWO, name, point, 0, np.array([[t]]))[0][j, 0] * norm.pdf(t), -9, 9, epsabs=0
         )[0]
 
     assert found[0][0] == pytest.approx(np.log(by_category(0) + by_category(1)), abs=1e-8)
@@ -108,10 +105,7 @@ def test_three_labels_are_integrated_as_well_as_is_said(name):
 
 
 def test_priors_favour_the_diagonal_and_are_named():
-    for name, mean in (
-        ("item_difficulty", "effect_mean"),
-        ("logistic_random_effects", "population_mean"),
-    ):
+    for name, mean in (("item_difficulty", "effect_mean"), ("logistic_random_effects", "population_mean")):
         model = getattr(models, name)(THREE, diagonal=1.5)
         favoured = model[mean].owner.op.dist_params(model[mean].owner)[0].eval()
         assert favoured.tolist() == [[1.5, 0.0], [0.0, 1.5], [-1.5, -1.5]]

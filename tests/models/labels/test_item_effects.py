@@ -12,12 +12,7 @@ from raterzoo import models
 from raterzoo.models.data.errors import DataWarning
 from raterzoo.models.distributions.marginal_labels import MarginalLabels, distinct_items, label_logp
 from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_sweeps
-from raterzoo.models.labels.item_effects import (
-    check_size,
-    normal_nodes,
-    observe_states,
-    trapezoid_step,
-)
+from raterzoo.models.labels.item_effects import check_size, normal_nodes, observe_states, trapezoid_step
 from scipy.special import expit, log_softmax, logsumexp, softmax
 
 from tests.support.item_effect_designs import drawn_point, outputs_at
@@ -124,8 +119,7 @@ def test_backends_and_gradient_agree_beyond_the_unrolled():
     log_p, state = label_logp(p, pi, answers, 20)
     outputs = [log_p, state, *pt.grad(log_p.sum(), [p, pi])]
     found = [
-        pytensor.function([p, pi], outputs, mode=m)(probability, confusion)
-        for m in (FAST, "NUMBA", "JAX")
+        pytensor.function([p, pi], outputs, mode=m)(probability, confusion) for m in (FAST, "NUMBA", "JAX")
     ]
     for other in found[1:]:
         for one, same in zip(other, found[0], strict=True):
@@ -173,10 +167,7 @@ def test_items_alike_are_computed_once():
     assert len(own.known) <= 3 * 4 < len(kind) == 100
     for i in range(100):
         k = kind[i]
-        mine, kept = (
-            answers.code[start[i] : start[i + 1]],
-            own.code[own.start[k] : own.start[k + 1]],
-        )
+        mine, kept = (answers.code[start[i] : start[i + 1]], own.code[own.start[k] : own.start[k + 1]])
         assert sorted(mine) == sorted(kept) and answers.known[i] == own.known[k]
     empty, kind = distinct_items(Answers(np.array([0, 0]), np.array([], int), np.array([-1])))
     assert empty.start.tolist() == [0, 0] and kind.tolist() == [0]
@@ -233,8 +224,7 @@ def log_p_of_counts(favoured, counts, spread, nodes):
 
 
 @pytest.mark.parametrize(
-    ("labels", "error", "most"),
-    [(3, None, 0.06), (3, 1e-4, 1e-4), (4, None, 0.3), (4, 0.02, 0.02)],
+    ("labels", "error", "most"), [(3, None, 0.06), (3, 1e-4, 1e-4), (4, None, 0.3), (4, 0.02, 0.02)]
 )
 @pytest.mark.parametrize("answers", [5, 30])
 def test_products_follow_the_number_of_answers(labels, error, most, answers):
@@ -270,9 +260,7 @@ def test_many_answers_have_steps_without_overflow():
 
 
 def test_few_nodes_for_many_answers_are_said():
-    with pytest.warns(
-        DataWarning, match=r"4 dimensions.*few for an item of 10 answers.*nodes=4096"
-    ):
+    with pytest.warns(DataWarning, match=r"4 dimensions.*few for an item of 10 answers.*nodes=4096"):
         normal_nodes(4, 10)
     assert len(normal_nodes(4, 9).weight) == 512 and len(normal_nodes(4, 30, 600).weight) == 600
     with pytest.raises(ValueError, match=r"default for 900 answers.*3 dimensions.*fewer nodes="):

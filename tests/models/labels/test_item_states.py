@@ -13,9 +13,7 @@ from scipy.special import gammaln
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
-TINY = models.Labels.from_counts(
-    {"item": list("abcdef"), "x": [2, 0, 3, 1, 2, 0], "y": [1, 4, 0, 1, 1, 0]}
-)
+TINY = models.Labels.from_counts({"item": list("abcdef"), "x": [2, 0, 3, 1, 2, 0], "y": [1, 4, 0, 1, 1, 0]})
 DRAWN = {"progressbar": False, "random_seed": 1}
 
 
@@ -69,9 +67,7 @@ def test_gradient_is_that_of_differences(spread):
                 moved = [x.copy() for x in point]
                 moved[place][index] += sign * step
                 ends.append(value(*moved))
-            np.testing.assert_allclose(
-                own[index], (ends[0] - ends[1]) / 2 / step, rtol=1e-6, atol=1e-6
-            )
+            np.testing.assert_allclose(own[index], (ends[0] - ends[1]) / 2 / step, rtol=1e-6, atol=1e-6)
 
 
 def check_replicates(counts, law, total):
@@ -105,8 +101,7 @@ def test_replicates_follow_the_law(spread, numba):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"states": 1}, {"states": 1, "spread": True}, {"states": 3}, {"states": 2, "spread": True}],
+    "options", [{"states": 1}, {"states": 1, "spread": True}, {"states": 3}, {"states": 2, "spread": True}]
 )
 def test_model_has_its_variables_replicates_and_densities(options):
     model = models.item_states(TINY, **options)

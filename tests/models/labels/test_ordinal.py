@@ -150,10 +150,7 @@ def test_anonymous_raters_share_thresholds():
         ({"order": set(ORDER)}, "is a set; allowed: a list or another sequence in a fixed order"),
         ({"order": iter(ORDER)}, "is a list_iterator; allowed: a list"),
         ({"order": 5}, "order=5 is a int; allowed: a list"),
-        (
-            {"order": [["low"], ["mid"], ["high"]]},
-            "argument order, place 1:.*neither text nor an integer",
-        ),
+        ({"order": [["low"], ["mid"], ["high"]]}, "argument order, place 1:.*neither text nor an integer"),
         ({"order": [0, 1, 2]}, "one kind on both sides"),
         ({"order": ORDER, "spread": -1}, "spread holds -1"),
         ({"order": ORDER, "nodes": 2.5}, "nodes=2.5 must be a whole number from 3"),

@@ -15,19 +15,14 @@ def test_log_prior_and_likelihood_are_the_stated_laws():
     rng = np.random.default_rng(1)
     worth = rng.gamma(1.0, size=model["worth"].eval().shape)
     prior, likelihood = model.compile_fn(
-        [
-            model.logp(vars=model["worth"], jacobian=False),
-            model.logp(vars=model["observed_ranking"]),
-        ]
+        [model.logp(vars=model["worth"], jacobian=False), model.logp(vars=model["observed_ranking"])]
     )({"worth_log__": np.log(worth)})
     other = model["candidate_category"].get_value() == -1
     shape = np.full(len(worth), 0.5)
     shape[other] *= model["other_size"].get_value()
     assert prior == pytest.approx(gamma.logpdf(worth, shape).sum(), rel=1e-12)
     single = models.plackett_luce(CASES, concentration=0.5)
-    once = single.compile_fn(single.logp(vars=single["observed_ranking"]))(
-        {"worth_log__": np.log(worth)}
-    )
+    once = single.compile_fn(single.logp(vars=single["observed_ranking"]))({"worth_log__": np.log(worth)})
     assert likelihood == pytest.approx(3 * once, rel=1e-12)
 
 
@@ -57,9 +52,7 @@ def test_reliability_of_each_rater():
 
 def test_tempered_at_one_is_plackett_luce():
     point = {
-        "worth_log__": np.random.default_rng(3).normal(
-            size=models.plackett_luce(CASES)["worth"].eval().shape
-        )
+        "worth_log__": np.random.default_rng(3).normal(size=models.plackett_luce(CASES)["worth"].eval().shape)
     }
     plain, tempered = models.plackett_luce(CASES), models.tempered_plackett_luce(CASES)
     assert plain.compile_logp()(point) == pytest.approx(tempered.compile_logp()(point), rel=1e-12)

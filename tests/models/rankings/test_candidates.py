@@ -36,9 +36,7 @@ def test_without_other_only_ranked_categories_are_left(rankings):
 @pytest.mark.parametrize("lay_out", [lambda r: ranked_candidates(r, other=True), every_candidate])
 def test_blocks_say_what_the_raters_said(rankings, lay_out):
     layout = lay_out(rankings)
-    for a, (item, rater) in enumerate(
-        zip(rankings.annotation_item, rankings.annotation_rater, strict=True)
-    ):
+    for a, (item, rater) in enumerate(zip(rankings.annotation_item, rankings.annotation_rater, strict=True)):
         said = NESTED[rankings.items[item]][rankings.raters[rater]]
         inside = layout.block[a] >= 0
         start, end = layout.start[item : item + 2]

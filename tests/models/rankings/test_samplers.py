@@ -31,21 +31,14 @@ def model():
 def exact(model):
     """Means by Gibbs from twenty times as many draws."""
     tree = inference.sample(
-        model,
-        draws=20_000,
-        thin=4,
-        dtype="float64",
-        log_likelihood=False,
-        random_seed=1,
-        progressbar=False,
+        model, draws=20_000, thin=4, dtype="float64", log_likelihood=False, random_seed=1, progressbar=False
     )
     return tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "sampler",
-    ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), pytest.param("blackjax", marks=LONG)],
+    "sampler", ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), pytest.param("blackjax", marks=LONG)]
 )
 def test_sampler_agrees_with_gibbs(model, exact, sampler):
     # In JAX the chains are one batch: how many devices it sees depends on what ran before.
@@ -56,9 +49,7 @@ def test_sampler_agrees_with_gibbs(model, exact, sampler):
         "blackjax": {"nuts_sampler_kwargs": {"chain_method": "vectorized"}},
     }
     with model:
-        tree = pm.sample(
-            random_seed=seed_of(sampler), nuts_sampler=sampler, **OPTIONS, **extra[sampler]
-        )
+        tree = pm.sample(random_seed=seed_of(sampler), nuts_sampler=sampler, **OPTIONS, **extra[sampler])
     tree = inference.label(tree, CASES)
     plausibility = tree["posterior"]["plausibility"]
     assert plausibility["category"].values[-1] == "OTHER"

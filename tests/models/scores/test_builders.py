@@ -38,9 +38,7 @@ def test_law_is_pointwise_by_item():
 
 def test_replicates_have_the_law():
     many = scores(np.arange(4000), [1.0], np.arange(4000))
-    with models.normal_scores(
-        many, mean=[0, 5, 9], mean_weight=1e9, shape=1e9, rate=[1e9, 1e9, 4e9]
-    ):
+    with models.normal_scores(many, mean=[0, 5, 9], mean_weight=1e9, shape=1e9, rate=[1e9, 1e9, 4e9]):
         tree = pm.sample_prior_predictive(3, random_seed=1)
     replicate = tree["prior_predictive"]["observed_score"].to_numpy()[0]
     assert replicate.shape == (3, 8001)
@@ -112,9 +110,7 @@ def test_wrong_arguments_are_named(build, message):
 
 
 def test_no_scores():
-    nothing = models.Scores.from_table(
-        {"item": ["a"], "rater": ["r"], "score": [1.0], "n": [0]}, count="n"
-    )
+    nothing = models.Scores.from_table({"item": ["a"], "rater": ["r"], "score": [1.0], "n": [0]}, count="n")
     for build in (models.normal_scores, lambda s: models.normal_scores(s, **PRIOR)):
         with pytest.raises(DataError, match="0 scores to learn from"):
             build(nothing)

@@ -16,9 +16,7 @@ def drawn():
 def test_plausibility_is_that_of_bayes(drawn):
     x = drawn.truth["input"]
     angle = 2 * np.pi * np.arange(5) / 5
-    density = [
-        norm.pdf(x[:, 0], 1.5 * np.cos(a)) * norm.pdf(x[:, 1], 1.5 * np.sin(a)) for a in angle
-    ]
+    density = [norm.pdf(x[:, 0], 1.5 * np.cos(a)) * norm.pdf(x[:, 1], 1.5 * np.sin(a)) for a in angle]
     expected = np.transpose(density / np.sum(density, axis=0))
     np.testing.assert_allclose(drawn.truth["plausibility"], expected, rtol=1e-9)
 
@@ -49,15 +47,12 @@ def test_a_classifier_without_error_knows_the_plausibilities():
     np.testing.assert_allclose(exact["score"], exact["plausibility"], rtol=1e-12)
     sure = simulators.ambiguous_items(error=0.0, sharpness=2.0, random_seed=1).truth
     squared = exact["plausibility"] ** 2
-    np.testing.assert_allclose(
-        sure["score"], squared / squared.sum(axis=1, keepdims=True), rtol=1e-9
-    )
+    np.testing.assert_allclose(sure["score"], squared / squared.sum(axis=1, keepdims=True), rtol=1e-9)
 
 
 def test_separation_is_what_makes_items_clear():
     clear, vague = (
-        simulators.ambiguous_items(separation=s, random_seed=2).truth["plausibility"]
-        for s in (8.0, 0.0)
+        simulators.ambiguous_items(separation=s, random_seed=2).truth["plausibility"] for s in (8.0, 0.0)
     )
     assert np.quantile(clear.max(axis=1), 0.01) > 0.99
     np.testing.assert_allclose(vague, 0.2, rtol=1e-12)

@@ -39,9 +39,7 @@ def test_truth_sums_to_one_and_is_concentrated(diagnoses):
 
 @pytest.mark.parametrize("categories, raters", [(2, 1), (3, 10), (6, 4)])
 def test_diagnoses_of_other_sizes(categories, raters):
-    drawn = simulators.differential_diagnoses(
-        items=50, categories=categories, raters=raters, random_seed=1
-    )
+    drawn = simulators.differential_diagnoses(items=50, categories=categories, raters=raters, random_seed=1)
     assert len(drawn.data.categories) == categories
     assert len(drawn.data.raters) <= raters
 

@@ -45,9 +45,7 @@ def probabilities(model, truth, item, rater):
         return np.where(np.eye(3, dtype=bool)[known], right[:, None], (1 - right)[:, None] / 2)
     if model == "ordinal":
         cut = truth["threshold"] + truth["rater_shift"][rater][:, None]
-        below = expit(
-            (cut - truth["location"][item][:, None]) / truth["rater_scale"][rater][:, None]
-        )
+        below = expit((cut - truth["location"][item][:, None]) / truth["rater_scale"][rater][:, None])
         return np.c_[below[:, 0], below[:, 1] - below[:, 0], 1 - below[:, 1]]
     odds = truth["effect"][item]
     if model == "logistic_random_effects":
@@ -66,9 +64,7 @@ def test_labels_follow_the_effects(model):
     item, rater = data.items[data.annotation_item], data.raters[data.annotation_rater]
     told, times = data.gold >= 0, data.count
     np.testing.assert_array_equal(data.gold[told], truth["true_category"][data.items[told]])
-    of_item = {"glad": "easiness", "mace": "true_category", "ordinal": "location"}.get(
-        model, "effect"
-    )
+    of_item = {"glad": "easiness", "mace": "true_category", "ordinal": "location"}.get(model, "effect")
     number = truth[of_item].reshape(4000, -1)[:, 0]
     apart = (number > np.median(number))[item] + 2 * (rater % 2) + 4 * truth["true_category"][item]
 

@@ -98,9 +98,7 @@ def test_raters_without_a_pair_go():
     assert len(everyone.data.raters) == 50
 
 
-@pytest.mark.parametrize(
-    ("items", "degree"), [(2, 1), (3, 2), (6, 2), (20, 3), (40, 20), (9, 20), (50, 2)]
-)
+@pytest.mark.parametrize(("items", "degree"), [(2, 1), (3, 2), (6, 2), (20, 3), (40, 20), (9, 20), (50, 2)])
 def test_regular_graphs(items, degree):
     pairs = regular_graph(items, degree, random_seed=seed_of(f"{items} {degree}"))
     assert (np.bincount(pairs.ravel(), minlength=items) == min(degree, items - 1)).all()
@@ -113,8 +111,7 @@ def test_regular_graphs(items, degree):
 
 
 @pytest.mark.parametrize(
-    ("n_pairs", "raters", "per_pair"),
-    [(1, 5, 2), (7, 5, 3), (100, 40, 13), (10, 4, 4), (50, 30, 1)],
+    ("n_pairs", "raters", "per_pair"), [(1, 5, 2), (7, 5, 3), (100, 40, 13), (10, 4, 4), (50, 30, 1)]
 )
 def test_allotment_is_balanced(n_pairs, raters, per_pair):
     allotted = allot_raters(n_pairs, raters, per_pair, np.random.default_rng(5))
@@ -151,9 +148,7 @@ def test_a_graph_of_ones_own():
 
 
 def test_the_seed_decides():
-    one, same, other = (
-        simulators.comparisons(tie=0.5, random_seed=seed).data for seed in (7, 7, 8)
-    )
+    one, same, other = (simulators.comparisons(tie=0.5, random_seed=seed).data for seed in (7, 7, 8))
     assert one == same and one != other
 
 

@@ -64,9 +64,7 @@ def test_rankings_have_the_probabilities_of_plackett_luce(sizes):
     def draw(worth):
         log_worth = np.log(np.tile(worth, (n, 1)))
         seed = seed_of(f"simulated rankings {sizes}")
-        drawn = simulators.rankings(
-            log_worth=log_worth, raters=1, block_sizes=sizes, random_seed=seed
-        )
+        drawn = simulators.rankings(log_worth=log_worth, raters=1, block_sizes=sizes, random_seed=seed)
         return observed(drawn.data)
 
     check_counts(draw(WORTH), n, sizes)

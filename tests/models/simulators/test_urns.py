@@ -59,9 +59,7 @@ def test_classifier_without_error_knows_the_urns_and_is_as_sharp_as_said(drawn):
     np.testing.assert_allclose(exact["score"], exact["plausibility"], rtol=1e-12)
     sure = simulators.urn_items(error=0.0, sharpness=2.0, random_seed=1).truth
     squared = exact["plausibility"] ** 2
-    np.testing.assert_allclose(
-        sure["score"], squared / squared.sum(axis=1, keepdims=True), rtol=1e-12
-    )
+    np.testing.assert_allclose(sure["score"], squared / squared.sum(axis=1, keepdims=True), rtol=1e-12)
     np.testing.assert_allclose(drawn.truth["score"].sum(axis=1), 1, rtol=1e-12)
     assert (np.abs(drawn.truth["score"] - drawn.truth["plausibility"]) > 0.01).mean() > 0.5
 
