@@ -4,9 +4,7 @@ import reprlib
 from collections.abc import Iterable
 from itertools import islice
 
-__all__ = ["escaped", "legible", "shown", "some"]
-
-MOST = 1_500
+MAX_LENGTH = 1_500
 JOINERS = "\u200c\u200d"  # of letters in Persian, of people in families
 
 
@@ -21,21 +19,21 @@ class _Short(reprlib.Repr):
         return super().repr_int(x, level) if bits < 256 else f"<integer of {bits:,} bits>"
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Repr of a value on one line of about a hundred characters at most."""
-    return legible(_Short().repr(value).replace("\n", " "))
+    return printable_line(_Short().repr(value).replace("\n", " "))
 
 
-def some(names: Iterable[object], most: int = 12) -> str:
+def first_reprs(names: Iterable[object], most: int = 12) -> str:
     """First `most` names, comma-separated reprs, with "..." for the rest; "none" if there are none."""
-    first = [shown(name) for name in islice(names, most + 1)]
+    first = [short_repr(name) for name in islice(names, most + 1)]
     return ", ".join(first[:most] + ["..."] * (len(first) > most)) or "none"
 
 
-def legible(text: str) -> str:
+def printable_line(text: str) -> str:
     """One printable line of bounded length: the middle is cut, and non-printable characters are escaped."""
-    if len(text) > MOST:
-        text = f"{text[: MOST // 2]} ... {text[-MOST // 2 :]}"
+    if len(text) > MAX_LENGTH:
+        text = f"{text[: MAX_LENGTH // 2]} ... {text[-MAX_LENGTH // 2 :]}"
     return escaped(text)
 
 

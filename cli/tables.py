@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from .._messages import shown, some
+from .._messages import first_reprs, short_repr
 from ..evaluation import predictions_from_table
 from ..models import Labels, PartialRankings
 from ..models.data import read_table
@@ -98,7 +98,7 @@ def check_attributes(path: Path, names: Sequence[str], attributes: Sequence[str]
         )
     if missing:
         raise ValueError(
-            f"{path}: there is no column {missing[0]!r} that says something of the raters; the columns are {some(names)}"
+            f"{path}: there is no column {missing[0]!r} that says something of the raters; the columns are {first_reprs(names)}"
         )
 
 
@@ -147,7 +147,7 @@ def read_scores(path: Path, columns: Sequence[str]) -> xr.DataArray:
     table, order = _prediction_columns(path, columns)
     if not order:
         raise ValueError(
-            f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are {some(table)}"
+            f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are {first_reprs(table)}"
         )
     score = table[order[0]] if order == ["score"] else -table[order[0]]
     rows = len(score)
@@ -178,7 +178,7 @@ def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
             numbers[row] = float(text)
         except (TypeError, ValueError):
             where = f"{path}: row {row + 1}, column {column!r}"
-            raise ValueError(f"{where}: {shown(text)} is not a number; correct the cell") from None
+            raise ValueError(f"{where}: {short_repr(text)} is not a number; correct the cell") from None
     return numbers
 
 
@@ -239,7 +239,7 @@ def read_groups(path: Path) -> Groups:
         if (bad := ~np.isfinite(numbers)).any():
             row = int(np.argmax(bad))
             raise ValueError(
-                f"{path}: row {row + 1}, column 'value': {shown(table['value'][row])} is not finite"
+                f"{path}: row {row + 1}, column 'value': {short_repr(table['value'][row])} is not finite"
             )
         order = np.argsort(numbers, kind="stable")  # groups are shown in increasing order of value
         category, group = ([cells[i] for i in order] for cells in (category, group))
@@ -264,7 +264,7 @@ def _columns(path: Path, needed: Sequence[str]) -> dict[str, np.ndarray]:
         if name not in names:
             raise ValueError(
                 f"{path}: there is no column {name!r}; a file of groups has category, group and perhaps value, or item and "
-                f"group; the columns are {some(names)}"
+                f"group; the columns are {first_reprs(names)}"
             )
     table = {name: np.asarray(frame[name]) for name in names}
     if not len(table[needed[0]]):
@@ -285,7 +285,7 @@ def _check_distinct(path: Path, column: str, names: list[str]) -> None:
     for row, name in enumerate(names):
         if (earlier := first.setdefault(name, row)) != row:
             raise ValueError(
-                f"{path}: row {row + 1}: the {column} {shown(name)} is there twice, first in row {earlier + 1}"
+                f"{path}: row {row + 1}: the {column} {short_repr(name)} is there twice, first in row {earlier + 1}"
             )
 
 
@@ -330,7 +330,7 @@ def _way_of(path: Path, names: Sequence[str], threshold: float) -> str:
     ways = [way for way in WAYS if way in names]
     if len(ways) == 1:
         return ways[0]
-    found = f"the columns {' and '.join(ways)}" if ways else f"columns {some(names)}"
+    found = f"the columns {' and '.join(ways)}" if ways else f"columns {first_reprs(names)}"
     raise ValueError(
         f"{path}: found {found}; predictions of scores have item, perhaps classifier, and one of: probability (of a score "
         f"above {threshold:g}), score (on the scale of the raters), label (above or at most)"
@@ -344,7 +344,7 @@ def _named(path: Path, cells: np.ndarray, threshold: float) -> np.ndarray:
     for row, cell in enumerate(cells.tolist()):
         if cell not in meant:
             raise ValueError(
-                f"{path}: row {row + 1}, column 'label': {shown(cell)} is neither 'above' nor 'at most' the threshold "
+                f"{path}: row {row + 1}, column 'label': {short_repr(cell)} is neither 'above' nor 'at most' the threshold "
                 f"{threshold:g}"
             )
     return np.array([meant[cell] for cell in cells.tolist()], np.str_)
@@ -359,7 +359,7 @@ def _numbers(path: Path, way: str, cells: np.ndarray) -> np.ndarray:
     if not fine.all():
         row = int(np.argmin(fine))
         raise ValueError(
-            f"{path}: row {row + 1}, column {way!r}: {shown(cells[row])} is not {allowed}; correct the cell"
+            f"{path}: row {row + 1}, column {way!r}: {short_repr(cells[row])} is not {allowed}; correct the cell"
         )
     return numbers
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .._messages import escaped, legible
+from .._messages import escaped, printable_line
 
 DECODERS = ("h5py", "numcodecs", "zarr")
 
@@ -29,12 +29,12 @@ def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
             # a ValueError, but never an input error: a defect, which keeps its traceback
             if type(problem).__name__ == "LinAlgError":
                 raise
-            typer.echo(f"raterzoo: {legible(str(problem))}", err=True)
+            typer.echo(f"raterzoo: {printable_line(str(problem))}", err=True)
             raise typer.Exit(2) from problem
         except RuntimeError as problem:
             if not _of_stored_data(problem):
                 raise
-            typer.echo(f"raterzoo: a stored array is damaged ({legible(str(problem))})", err=True)
+            typer.echo(f"raterzoo: a stored array is damaged ({printable_line(str(problem))})", err=True)
             raise typer.Exit(2) from problem
 
     return run
@@ -51,7 +51,7 @@ def _of_stored_data(problem: BaseException) -> bool:
 
 def _say_warning(message: Warning | str, *where: Any) -> None:
     """Print a warning without its location in the code."""
-    typer.echo(f"raterzoo: {legible(str(message))}", err=True)
+    typer.echo(f"raterzoo: {printable_line(str(message))}", err=True)
 
 
 # --- Terminal output: text and tables ---

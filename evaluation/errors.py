@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._messages import legible
+from .._messages import printable_line
 
 
 class EvaluationError(ValueError):
@@ -19,7 +19,7 @@ class EvaluationError(ValueError):
     """
 
     def __str__(self) -> str:
-        return legible(super().__str__())
+        return printable_line(super().__str__())
 
 
 def check_probability(name: str, value: object) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from .. import evaluation, inference, models
-from .._messages import shown
+from .._messages import short_repr
 from ..models import Labels, PartialRankings
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class Groups:
         if missing := [name for name in categories if name not in self.group]:
             more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
             raise ValueError(
-                f"{self.path}: no group for the category {shown(missing[0])}{more}; give every category one, also those that are "
-                "only predicted or declared"
+                f"{self.path}: no group for the category {short_repr(missing[0])}{more}; give every category one, "
+                "also those that are only predicted or declared"
             )
         known = set(categories)
         kept = {name: group for name, group in self.group.items() if name in known}

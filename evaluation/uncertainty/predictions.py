@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import xarray as xr
 
-from ..._messages import shown, some
+from ..._messages import first_reprs, short_repr
 from ..errors import EvaluationError
 
 MAX_SCORES = 1_000_000_000  # of a dense array
@@ -110,12 +110,12 @@ def _column(frame: Frame, column: str) -> np.ndarray:
     names = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None)
     names = getattr(frame, "columns", None) if names is None else names
     if names is not None and column not in list(names):
-        raise EvaluationError(f"predictions: no column {column!r}; the columns are {some(names)}")
+        raise EvaluationError(f"predictions: no column {column!r}; the columns are {first_reprs(names)}")
     try:
         values: Any = frame[column]
     except (TypeError, LookupError, ValueError):
         raise EvaluationError(
-            f"predictions: {shown(frame)} is no table with a column {column!r}; pass a frame, or columns by name"
+            f"predictions: {short_repr(frame)} is no table with a column {column!r}; pass a frame, or columns by name"
         ) from None
     for to_list in ("to_pylist", "to_list"):  # pyarrow; pandas and polars
         if hasattr(values, to_list):
@@ -144,7 +144,7 @@ def _ids(frame: Frame, column: str) -> np.ndarray:
         if integers[0] == integers[row] and (_fits(value) if integers[row] else _is_text(value)):
             continue
         raise EvaluationError(
-            f"predictions: row {row + 1}, column {column!r}: {shown(value)} is no "
+            f"predictions: row {row + 1}, column {column!r}: {short_repr(value)} is no "
             f"{'integer' if integers[0] else 'text'} id; write all ids of a column as text, or all as integers, in every row"
         )
     return values.astype(np.int64 if integers and integers[0] else str)
@@ -168,7 +168,7 @@ def _numbers(frame: Frame, column: str) -> np.ndarray:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not (value == -np.inf or abs(value) <= LARGEST):
             raise EvaluationError(
-                f"predictions: row {row + 1}, column {column!r}: {shown(value)} is no finite number; "
+                f"predictions: row {row + 1}, column {column!r}: {short_repr(value)} is no finite number; "
                 "leave the row out where nothing is predicted"
             )
     return values.astype(float)
@@ -187,7 +187,7 @@ def _check_distinct(keys: np.ndarray, what: str, columns: tuple[np.ndarray, np.n
     again = np.flatnonzero(keys[order][1:] == keys[order][:-1])
     if len(again):
         first, row = order[again[0]], order[again[0] + 1]
-        values = what.format(*(shown(column.tolist()[row]) for column in columns))
+        values = what.format(*(short_repr(column.tolist()[row]) for column in columns))
         raise EvaluationError(
             f"predictions: row {row + 1}: {values} is duplicated, first in row {first + 1}; keep one of them"
         )

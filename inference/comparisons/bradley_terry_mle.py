@@ -8,7 +8,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_expit
 
-from ..._messages import shown
+from ..._messages import short_repr
 from ...models.data.comparisons import Comparisons
 from ...models.data.connectivity import require_connected
 from ...models.data.container import expect
@@ -148,7 +148,7 @@ def _require_maximum(pairs: Comparisons, graph: PairGraph, wins: np.ndarray, los
         for g in np.flatnonzero(alone)[:NAMED]:
             names = pairs.items[np.flatnonzero(group == g)[:NAMED]].tolist()
             more = ", ..." if sizes[g] > NAMED else ""
-            said.append(f"{', '.join(map(shown, names))}{more} {verb} any other")
+            said.append(f"{', '.join(map(short_repr, names))}{more} {verb} any other")
     raise DataError(
         f"the likelihood has no maximum, for the items fall into {n_groups:,} groups that won and lost only among themselves or "
         f"always against the others: {'; '.join(said)}",

@@ -18,7 +18,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 from ..runs.run import Draws
 
 JOURNAL_VERSION = 1  # "journal_version" in the notes; 0.1.0 wrote version 1 without it
@@ -41,7 +41,7 @@ class Kept(dict[str, Any]):
 
     def __missing__(self, name: str) -> NoReturn:
         """Raise a `ValueError` with the file and the missing entry."""
-        refuse_journal(self._path, f"there is no {shown(name)} in it")
+        refuse_journal(self._path, f"there is no {short_repr(name)} in it")
 
 
 def refuse_journal(path: Path, problem: str) -> NoReturn:
@@ -95,7 +95,7 @@ def kept(path: Path) -> tuple[Kept, Kept]:
     version = note.pop("journal_version", 1)
     if type(version) is not int or not 1 <= version <= JOURNAL_VERSION:
         raise ValueError(
-            f"{path} has journal_version {shown(version)}; this version of raterzoo resumes version {JOURNAL_VERSION}: "
+            f"{path} has journal_version {short_repr(version)}; this version of raterzoo resumes version {JOURNAL_VERSION}: "
             "install the newer one that wrote it"
         )
     return Kept(path, note), Kept(path, arrays)
@@ -123,13 +123,13 @@ def _array(archive: ZipFile, member: ZipInfo) -> np.ndarray:
         length = int.from_bytes(start[len(MAGIC) :], "little")
         header = HEADER.fullmatch(file.read(length))
         if not start.startswith(MAGIC) or header is None:
-            raise _Refused(f"{shown(member.filename)} is no array of numbers or text")
+            raise _Refused(f"{short_repr(member.filename)} is no array of numbers or text")
         shape = [int(n) for n in header[2].split(b",") if n.strip()]
         count, width = math.prod(shape), np.dtype(header[1].decode()).itemsize
         there = member.file_size - len(start) - length
         if count * width != there or count > there:
-            name = shown(member.filename)
-            raise _Refused(f"{name} declares {shown(count)} numbers, and {there:,} bytes are there")
+            name = short_repr(member.filename)
+            raise _Refused(f"{name} declares {short_repr(count)} numbers, and {there:,} bytes are there")
     with archive.open(member) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
 
@@ -232,9 +232,11 @@ def check_run(path: Path, note: Mapping[str, Any], sizes: Mapping[str, int]) -> 
     _check(path, "plan: ", note["plan"], PLAN)
     for name, value in note["attributes"].items():
         if not _is_plain(value):
-            refuse_journal(path, f"attributes: {shown(name)} is {shown(value)}, not a number or text")
+            refuse_journal(
+                path, f"attributes: {short_repr(name)} is {short_repr(value)}, not a number or text"
+            )
     if further := sorted(note["plan"].keys() - {field.name for field in fields(Draws)}):
-        refuse_journal(path, f"plan: {shown(further[0])} is unknown")
+        refuse_journal(path, f"plan: {short_repr(further[0])} is unknown")
     for name, dim in (("draws", "draw"), ("chains", "chain")):
         if note["plan"][name] != sizes.get(dim, 0):
             refuse_journal(
@@ -245,7 +247,7 @@ def check_run(path: Path, note: Mapping[str, Any], sizes: Mapping[str, int]) -> 
         return
     _check(path, "", note, NUTS)
     if further := sorted(note["options"].keys() - OPTIONS.keys()):
-        refuse_journal(path, f"options: {shown(further[0])} is unknown")
+        refuse_journal(path, f"options: {short_repr(further[0])} is unknown")
     _check(path, "options: ", note["options"], {k: OPTIONS[k] for k in note["options"]})
 
 
@@ -274,7 +276,7 @@ def _check(path: Path, where: str, note: Mapping[str, Any], allowed: Mapping[str
         if name not in note:
             refuse_journal(path, f"{where}there is no {name!r} in it")
         if not fits(note[name]):
-            refuse_journal(path, f"{where}{name!r} is {shown(note[name])}, not {words}")
+            refuse_journal(path, f"{where}{name!r} is {short_repr(note[name])}, not {words}")
 
 
 @contextmanager

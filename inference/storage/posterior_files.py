@@ -7,7 +7,7 @@ from typing import Any
 
 import xarray as xr
 
-from ..._messages import shown
+from ..._messages import short_repr
 from ..runs.versions import check_schema
 from .resumable_calls import ASKED
 from .store import store_attrs, trimmed
@@ -55,8 +55,8 @@ def _check_draws(path: Path, tree: xr.DataTree) -> None:
     for name, draws in posterior.data_vars.items():
         if draws.dims[:2] != ("chain", "draw") or draws.dtype.kind not in "fiub" or not draws.size:
             raise ValueError(
-                f"{path}: {shown(name)} of its posterior has dims {shown(draws.dims)} of {shown(tuple(draws.shape))}; expected "
-                "numbers along chain, draw, and what they are of; fit again"
+                f"{path}: {short_repr(name)} of its posterior has dims {short_repr(draws.dims)} of "
+                f"{short_repr(tuple(draws.shape))}; expected numbers along chain, draw, and what they are of; fit again"
             )
 
 

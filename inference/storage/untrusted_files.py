@@ -14,7 +14,7 @@ from typing import Any
 
 import h5py
 
-from ..._messages import shown
+from ..._messages import short_repr
 from ...models.data.errors import DataError
 
 WRITTEN = "draws_written"  # attribute of an unfinished store: number of its draws that are read
@@ -131,7 +131,7 @@ def _draws_written(path: Path, root: dict[str, Any]) -> int | None:
         return None
     written = attrs[WRITTEN]
     if type(written) is not int or not 0 <= written < 2**63:
-        raise _refused_zarr(path, "", f"{WRITTEN} is {shown(written)}", "a whole number from 0")
+        raise _refused_zarr(path, "", f"{WRITTEN} is {short_repr(written)}", "a whole number from 0")
     return written
 
 
@@ -190,7 +190,7 @@ def _sizes(path: Path, name: str, sizes: Any, least: int) -> list[int]:
     """Return a list of whole numbers from `least`, or raise."""
     fine = isinstance(sizes, list) and len(sizes) <= MAX_DIMS
     if not fine or not all(type(n) is int and least <= n < 2**63 for n in sizes):
-        problem = f"{shown(sizes)} is no shape"
+        problem = f"{short_repr(sizes)} is no shape"
         raise _refused_zarr(path, name, problem, f"at most {MAX_DIMS} whole numbers from {least}")
     return sizes
 
@@ -199,23 +199,23 @@ def _width(path: Path, name: str, kind: Any) -> int:
     """Size of one element in bytes."""
     base = kind.get("name") if isinstance(kind, dict) else kind
     if not isinstance(base, str) or base not in BYTES:
-        raise _refused_zarr(path, name, f"it holds {shown(base)}", "numbers and text")
+        raise _refused_zarr(path, name, f"it holds {short_repr(base)}", "numbers and text")
     if base != "fixed_length_utf32":
         return BYTES[base]
     length = _of(_of(kind, "configuration"), "length_bytes")
     if type(length) is not int or not 0 < length <= MAX_PIECE:
-        raise _refused_zarr(path, name, f"its texts have {shown(length)} bytes", f"up to {MAX_PIECE:,}")
+        raise _refused_zarr(path, name, f"its texts have {short_repr(length)} bytes", f"up to {MAX_PIECE:,}")
     return length
 
 
 def _check_codecs(path: Path, name: str, codecs: Any) -> None:
     """Raise at the first unknown codec."""
     if not isinstance(codecs, list) or len(codecs) > MAX_DIMS:
-        raise _refused_zarr(path, name, f"{shown(codecs)} is no list of codecs", "zarr format 3")
+        raise _refused_zarr(path, name, f"{short_repr(codecs)} is no list of codecs", "zarr format 3")
     for codec in codecs:
         known = codec.get("name") if isinstance(codec, dict) else codec
         if not isinstance(known, str) or known not in CODECS:
-            raise _refused_zarr(path, name, f"it is coded by {shown(known)}", ", ".join(sorted(CODECS)))
+            raise _refused_zarr(path, name, f"it is coded by {short_repr(known)}", ", ".join(sorted(CODECS)))
         if known == "sharding_indexed":
             for inner in ("codecs", "index_codecs"):
                 _check_codecs(path, name, _of(_of(codec, "configuration"), inner))
@@ -334,5 +334,5 @@ def _refused_netcdf(path: Path, name: str, problem: str, allowed: str) -> DataEr
         problem,
         allowed=allowed,
         remedy="write the posterior again, by `raterzoo fit`",
-        where=f"{path.name}, {shown(name)}" if name else path.name,
+        where=f"{path.name}, {short_repr(name)}" if name else path.name,
     )

@@ -12,7 +12,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from ..._messages import shown
+from ..._messages import short_repr
 from ..data.comparisons import Comparisons
 from ..data.errors import DataError
 from ..data.reading.columns import code_ids
@@ -43,7 +43,7 @@ def item_covariates(table: Any, items: np.ndarray) -> tuple[np.ndarray, np.ndarr
     if same.any():
         name = names[int(same.argmax())]
         raise DataError(
-            f"{shown(name)} is the same for all items",
+            f"{short_repr(name)} is the same for all items",
             column=name,
             value=values[0, int(same.argmax())],
             remedy="leave it out: only differences between items show in comparisons",
@@ -71,7 +71,7 @@ def _rows_of(column: Column, items: np.ndarray) -> np.ndarray:
     if len(index) < len(code):
         row = int(np.setdiff1d(np.arange(len(code)), np.unique(code, return_index=True)[1])[0])
         raise DataError(
-            f"item {shown(index[code[row]].item())} stands twice",
+            f"item {short_repr(index[code[row]].item())} stands twice",
             row=row + 1,
             column=column.name,
             remedy="give each item one row",
@@ -80,7 +80,7 @@ def _rows_of(column: Column, items: np.ndarray) -> np.ndarray:
     missing = [name for name in items.tolist() if name not in place]
     if missing:
         raise DataError(
-            f"no row for item {shown(missing[0])}",
+            f"no row for item {short_repr(missing[0])}",
             column=column.name,
             value=missing[0],
             allowed="a row for each of the items that are compared, named as they are",
@@ -95,7 +95,7 @@ def _numbers(column: Column) -> np.ndarray:
         number = isinstance(cell, int | float | np.number) and not isinstance(cell, bool)
         if not number or not np.isfinite(cell):
             raise DataError(
-                f"{shown(cell)} is not a finite number",
+                f"{short_repr(cell)} is not a finite number",
                 row=row + 1,
                 column=column.name,
                 value=cell,

@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 from .connectivity import Compared, components_in_words, connected_components
 from .errors import DataError
 from .ranking_summary import range_of, second_looks
@@ -188,7 +188,7 @@ def _lines_on_pairs(pairs: AnyComparisons) -> dict[str, str]:
 def _some(items: np.ndarray, which: np.ndarray) -> str:
     """Count the items in a mask, and name the first five."""
     n = int(which.sum())
-    named = ", ".join(map(shown, items[np.flatnonzero(which)[:5]].tolist()))
+    named = ", ".join(map(short_repr, items[np.flatnonzero(which)[:5]].tolist()))
     return f"{n:,}" + (f": {named}" if n else "") + (", ..." if n > 5 else "")
 
 
@@ -196,7 +196,7 @@ def _some(items: np.ndarray, which: np.ndarray) -> str:
 
 CROWD_KIT = {"rater": "worker", "winner": "label"}
 
-_WORDS = ", ".join(map(shown, OUTCOMES))
+_WORDS = ", ".join(map(short_repr, OUTCOMES))
 
 _Coded = tuple[Column, np.ndarray, np.ndarray]
 
@@ -208,7 +208,7 @@ def vote_columns(frame: Any, roles: Mapping[str, str]) -> Columns:
     """
     if "rater" not in roles and (of_rater := [r for r in roles if r.startswith("rater_attributes")]):
         raise DataError(
-            f"{shown(roles[of_rater[0]])} describes raters who are not told apart",
+            f"{short_repr(roles[of_rater[0]])} describes raters who are not told apart",
             column=roles[of_rater[0]],
             remedy="name the column of the raters, or leave the attribute out",
             where="argument rater_attributes",
@@ -220,9 +220,9 @@ def vote_columns(frame: Any, roles: Mapping[str, str]) -> Columns:
             found[role] = theirs
     if "rater" in found and found["rater"] not in there:
         raise DataError(
-            f"there is no column {shown(found['rater'])}",
+            f"there is no column {short_repr(found['rater'])}",
             column=found["rater"],
-            allowed=f"the columns that are there: {', '.join(map(shown, sorted(there, key=str)[:20])) or 'none'}",
+            allowed=f"the columns that are there: {', '.join(map(short_repr, sorted(there, key=str)[:20])) or 'none'}",
             remedy="name the column: rater=..., or pass rater=None if the raters are not told apart",
         )
     return named_columns(frame, found)
@@ -238,7 +238,7 @@ def item_set(declared: Sequence[Any] | np.ndarray | None) -> np.ndarray | None:
     items = distinct_ids("items", declared)
     if taken := _words_among(items):
         raise DataError(
-            f"{shown(taken[0])} is also the word for an outcome",
+            f"{short_repr(taken[0])} is also the word for an outcome",
             column="items",
             value=taken[0],
             allowed=f"any id but {_WORDS}",
@@ -247,7 +247,7 @@ def item_set(declared: Sequence[Any] | np.ndarray | None) -> np.ndarray | None:
         )
     if len(items) < 2:
         raise DataError(
-            f"{shown(items[0].item())} is the only item: there is nothing to compare it with",
+            f"{short_repr(items[0].item())} is the only item: there is nothing to compare it with",
             column="items",
             value=items[0].item(),
             allowed="two or more items",
@@ -283,7 +283,7 @@ def code_items(
         raise refused_cell(
             right,
             row,
-            f"is compared with itself: it stands in column {shown(left.name)} too",
+            f"is compared with itself: it stands in column {short_repr(left.name)} too",
             allowed="two different items",
             remedy="correct one of the two cells, or leave the row out",
         )

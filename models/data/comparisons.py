@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 from .comparison_tables import (
     LEFT,
     NOBODY,
@@ -78,7 +78,7 @@ def named_outcomes(winners: Sequence[Any] | np.ndarray) -> list[str]:
             if name == "Ignore":
                 remedy = "leave out the votes that are to be ignored"
             raise DataError(
-                f"{shown(cell)} is no outcome",
+                f"{short_repr(cell)} is no outcome",
                 row=row,
                 column="winners",
                 value=cell,
@@ -99,7 +99,7 @@ def _winners_and_losers(pairs: Any) -> tuple[Column, Column]:
     for place, pair in enumerate(pairs, 1):
         if not is_listed(pair) or len(pair) != 2:
             where = f"argument pairs, place {place:,}"
-            raise _refused_pair(f"{shown(pair)} is not one winner and one loser", pair, where)
+            raise _refused_pair(f"{short_repr(pair)} is not one winner and one loser", pair, where)
     winner, loser = zip(*pairs, strict=True)
     return Column("winner", [*winner]), Column("loser", [*loser])
 
@@ -121,7 +121,7 @@ NOT_READ = -1
 
 _CODE = {word: code for code, word in enumerate(OUTCOMES)}
 
-_WORDS = ", ".join(map(shown, OUTCOMES))
+_WORDS = ", ".join(map(short_repr, OUTCOMES))
 
 
 def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -144,7 +144,7 @@ def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np
     outcome = np.select([said >= 0, winner == left, winner == right], [said, LEFT, RIGHT], NOT_READ)
     if (unread := outcome == NOT_READ).any():
         row = int(unread.argmax())
-        pair = " or ".join(shown(items[side[row]].item()) for side in (left, right))
+        pair = " or ".join(short_repr(items[side[row]].item()) for side in (left, right))
         raise refused_cell(
             column,
             row,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 from .errors import DataError
 
 NAMED_COMPONENTS, NAMED_ITEMS = 4, 3
@@ -85,7 +85,7 @@ def components_in_words(items: np.ndarray, component: np.ndarray) -> str:
     for number, size in enumerate(sizes[:NAMED_COMPONENTS].tolist()):
         members = items[np.flatnonzero(component == number)[:NAMED_ITEMS]].tolist()
         more = ", ..." if size > NAMED_ITEMS else ""
-        named.append(f"{size:,} ({', '.join(map(shown, members))}{more})")
+        named.append(f"{size:,} ({', '.join(map(short_repr, members))}{more})")
     if rest := sizes[NAMED_COMPONENTS:].tolist():
         sized = f"{rest[0]:,}" if rest[0] == rest[-1] else f"{rest[-1]:,} to {rest[0]:,}"
         named.append(f"{len(rest):,} more of {sized}")

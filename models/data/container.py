@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 from .errors import DataError
 
 Whose = Literal["raters", "all"]
@@ -32,7 +32,7 @@ def recoded(
     """
     if whose not in get_args(Whose):
         raise DataError(
-            f"{shown(whose)} is not a choice of ids to replace",
+            f"{short_repr(whose)} is not a choice of ids to replace",
             column="anonymize",
             value=whose,
             allowed="'raters', or 'all' for items as well",

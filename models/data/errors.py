@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from ..._messages import legible, shown
+from ..._messages import printable_line, short_repr
 
 # frames that a warning skips, so that it names the caller of a builder
 BUILDERS = (str(Path(__file__).parents[1]),)
@@ -80,7 +80,7 @@ class DataError(ValueError):
         message = f"{self.where}: {self.problem}" if self.where else self.problem
         if self.allowed:
             message += f"; allowed: {self.allowed}"
-        return legible(f"{message}; remedy: {self.remedy}")
+        return printable_line(f"{message}; remedy: {self.remedy}")
 
     def __reduce__(self) -> tuple[partial[Self], tuple[str]]:
         # the default reduction of exceptions drops keywords, but workers return errors pickled
@@ -118,5 +118,5 @@ def _place(row: int | None, column: str | None) -> str:
     """Phrase with row and column."""
     parts = [] if row is None else [f"row {row:,}"]
     if column is not None:
-        parts.append(f"column {shown(column)}")
+        parts.append(f"column {short_repr(column)}")
     return ", ".join(parts)

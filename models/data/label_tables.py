@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 from .errors import DataError
 from .ranking_summary import range_of, second_looks
 from .reading.columns import FLOATS, code_ids, is_empty
@@ -98,7 +98,9 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
     np.put(gold, item[rows][::-1], known[::-1])
     if (clash := gold[item[rows]] != known).any():
         row = int(rows[clash.argmax()])
-        problem = f"is the truth of item {shown(items[item[row]].item())}, but an earlier row says otherwise"
+        problem = (
+            f"is the truth of item {short_repr(items[item[row]].item())}, but an earlier row says otherwise"
+        )
         raise _refused_gold(column, row, problem, "one true category for each item")
     return gold
 
@@ -111,7 +113,7 @@ def _whole(value: Any) -> Any:
 def _refused_gold(column: Column, row: int, problem: str, allowed: str) -> DataError:
     value = column.values[row]
     return DataError(
-        f"{shown(value)} {problem}",
+        f"{short_repr(value)} {problem}",
         row=row + 1,
         column=column.name,
         value=value,
@@ -193,7 +195,7 @@ def labels_report(labels: AnyLabels) -> str:
         "answers": f"{labels.count.sum():,}, {range_of(per_item)} an item",
         "categories": f"{n_categories:,} declared, {(given > 0).sum():,} given",
         "answers by category": ", ".join(
-            f"{shown(k)} {n:,}" for k, n in zip(labels.categories[:20].tolist(), given, strict=False)
+            f"{short_repr(k)} {n:,}" for k, n in zip(labels.categories[:20].tolist(), given, strict=False)
         ),
         "items without an answer": f"{(per_item == 0).sum():,}",
         "items with one answer": f"{(per_item == 1).sum():,}",
@@ -328,7 +330,7 @@ def item_ids(column: Column | None, repeats: np.ndarray, are_patterns: bool) -> 
         if len(ids) < len(code):
             row = int(np.setdiff1d(np.arange(len(code)), np.unique(code, return_index=True)[1])[0])
             raise DataError(
-                f"{shown(column.values[row])} stands in an earlier row too",
+                f"{short_repr(column.values[row])} stands in an earlier row too",
                 row=row + 1,
                 column=column.name,
                 value=column.values[row],

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 from .container import Container, Recoded, Whose, unchanged
 from .errors import DataError
 from .label_tables import (
@@ -65,7 +65,7 @@ def counted_columns(
     if (place < 0).any():
         unknown = names[(place < 0).argmax()].item()
         raise DataError(
-            f"{shown(unknown)} has no counts",
+            f"{short_repr(unknown)} has no counts",
             value=unknown,
             allowed=nearest(unknown, there),
             remedy="choose among the columns, or labels, that have counts",
@@ -73,7 +73,7 @@ def counted_columns(
         )
     if len(names) < 2:
         raise DataError(
-            f"{shown(names[0].item())} is the only category: there is nothing to choose from",
+            f"{short_repr(names[0].item())} is the only category: there is nothing to choose from",
             value=names[0].item(),
             allowed="a closed set of two or more categories",
             remedy="give counts of the others as well",
@@ -295,7 +295,7 @@ class Labels(Container):
             if error.row is None:
                 raise
             at, said_by = row[error.row - 1], columns["rater"].values[error.row - 1]
-            raise error.moved(f"row {at + 1:,}, column {shown(said_by)}") from None
+            raise error.moved(f"row {at + 1:,}, column {short_repr(said_by)}") from None
         names, rater = code_ids(columns["rater"])
         at, answer = items_of_rows(row, repeats)
         answers = CodedAnswers(at, rater[answer], label[answer], np.ones(len(at), np.int64))

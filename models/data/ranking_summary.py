@@ -7,7 +7,7 @@ from unicodedata import normalize
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 
 
 class _Rankings(Protocol):
@@ -72,11 +72,11 @@ def second_looks(indexes: Mapping[str, np.ndarray]) -> dict[str, str]:
     lines = {}
     for what, index in indexes.items():
         if alike := look_alikes(index):
-            groups = (" / ".join(map(shown, group)) for group in alike[:5])
+            groups = (" / ".join(map(short_repr, group)) for group in alike[:5])
             lines[f"look-alike {what}"] = "; ".join(groups)
         texts = index.tolist() if index.dtype.kind == "U" else []
         if empty := [text for text in texts if text.strip().casefold() in MEANS_NOTHING]:
-            lines[f"{what} that may be missing"] = ", ".join(map(shown, empty[:5]))
+            lines[f"{what} that may be missing"] = ", ".join(map(short_repr, empty[:5]))
     return lines
 
 

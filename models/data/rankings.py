@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 from .container import Container, Recoded, Whose, unchanged
 from .errors import DataError
 from .ranking_summary import rankings_report
@@ -49,7 +49,7 @@ def refuse_repeats(entries: Entries, columns: Mapping[str, Column]) -> None:
     first, row = order[repeat], order[repeat + 1]
     value, rater, item = (columns[role].values[row] for role in ("category", "rater", "item"))
     raise DataError(
-        f"{shown(value)} is ranked twice by rater {shown(rater)} of item {shown(item)}, "
+        f"{short_repr(value)} is ranked twice by rater {short_repr(rater)} of item {short_repr(item)}, "
         f"first in row {first + 1:,}",
         row=int(row) + 1,
         column=columns["category"].name,
@@ -258,7 +258,7 @@ class PartialRankings(Container):
             if error.row is None:
                 raise
             item, rater = (columns[role].values[error.row - 1] for role in ("item", "rater"))
-            raise error.moved(f"item {shown(item)}, rater {shown(rater)}") from None
+            raise error.moved(f"item {short_repr(item)}, rater {short_repr(rater)}") from None
 
     @classmethod
     def _of_columns(cls, columns: Mapping[str, Column], categories: Any) -> Self:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 from .errors import DataError
 from .reading.columns import code_ids
 from .reading.matching import nearest
@@ -26,8 +26,8 @@ def read_attributes(
         if (clash := own[rater] != code).any():
             row = int(clash.argmax())
             raise DataError(
-                f"{shown(column.values[row])} is the {name} of rater {shown(raters[rater[row]].item())}, "
-                f"who was {shown(values[own[rater[row]]].item())} in an earlier row",
+                f"{short_repr(column.values[row])} is the {name} of rater {short_repr(raters[rater[row]].item())}, "
+                f"who was {short_repr(values[own[rater[row]]].item())} in an earlier row",
                 row=row + 1,
                 column=column.name,
                 value=column.values[row],
@@ -50,10 +50,10 @@ def check_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str])
     for name in taken:
         if name in attributes:
             raise DataError(
-                f"the attribute {shown(name)} of the raters would stand as 'rater_{name}', which is a variable of the model",
+                f"the attribute {short_repr(name)} of the raters would stand as 'rater_{name}', which is a variable of the model",
                 column=name,
                 value=name,
-                allowed="any name but " + ", ".join(map(shown, taken)),
+                allowed="any name but " + ", ".join(map(short_repr, taken)),
                 remedy="rename its column",
             )
 
@@ -69,7 +69,7 @@ def rater_groups(
     if not isinstance(group, str) or group not in attributes:
         known = np.array(list(attributes), np.str_)
         raise DataError(
-            f"group={shown(group)} is not one of the attributes of the raters",
+            f"group={short_repr(group)} is not one of the attributes of the raters",
             column="group",
             value=group,
             allowed=nearest(group, known) if len(known) else "there are none",
@@ -81,5 +81,5 @@ def rater_groups(
     except DataError as error:
         if error.row is None:
             raise
-        who = shown(raters[error.row - 1].item())
-        raise error.moved(f"attribute {shown(group)} of rater {who}") from None
+        who = short_repr(raters[error.row - 1].item())
+        raise error.moved(f"attribute {short_repr(group)} of rater {who}") from None

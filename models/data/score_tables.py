@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ..._messages import shown
+from ..._messages import short_repr
 from .errors import DataError
 from .label_tables import UNKNOWN, long_names
 from .ranking_summary import range_of, second_looks
@@ -187,7 +187,7 @@ def score_columns(frame: Any, rater: str | None, roles: dict[str, str]) -> Colum
     said = [name for role, name in roles.items() if role.startswith("rater_attributes")]
     if rater is None and said:
         raise DataError(
-            f"column {shown(said[0])} describes raters who are not told apart",
+            f"column {short_repr(said[0])} describes raters who are not told apart",
             column=said[0],
             value=said,
             allowed="no rater_attributes with rater=None",
@@ -273,7 +273,7 @@ def _levels(names: list[Hashable], bounds: Bounds | None) -> np.ndarray:
     try:
         level = read_scores(Column("counts", names), bounds)
     except DataError as error:
-        raise error.moved(f"column {shown(error.value)} of the counts") from None
+        raise error.moved(f"column {short_repr(error.value)} of the counts") from None
     _, first = np.unique(level, return_index=True)
     if len(first) < len(level):
         place = int(np.setdiff1d(np.arange(len(level)), first)[0])
@@ -284,11 +284,11 @@ def _levels(names: list[Hashable], bounds: Bounds | None) -> np.ndarray:
 def _no_level(name: Any, problem: str) -> DataError:
     """Error about a column of counts whose name is not a level."""
     return DataError(
-        f"{shown(name)} {problem}",
+        f"{short_repr(name)} {problem}",
         value=name,
         allowed="a number for each column of counts, each of them once",
         remedy="rename it, or add its counts to the other's",
-        where=f"column {shown(name)} of the counts",
+        where=f"column {short_repr(name)} of the counts",
     )
 
 
@@ -297,7 +297,7 @@ def _repeated_item(column: Column, code: np.ndarray) -> DataError:
     _, first = np.unique(code, return_index=True)
     row = int(np.setdiff1d(np.arange(len(code)), first)[0])
     return DataError(
-        f"{shown(column.values[row])} stands in an earlier row too",
+        f"{short_repr(column.values[row])} stands in an earlier row too",
         row=row + 1,
         column=column.name,
         value=column.values[row],

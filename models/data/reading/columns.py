@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._messages import shown
+from ...._messages import short_repr
 from ..errors import DataError
 from .tables import Column
 
@@ -77,7 +77,7 @@ def refused_cell(column: Column, place: int, problem: str, *, allowed: str = "",
     """Error about the cell at a place counted from 0; the problem follows the value."""
     value = column.values[place]
     return DataError(
-        f"{shown(value)} {problem}",
+        f"{short_repr(value)} {problem}",
         row=place + 1,
         column=column.name,
         value=value,
@@ -133,7 +133,7 @@ def _is_text(column: Column) -> bool:
     raise refused_cell(
         column,
         first_place(column, lambda value: isinstance(value, str) != text_first),
-        f"stands under {shown(column.values[0])} of row 1: text and integers are mixed",
+        f"stands under {short_repr(column.values[0])} of row 1: text and integers are mixed",
         allowed="one kind in a column",
         remedy="write all of them as text, or all as integers",
     )

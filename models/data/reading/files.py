@@ -16,7 +16,7 @@ from typing import Any
 
 import narwhals as nw
 
-from ...._messages import shown
+from ...._messages import short_repr
 from ..errors import DataError
 from .columns import MAX_CHARACTERS
 
@@ -114,7 +114,7 @@ def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise DataError(
-            f"the header names column {shown(twice[0])} twice",
+            f"the header names column {short_repr(twice[0])} twice",
             column=twice[0],
             value=twice[0],
             remedy="rename or drop one of them",
@@ -123,7 +123,7 @@ def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
     if len(names) < 2:
         other = next((mark for mark in ",;\t|" if mark != delimiter and mark in "".join(names)), None)
         raise DataError(
-            f"the header has no {delimiter!r}: {shown(''.join(names))}",
+            f"the header has no {delimiter!r}: {short_repr(''.join(names))}",
             value="".join(names),
             allowed="a header line, with commas in .csv and tabs in .tsv",
             remedy=f"write {delimiter!r} instead of {other!r}" if other else "write a header line",
@@ -158,7 +158,7 @@ def _refuse_long_cells(columns: dict[str, list[str]], path: Path) -> None:
                 value=cells[row - 1],
                 allowed=f"{MAX_CHARACTERS:,} characters",
                 remedy="shorten it, or check the quotes",
-                where=f"{path.name}, row {row:,}, column {shown(name)}",
+                where=f"{path.name}, row {row:,}, column {short_repr(name)}",
             )
 
 
@@ -201,7 +201,7 @@ def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) ->
     """Validate one record, and append its cells to the columns."""
     if not isinstance(record, dict):
         raise DataError(
-            f"{shown(record)} is no JSON object",
+            f"{short_repr(record)} is no JSON object",
             row=row,
             value=record,
             allowed="one object of cells on every line",
@@ -214,23 +214,23 @@ def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) ->
     if differing := sorted(record.keys() ^ columns.keys()):
         name = differing[0]
         raise DataError(
-            f"key {shown(name)} is {'new' if name in record else 'missing'}",
+            f"key {short_repr(name)} is {'new' if name in record else 'missing'}",
             row=row,
             column=name,
-            allowed=f"the keys of the first line: {', '.join(map(shown, columns))}",
+            allowed=f"the keys of the first line: {', '.join(map(short_repr, columns))}",
             remedy="write null where there is no value",
             where=place,
         )
     for name, cell in record.items():
         if not _is_cell(cell):
             raise DataError(
-                f"{shown(cell)} is no cell of a table",
+                f"{short_repr(cell)} is no cell of a table",
                 row=row,
                 column=name,
                 value=cell,
                 allowed=f"valid Unicode text of at most {MAX_CHARACTERS:,} characters, a number or null",
                 remedy="write one row for each member, or a shorter text",
-                where=f"{place}, column {shown(name)}",
+                where=f"{place}, column {short_repr(name)}",
             )
         columns[name].append(cell)
 
@@ -238,7 +238,7 @@ def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) ->
 def _refuse_names(record: dict[str, Any], place: str) -> None:
     if half := [name for name in record if HALF_PAIR.search(name)]:
         raise DataError(
-            f"key {shown(half[0])} holds half a surrogate pair",
+            f"key {short_repr(half[0])} holds half a surrogate pair",
             row=1,
             column=half[0],
             value=half[0],
@@ -326,7 +326,9 @@ def _refuse_unreadable(path: Path) -> None:
     """Raise if the path is not a file, or the file is too large."""
     if not path.is_file():
         found = "is not a file" if path.exists() else "does not exist"
-        raise DataError(found, value=str(path), remedy="give the path of one file", where=shown(str(path)))
+        raise DataError(
+            found, value=str(path), remedy="give the path of one file", where=short_repr(str(path))
+        )
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise DataError(
@@ -404,16 +406,16 @@ def _refuse_long(frame: nw.DataFrame[Any], names: list[str], path: Path) -> None
                 value=longest,
                 allowed=f"{MAX_CHARACTERS:,} characters",
                 remedy="shorten it",
-                where=f"{path.name}, column {shown(name)}",
+                where=f"{path.name}, column {short_repr(name)}",
             )
 
 
 def _renamed(frame: nw.DataFrame[Any], rename: Mapping[str, str], path: Path) -> nw.DataFrame[Any]:
     """Rename columns; raises if one is missing or two would share a name."""
-    there = ", ".join(map(shown, frame.columns))
+    there = ", ".join(map(short_repr, frame.columns))
     if missing := [name for name in rename if name not in frame.columns]:
         raise DataError(
-            f"there is no column {shown(missing[0])} to rename",
+            f"there is no column {short_repr(missing[0])} to rename",
             column=missing[0],
             allowed=f"the columns that are there: {there}",
             remedy="rename one of these",
@@ -422,7 +424,7 @@ def _renamed(frame: nw.DataFrame[Any], rename: Mapping[str, str], path: Path) ->
     names = [rename.get(name, name) for name in frame.columns]
     if twice := [name for name in names if names.count(name) > 1]:
         raise DataError(
-            f"two columns would be named {shown(twice[0])}",
+            f"two columns would be named {short_repr(twice[0])}",
             column=twice[0],
             allowed=f"the columns that are there: {there}",
             remedy="rename the other one, too",

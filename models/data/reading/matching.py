@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._messages import shown
+from ...._messages import short_repr
 from ..errors import DataError
 from .columns import code_ids, text_or_integer
 from .tables import Column, is_listed, listed
@@ -31,7 +31,7 @@ def code_categories(
     categories = np.sort(used) if declared is None else distinct_ids("categories", declared, RESERVED)
     if len(categories) < 2:
         raise DataError(
-            f"{shown(categories[0].item())} is the only category: there is nothing to choose from",
+            f"{short_repr(categories[0].item())} is the only category: there is nothing to choose from",
             column=column.name,
             value=categories[0].item(),
             allowed="a closed set of two or more categories",
@@ -51,7 +51,7 @@ def distinct_ids(argument: str, ids: Sequence[Any] | np.ndarray, reserved: Seque
     """
     if not is_listed(ids):
         raise DataError(
-            f"{argument}={shown(ids)} is a {type(ids).__name__}",
+            f"{argument}={short_repr(ids)} is a {type(ids).__name__}",
             column=argument,
             value=ids,
             allowed="a list or another sequence in a fixed order",
@@ -88,11 +88,11 @@ def match_ids(
     if wanted.dtype.kind != index.dtype.kind:
         one, other = wanted[0].item(), index[0].item()
         raise DataError(
-            f"values such as {shown(one)} are {text_or_integer(wanted)}, but the {name} are "
-            f"{text_or_integer(index)} such as {shown(other)}",
+            f"values such as {short_repr(one)} are {text_or_integer(wanted)}, but the {name} are "
+            f"{text_or_integer(index)} such as {short_repr(other)}",
             value=one,
             allowed="one kind on both sides",
-            remedy=f"write both as text, or both as integers ({shown(one)} is not {shown(other)})",
+            remedy=f"write both as text, or both as integers ({short_repr(one)} is not {short_repr(other)})",
             row=row,
             column=column or name,
             where="" if row else f"argument {name}",
@@ -111,7 +111,7 @@ def chosen_items(items: Sequence[Any] | np.ndarray, index: np.ndarray) -> tuple[
     if (code < 0).any():
         unknown = wanted[(code < 0).argmax()].item()
         raise DataError(
-            f"{shown(unknown)} is not one of the items",
+            f"{short_repr(unknown)} is not one of the items",
             column="items",
             value=unknown,
             allowed=nearest(unknown, index),
@@ -126,8 +126,8 @@ def chosen_items(items: Sequence[Any] | np.ndarray, index: np.ndarray) -> tuple[
 def nearest(label: Any, index: np.ndarray) -> str:
     """Phrase with the id most similar to a label that was not found, or with the first three ids."""
     if isinstance(label, str) and (near := get_close_matches(label, index.tolist(), n=1)):
-        return f"the nearest is {shown(near[0])}"
-    some = ", ".join(map(shown, index[:3].tolist()))
+        return f"the nearest is {short_repr(near[0])}"
+    some = ", ".join(map(short_repr, index[:3].tolist()))
     return f"{len(index):,} such as {some}"
 
 
@@ -136,7 +136,7 @@ def _repeated(column: Column, code: np.ndarray) -> DataError:
     row = int(np.setdiff1d(np.arange(len(code)), first)[0])
     value = column.values[row]
     return DataError(
-        f"{shown(value)} is listed twice",
+        f"{short_repr(value)} is listed twice",
         row=row + 1,
         column=column.name,
         value=value,
@@ -150,7 +150,7 @@ def _unknown_category(
     row = int((position[code] < 0).argmax())
     value = used[code[row]].item()
     return DataError(
-        f"{shown(value)} is not one of the categories",
+        f"{short_repr(value)} is not one of the categories",
         row=row + 1,
         column=column.name,
         value=value,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._messages import shown
+from ...._messages import short_repr
 from ..errors import DataError
 from .columns import (
     FLOATS,
@@ -69,9 +69,9 @@ def read_bounds(bounds: Sequence[Any] | np.ndarray | None) -> Bounds | None:
     ends = listed(bounds)
     for end in ends:
         if not (isinstance(end, FLOATS) or is_integer(type(end))):
-            raise _refused_bounds(bounds, f"hold {shown(end)}, which is not a number")
+            raise _refused_bounds(bounds, f"hold {short_repr(end)}, which is not a number")
         if not -MAX_SCORE <= end <= MAX_SCORE:
-            raise _refused_bounds(bounds, f"hold {shown(end)}")
+            raise _refused_bounds(bounds, f"hold {short_repr(end)}")
     low, high = (float(end) + 0.0 for end in ends)
     if low >= high:
         raise _refused_bounds(bounds, "are equal" if low == high else "are the wrong way round")
@@ -141,7 +141,7 @@ def _outside(column: Column, place: int, score: float, bounds: Bounds | None) ->
 
 def _refused_bounds(bounds: Any, problem: str) -> DataError:
     return DataError(
-        f"{shown(bounds)} {problem}",
+        f"{short_repr(bounds)} {problem}",
         column="bounds",
         value=bounds,
         allowed="two finite numbers, the lower first",

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 import narwhals as nw
 import numpy as np
 
-from ...._messages import shown
+from ...._messages import short_repr
 from ..errors import DataError
 
 MAX_ROWS = 2**31 - 1  # codes are int32
@@ -59,7 +59,7 @@ def named_columns(table: Any, roles: Mapping[str, str]) -> Columns:
             raise _missing_column(role, name, names)
     if len({*roles.values()}) < len(roles):
         raise DataError(
-            f"one column is named twice: {', '.join(f'{r}={shown(n)}' for r, n in roles.items())}",
+            f"one column is named twice: {', '.join(f'{r}={short_repr(n)}' for r, n in roles.items())}",
             remedy="give each argument a column of its own",
         )
     if n_rows == 0:
@@ -110,7 +110,7 @@ def _open_mapping(table: Mapping[str, Any]) -> _Opened:
     for name, values in table.items():
         if not is_listed(values):
             raise DataError(
-                f"{shown(values)} is a {type(values).__name__}, not a column",
+                f"{short_repr(values)} is a {type(values).__name__}, not a column",
                 column=name,
                 value=values,
                 allowed="a list, a 1-D array or a series of cells",
@@ -120,7 +120,7 @@ def _open_mapping(table: Mapping[str, Any]) -> _Opened:
     if len({*lengths.values()}) > 1:
         (first, n), (other, m) = (min(lengths.items(), key=_length), max(lengths.items(), key=_length))
         raise DataError(
-            f"column {shown(first)} has {n:,} rows and column {shown(other)} has {m:,}",
+            f"column {short_repr(first)} has {n:,} rows and column {short_repr(other)} has {m:,}",
             column=first,
             value=n,
             remedy="give every column as many cells as there are rows",
@@ -166,12 +166,12 @@ def _length(named: tuple[str, int]) -> int:
 def _missing_column(role: str, name: str, names: Sequence[str]) -> DataError:
     folded = {str(n).casefold(): n for n in names}
     near = get_close_matches(str(name).casefold(), folded, n=1)
-    there = ", ".join(map(shown, names[:20])) + (", ..." if len(names) > 20 else "")
+    there = ", ".join(map(short_repr, names[:20])) + (", ..." if len(names) > 20 else "")
     return DataError(
-        f"there is no column {shown(name)}",
+        f"there is no column {short_repr(name)}",
         column=name,
         allowed=f"the columns that are there: {there or 'none'}",
-        remedy=f"name the column: {role}={shown(folded[near[0]]) if near else '...'}",
+        remedy=f"name the column: {role}={short_repr(folded[near[0]]) if near else '...'}",
     )
 
 
@@ -191,7 +191,7 @@ def nested_columns(
     """
     columns: dict[str, list[Any]] = {"item": [], "rater": [], "category": [], "rank": []}
     for item, annotations in _labelled(nested, items, "items", "the nested rankings"):
-        place = f"item {shown(item)}"
+        place = f"item {short_repr(item)}"
         read = len(columns["item"])
         for rater, blocks in _labelled(annotations, raters, "raters", place):
             if blocks is not None:
@@ -205,7 +205,7 @@ def nested_columns(
 
 def _append(columns: dict[str, list[Any]], item: Any, rater: Any, blocks: Any) -> None:
     """Append the rows of one annotation to the columns."""
-    place = f"item {shown(item)}, rater {shown(rater)}"
+    place = f"item {short_repr(item)}, rater {short_repr(rater)}"
     ranked = _list(blocks, "list of blocks", place)
     if not ranked:
         raise _empty("the annotation has no block", "write None where a rater did not annotate", place)
@@ -254,7 +254,7 @@ def _list(level: Any, what: str, place: str) -> list[Any]:
     if isinstance(level, list | tuple | np.ndarray):
         return [*level] if isinstance(level, tuple | list) else listed(level)
     raise DataError(
-        f"{shown(level)} is a {type(level).__name__}, not a {what}",
+        f"{short_repr(level)} is a {type(level).__name__}, not a {what}",
         value=level,
         allowed="[item][rater][block][category], or {item: {rater: [block][category]}}",
         remedy="wrap a single category in a block of its own: [[category]]",
