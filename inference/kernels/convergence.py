@@ -36,7 +36,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ...models.distributions.compiling import kept
+from ...models.distributions.compiling import cached_njit
 
 DIGIT_BITS = 11
 
@@ -57,7 +57,7 @@ def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
     return scores.astype(dtype).astype(float)
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def ascending_order(x):
     """Argsort by stable radix sort, least significant digit first, skipping digits that all numbers share.
 
@@ -91,7 +91,7 @@ def ascending_order(x):
     return order
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def score_ranks(value, place, scores, out):
     """Write the normal score of each value's rank to its place; ties share their average rank.
 
@@ -107,7 +107,7 @@ def score_ranks(value, place, scores, out):
         first = last + 1
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def folded(value, place, median, single):
     """Merge the two halves of a sorted sample by the distance from its median.
 
@@ -128,7 +128,7 @@ def folded(value, place, median, single):
     return distance, origin
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def quantile(ascending, probability, single):
     """Interpolate linearly between order statistics (type 7), from the nearer end.
 
@@ -145,7 +145,7 @@ def quantile(ascending, probability, single):
     return rounded(low + rounded(gap * rounded(weight, single), single), single)
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def rounded(x, single):
     """Return `x`, in float32 precision if `single`."""
     return np.float64(np.float32(x)) if single else x
@@ -160,7 +160,7 @@ MIN_DRAWS = 4
 GATHERED = 16  # quantities read together: one cache line of float32
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def measure_mixing(draws, scores, first, last, tail=TAIL):
     """Diagnose the quantities from `first` to before `last`.
 
@@ -187,7 +187,7 @@ def measure_mixing(draws, scores, first, last, tail=TAIL):
     return result
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _places(n_chains, n_draws):
     """Return the place of each draw, (chain * draw,), in the halved chains; -1: middle of odd chains."""
     half = n_draws // 2
@@ -200,7 +200,7 @@ def _places(n_chains, n_draws):
     return places.reshape(-1)
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _diagnose(x, places, n_chains, single, scores, tail):
     """Return R-hat, bulk ESS, tail ESS and MCSE of one quantity; x: (chain * draw,)."""
     if np.isnan(x).any():
@@ -235,7 +235,7 @@ def _diagnose(x, places, n_chains, single, scores, tail):
     return r_hat, ess_bulk, ess_tail, _deviation(x) / np.sqrt(_effective_size(chains))
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _scale_reduction(chains):
     """Return R-hat of chains (chain, draw)."""
     n_draws = chains.shape[1]
@@ -248,7 +248,7 @@ def _scale_reduction(chains):
     return np.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _effective_size(chains):
     """Return the ESS of chains (chain, draw), which are centred in place."""
     n_chains, n_draws = chains.shape
@@ -286,7 +286,7 @@ def _effective_size(chains):
     return chains.size / max(tau, 1 / np.log10(chains.size))
 
 
-@kept(nogil=True, fastmath={"reassoc", "contract"})
+@cached_njit(nogil=True, fastmath={"reassoc", "contract"})
 def _autocovariance(centred, lag):
     """Return the mean over chains of the autocovariance at `lag`, divided by the full length."""
     n_chains, n_draws = centred.shape
@@ -297,19 +297,19 @@ def _autocovariance(centred, lag):
     return total / (n_chains * n_draws)
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _mean(x):
     """Return the mean, relative to the first number, so that the mean of equal numbers is exact."""
     return x[0] + (x - x[0]).sum() / len(x)
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _squares(x, mean):
     """Return the sum of squared deviations from `mean`."""
     return ((x - mean) ** 2).sum()
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _deviation(x):
     """Return the sample standard deviation."""
     return np.sqrt(_squares(x, _mean(x)) / (len(x) - 1))

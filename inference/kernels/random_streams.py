@@ -15,7 +15,7 @@ import math
 import numba as nb
 import numpy as np
 
-from ...models.distributions.compiling import kept
+from ...models.distributions.compiling import cached_njit
 
 
 def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
@@ -77,7 +77,7 @@ def standard_normal(rng: np.ndarray) -> float:
 # --- Independent draws of the location and variance of items from normal-inverse-gamma laws ---
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
     """Derive a stream for every item from its key and the stream of a chain.
 
@@ -205,7 +205,7 @@ def split_count(rng: np.ndarray, count: int, share: np.ndarray, parts: np.ndarra
 # --- Independent log Gamma variables of items, each item with its own stream ---
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def draw_log_gammas(
     streams: np.ndarray, start: np.ndarray, shape: np.ndarray, log_rate: np.ndarray, draws: np.ndarray
 ) -> None:

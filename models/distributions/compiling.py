@@ -16,7 +16,7 @@ IMPORT = re.compile(r"^from (\.*)([\w.]+) import", re.MULTILINE)
 
 
 @cache
-def source_stamp(path: str) -> int:
+def source_digest(path: str) -> int:
     """Return a 60-bit digest of a source file and of all package files it imports, directly or indirectly.
 
     PyTensor takes it into its cache keys.
@@ -41,13 +41,12 @@ def _imported(source: Path) -> frozenset[Path]:
     return frozenset(path for path in found if path.is_file())
 
 
-def kept(**options: Any) -> Callable[[Callable], Any]:
+def cached_njit(**options: Any) -> Callable[[Callable], Any]:
     """Return a decorator: `numba.njit` with these options, compiled at the first call and cached on disk."""
 
     def decorate(function: Callable) -> Any:
         compiled = nb.njit(cache=True, **options)(function)
-        stamp = source_stamp(function.__code__.co_filename)
-        cast(Any, compiled)._cache._cache_file._source_stamp = stamp
+        cast(Any, compiled)._cache._cache_file._source_stamp = source_digest(function.__code__.co_filename)
         return compiled
 
     return decorate

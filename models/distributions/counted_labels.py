@@ -11,7 +11,7 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
-from .compiling import source_stamp
+from .compiling import source_digest
 
 
 class CountedLabelsRV(RandomVariable):
@@ -52,7 +52,7 @@ def _numba_counted_labels(op, node):
         counts[-1] = left
         return counts
 
-    return random_fn, source_stamp(__file__)
+    return random_fn, source_digest(__file__)
 
 
 class CountedLabels(pm.Discrete):

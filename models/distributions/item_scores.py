@@ -11,7 +11,7 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
-from .compiling import source_stamp
+from .compiling import source_digest
 
 
 class ItemScoresRV(RandomVariable):
@@ -59,7 +59,7 @@ def _numba_item_scores(op, node):
             score[a] = rng.normal(location[item[a]], np.sqrt(variance[item[a]]))
         return score
 
-    return random_fn, source_stamp(__file__)
+    return random_fn, source_digest(__file__)
 
 
 class ItemScores(pm.Continuous):

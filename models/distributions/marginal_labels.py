@@ -17,7 +17,7 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
-from .compiling import kept, source_stamp
+from .compiling import cached_njit, source_digest
 from .marginal_labels_kernels import ANY, Answers, answer_sweeps
 
 
@@ -52,7 +52,7 @@ def distinct_items(answers: Answers) -> tuple[Answers, np.ndarray]:
 # --- Draw replicates of labels: true categories, and answers given them ---
 
 
-@kept(error_model="numpy")
+@cached_njit(error_model="numpy")
 def draw_labels(
     rng: np.random.Generator,
     prevalence: np.ndarray,
@@ -99,7 +99,7 @@ MOST_UNROLLED = 32  # categories; for more, compilation costs more than it saves
 
 def _cache_key(op: Op, n_categories: int, nodes: int = 1) -> str:
     """Return PyTensor's cache key of a compiled Op: Op, source digest, numbers of categories and nodes."""
-    return f"raterzoo {type(op).__name__} {source_stamp(__file__)} for {n_categories} categories by {nodes}"
+    return f"raterzoo {type(op).__name__} {source_digest(__file__)} for {n_categories} categories by {nodes}"
 
 
 def _unrolled(n_categories: int | None) -> int:
@@ -306,7 +306,7 @@ def _numba_marginal_labels(op, node):
         draw_labels(rng, prevalence, confusion, (start, rater, known), label, nodes)
         return label
 
-    return random_fn, source_stamp(__file__)
+    return random_fn, source_digest(__file__)
 
 
 class MarginalLabels(pm.Discrete):

@@ -24,7 +24,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .compiling import kept
+from .compiling import cached_njit
 
 carray: Any = nb.carray  # pyright: ignore[reportPrivateImportUsage]
 
@@ -105,7 +105,7 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
     """
     fixed = n_categories > 0
 
-    @kept(nogil=True, error_model="numpy")
+    @cached_njit(nogil=True, error_model="numpy")
     def log_p(prevalence, table, answers, log_p, plausibility):
         start, code, known = answers
         n = n_categories if n_categories > 0 else len(prevalence)
@@ -120,7 +120,7 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
                 plausibility[i, j] = p[j]
         _repeat_in_logs(prevalence, table, answers, log_p, plausibility, nodes)
 
-    @kept(nogil=True, error_model="numpy")
+    @cached_njit(nogil=True, error_model="numpy")
     def counts(plausibility, weight, answers, counts):
         start, code = answers.start, answers.code
         n = n_categories if n_categories > 0 else plausibility.shape[1]
@@ -137,7 +137,7 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
                 for j in range(n):
                     counts[row, j] += share[j]  # numerator of equation 2.3
 
-    @kept(nogil=True, error_model="numpy")
+    @cached_njit(nogil=True, error_model="numpy")
     def both(prevalence, table, answers, weight, expected):
         start, code, known = answers
         categories, counts = expected

@@ -13,7 +13,7 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.special import logsumexp
 from pytensor.tensor.variable import TensorVariable
 
-from .compiling import source_stamp
+from .compiling import source_digest
 
 
 class MixedCountsRV(RandomVariable):
@@ -111,7 +111,7 @@ def _numba_mixed_counts(op, node):
             counts[i, n - 1] = left
         return counts
 
-    return random_fn, source_stamp(__file__)
+    return random_fn, source_digest(__file__)
 
 
 class MixedCounts(pm.Discrete):

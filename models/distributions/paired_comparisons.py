@@ -17,7 +17,7 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
-from .compiling import source_stamp
+from .compiling import source_digest
 from .paired_comparisons_kernels import LINKS, Codes, Link, Strengths, pair_sweeps
 
 
@@ -34,7 +34,7 @@ class _PairOp(Op):
     def cache_key(self) -> str:
         """Return PyTensor's cache key of the compiled Op."""
         law = f"{self.link} with {self.n_outcomes} outcomes"
-        return f"raterzoo {type(self).__name__} {source_stamp(__file__)} for {law}"
+        return f"raterzoo {type(self).__name__} {source_digest(__file__)} for {law}"
 
 
 class PairLogP(_PairOp):
@@ -227,7 +227,7 @@ def _numba_paired_comparisons(op, node):
         draw(rng, strengths, Codes(left, right, rater), total, counts)
         return counts
 
-    return random_fn, source_stamp(__file__)
+    return random_fn, source_digest(__file__)
 
 
 class PairedComparisons(pm.Discrete):

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numba as nb
 import numpy as np
 
-from .compiling import kept
+from .compiling import cached_njit
 from .vector_math import EXACT, erfcx, exp, log
 
 
@@ -303,7 +303,7 @@ def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
     ties = n_outcomes == 3
     law = law_code(link, ties)
 
-    @kept(nogil=True, error_model="numpy", fastmath=False)
+    @cached_njit(nogil=True, error_model="numpy", fastmath=False)
     def log_p(strengths, codes, counts, found):
         quality, reliability, left_bias, tie = strengths
         left, right, rater = codes
@@ -316,7 +316,7 @@ def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
                 law, x, float(counts[a, 0]), float(counts[a, 1]), tied, tie[k]
             )
 
-    @kept(nogil=True, error_model="numpy", fastmath=False)
+    @cached_njit(nogil=True, error_model="numpy", fastmath=False)
     def pull(strengths, codes, slopes, sums):
         quality, reliability = strengths.quality, strengths.reliability
         left, right, rater = codes
@@ -334,7 +334,7 @@ def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
             of_bias[k] += s
             of_tie[k] += weight[a] * tie_slope[a]
 
-    @kept(nogil=True, error_model="numpy", fastmath=False)
+    @cached_njit(nogil=True, error_model="numpy", fastmath=False)
     def draw(rng, strengths, codes, total, counts):
         quality, reliability, left_bias, tie = strengths
         left, right, rater = codes

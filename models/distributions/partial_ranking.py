@@ -15,7 +15,7 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
-from .compiling import source_stamp
+from .compiling import source_digest
 from .partial_ranking_kernels import draw_ranking, rankings_log_p
 
 
@@ -82,7 +82,7 @@ def _numba_partial_ranking_log_p(op, node, **kwargs):
         rankings_log_p(log_worth, block, log_p, gradient)
         return log_p, gradient
 
-    return (partial_ranking, source_stamp(__file__))  # part of PyTensor's cache key
+    return (partial_ranking, source_digest(__file__))  # part of PyTensor's cache key
 
 
 _op = PartialRankingLogP()
@@ -166,7 +166,7 @@ def _numba_partial_ranking(op, node):
         draw_ranking(rng, log_worth, sizes, block)
         return block
 
-    return random_fn, source_stamp(__file__)
+    return random_fn, source_digest(__file__)
 
 
 @numba_core_rv_funcify.register(RankedCandidatesRV)

@@ -53,7 +53,7 @@ def compiled_anew(path, *changes):
         source = source.replace(own, new)
     module = ModuleType(f"{module_name(path)}_twin")
     module.__package__ = module_name(path if path.stem == "__init__" else path.parent)
-    source = source.replace("@kept(", "@__import__('numba').njit(")
+    source = source.replace("@cached_njit(", "@__import__('numba').njit(")
     exec(compile(source, f"twin of {module_name(path)}", "exec"), vars(module))
     return module
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.vector_math import FAST
 from ...kernels.random_streams import standard_normal, uniform
 from .likelihood import PairCells
@@ -94,7 +94,7 @@ def draw_units(rng, prior, theta):
 # --- Metropolis move to the mirror image: qualities and rater coordinates are reflected about their means ---
 
 
-@kept(**FAST)
+@cached_njit(**FAST)
 def mirror(prior, theta, image):
     """Write the mirror image of the coordinates `theta` into `image`, both (coordinate,)."""
     image[:] = theta
@@ -266,7 +266,7 @@ def _transition(rng, laplace, cells, prior, steps, state, trial):
     return accept, log_p
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def sample_pairs(
     rng: np.ndarray,
     model: tuple[PairCells, PairPrior],
@@ -286,7 +286,7 @@ def sample_pairs(
     return state.numbers[1] / max(1, len(draws))
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def begin_pairs(model: tuple[PairCells, PairPrior], laplace: Laplace, state: PairState) -> None:
     """Compute the state of a chain from its ``theta``; all other fields are overwritten."""
     theta, z, gradient, force, numbers = state
@@ -295,7 +295,7 @@ def begin_pairs(model: tuple[PairCells, PairPrior], laplace: Laplace, state: Pai
     numbers[1] = 0.0
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def continue_pairs(
     rng: np.ndarray,
     model: tuple[PairCells, PairPrior],

@@ -11,7 +11,7 @@ import math
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.paired_comparisons_kernels import (
     BRADLEY_TERRY,
     DAVIDSON,
@@ -24,7 +24,7 @@ from ....models.distributions.paired_comparisons_kernels import (
 from ....models.distributions.vector_math import FAST, exp
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def answer_information(law, distance, reliability, tie, bias):
     """Return the expected information, in nats, in one answer of every rater on one pair.
 
@@ -68,7 +68,7 @@ def _entropy(first, tied):
     return total
 
 
-@kept(**FAST)
+@cached_njit(**FAST)
 def _two_outcomes(law, x, above):
     """Return sums over draws: p(first), 0, p(first) where the first item is above, 0, entropy."""
     first = first_above = entropy = 0.0
@@ -92,7 +92,7 @@ def _two_outcomes(law, x, above):
     return first, 0.0, first_above, 0.0, entropy
 
 
-@kept(**FAST)
+@cached_njit(**FAST)
 def _three_outcomes(law, x, tie, above):
     """Return sums over draws: p(first), p(tie), the same where the first item is above, entropy."""
     first = tied = first_above = tied_above = entropy = 0.0

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.paired_comparisons_kernels import (
     BRADLEY_TERRY,
     DAVIDSON,
@@ -75,7 +75,7 @@ def answers_of_block(law, x, tie, answers, low, slope):
 # --- Gradient of the log likelihood of comparisons in all distances of pairs and all reliabilities ---
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def joint_gradient(thurstone, votes, distance, reliability):
     """Differentiate the sum of a log F(x) + b log F(-x), x = rho_k d_e, in distances and reliabilities.
 
@@ -209,7 +209,7 @@ def _add_slopes(cells, parameters, span, slope, sums):
         e += m == cells.start[e + 1]
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def pair_log_p(
     cells: PairCells,
     parameters: tuple[np.ndarray, np.ndarray],
@@ -264,7 +264,7 @@ def _slope(law, x, a, b, c, tie):
     return threshold_counts(x, a, b, c, tie)[1]
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def add_information(
     cells: PairCells,
     parameters: tuple[np.ndarray, np.ndarray],

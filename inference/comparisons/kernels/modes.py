@@ -23,7 +23,7 @@ import numba as nb
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.paired_comparisons_kernels import logistic_score, normal_score
 from ....models.distributions.vector_math import FAST, exp
 
@@ -77,7 +77,7 @@ def next_point(y, slope, curvature, bracket, search):
     return following, (below, above)
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def product_modes(thurstone, votes, factor, prior, search):
     """Maximise every group; return modes, observed and Fisher information in the votes there.
 
@@ -108,7 +108,7 @@ def product_modes(thurstone, votes, factor, prior, search):
     return mode, observed, expected
 
 
-@kept(**FAST)
+@cached_njit(**FAST)
 def _slopes(thurstone, y, z, a, b):
     """Return the derivative of the log likelihood of one group, and both kinds of information."""
     slope = observed = expected = 0.0
@@ -158,7 +158,7 @@ def shared_cosh(factor: np.ndarray, reach: float) -> SharedCosh:
     return SharedCosh(to_series @ slope, to_series @ curvature, reach)
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def _at_nodes(factor, y):
     """Return h'(y) / y and h''(y) for positive y: sums of z / 2 tanh(z y / 2) and of its derivative."""
     slope, curvature = np.empty(len(y)), np.empty(len(y))
@@ -173,7 +173,7 @@ def _at_nodes(factor, y):
     return slope, curvature
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def pair_statistics(half_lead, reliability):
     """Return s of every pair, a sum over raters.
 
@@ -188,7 +188,7 @@ def pair_statistics(half_lead, reliability):
     return statistic
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def rater_statistics(half_lead, distance):
     """Return s of every rater, a sum over pairs.
 
@@ -202,7 +202,7 @@ def rater_statistics(half_lead, distance):
     return statistic
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def complete_modes(linear, each, shared, prior, search):
     """Maximise s y - m h(y) plus the log prior for every group; return modes and information in the votes.
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.vector_math import FAST
 from .likelihood import PairCells, add_information, pair_log_p
 
@@ -60,7 +60,7 @@ def _log_logistic_density(x):
     return -abs(x) - 2.0 * math.log1p(math.exp(-abs(x)))
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def to_natural(
     theta: np.ndarray, prior: PairPrior, natural: tuple[np.ndarray, np.ndarray]
 ) -> tuple[float, float]:
@@ -120,7 +120,7 @@ def _zero_sum_prior(theta, gradient, span, scale):
     return -0.5 * squares * precision - (n - 1) * log_scale - 0.5 * n * mean * mean
 
 
-@kept(nogil=True, **FAST)
+@cached_njit(nogil=True, **FAST)
 def anchored_log_p(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradient: np.ndarray) -> float:
     """Return the log posterior density of the coordinates, up to a constant; overwrite its gradient.
 

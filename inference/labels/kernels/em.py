@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.marginal_labels_kernels import Answers, answer_codes, answer_sweeps
 
 
@@ -205,7 +205,7 @@ def _expectation(
         yield expect
 
 
-@kept(error_model="numpy")
+@cached_njit(error_model="numpy")
 def maximise(
     prior: tuple[np.ndarray, np.ndarray],
     categories: np.ndarray,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.marginal_labels_kernels import Answers, item_log_p, item_log_p_in_logs
 from ...kernels.random_streams import draw_binomial, log_standard_gamma, uniform
 
@@ -341,7 +341,7 @@ class LabelDraws(NamedTuple):
     log_p: np.ndarray  # (draw, item), log p(answers of the item | draw)
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def begin_table(rng: np.ndarray, prior: ConfusionPrior, table: np.ndarray) -> None:
     """Overwrite the table with a draw of its prior for SPAM, with ones otherwise: no other law reads it.
 
@@ -352,7 +352,7 @@ def begin_table(rng: np.ndarray, prior: ConfusionPrior, table: np.ndarray) -> No
         draw_confusion(rng, prior, np.zeros(table.shape, np.int64), table)
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def sample_labels(
     rng: np.ndarray,
     answers: Answers,
@@ -395,7 +395,7 @@ def sample_labels(
         draws.log_p[d] = pointwise[0]
 
 
-@kept(error_model="numpy")
+@cached_njit(error_model="numpy")
 def sweep_labels(
     rng: np.ndarray,
     answers: Answers,

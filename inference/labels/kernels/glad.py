@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.marginal_labels_kernels import Answers
 
 NEWTON_STEPS, MOST_HALVINGS = 2, 40
@@ -44,7 +44,7 @@ def answers_by_rater(answers: Answers, n_labels: int, n_raters: int) -> AnswersB
     return AnswersByRater(np.searchsorted(rater[order], np.arange(n_raters + 1)), order, item[order])
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def true_labels(
     answers: Answers,
     parameters: tuple[np.ndarray, np.ndarray, np.ndarray],
@@ -85,7 +85,7 @@ def true_labels(
     return total
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def maximise_skills(
     answers: Answers,
     by_rater: AnswersByRater,

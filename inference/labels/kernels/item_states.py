@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ...kernels.random_streams import log_add, log_standard_gamma, split_count, uniform
 
 
@@ -41,7 +41,7 @@ class DirichletDraws(NamedTuple):
     log_prior: np.ndarray  # (draw, item), log prior density
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def draw_dirichlet_items(streams: np.ndarray, items: DirichletItems, draws: DirichletDraws) -> None:
     """Draw the plausibilities of a block of items, with log likelihood and log prior density.
 
@@ -77,7 +77,7 @@ def draw_dirichlet_items(streams: np.ndarray, items: DirichletItems, draws: Diri
 # --- State and label probabilities of every item, for each draw of a mixture of item states ---
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def draw_item_plausibility(
     rng: np.ndarray,
     patterns: np.ndarray,
@@ -185,7 +185,7 @@ class StateDraws(NamedTuple):
     probability: np.ndarray  # (draw, state, category)
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def sample_item_states(
     rng: np.ndarray, patterns: CountPatterns, prior: StatePrior, schedule: tuple[int, int], draws: StateDraws
 ) -> None:
@@ -195,14 +195,14 @@ def sample_item_states(
     continue_item_states(rng, patterns, prior, schedule, (state, draws))
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def begin_item_states(rng: np.ndarray, prior: StatePrior, state: tuple[np.ndarray, np.ndarray]) -> None:
     """Draw log weights (state,) and log probabilities (state, category) from their prior, in place."""
     items, labels = np.zeros(prior.weight.shape), np.zeros(prior.probability.shape)
     _draw_states(rng, prior, (items, labels), state)
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def continue_item_states(
     rng: np.ndarray,
     patterns: CountPatterns,

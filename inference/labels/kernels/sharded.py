@@ -10,13 +10,13 @@ import math
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ...kernels.random_streams import log_standard_gamma, uniform
 from .em import VOTE_JITTER, VOTE_WEIGHT
 from .gibbs import ConfusionPrior, draw_confusion, draw_prevalence
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def count_drawn_categories(
     streams: np.ndarray, pattern: np.ndarray, plausibility: np.ndarray, counts: np.ndarray
 ) -> None:
@@ -32,7 +32,7 @@ def count_drawn_categories(
         counts[pattern[i], _category(rng, own)] += 1.0
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def count_near_vote(
     streams: np.ndarray,
     pattern: np.ndarray,
@@ -85,7 +85,7 @@ def _category(rng, p):
     return chosen
 
 
-@kept(error_model="numpy")
+@cached_njit(error_model="numpy")
 def draw_parameters(
     rng: np.ndarray,
     prior: ConfusionPrior,

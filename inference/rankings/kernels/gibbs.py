@@ -27,7 +27,7 @@ import numpy as np
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import log_add, log_standard_gamma
 from .annotations import WorthPosterior
@@ -288,7 +288,7 @@ def _draw_total(rng, first, posterior, log_worth):
         log_worth[k] += shift
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def sample_item(
     rng: np.ndarray, item: int, posterior: WorthPosterior, schedule: Schedule, draws: np.ndarray
 ) -> None:
@@ -302,7 +302,7 @@ def sample_item(
     continue_item(rng, item, posterior, schedule, (log_worth, draws))
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def begin_item(rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray) -> None:
     """Draw the log worths of an item from their prior.
 
@@ -314,7 +314,7 @@ def begin_item(rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth:
         log_worth[k] = log_draw - math.log(posterior.rate[first + k])
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def continue_item(
     rng: np.ndarray,
     item: int,
@@ -340,7 +340,7 @@ def continue_item(
     track.worth[0] = state[0]  # keeps the borrowed arrays alive until here
 
 
-@kept(error_model="numpy")
+@cached_njit(error_model="numpy")
 def sweep_items(rng: np.ndarray, posterior: WorthPosterior, log_worth: np.ndarray) -> None:
     """Run one Gibbs sweep of every item.
 

@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def strong_components(start, annotation_start, row_start, candidate, block):
     """Return the strong component of each candidate, and whether that component is unbeaten.
 
@@ -77,7 +77,7 @@ NEGLIGIBLE = 45.0
 """Minus the log of the relative size at which the integrand is cut off."""
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def expect_by_subsets(worth, rest, table, exposure):
     """Return the expected last arrival of a small block, and log p(the block precedes the rest).
 
@@ -115,7 +115,7 @@ def expect_by_subsets(worth, rest, table, exposure):
     return duration, math.log(precede[everyone])
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def expect_by_last(worth, rest, exposure):
     """Return the same as `expect_by_subsets` for a block of any size, by the trapezoid rule."""
     n = len(worth)
@@ -147,7 +147,7 @@ def expect_by_last(worth, rest, exposure):
     return duration / total, largest + math.log(total * STEP)
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _log_density(log_last, worth, rest):
     """Return the log of s exp(-Z s) prod F_k sum h_k: the density of log s, times p."""
     last = math.exp(log_last)
@@ -158,7 +158,7 @@ def _log_density(log_last, worth, rest):
     return value + math.log(hazard)
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _truncated_mean(rate, end):
     """Return the mean of an Exponential(rate) truncated to (0, end)."""
     x = rate * end
@@ -182,7 +182,7 @@ class Races(NamedTuple):
     weight: np.ndarray  # float64 (ranking,), power of the likelihood
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def ascend_worth(races, max_iterations, tolerance):
     """Maximise the likelihood of every problem from equal worths.
 
@@ -218,7 +218,7 @@ def ascend_worth(races, max_iterations, tolerance):
     return worth, log_likelihood, iterations, converged
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _count_wins(races, problem):
     """Return n_k, the weighted number of rankings that place each candidate before the last block."""
     first = races.candidate_start[problem]
@@ -230,7 +230,7 @@ def _count_wins(races, problem):
     return wins
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _expect(races, problem, worth, table, exposure):
     """Run the E-step: overwrite `exposure` with e_k; return the log likelihood."""
     first = races.candidate_start[problem]
@@ -257,7 +257,7 @@ def _expect(races, problem, worth, table, exposure):
     return log_likelihood
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _expect_block(worth, rest, table):
     """Return expected duration, log probability and expected arrival times of one block."""
     times = np.empty(len(worth))

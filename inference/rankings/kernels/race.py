@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import (
     log_add,
@@ -167,7 +167,7 @@ class RaceTrack(NamedTuple):
     count: np.ndarray  # (wait of the item), for `lead`
 
 
-@kept()
+@cached_njit()
 def race_track(posterior: WorthPosterior, first: int, last: int) -> RaceTrack:
     """Allocate the work space for the items from `first` to before `last`."""
     widest, longest, largest, waits = 1, 1, 1, 0

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.vector_math import FAST, log
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import standard_exponential, standard_gamma, standard_normal, uniform
@@ -356,7 +356,7 @@ class ScoreDraws(NamedTuple):
     population: np.ndarray  # (draw, 4): mean and sd of locations, sd of biases, shape of variances
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def sample_scores(
     rng: np.ndarray,
     scores: RaterScores,

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import kept
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.vector_math import log
 from ...kernels.random_streams import standard_exponential, standard_gamma
 
@@ -48,7 +48,7 @@ class NormalItems(NamedTuple):
     rate: np.ndarray  # (item,), b
 
 
-@kept(error_model="numpy")
+@cached_njit(error_model="numpy")
 def score_moments(item: np.ndarray, score: np.ndarray, n_items: int) -> ScoreMoments:
     """Return the moments of every item's scores, in two passes, without cancellation.
 
@@ -95,7 +95,7 @@ class NormalDraws(NamedTuple):
     variance_prior: np.ndarray  # log prior density
 
 
-@kept(nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def draw_normal_items(
     streams: np.ndarray, posterior: NormalItems, prior: NormalItems, moments: ScoreMoments, draws: NormalDraws
 ) -> None:

@@ -4,15 +4,15 @@ import os
 import subprocess
 import sys
 
-from raterzoo.models.distributions.compiling import _imported, kept, source_stamp
+from raterzoo.models.distributions.compiling import _imported, cached_njit, source_digest
 
 HELPER = "import numba as nb\n\n@nb.njit\ndef helper(x):\n    return x + {}\n"
 ENTRY = """
 import sys
 from helper import helper
-from raterzoo.models.distributions.compiling import kept
+from raterzoo.models.distributions.compiling import cached_njit
 
-@kept()
+@cached_njit()
 def entry(x):
     return helper(x)
 
@@ -36,29 +36,29 @@ def test_an_edited_helper_is_compiled_anew(tmp_path):
     assert run(tmp_path) == (2, 0)
 
 
-def stamp_of(path):
-    _imported.cache_clear(), source_stamp.cache_clear()
-    return source_stamp(str(path))
+def digest_of(path):
+    _imported.cache_clear(), source_digest.cache_clear()
+    return source_digest(str(path))
 
 
-def test_stamp_is_of_the_file_and_all_it_imports_and_of_nothing_else(tmp_path):
+def test_digest_is_of_the_file_and_all_it_imports_and_of_nothing_else(tmp_path):
     above, folder = tmp_path / "law.py", tmp_path / "kernels"
     folder.mkdir()
     one, two, other = (folder / f"{name}.py" for name in ("one", "two", "other"))
     one.write_text("from .two import (\n    f,\n)\n")
     two.write_text("from ..law import g\nfrom .one import h\nfrom math import exp\n")
     above.write_text("1"), other.write_text("1")
-    seen = {stamp_of(one)}
+    seen = {digest_of(one)}
     for changed in (one, two, above):
         changed.write_text(changed.read_text() + "# changed\n")
-        assert stamp_of(one) not in seen
-        seen.add(stamp_of(one))
+        assert digest_of(one) not in seen
+        seen.add(digest_of(one))
     other.write_text("2")
-    assert stamp_of(one) in seen
+    assert digest_of(one) in seen
 
 
-def test_whatever_a_kernel_imports_belongs_to_its_stamp():
-    """Every module of the package that is loaded with a kernel is in its stamp, or compiles nothing."""
+def test_whatever_a_kernel_imports_belongs_to_its_digest():
+    """Every module of the package that is loaded with a kernel is in its digest, or compiles nothing."""
     script = """
 import sys
 from pathlib import Path
@@ -70,7 +70,7 @@ while new:
     found |= new
     new = {there for source in new for there in compiling._imported(source)} - found
 loaded = {Path(sys.modules[m].__file__) for m in set(sys.modules) - before if m.startswith("raterzoo.")}
-missing = sorted(path.name for path in loaded - found if "njit" in path.read_text() or "@kept" in path.read_text())
+missing = sorted(path.name for path in loaded - found if "njit" in path.read_text() or "@cached_njit" in path.read_text())
 print(len(loaded), missing)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -79,7 +79,7 @@ print(len(loaded), missing)
 
 
 def test_options_are_numbas():
-    @kept(error_model="numpy")
+    @cached_njit(error_model="numpy")
     def inverse(x):
         return 1.0 / x
 
