@@ -14,12 +14,9 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 Link = Literal["bradley_terry", "thurstone"]
-
 GRID = 4001
-
 # quadrature nodes per panel, and width of a panel in x = rho d at the largest distance
 NODES, PANEL = 40, 10.0
-
 NEWTON_STEPS = 4  # from a table accurate to 1e-6 to full precision
 
 

@@ -16,10 +16,8 @@ from ...models.data.errors import DataError
 from .pair_graph import PairGraph, pair_table
 
 MOST_STEPS, MOST_HALVINGS = 200, 60
-
 # relative size of the last step; relative rounding of the log likelihood
 SMALL, ROUNDING = 1e-9, 1e-12
-
 NAMED = 3  # items named in an error
 
 

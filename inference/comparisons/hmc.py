@@ -51,13 +51,9 @@ def as_centre(arrays: Found) -> Centre:
 # --- Multi-threaded HMC chains of comparison models; the draws do not depend on the number of threads ---
 
 WANTED_ACCEPTANCE = 0.85
-
 PILOT_DRAWS, PILOT_TUNE = 60, 15
-
 FEWEST_STEPS, MOST_STEPS = 2, 32
-
 PATIENCE = 10  # most successive rejections in a pilot run
-
 DISPERSION = 2.0  # standard deviation of the starts, in units of that of the Laplace approximation
 
 
@@ -159,11 +155,8 @@ def _longest_stay(draws: np.ndarray) -> int:
 # --- Sampler of comparison models: the compiled Laplace-split HMC loop ---
 
 TRANSITIONS_BEFORE = 50  # default warm-up
-
 CHEAP = 10_000  # budget of a draw: distinct answers (cells) times transitions
-
 LARGEST_THINNING = 10  # transitions for each draw
-
 MOST_DENSITIES = 2**29  # entries of a stored pointwise log likelihood: 2 GiB in single precision
 
 

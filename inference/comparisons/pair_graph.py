@@ -68,11 +68,8 @@ def pair_table(pairs: Comparisons) -> PairTable:
 # --- Weighted least squares on the graph of compared pairs ---
 
 DENSE = 1500  # largest number of items with a dense Laplacian
-
 EXACT = 4000  # largest number of items with an exact pseudo-inverse
-
 CG_STEPS, CG_TOLERANCE = 500, 1e-12
-
 PROBES = 64
 
 

@@ -135,7 +135,6 @@ def _change(quality: np.ndarray, before: np.ndarray | None) -> float:
 # --- QUITE: qualities of items and reliabilities of raters, by least squares on the graph of compared pairs ---
 
 Variance = Literal["fisher", "laplace", "printed"]
-
 PriorReading = Literal["predicted", "frozen", "printed"]
 
 

@@ -56,11 +56,8 @@ Anchor = (
     | tuple[Any, Any]
     | tuple[tuple[float, float], tuple[float, float]]
 )
-
 WITH_QUALITY = ("quality", "quality_scale", "coefficient", "residual")  # divided by g
-
 WITH_RELIABILITY = ("reliability", "reliability_deviation")  # multiplied by g
-
 HALVINGS = 60  # bisections: to the last digit of a double
 
 

@@ -140,15 +140,10 @@ def leaders(p: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
 # --- Choice of the item to annotate next, and the rater, from a posterior of labels or rankings, read item by item ---
 
 AboutLabels = Literal["truth", "plausibility"]
-
 ANYONE = "anyone"
-
 OTHER = "OTHER"
-
 REMEDY = "inference.label(tree, data) adds what is missing to any tree"
-
 BLOCK_SIZE = 5_000_000  # numbers in one block, to bound memory
-
 SHARES = 10_000  # draws of the largest member of OTHER, for each number of members
 
 

@@ -1,6 +1,7 @@
 """Transforms from values of random variables to PyMC's unconstrained value variables."""
 
 from collections.abc import Callable, Sequence
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pymc as pm
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.step_methods.compound import BlockedStep, StepMethodState
 from pymc.step_methods.state import dataclass_state
+from pytensor import function
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.op import RandomVariable
@@ -41,8 +43,15 @@ class GibbsStep(BlockedStep):
 # --- Reader of ranking models: rankings and Gamma priors, from the PyMC graph; helpers of all readers ---
 
 UNCOMPILED = "FAST_COMPILE"  # PyTensor mode: compiling takes longer than evaluating once
-
 MOST_COPIES = 10_000  # of an annotation: each tied block has as many arrivals to draw
+
+
+graph_lock = RLock()
+
+"""Lock of the process, held wherever a graph is built, recognised, compiled or evaluated.
+
+PyTensor changes its configuration, which all threads share, while it compiles. Samplers draw without the lock.
+"""
 
 
 class NotConjugate(ValueError):
@@ -54,7 +63,8 @@ def lengths(variable: TensorVariable) -> tuple[int, ...]:
     known = variable.type.shape
     if None not in known:
         return known
-    return tuple(np.asarray(variable.shape.eval(mode=UNCOMPILED)).tolist())
+    with graph_lock:
+        return tuple(np.asarray(variable.shape.eval(mode=UNCOMPILED)).tolist())
 
 
 def number(variable: Variable, what: str) -> np.ndarray:
@@ -68,7 +78,14 @@ def number(variable: Variable, what: str) -> np.ndarray:
         op = ancestor.owner.op if ancestor.owner is not None else None
         if isinstance(op, RandomVariable | SymbolicRandomVariable):
             raise NotConjugate(f"{what} depends on the random variable {ancestor.name!r}")
-    return np.asarray(variable.eval(mode=UNCOMPILED))
+    with graph_lock:
+        return np.asarray(variable.eval(mode=UNCOMPILED))
+
+
+def evaluator(inputs: Sequence[Variable], outputs: Any) -> Callable[..., Any]:
+    """Return a function of the values of variables, for a few evaluations; inputs may be unused."""
+    with graph_lock:
+        return function(list(inputs), outputs, mode=UNCOMPILED, on_unused_input="ignore")
 
 
 # --- Transforms from values of random variables to PyMC's unconstrained value variables ---

@@ -127,9 +127,7 @@ class Run:
 # --- Thinning of runs, by a fixed rule applied to a pilot run ---
 
 PILOT_CHAINS, PILOT_DRAWS = 4, 300
-
 WANTED_ESS = 1600  # margin over the threshold of 400, for the worst of thousands of quantities
-
 LARGEST_THINNING = 64
 
 

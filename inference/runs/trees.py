@@ -11,8 +11,9 @@ import pymc as pm
 import xarray as xr
 from pymc.backends.arviz import find_constants, find_observations
 
-OTHER = "OTHER"
+from .model_graph import graph_lock
 
+OTHER = "OTHER"
 REMEDY = "label a tree with the data its model was built from"
 
 
@@ -204,7 +205,6 @@ def _same(coord: str, names: np.ndarray, group: xr.Dataset) -> np.ndarray:
 # --- Groups of a posterior tree that follow from the model: constants, observations, ids and deterministics ---
 
 SAMPLE = ("chain", "draw")
-
 RATER_ATTRIBUTE = "rater_"  # prefix of the names of coordinates that hold rater attributes
 
 
@@ -234,7 +234,8 @@ class CodeNames:
 
 def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:
     """Non-empty groups ``constant_data`` and ``observed_data`` of a model."""
-    groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
+    with graph_lock:
+        groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
     values = {name: np.asarray(x) for found in groups.values() for name, x in found.items()}
     known = as_dataset(model, values)
     return {group: known[list(found)] for group, found in groups.items() if found}
@@ -273,7 +274,8 @@ class Deterministics:
         if not missing:
             return posterior
         if self._function is None:
-            self._function = model.compile_fn(missing, inputs=model.free_RVs, on_unused_input="ignore")
+            with graph_lock:
+                self._function = model.compile_fn(missing, inputs=model.free_RVs, on_unused_input="ignore")
         free = [str(rv.name) for rv in model.free_RVs]
         drawn = [posterior[name].transpose(*SAMPLE, ...).to_numpy() for name in free]
         size = drawn[0].shape[:2]
@@ -308,7 +310,6 @@ class Completion:
 
 
 SCHEMA_VERSION = 1  # attribute `schema_version`; raised at changes that readers must handle
-
 PACKAGES = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")
 
 

@@ -16,11 +16,9 @@ from .kernels.normal import NormalItems, ScoreMoments, posterior_items, score_mo
 from .recognition import read_item_scores
 
 NAMES = ("mean", "mean_weight", "shape", "rate")
-
 MOST = (
     1e6  # upper bound of mean weight, shape and rate, scores in units of their range; the lower is 1 / MOST
 )
-
 ROUNDING = 1e-9  # relative to the range of the scores: smaller differences are rounding errors
 
 

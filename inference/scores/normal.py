@@ -72,7 +72,6 @@ def continue_normal_posterior(
 # --- Samplers of score models: independent draws, or the compiled Gibbs loop ---
 
 SAMPLE = ("chain", "draw")
-
 SWEEPS_BEFORE = 200  # default warm-up
 
 
@@ -120,7 +119,7 @@ def _scales(model: pm.Model, law: ItemScoresModel) -> list[str]:
         behind = set(ancestors([variable]))
         if [rv for rv in model.free_RVs if rv in behind] != [law.variance]:
             continue
-        value = np.asarray(function([law.variance], variable, mode="FAST_COMPILE")(trial))
+        value = np.asarray(evaluator([law.variance], variable)(trial))
         if value.shape == trial.shape and np.allclose(value, np.sqrt(trial), rtol=1e-12, atol=0):
             found.append(str(variable.name))
     return found

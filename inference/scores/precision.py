@@ -9,13 +9,9 @@ from .kernels.hierarchical import ScoreDraws
 from .kernels.normal import NormalItems
 
 Storage = Literal["float32", "float64"]
-
 FINE = {"float32": 1e-4, "float64": 1e-13}  # least sd / mean: some 500 float steps
-
 RANGE = 5e-4  # least ratio of range to size of the draws; the range is some 5 standard deviations
-
 LARGEST = {"float32": 1e30, "float64": 1e290}  # largest variance, and inverse of the smallest
-
 UNLIKELY = 1e-6  # probability that any draw exceeds the computed bounds
 
 

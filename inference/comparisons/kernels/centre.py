@@ -32,19 +32,12 @@ from .posterior import (
 )
 
 PROBIT = 1.7  # logit(Phi(x)) is nearly 1.7 x
-
 ITERATIONS = 200
-
 DECREMENT = 1e-5  # nats; stop when the next step is predicted to gain less
-
 SCALE_STEP = 1e-3
-
 LARGEST_DAMPING = 1e9
-
 RIVALRY = 7.0  # nats; largest difference in log evidence of a second mode
-
 OPEN = 0.1  # a scale is open if a larger share of the squares behind it is posterior variance
-
 BOLDEST = 2.0  # prior sds between a scale and its prior mean, at most: with few votes EM diverges
 
 

@@ -31,7 +31,6 @@ from .likelihood import PairCells
 from .posterior import BOX, NONE, PairPrior, anchored_log_p
 
 BISECTIONS = 60
-
 ROOM = 1e-12  # margin, as a share of the box: closer to the walls coordinates lose digits; no move
 
 
@@ -156,7 +155,6 @@ def draw_scales(rng, cells, prior, theta, log_p, work):
 # --- Split Hamiltonian Monte Carlo: exact flow of the Laplace approximation, kicks by the rest of the posterior ---
 
 QUARTER = math.pi / 2
-
 # factor on the number of steps in warm-up, first and largest; doubled by rejection, halved by acceptance
 COMING_IN, MOST_COMING_IN = 4, 64
 

@@ -52,7 +52,6 @@ def _loop_over(counts: Callable) -> Any:
 
 
 _logistic, _davidson = _loop_over(logistic_counts), _loop_over(davidson_counts)
-
 _normal, _threshold = _loop_over(normal_counts), _loop_over(threshold_counts)
 
 
@@ -105,7 +104,6 @@ def joint_gradient(thurstone, votes, distance, reliability):
 # --- Log likelihood of comparisons, its slopes and its information, by one pass over pairs and raters ---
 
 TILE_PAYS_FROM = 0.7  # share of filled cells
-
 BLOCK = 256  # cells
 
 
@@ -274,10 +272,9 @@ def add_information(
 ) -> None:
     """Add the information in the answers about quality, reliability, bias and tie parameter, in this order.
 
-    Shapes: parameters: quality (item,), reliability (rater,); information
-    (item + rater + 2, item + rater + 2), symmetric. `observed`: the blocks of quality by reliability are
-    those of the observed information, which the slope enters because x = rho d is not linear. Curvature in x
-    is the expected one either way.
+    Shapes: parameters: quality (item,), reliability (rater,); information (item + rater + 2, item + rater +
+    2), symmetric. `observed`: the blocks of quality by reliability are those of the observed information,
+    which the slope enters because x = rho d is not linear. Curvature in x is the expected one either way.
     """
     (quality, rho), (bias, tie) = parameters, shared
     n = len(quality)

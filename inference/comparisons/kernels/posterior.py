@@ -29,7 +29,6 @@ from ....models.distributions.vector_math import FAST
 from .likelihood import PairCells, add_information, pair_log_p
 
 SHARED, LOG, SIGNED, BOX = range(4)
-
 NONE = -1  # place of a coordinate that a model does not have
 
 

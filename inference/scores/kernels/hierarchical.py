@@ -27,9 +27,7 @@ from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import standard_exponential, standard_gamma, standard_normal, uniform
 
 RECURRED = 12.0  # from here on the asymptotic series are exact to the last digits
-
 SCORINGS = 4
-
 DOUBLINGS, SHRINKS = 64, 300  # reached only if a density is NaN
 
 
