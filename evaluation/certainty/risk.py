@@ -44,8 +44,7 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](tree: Tree, mapping: Mapping[obje
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
     >>> evaluation.coarsen(truth, {"x": "low", "y": "high", "z": "high"}).values.round(1)
     array([[0.6, 0.4],
            [0.2, 0.8]])
@@ -98,8 +97,7 @@ def expected_value(tree: xr.DataTree | xr.DataArray, values: Mapping[object, flo
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
     >>> evaluation.expected_value(truth, {"x": 0, "y": 1, "z": 3}).values.round(2)
     array([0.6, 1.4])
 

@@ -28,11 +28,8 @@ from ..errors import EvaluationError
 from ..truth.plausibility import REMEDY
 
 ERROR = 1e-6  # largest error of a probability from the table
-
 STEEPEST = 0.5506  # max |Phi''''|
-
 ITEMS_A_NODE = 3  # cost of a node in items: it needs the derivative, too
-
 MANY_TERMS = 10_000  # item-rater terms of a draw below which a table does not pay
 
 
@@ -97,7 +94,6 @@ def _from_table(x: np.ndarray, bias: np.ndarray, scale: np.ndarray, step: float)
 # --- Posterior draws of scores, and the probability that a score is at most a threshold ---
 
 BLOCK_SIZE = 2_000_000  # probabilities in one block of work
-
 OF_SCORES = "Models of scores, such as normal_scores, have them"
 
 
@@ -173,7 +169,6 @@ def _check(name: str, fine: np.ndarray, location: xr.DataArray) -> None:
 # --- Scores dichotomised at a threshold: certainty of the side that each item is on ---
 
 BOUNDS = "bounds of the scores"
-
 Of = Literal["score", "location"]
 
 

@@ -26,16 +26,14 @@ def top_k_accuracy(k: int = 1) -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+    Metric, in [0, 1] for each draw
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(2), truth, predicted).item()
     1.0
     """
@@ -53,16 +51,14 @@ def set_accuracy(k: int) -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+    Metric, in [0, 1] for each draw
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> evaluation.uncertainty_adjusted(evaluation.set_accuracy(2), truth, predicted).item()
     1.0
     """
@@ -108,16 +104,14 @@ def overlap(k: int) -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+    Metric, in [0, 1] for each draw
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> evaluation.uncertainty_adjusted(evaluation.overlap(2), truth, predicted).item()
     1.0
 
@@ -139,16 +133,14 @@ def average_overlap(k: int) -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+    Metric, in [0, 1] for each draw
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> evaluation.uncertainty_adjusted(evaluation.average_overlap(2), truth, predicted).item()
     0.75
 

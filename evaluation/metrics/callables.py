@@ -15,20 +15,14 @@ from ..errors import EvaluationError
 from .metric import Metric, Response, Truth
 
 ByDraw = Callable[..., object]
-
 PROBABILITIES = {"log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score"}
-
 SCORES = {"roc_auc_score", "average_precision_score", "top_k_accuracy_score", "hinge_loss"}
-
 GRADES = {"ndcg_score", "dcg_score"}
 
 # modules with metrics of labels, not of numbers
 LABEL_METRIC_MODULES = {"sklearn.metrics._classification", "sklearn.metrics._ranking"}
-
 ONE_COLUMN_IF_BINARY = SCORES  # expect one column if there are two categories
-
 LIST_TRUTHS = ("set", "ranking")
-
 LOSSES = ("_loss", "_error", "_deviance")
 
 

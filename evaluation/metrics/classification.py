@@ -24,7 +24,6 @@ from ..errors import EvaluationError
 from .metric import Metric, ratio
 
 Average = Literal["macro", "micro", "weighted"]
-
 MOST_COUNTS = 1_000_000  # entries (sample, label) of one array in one block
 
 
@@ -47,8 +46,7 @@ def precision(average: Average = "macro") -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+    Metric, in [0, 1] for each draw
 
     Raises
     ------
@@ -59,9 +57,8 @@ def precision(average: Average = "macro") -> Metric:
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> evaluation.uncertainty_adjusted(evaluation.precision("micro"), truth, predicted).item()
     0.5
     """
@@ -78,8 +75,7 @@ def recall(average: Average = "macro") -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+    Metric, in [0, 1] for each draw
 
     Raises
     ------
@@ -90,9 +86,8 @@ def recall(average: Average = "macro") -> Metric:
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> evaluation.uncertainty_adjusted(evaluation.recall("weighted"), truth, predicted).item()
     0.5
     """
@@ -109,8 +104,7 @@ def f1(average: Average = "macro") -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+    Metric, in [0, 1] for each draw
 
     Raises
     ------
@@ -121,9 +115,8 @@ def f1(average: Average = "macro") -> Metric:
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> round(evaluation.uncertainty_adjusted(evaluation.f1(), truth, predicted).item(), 3)
     0.333
     """
@@ -135,16 +128,14 @@ def balanced_accuracy() -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+    Metric, in [0, 1] for each draw
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> evaluation.uncertainty_adjusted(evaluation.balanced_accuracy(), truth, predicted).item()
     0.5
 
@@ -161,16 +152,14 @@ def cohen_kappa() -> Metric:
     Returns
     -------
     Metric
-        For `uncertainty_adjusted` and its relatives; at most 1. NaN in a draw in which all items share one
-        label, both true and predicted.
+        At most 1. NaN in a draw in which all items share one label, both true and predicted.
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> round(evaluation.uncertainty_adjusted(evaluation.cohen_kappa(), truth, predicted).item(), 3)
     0.333
 
@@ -187,16 +176,14 @@ def matthews_correlation() -> Metric:
     Returns
     -------
     Metric
-        For `uncertainty_adjusted` and its relatives; in [-1, 1]. 0 in a draw in which all items have one true
-        label, or all have one predicted label.
+        In [-1, 1]. 0 in a draw in which all items have one true label, or all have one predicted label.
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> round(evaluation.uncertainty_adjusted(evaluation.matthews_correlation(), truth, predicted).item(), 3)
     0.5
 

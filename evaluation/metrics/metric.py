@@ -9,7 +9,6 @@ import numpy as np
 from ..errors import EvaluationError, check_whole
 
 Truth = Literal["label", "set", "ranking", "plausibility", "sampled"]
-
 Response = Literal["labels", "scores", "probabilities", "ranks"]
 
 

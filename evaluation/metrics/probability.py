@@ -24,7 +24,6 @@ from ..truth.forms import Graded
 from .metric import Metric
 
 Norm = Literal["l1", "l2", "max"]
-
 AverageOfCategories = Literal["macro", "weighted"]
 
 
@@ -39,8 +38,8 @@ def cross_entropy(base: float | None = None) -> Metric:
     Returns
     -------
     Metric
-        For `uncertainty_adjusted` and its relatives; smaller is better. Infinite if a plausible category has
-        predicted probability zero. With OTHER excluded, for a label drawn from the other labels.
+        Smaller is better. Infinite if a plausible category has predicted probability zero. With OTHER
+        excluded, for a label drawn from the other labels.
 
     Raises
     ------
@@ -51,8 +50,7 @@ def cross_entropy(base: float | None = None) -> Metric:
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> round(evaluation.uncertainty_adjusted(evaluation.cross_entropy(base=2), truth, predicted).item(), 3)
     1.541
@@ -75,16 +73,14 @@ def brier_score() -> Metric:
     Returns
     -------
     Metric
-        For `uncertainty_adjusted` and its relatives; smaller is better. Summed over categories, in [0, 2];
-        halved for two categories, in [0, 1], as in scikit-learn. With OTHER excluded, for a label drawn from
-        the other labels.
+        Smaller is better. Summed over categories, in [0, 2]; halved for two categories, in [0, 1], as in
+        scikit-learn. With OTHER excluded, for a label drawn from the other labels.
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> round(evaluation.uncertainty_adjusted(evaluation.brier_score(), truth, predicted).item(), 3)
     0.66
@@ -111,8 +107,7 @@ def roc_auc(average: AverageOfCategories = "macro") -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+    Metric, in [0, 1] for each draw
 
     Raises
     ------
@@ -123,8 +118,7 @@ def roc_auc(average: AverageOfCategories = "macro") -> Metric:
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> evaluation.uncertainty_adjusted(evaluation.roc_auc(), truth, predicted).item()
     0.5
@@ -159,8 +153,7 @@ def calibration_error(bins: int = 15, norm: Norm = "l1") -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw, smaller is better.
+    Metric, in [0, 1] for each draw, smaller is better
 
     Raises
     ------
@@ -171,8 +164,7 @@ def calibration_error(bins: int = 15, norm: Norm = "l1") -> Metric:
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> round(evaluation.uncertainty_adjusted(evaluation.calibration_error(), truth, predicted).item(), 3)
     0.2

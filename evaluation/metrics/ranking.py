@@ -40,15 +40,13 @@ def kendall_tau(k: int | None = None) -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [-1, 1] for each draw, 0 if either ranking ties all.
+    Metric, in [-1, 1] for each draw, 0 if either ranking ties all
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> round(evaluation.uncertainty_adjusted(evaluation.kendall_tau(), truth, predicted).item(), 3)
     0.667
@@ -74,15 +72,14 @@ def spearman_footrule(k: int | None = None) -> Metric:
     Returns
     -------
     Metric
-        For `uncertainty_adjusted` and its relatives; from 0 = equal to 1 = as far apart as possible for each
-        draw, 0 with one category. Smaller is better.
+        From 0 = equal to 1 = as far apart as possible for each draw, 0 with one category. Smaller is
+        better.
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> evaluation.uncertainty_adjusted(evaluation.spearman_footrule(), truth, predicted).item()
     0.25
@@ -107,15 +104,13 @@ def ndcg(k: int | None = None) -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw, 0 if no category has a gain.
+    Metric, in [0, 1] for each draw, 0 if no category has a gain
 
     Examples
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> round(evaluation.uncertainty_adjusted(evaluation.ndcg(), truth, predicted).item(), 3)
     0.953
@@ -142,8 +137,7 @@ def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
 
     Returns
     -------
-    Metric
-        For `uncertainty_adjusted` and its relatives; in [0, 1] for each draw.
+    Metric, in [0, 1] for each draw
 
     Raises
     ------
@@ -154,9 +148,8 @@ def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> items, categories = {"item": ["a", "b"]}, {"category": ["x", "y", "z"]}
-    >>> truth = xr.DataArray([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], items | categories, ("item", "category"))
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], items, ("item", "position"))
+    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> round(evaluation.uncertainty_adjusted(evaluation.rank_biased_overlap(depth=2), truth, predicted).item(), 3)
     0.95
 

@@ -15,15 +15,10 @@ from .panel import Panel
 from .style import GREY, INK, Picture, tidy
 
 Backend = Literal["matplotlib", "plotly", "bokeh"]
-
 Where = Literal["inside", "right", "above"]
-
 DOTS = 100  # screen pixels per inch of print
-
 FAINT = "#e6e6e6"
-
 NARROW = 500  # pixels; a legend widens narrower panels
-
 COLOURS_THEN_MARKS = "osD^"
 
 

@@ -25,10 +25,8 @@ def sorted_certainty(
     ----------
     certainty : DataArray or mapping of str to DataArray, dims (item,)
         Annotation certainties; the keys of a mapping become the legend.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -103,10 +101,8 @@ def reliability_sweep(
         the right end.
     metric : str
         Label of the vertical axis.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -211,10 +207,8 @@ def certainty_histogram(
         Annotation certainty, or the certainty of the true category.
     bins : int, default 20
         Number of bars between zero and one.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -259,10 +253,8 @@ def agreement_histogram(
         rater have no agreement; the label of the axis counts them.
     bins : int, default 20
         Number of bars between zero and one.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -277,9 +269,8 @@ def agreement_histogram(
     Examples
     --------
     >>> from raterzoo import evaluation, models
-    >>> from raterzoo.evaluation import plots
     >>> labels = models.simulators.labels(items=20, raters=5, random_seed=1).data
-    >>> axes = plots.agreement_histogram(evaluation.annotator_agreement(labels))
+    >>> axes = evaluation.plots.agreement_histogram(evaluation.annotator_agreement(labels))
     >>> axes.get_xlabel()
     'agreement of the raters'
 
@@ -317,7 +308,6 @@ def _read(count: np.ndarray, edges: np.ndarray) -> Sequence[str]:
 # --- Scatter plots of items: certainty of two models, against agreement, and by number of raters ---
 
 GOLDEN = (np.sqrt(5) - 1) / 2
-
 WIDTH = 0.024  # spread of the points of items with the same agreement
 
 
@@ -340,10 +330,8 @@ def certainty_scatter(
         Correlation of both, to be printed in the figure.
     labels : tuple of str
         Names of the axes, such as ``("Plackett-Luce", "PrIRN")``.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -398,10 +386,8 @@ def certainty_agreement(
     dataset : Dataset
         Result of `evaluation.certainty_and_agreement`. Items with fewer raters than enter the correlation are
         grey, items with one rater are left out.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -417,11 +403,9 @@ def certainty_agreement(
     Examples
     --------
     >>> from raterzoo import evaluation, inference, models
-    >>> from raterzoo.evaluation import plots
     >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
-    >>> model = models.dirichlet(labels)
-    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
-    >>> axes = plots.certainty_agreement(evaluation.certainty_and_agreement(tree, labels))
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> axes = evaluation.plots.certainty_agreement(evaluation.certainty_and_agreement(tree, labels))
     >>> axes.get_ylabel()
     'annotation certainty'
 
@@ -462,10 +446,8 @@ def certainty_by_annotations(
     ----------
     dataset : Dataset
         Result of `evaluation.certainty_and_agreement`.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -481,11 +463,9 @@ def certainty_by_annotations(
     Examples
     --------
     >>> from raterzoo import evaluation, inference, models
-    >>> from raterzoo.evaluation import plots
     >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
-    >>> model = models.dirichlet(labels)
-    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
-    >>> axes = plots.certainty_by_annotations(evaluation.certainty_and_agreement(tree, labels))
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> axes = evaluation.plots.certainty_by_annotations(evaluation.certainty_and_agreement(tree, labels))
     >>> axes.get_ylabel()
     'certainty; bar: median'
 

@@ -14,15 +14,10 @@ from .panel import Panel
 from .style import COLOURS, INK, in_words, letters_wide, needs, shortened
 
 FEW = 4  # up to so many classifiers all pairs are drawn
-
 MARKS = "xD^s"
-
 ROW, HEAD, WIDTH = 0.46, 1.3, 3.2  # inches of a row, above and below all, and of a panel
-
 BELOW = 0.17  # rows from an interval to a mark, and from mark to mark
-
 ONE_LINE = 26  # letters of a pair of names
-
 SOURCES = {"both": "raters and items", "raters": "labels of the raters", "items": "the sample of items"}
 
 
@@ -40,8 +35,7 @@ def comparison(
         both.
     label : str, optional
         Name of the metric in the figure; by default its own.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -60,14 +54,12 @@ def comparison(
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation, inference, models
-    >>> from raterzoo.evaluation import plots
     >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
-    >>> model = models.dirichlet(labels)
-    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
     >>> vote = inference.majority_vote(labels)["plausibility"].rename("vote")
     >>> predictions = xr.concat([vote, 0.7 * vote + 0.1], "classifier").assign_coords(classifier=["vote", "pale"])
     >>> result = evaluation.compare(evaluation.brier_score(), tree, predictions, random_seed=1)
-    >>> figure = plots.comparison(result)
+    >>> figure = evaluation.plots.comparison(result)
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['P(row is better) in %', 'differences']
 

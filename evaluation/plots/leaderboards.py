@@ -11,7 +11,6 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from .style import COLOURS, INK, Picture, plain, shortened, tidy
 
 LONGEST = 40  # letters, of a label
-
 BAND = "#eef1f4"
 
 
@@ -37,10 +36,9 @@ def leaderboard(intervals: xr.Dataset, groups: xr.DataArray | None = None, *, mo
     >>> import numpy as np
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> from raterzoo.evaluation import plots
     >>> draws = np.random.default_rng(1).normal([0.0, 1.0, 2.0], 0.5, size=(2, 200, 3))
     >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"), name="quality")
-    >>> figure = plots.leaderboard(evaluation.rank_intervals(quality))
+    >>> figure = evaluation.plots.leaderboard(evaluation.rank_intervals(quality))
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['c', 'b', 'a']
     """
@@ -91,10 +89,9 @@ def quality_forest(
     >>> import numpy as np
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> from raterzoo.evaluation import plots
     >>> draws = np.random.default_rng(1).normal([0.0, 1.0, 2.0], 0.5, size=(2, 200, 3))
     >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"), name="quality")
-    >>> figure = plots.quality_forest(evaluation.rank_intervals(quality))
+    >>> figure = evaluation.plots.quality_forest(evaluation.rank_intervals(quality))
     >>> figure.axes[0].get_xlabel()
     'quality, 90% intervals'
     """
@@ -176,10 +173,9 @@ def win_matrix(
     >>> import numpy as np
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> from raterzoo.evaluation import plots
     >>> draws = np.random.default_rng(1).normal([0.0, 1.0, 2.0], 0.5, size=(2, 200, 3))
     >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"), name="quality")
-    >>> figure = plots.win_matrix(evaluation.preference_probability(quality))
+    >>> figure = evaluation.plots.win_matrix(evaluation.preference_probability(quality))
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['c', 'b', 'a']
     """

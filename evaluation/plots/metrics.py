@@ -19,13 +19,9 @@ LOOKS = {
 }
 
 ROW, HEAD = 0.52, 1.25  # inches: height of a row, and of the margins above and below
-
 LIFT = 0.07  # inches from an interval to its text
-
 NOBODY = "no members"
-
 BESIDE_NAMES = 3.2  # inches, width of a panel without the names of its rows
-
 LEFT, RIGHT = 3.9, 2.5  # inches, widths of the panels of subgroups
 
 
@@ -44,8 +40,7 @@ def metric_intervals(
         panel for each metric, all with the same classifiers and groups.
     label : str, optional
         Label of the horizontal axis for a single metric; by default the name of the metric.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -61,13 +56,11 @@ def metric_intervals(
     Examples
     --------
     >>> from raterzoo import evaluation, inference, models
-    >>> from raterzoo.evaluation import plots
     >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
-    >>> model = models.dirichlet(labels)
-    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
     >>> vote = inference.majority_vote(labels)["plausibility"]
     >>> summary = evaluation.metric_intervals(evaluation.brier_score(), tree, vote, random_seed=1)
-    >>> figure = plots.metric_intervals(summary)
+    >>> figure = evaluation.plots.metric_intervals(summary)
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['all items']
     """
@@ -182,8 +175,7 @@ def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend
         Result of ``evaluation.metric_intervals(..., by=...)``, optionally with classifiers.
     label : str, optional
         Name of the metric in the figure; by default its own.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -200,14 +192,12 @@ def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend
     Examples
     --------
     >>> from raterzoo import evaluation, inference, models
-    >>> from raterzoo.evaluation import plots
     >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
-    >>> model = models.dirichlet(labels)
-    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
     >>> vote = inference.majority_vote(labels)["plausibility"]
     >>> by = vote["item"].copy(data=["first"] * 10 + ["last"] * 10)
     >>> summary = evaluation.metric_intervals(evaluation.brier_score(), tree, vote, by=by, random_seed=1)
-    >>> figure = plots.subgroups(summary)
+    >>> figure = evaluation.plots.subgroups(summary)
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['first', 'last']
     """

@@ -17,7 +17,6 @@ from matplotlib.ticker import MaxNLocator, ScalarFormatter
 from .style import INK, plain
 
 Axis = Literal["x", "y"]
-
 PIXELS = 1.35  # pixels per point of font size
 
 
@@ -137,7 +136,6 @@ MARKS = {
 }
 
 MANY = 2000  # more points are rasterised by matplotlib
-
 READ = '<div style="white-space: pre-line">@hover</div>'
 
 

@@ -49,8 +49,7 @@ def plausibility_strips(
         Items to draw; by default the first six.
     point : mapping of str to DataArray, optional
         Point estimates by name (IRN, maximum likelihood), in the flat layout; drawn as marks.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -66,11 +65,9 @@ def plausibility_strips(
     Examples
     --------
     >>> from raterzoo import evaluation, inference, models
-    >>> from raterzoo.evaluation import plots
     >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
-    >>> model = models.dirichlet(labels)
-    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
-    >>> figure = plots.plausibility_strips(tree, items=[0, 1])
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> figure = evaluation.plots.plausibility_strips(tree, items=[0, 1])
     >>> figure.axes[1].get_xlabel()
     'plausibility'
 
@@ -162,10 +159,8 @@ def simplex(
         Posterior in which the item has three categories.
     item : str or int
         Item to draw.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------

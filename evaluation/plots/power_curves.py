@@ -16,13 +16,9 @@ from .panel import Panel
 from .style import COLOURS, INK, in_words, letters_wide, one_or_more, shortened
 
 FEW = 12  # up to so many raters each has a tick
-
 WIDTH, HEIGHT = 5.2, 3.8  # inches, without the legend
-
 FAR = 0.4  # heights of the curves beyond which a score is moved to the edge
-
 STEP = 0.06  # of the height, between scores at the edge
-
 BAR = 0.03  # of the height, between intervals of equivalences
 
 
@@ -70,10 +66,8 @@ def power_curve(
         Whether the vertical axis starts from the score of no labels: the information gain.
     most : int, optional
         Largest number of raters to show; by default all.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -91,9 +85,8 @@ def power_curve(
     Examples
     --------
     >>> from raterzoo import evaluation, models
-    >>> from raterzoo.evaluation import plots
     >>> labels = models.simulators.urn_items(items=50, raters=5, random_seed=1).data
-    >>> axes = plots.power_curve(evaluation.survey_power_curve(labels, bootstrap=50))
+    >>> axes = evaluation.plots.power_curve(evaluation.survey_power_curve(labels, bootstrap=50))
     >>> axes.get_xlabel()
     'raters who are combined'
 

@@ -11,9 +11,7 @@ from .panel import Panel
 from .style import COLOURS, GREY, INK, letters_wide, limits_with_texts, one_or_more, shortened
 
 PROB = 0.9
-
 NOTHING = "no test item is in the posterior"
-
 WIDTH = 3.6  # inches, of a panel
 
 
@@ -25,8 +23,7 @@ def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend |
     sets : Dataset or mapping of str to Dataset
         Result of `evaluation.conformal_sets`; those of a mapping, such as calibrated on plausibilities and on
         votes, are drawn side by side.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -43,13 +40,11 @@ def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend |
     Examples
     --------
     >>> from raterzoo import evaluation, inference, models
-    >>> from raterzoo.evaluation import plots
     >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
-    >>> model = models.dirichlet(labels)
-    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
     >>> vote = inference.majority_vote(labels)["plausibility"]
     >>> sets = evaluation.conformal_sets(tree, vote, vote["item"].values[:10], 0.8, random_seed=1)
-    >>> figure = plots.conformal(sets)
+    >>> figure = evaluation.plots.conformal(sets)
     >>> [axes.get_xlabel() for axes in figure.axes]
     ['labels in the set; dashed: mean', 'coverage; × of the voted labels; dashed: asked for']
     """

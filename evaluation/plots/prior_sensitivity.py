@@ -12,7 +12,6 @@ from .panel import Panel
 from .style import COLOURS, GREY, INK, in_words, needs, shortened
 
 UNRELIABLE = 0.7  # Pareto k above which importance weights are unreliable
-
 MOST_NAMED = 5
 
 # start of ArviZ's diagnosis -> legend, colour, mark
@@ -30,10 +29,8 @@ def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend
     ----------
     dataset : Dataset
         Result of `evaluation.prior_sensitivity`.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -50,11 +47,9 @@ def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend
     Examples
     --------
     >>> from raterzoo import evaluation, inference, models
-    >>> from raterzoo.evaluation import plots
     >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
-    >>> model = models.dirichlet(labels)
-    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
-    >>> axes = plots.sensitivity(evaluation.prior_sensitivity(tree, random_seed=1))
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> axes = evaluation.plots.sensitivity(evaluation.prior_sensitivity(tree, random_seed=1))
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('sensitivity to the annotations', 'sensitivity to the prior')
 

@@ -8,7 +8,6 @@ from matplotlib.ticker import LogLocator, PercentFormatter
 from .style import COLOURS, INK, new_axes, plain, tidy
 
 MARKERS = "osD^vP"
-
 SPREAD = 0.006  # offset between curves as a share of the axis, so that their intervals stay visible
 
 
@@ -35,8 +34,7 @@ def error_against_bound(
         Dim with a curve for each entry, such as the number of items.
     standard_error : DataArray, optional
         Standard error of `error`; the bars are two of them.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+    ax : matplotlib.axes.Axes, default those of a new figure
 
     Returns
     -------
@@ -88,8 +86,7 @@ def ranking_error(rates: xr.Dataset, *, over: str, by: str | None = None, ax: Ax
         Dim of the horizontal axis, such as ``epsilon``.
     by : str, optional
         Dim with a curve for each entry, such as the method.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+    ax : matplotlib.axes.Axes, default those of a new figure
 
     Returns
     -------
@@ -101,9 +98,8 @@ def ranking_error(rates: xr.Dataset, *, over: str, by: str | None = None, ax: Ax
     >>> import numpy as np
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> from raterzoo.evaluation import plots
     >>> errors = xr.DataArray(np.eye(4, dtype=bool)[:2], {"epsilon": [0.1, 0.2]}, ("epsilon", "run"))
-    >>> axes = plots.ranking_error(evaluation.error_rate(errors), over="epsilon")
+    >>> axes = evaluation.plots.ranking_error(evaluation.error_rate(errors), over="epsilon")
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('epsilon', 'rankings of 4 that fail')
 

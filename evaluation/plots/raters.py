@@ -16,7 +16,6 @@ from .panel import Panel
 from .style import COLOURS, GREY, INK, Picture, needs, new_axes, plain, shortened, tidy
 
 MOST_RATERS = 40
-
 WIDEST = 16  # columns of all matrices side by side, one more for each gap
 
 
@@ -118,9 +117,7 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
 # --- Reliability of the raters, side by side and by kind, such as people and models ---
 
 MARKERS = "oDs^vP"
-
 MOST_NAMED = 8  # raters of a kind whose names are printed
-
 MOST_LABELS = 40  # raters whose names fit under the axis
 
 
@@ -138,8 +135,7 @@ def rater_reliability(
         mark. The names of raters of a kind with at most eight members are printed if there are other kinds.
     probability : float, default .9
         Probability of the intervals.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
+    ax : matplotlib.axes.Axes, default those of a new figure
 
     Returns
     -------
@@ -220,7 +216,6 @@ def _axis(ax: Axes, positive: bool, probability: float, n: int) -> None:
 # --- Forest plot of the worth of judges, in typical raters of a reference group ---
 
 GROUPS = "group_of_raters"
-
 ROW, HEAD = 0.24, 1.2  # inches: height of a row, and of the margins above and below
 
 
@@ -241,8 +236,7 @@ def rater_worth(
         Measure in which the judge and the raters are to be equal.
     probability : float, default .9
         Probability of the intervals.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -261,7 +255,6 @@ def rater_worth(
     >>> import numpy as np
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> from raterzoo.evaluation import plots
     >>> dims = ("chain", "draw", "rater", "category", "label")
     >>> accuracy = np.random.default_rng(1).beta(8, 2, size=(2, 100, 3, 1, 1))
     >>> confusion = accuracy * np.eye(2) + (1 - accuracy) * (1 - np.eye(2))
@@ -270,7 +263,7 @@ def rater_worth(
     ...     {"rater": ["Ann", "Bob", "Eve"], "category": ["no", "yes"], "label": ["no", "yes"]},
     ... )
     >>> tree = xr.DataTree.from_dict({"posterior": posterior})
-    >>> axes = plots.rater_worth(evaluation.rater_worth(tree))
+    >>> axes = evaluation.plots.rater_worth(evaluation.rater_worth(tree))
     >>> axes.get_xlabel()
     'worth in typical raters, by information: median, 90% interval'
     """

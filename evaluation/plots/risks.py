@@ -21,8 +21,7 @@ def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend | 
         Certainty of the risk group of the top-1 label: ``annotation_certainty(tree, groups=...)``.
     expected : DataArray, dims (chain, draw, item)
         Expected risk of every draw: ``expected_value(tree, ...)``.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------

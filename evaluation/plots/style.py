@@ -57,9 +57,7 @@ def one_or_more(
 # --- Text widths, in inches and in units of an axis ---
 
 LETTER = 0.058  # inches, width of a letter at 7.5 points
-
 MARGIN = 0.03  # of the axis, beyond the data
-
 MOST = 0.36  # of the axis, half the width of a text at most
 
 
@@ -164,11 +162,8 @@ def _without_number(name: str) -> tuple[str, str]:
 # --- Style: colour-blind-safe colours, literal labels, and axes without chart junk ---
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
-
 INK, GREY = "#222222", "#9a9a9a"
-
 LONGEST = 34  # letters of a label; longer ones would squeeze the plot
-
 APART = "\N{ZERO WIDTH SPACE}"
 
 

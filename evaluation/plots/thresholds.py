@@ -18,9 +18,7 @@ QUANTITIES = {
 }
 
 MOST_STEPS = 500  # points of a curve; more are indistinguishable
-
 MOST_POINTS = 3000
-
 Certainties = xr.Dataset | Mapping[str, xr.Dataset]
 
 
@@ -34,10 +32,8 @@ def threshold_certainty(
     certainty : Dataset or mapping of str to Dataset
         Result of `evaluation.threshold_certainty`; for several thresholds or data sets by name. With more
         than 500 items quantiles are drawn.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    ax : matplotlib.axes.Axes, default those of a new figure
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -53,12 +49,10 @@ def threshold_certainty(
     Examples
     --------
     >>> from raterzoo import evaluation, inference, models
-    >>> from raterzoo.evaluation import plots
     >>> scores = models.simulators.scores(model="normal_scores", items=20, raters=8, random_seed=1).data
-    >>> model = models.normal_scores(scores)
-    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> tree = inference.sample(models.normal_scores(scores), draws=200, chains=2, random_seed=1, progressbar=False)
     >>> certainty = evaluation.threshold_certainty(tree, 0.0)
-    >>> axes = plots.threshold_certainty(certainty)
+    >>> axes = evaluation.plots.threshold_certainty(certainty)
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('share of items, the least certain first', 'certainty')
 
@@ -100,8 +94,7 @@ def threshold_distance(certainty: Certainties, *, backend: Backend | None = None
     certainty : Dataset or mapping of str to Dataset
         Result of `evaluation.threshold_certainty`; for a mapping, a panel for each threshold or data set. At
         most 3,000 items are drawn, evenly spaced by the rank of their location.
-    backend : {"matplotlib", "plotly", "bokeh"}, optional
-        Plotting library; by default ArviZ's ``rcParams["plot.backend"]``.
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
@@ -116,12 +109,10 @@ def threshold_distance(certainty: Certainties, *, backend: Backend | None = None
     Examples
     --------
     >>> from raterzoo import evaluation, inference, models
-    >>> from raterzoo.evaluation import plots
     >>> scores = models.simulators.scores(model="normal_scores", items=20, raters=8, random_seed=1).data
-    >>> model = models.normal_scores(scores)
-    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> tree = inference.sample(models.normal_scores(scores), draws=200, chains=2, random_seed=1, progressbar=False)
     >>> certainty = evaluation.threshold_certainty(tree, 0.0)
-    >>> figure = plots.threshold_distance(certainty)
+    >>> figure = evaluation.plots.threshold_distance(certainty)
     >>> figure.axes[0].get_xlabel()
     'location of the item less the threshold 0'
 

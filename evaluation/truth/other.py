@@ -21,7 +21,6 @@ from collections.abc import Iterator
 import numpy as np
 
 MANY = 32.0  # total concentration above which drawing every gamma is cheaper than breaking sticks
-
 BATCH = 262_144  # gammas in one batch
 
 

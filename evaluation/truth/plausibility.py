@@ -17,9 +17,7 @@ from ..errors import EvaluationError
 from .matching import ids_of
 
 OTHER = "OTHER"
-
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categories, start, code
-
 REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
 
 
@@ -108,7 +106,6 @@ def law_of_other(
 # --- Plausibilities of a posterior, flat or dense, as one ragged array of the labels of each item ---
 
 BLOCK_SIZE = 5_000_000  # plausibilities in one block: few numpy calls, bounded memory
-
 SLAB = 64  # samples transposed at once
 
 

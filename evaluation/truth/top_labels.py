@@ -15,9 +15,7 @@ from .other import distinct_members, insert, largest_members
 from .plausibility import OTHER, REMEDY, Block, Plausibility
 
 OtherAs = Literal["split", "exclude", "label"]
-
 NO_LABEL = -1
-
 IN_CACHE = 50_000  # values of one position processed at a time, to stay in the CPU cache
 
 

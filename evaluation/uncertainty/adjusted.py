@@ -30,9 +30,7 @@ from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 from .alignment import NO_PREDICTION, Aligned, align, align_ranks, align_scores
 
 FEW_DRAWS = 50  # draws per block of a callable: the step of the progress bar
-
 MOST_KEPT = 50_000_000  # drawn labels kept in memory; more are drawn a second time
-
 NONE = -1
 
 

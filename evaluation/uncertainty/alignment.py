@@ -15,7 +15,6 @@ from ..truth.plausibility import OTHER, Plausibility
 from ..truth.top_labels import OtherAs
 
 NO_PREDICTION = -2  # not -1: the absence of a prediction is not the absence of a true label
-
 FORMS = "(item, position) of labels or (item, category) of scores or of bool, and classifier"
 
 

@@ -21,7 +21,6 @@ from .adjusted import uncertainty_adjusted
 from .intervals import SOURCES, metric_draws, summarise, summary_of_draws
 
 Trees = xr.DataTree | xr.DataArray | Mapping[float, xr.DataTree]
-
 OF_DRAWS = ("by", "items", "resamples", "larger_is_better")
 
 

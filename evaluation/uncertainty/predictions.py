@@ -12,9 +12,7 @@ from ..._messages import first_reprs, short_repr
 from ..errors import EvaluationError
 
 MAX_SCORES = 1_000_000_000  # of a dense array
-
 LARGEST = sys.float_info.max
-
 UNSAFE = re.compile(r"[\0\ud800-\udfff]")  # NUL truncates numpy text, surrogates cannot be encoded
 
 

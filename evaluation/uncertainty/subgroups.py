@@ -23,7 +23,6 @@ from ..truth.plausibility import Plausibility
 from .adjusted import Scorer
 
 By = Mapping[object, object] | xr.DataArray
-
 FORMS = "(item) or (chain, draw, item) of groups, or (..., item, group) of weights, and classifier"
 
 
