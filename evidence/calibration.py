@@ -1,4 +1,4 @@
-"""Simulation-based calibration: truths from the prior, ranked among draws given what the model makes of them."""
+"""Simulation-based calibration: ranks of parameters from the prior among posterior draws given data simulated from them."""
 
 from collections.abc import Callable
 
@@ -47,7 +47,7 @@ def calibration_ranks(
 
 
 def deviation(ranks: np.ndarray, n_draws: int = KEPT) -> np.ndarray:
-    """Return how far the ECDF of the ranks of each quantity strays, in widths of the simultaneous 99 % band of all quantities.
+    """Return the largest deviation of each quantity's rank ECDF, in widths of the simultaneous 99 % band of all quantities.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def deviation(ranks: np.ndarray, n_draws: int = KEPT) -> np.ndarray:
 
 
 def equals_end_to_end(law: JointLaw, chains: Chains, name: str) -> bool:
-    """Tell whether `inference.sample`, given the model, returns the very draws of the chains, bit by bit."""
+    """Whether `inference.sample` returns the draws of the chains bit for bit."""
     seed = seed_of(f"{name} end to end")
     _, answers = law.simulate(END_TO_END, seed)
     for s in range(END_TO_END):

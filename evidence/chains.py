@@ -1,4 +1,4 @@
-"""Own samplers, told new annotations without building the model again: whole runs, and transitions from anywhere.
+"""Our samplers on new annotations without building the model again: whole runs, and transitions from given parameters.
 
 A run is what `inference.sample` does between reading the model and storing the draws; `calibration` compares the two bit by bit.
 """
@@ -65,7 +65,7 @@ class Chains:
         raise NotImplementedError
 
     def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
-        """Make transitions from given parameters; return where they lead."""
+        """Make transitions from given parameters; return the new parameters."""
         raise NotImplementedError
 
 
@@ -247,7 +247,7 @@ class PairChains(Chains):
         return {str(rv.name): values[role] for role, rv in self.law.variables.items()}
 
     def run(self, answers: np.ndarray, seed: int) -> Values:
-        """Find the centre, tune the steps, and run one chain."""
+        """Find the Laplace centre, tune the step sizes and run one chain."""
         model = (self.told(answers), self.law.prior)
         centre = find_centre(*model)
         steps = comparison_chains.tuned_steps(model, centre, seed)
@@ -255,7 +255,7 @@ class PairChains(Chains):
         return self.named(comparison_chains.draw_comparisons(model, centre, steps, plan)[0][0])
 
     def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
-        """Make transitions of three pushes about the centre of these answers."""
+        """Make transitions of three HMC trajectories about the Laplace centre of these answers."""
         prior, cells = self.law.prior, self.told(answers)
         centre = find_centre(cells, prior)
         own = {role: np.asarray(values[str(rv.name)]) for role, rv in self.law.variables.items()}

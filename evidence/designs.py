@@ -1,4 +1,4 @@
-"""Small designs: who annotates what. The annotations themselves are put in by every simulation."""
+"""Small annotation designs; each simulation replaces the annotations themselves."""
 
 from functools import cache
 
@@ -7,7 +7,7 @@ from raterzoo import models
 
 __all__ = ["CATEGORIES", "comparisons", "labels", "many_labels", "many_scores", "rankings", "scores"]
 
-CATEGORIES = 4  # that are ranked
+CATEGORIES = 4  # ranked categories
 
 
 @cache
@@ -19,7 +19,7 @@ def labels(categories: int = 2, items: int = 20) -> models.Labels:
 
 @cache
 def many_labels(items: int) -> models.Labels:
-    """From one to five labels of three categories for every item, by raters who are not told apart."""
+    """From one to five labels of three categories for every item, by anonymous raters."""
     total = 1 + np.arange(items) % 5
     counts = {"item": np.arange(items), "x": total, "y": 0 * total, "z": 0 * total}
     return models.Labels.from_counts(counts)

@@ -1,4 +1,4 @@
-"""Exact draws: items that are independent are simulations of their own, and the law of the draws is known in closed form."""
+"""Evidence for exact draws: independent items are simulations of their own, and the posterior has a closed form."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ CONCENTRATION, TRUST, SMOOTHING = 0.7, 3.0, 0.2  # of dirichlet and of prirn
 
 @dataclass(frozen=True)
 class ExactStudy:
-    """A model whose items are independent, and whose posterior is known.
+    """Study of a model with independent items and a posterior in closed form.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ExactStudy:
 
 
 def drawn(study: ExactStudy, model: pm.Model, answers: Any, plan: tuple[int, int, int]) -> xr.DataTree:  # fmt: skip
-    """Return what `inference.sample` makes of annotations; `plan` is of draws, chains and seed."""
+    """Return the posterior of annotations by `inference.sample`; `plan` holds draws, chains and seed."""
     draws, chains, seed = plan
     told = model if answers is None else answered(model, answers)
     return inference.sample(told, method="exact", draws=draws, chains=chains, random_seed=seed,
@@ -57,7 +57,7 @@ def drawn(study: ExactStudy, model: pm.Model, answers: Any, plan: tuple[int, int
 
 
 def item_ranks(study: ExactStudy, simulations: int, name: str, told: Any = None) -> np.ndarray:
-    """Rank the quantities of every item; `told` is a model that is drawn in place of the study's."""
+    """Rank the quantities of every item; `told` builds a model to sample in place of the study's."""
     seed = seed_of(name)
     model = study.build(simulations)
     truth, answers = study.truth(model, seed)
@@ -67,7 +67,7 @@ def item_ranks(study: ExactStudy, simulations: int, name: str, told: Any = None)
 
 
 def closed_form_z(study: ExactStudy, name: str, told: Any = None) -> np.ndarray:
-    """Compare draws of a few items, in two chains, with their law; and items and chains with each other.
+    """Compare draws of a few items with their law, and test that items and chains are uncorrelated.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def closed_form_z(study: ExactStudy, name: str, told: Any = None) -> np.ndarray:
 
 
 def _correlations(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the correlation of each column with that of the other."""
+    """Return the correlation of each column with the same column of the other array."""
     return np.array([np.corrcoef(a, b)[0, 1] for a, b in zip(one.T, other.T, strict=True)])
 
 
@@ -120,7 +120,7 @@ def _labels_quantities(tree: xr.DataTree) -> np.ndarray:
 
 
 def _sticks(p: np.ndarray, concentration: np.ndarray) -> np.ndarray:
-    """Return the first two shares of what is left of Dirichlet draws, which are independent Betas, as normal quantiles."""
+    """Return the first two stick-breaking fractions of Dirichlet draws (independent Betas) as normal quantiles."""
     left, found = concentration.sum(axis=-1), []
     for k in range(2):
         own = concentration[..., k]
@@ -152,7 +152,7 @@ def _scores_quantities(tree: xr.DataTree) -> np.ndarray:
 
 
 def _scores_closed_form(tree: xr.DataTree, model: pm.Model, score: np.ndarray) -> np.ndarray:
-    """Return the variance, and the location given it, as normal quantiles, by the textbook's formulas."""
+    """Return the variance, and the location given the variance, as normal quantiles by the conjugate formulas."""
     item, prior = model["annotation_item"].get_value(), PRIOR_OF_SCORES
     n = np.bincount(item)
     mean = np.bincount(item, score) / n

@@ -1,4 +1,4 @@
-"""The joint law of parameters and annotations that a model states, drawn and measured by the model's own graph."""
+"""Joint distribution of parameters and annotations of a model, simulated by the model's own graph."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ Values = dict[str, np.ndarray]
 
 
 class JointLaw:
-    """What a model says of parameters and annotations together.
+    """Joint distribution of the parameters and annotations of a model.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class JointLaw:
         return np.column_stack([*own, np.array(rows)])
 
     def labels(self) -> list[str]:
-        """Return the names of the quantities."""
+        """Return names of the quantities."""
         names = []
         for name in self.ranked:
             shape = tuple(int(n) for n in self.model[name].shape.eval())
@@ -90,7 +90,7 @@ class JointLaw:
 
 
 def answered(model: pm.Model, answers: np.ndarray) -> pm.Model:
-    """Put annotations in the place of those that a model observes.
+    """Replace the annotations that a model observes.
 
     Parameters
     ----------

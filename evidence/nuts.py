@@ -1,4 +1,4 @@
-"""NUTS on new annotations without compiling again: whole runs, and transitions from anywhere.
+"""NUTS on new annotations without compiling again: whole runs, and transitions from given parameters.
 
 Runs are nutpie's, which `pymc.sample` takes where it is installed; transitions are PyMC's.
 """
@@ -22,7 +22,7 @@ LEARNING = 300  # transitions on annotations of their own that set the step and 
 
 
 def open_to_data(model: pm.Model) -> pm.Model:
-    """Put a shared variable in the place of the observed annotations.
+    """Replace the observed annotations by a shared variable.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class NutsRuns:
 
 
 class NutsMoves:
-    """Transitions of PyMC's NUTS, whose step and metric are those of one run on other annotations.
+    """Transitions of PyMC's NUTS with the step size and metric of a run on other annotations.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class NutsMoves:
         return dict(zip(self.raw, (np.asarray(x) for x in raw), strict=True))
 
     def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
-        """Make transitions from given parameters; return where they lead."""
+        """Make transitions from given parameters; return the new parameters."""
         self._answers.set_value(answers)
         point = self._point(values)
         for _ in range(moves):

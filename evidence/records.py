@@ -1,4 +1,4 @@
-"""What is kept of every task: a small file of its verdict, its ranks, and the key that says what it is evidence of."""
+"""Records: the verdict, the ranks and the key of each task, stored in `evidence/records`."""
 
 import json
 import os
@@ -29,7 +29,7 @@ __all__ = ["FOLDER", "key_of", "read", "read_ranks", "roots_of", "write"]
 FOLDER = Path(__file__).parent
 PACKAGES = ("raterzoo", "pymc", "pytensor", "nutpie", "numba", "numpy", "scipy")
 OURS = (calibration, chains, designs, exact_draws, joint_law, nuts, stationarity, studies)
-EXACTLY = {  # what draws by kind of annotation
+EXACTLY = {  # functions that draw exactly, by kind of annotation
     "labels": (read_counted_labels, begin_counted_labels),
     "scores": (read_item_scores, begin_scores),
     "rankings": (gamma_parameters, begin_independent),
@@ -94,16 +94,16 @@ def _sources() -> Sources:
 
 
 def write(task: Task, outcome: Outcome, seconds: float) -> None:
-    """Write the record of a task, and the ranks beside it; a record is there whole or not at all.
+    """Write the record of a task, and its ranks beside it, atomically.
 
     Parameters
     ----------
     task : Task
         The task.
     outcome : Outcome
-        What it found.
+        Its result.
     seconds : float
-        Of CPU.
+        CPU seconds.
     """
     folder = FOLDER / "records"
     folder.mkdir(parents=True, exist_ok=True)

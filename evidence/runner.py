@@ -1,4 +1,4 @@
-"""The runner: tasks over processes; what is done and still holds is not done again."""
+"""Run tasks over processes; a task whose record is up to date is skipped."""
 
 import logging
 import os
@@ -21,14 +21,14 @@ LONGEST_FIRST = ("hmc", "nuts", "gibbs", "exact")
 def run_tasks(tasks: list[Task], cores: int) -> None:
     """Run tasks in parallel.
 
-    A task whose record has the key of the present sources is skipped, so that a run that was stopped goes on where it was.
+    A task whose record has the key of the present sources is skipped, so that a stopped run continues where it was.
 
     Parameters
     ----------
     tasks : list of Task
-        What to do.
+        Tasks to run.
     cores : int
-        Processes, of lowered priority.
+        Number of processes, which run at lowered priority.
     """
     left = [task for task in tasks if not _is_done(task)]
     left.sort(key=lambda task: (task.twin is not None, LONGEST_FIRST.index(task.method)))
@@ -50,7 +50,7 @@ def _is_done(task: Task) -> bool:
 
 
 def _quietly() -> None:
-    """Make a process give way to others, and keep what samplers print to themselves."""
+    """Lower the priority of a process and silence warnings and progress of the samplers."""
     os.nice(10)
     warnings.simplefilter("ignore")
     logging.getLogger("pymc").setLevel(logging.ERROR)
@@ -59,11 +59,11 @@ def _quietly() -> None:
 def _run(task: Task) -> str:
     """Run a task in this process and write its record; return a line about it."""
     if _is_done(task):
-        return "done by another run meanwhile"
+        return "already done by another run"
     began = time.process_time()
     try:
         outcome = task.run()
-    except Exception:  # is shown, and leaves the task undone; the others go on
+    except Exception:  # shown; the task has no record then, and the others go on
         return f"FAILED\n{traceback.format_exc()}"
     seconds = time.process_time() - began
     write(task, outcome, seconds)

@@ -1,4 +1,4 @@
-"""Transitions must leave the joint law of parameters and annotations as it is: two tests that need no burn-in.
+"""Tests that transitions leave the joint distribution of parameters and annotations invariant; neither needs burn-in.
 
 invariance
     (theta, y) from the joint law, a few transitions to theta': theta' has the law of theta. Each simulation is its own pair.
@@ -118,7 +118,7 @@ def joint_z(law: JointLaw, move: Move, chains: int, name: str) -> np.ndarray:
 
 
 def threshold_of(z: np.ndarray) -> float:
-    """Return the bound that all features keep, but for a false alarm in 10,000 tests."""
+    """Return the bound on the largest |z| of all features, at one false alarm in 10,000 tests."""
     return bonferroni_threshold(len(z))
 
 
@@ -127,5 +127,5 @@ def _stacked(draws: list[Values]) -> Values:
 
 
 def _z(difference: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """Divide; a quantity that never moved is as bad as one that moved wrongly."""
+    """Return the ratio, infinite for a quantity that never moved."""
     return np.where(error > 0, difference / np.where(error > 0, error, 1.0), np.inf)

@@ -1,4 +1,4 @@
-"""The studies: for every model of the catalog a small design, priors that inform, and what is ranked."""
+"""Studies: for every model of the catalog a small design, informative priors and the quantities to rank."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ class Study:
     Attributes
     ----------
     name : str
-        Of the model, as in the catalog.
+        Name of the model in the catalog.
     design : str
-        In words.
+        Design in words.
     build : callable
         Returns the model; its annotations are replaced in every simulation.
     derived : callable
         Quantities besides the free variables, see `JointLaw`.
     schedule : tuple of int
-        Sweeps before the first kept draw of an own sampler, and for each.
+        Sweeps of our samplers before the first stored draw, and between stored draws.
     ranked : tuple of str, optional
         Free variables that are ranked; all by default.
     """
@@ -65,14 +65,14 @@ def of_labels(model: pm.Model, answers: Any) -> dict[str, Any]:
 
 
 def of_effects(model: pm.Model, answers: Any) -> dict[str, Any]:
-    """Those of labels, and the average confusion of the first rater."""
+    """Return the quantities of labels and the average confusion of the first rater."""
     confusion: Any = model["confusion"]
     entry = confusion[0, 0, 0] if confusion.ndim == 3 else confusion[0, 0]
     return of_labels(model, answers) | {"average diagonal": entry}
 
 
 def of_thresholds(model: pm.Model, answers: Any) -> dict[str, Any]:
-    """Those of labels, and the first threshold and prevalence."""
+    """Return the quantities of labels, the first threshold and the prevalence."""
     threshold: Any = model["threshold"]
     prevalence: Any = model["prevalence"]
     return of_labels(model, answers) | {"threshold[0]": threshold[0], "prevalence[0]": prevalence[0]}  # fmt: skip
@@ -85,7 +85,7 @@ def of_items(model: pm.Model, answers: Any) -> dict[str, Any]:
 
 
 def of_states(model: pm.Model, answers: Any) -> dict[str, Any]:
-    """Return quantities that do not depend on the names of the states: ordered states, and moments over them."""
+    """Return quantities that are invariant to the labels of the states: ordered states, and moments over them."""
     weight: Any = model["state_weight"]
     probability: Any = model["state_probability"]
     order: Any = argsort(probability[:, -1])
@@ -101,7 +101,7 @@ def of_states(model: pm.Model, answers: Any) -> dict[str, Any]:
 
 
 def of_places(variable: str) -> Callable[[pm.Model, Any], dict[str, Any]]:
-    """Return what gives the rank of the first item by a variable, and its distance from the second."""
+    """Return a function that gives the rank of the first item by a variable, and its distance from the second."""
 
     def derived(model: pm.Model, answers: Any) -> dict[str, Any]:
         place: Any = model[variable]

@@ -1,4 +1,4 @@
-"""Syntax trees as texts that hold what is computed, and neither how it is laid out nor what is said about it.
+"""Canonical text of syntax trees: computations without layout, docstrings, messages and annotations.
 
 Left out are docstrings, comments, formatting, annotations, import statements, and the arguments of errors and warnings. A global
 name is written as a reference to the definition that it stands for, so that imports and names of modules do not matter; a name

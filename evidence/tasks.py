@@ -1,4 +1,4 @@
-"""The tasks: every kind of evidence of every model and method, and every wrong twin; each is done by itself."""
+"""Tasks: every kind of evidence for every model and method, and every wrong twin; each runs on its own."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -26,33 +26,33 @@ from .twins import TWINS, Kind, Twin
 __all__ = ["Outcome", "Task", "all_tasks", "kinds_of"]
 
 OWN, BY_NUTS, PAIRS, CHAINS = 1000, 300, 1000, 250  # simulations, by kind
-ITEMS = 5  # with two variables each, of exact draws
-CHAINS_OF_HMC = 60  # whose centre is found anew for all new annotations
+ITEMS = 5  # items of the closed-form test, each with two variables
+CHAINS_OF_HMC = 60  # fewer: the Laplace centre is computed again for all new annotations
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task found.
+    """Result of a task.
 
     Attributes
     ----------
     statistic, threshold : float
-        The largest of all, and its bound.
+        Largest statistic of all quantities, and its bound.
     worst : str
-        The quantity it belongs to.
+        Quantity with the largest statistic.
     simulations : int
-        How many.
+        Number of simulations.
     ranks : ndarray of uint8, shape (simulation, quantity), optional
-        Of a calibration.
+        Ranks of a calibration.
     quantities : tuple of str
         Names of the columns of `ranks`.
     notes : dict of str to Any
-        What else was seen.
+        Further facts, such as divergences.
 
     Raises
     ------
     ValueError
-        If a statistic is no number: it would count as a bug that is caught. It may be infinite.
+        If a statistic is NaN, which would count as a caught bug. It may be infinite.
     """
 
     statistic: float
@@ -66,12 +66,12 @@ class Outcome:
     def __post_init__(self) -> None:
         if np.isnan(self.statistic) or np.isnan(self.threshold):
             raise ValueError(
-                f"{self.statistic} of {self.threshold} at {self.worst}: no number, which says nothing; find out why"
+                f"{self.statistic} of {self.threshold} at {self.worst}: NaN is no verdict; find its cause"
             )
 
     @property
     def within(self) -> bool:
-        """Whether the statistic keeps its bound, and what was run is what `inference.sample` runs."""
+        """Whether the statistic is below its bound and the draws equal those of `inference.sample`."""
         return self.statistic < self.threshold and self.notes.get("equals inference.sample", True)
 
 
@@ -108,7 +108,7 @@ class Task:
         return whole // 10 if self.quick else whole
 
     def run(self) -> Outcome:
-        """Do it."""
+        """Run the task; a twin replaces the functions that it changes meanwhile."""
         links = self.bug.links if self.bug else ()
         with in_place_of(rebuilt(*links)) if links else nullcontext():
             if self.method == "exact":
@@ -124,7 +124,7 @@ class Task:
         return _of_z(z, None, 1)
 
     def _model(self) -> pm.Model:
-        """Return what the sampler is told: the study's model, or a twin's."""
+        """Return the model that the sampler is given: the study's, or a twin's."""
         told = self.bug.told if self.bug else None
         return (told or STUDIES[self.study].build)()
 
@@ -187,19 +187,19 @@ def _of_z(z: np.ndarray, law: JointLaw | None, simulations: int) -> Outcome:
 
 
 def kinds_of(method: str) -> tuple[Kind, ...]:
-    """Return the kinds of evidence that make sense for a method."""
+    """Return the kinds of evidence that apply to a method."""
     if method == "exact":
         return ("calibration", "closed form")
     return ("calibration", "invariance") if method == "nuts" else ("calibration", "invariance", "joint")  # fmt: skip
 
 
 def all_tasks(quick: bool = False) -> list[Task]:
-    """Return every task: of the whole catalog, and of the twins.
+    """Return every task of the whole catalog and of the twins.
 
     Parameters
     ----------
     quick : bool, default False
-        Whether a tenth of the simulations will do.
+        Whether to run a tenth of the simulations.
     """
     found = [
         Task(name, method, kind, quick=quick)

@@ -1,7 +1,7 @@
-"""How a bug is seeded: a line of a function is changed, and every function that contains it is compiled anew.
+"""Seeding of bugs: change a line of a function and compile the function and its callers again.
 
-A compiled function holds the functions that it calls as they were when it was compiled. Therefore each compiled function that
-calls a wrong one, directly or through others, is made anew around it. All others stay as they are.
+A compiled function contains the functions that it called when it was compiled. Each compiled function that calls a changed
+one, directly or through others, is therefore compiled again. All others stay as they are.
 """
 
 import sys
@@ -18,7 +18,7 @@ from tests.support.source_twins import changed, compiled_anew, module_name, name
 __all__ = ["Link", "in_place_of", "rebuilt"]
 
 Link = tuple[Any, ...]
-"""The name of a function, and the pairs of texts that are replaced in its source."""
+"""Name of a function, and pairs of texts to replace in its source."""
 
 Function = Callable[..., Any]
 Pair = tuple[Function, Function]
@@ -36,7 +36,7 @@ def rebuilt(*links: Link) -> list[Pair]:
     Returns
     -------
     list of tuple of callable
-        Each function that is made anew, and its twin.
+        Each recompiled function and its twin.
     """
     assert inference.sample  # imports every sampler
     wrong: dict[str, dict[str, tuple[str, str]]] = {}  # by module and function
@@ -102,7 +102,7 @@ def _ours() -> dict[str, ModuleType]:
 
 @contextmanager
 def in_place_of(pairs: list[Pair]) -> Iterator[None]:
-    """Let twins stand, for a while, wherever modules of raterzoo and of the evidence name the functions.
+    """Context manager: replace functions by their twins in all modules of raterzoo and of the evidence.
 
     Parameters
     ----------

@@ -19,22 +19,22 @@ Kind = Literal["calibration", "invariance", "joint", "closed form"]
 
 @dataclass(frozen=True)
 class Twin:
-    """A bug.
+    """A sampler with one seeded bug.
 
     Attributes
     ----------
     bug : str
-        In words; with the study it is the twin's name.
+        Description of the bug.
     study, method : str
-        Whose sampler it is in.
+        Sampler that has the bug.
     kind : str
-        The evidence that must catch it.
+        Kind of evidence that must reject the twin.
     links : tuple of Link
-        Functions that are changed, and how, as of `rebuilt`.
+        Changed functions and their changes, see `rebuilt`.
     told : callable, optional
         Returns the model that the sampler is given in place of the study's.
     spoil : callable, optional
-        From annotations to those that the sampler is told.
+        Change of the annotations that the sampler is given.
     """
 
     bug: str
@@ -52,7 +52,7 @@ class Twin:
 
 
 class NoJacobian(LogTransform):
-    """The log, whose stretching of the density is forgotten."""
+    """Log transform without its Jacobian."""
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         """Return zero."""
