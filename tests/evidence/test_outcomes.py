@@ -8,7 +8,7 @@ from evidence.tasks import Outcome
 
 @pytest.mark.parametrize("numbers", [(np.nan, 4.0), (1.0, np.nan)])
 def test_a_statistic_that_is_no_number_is_refused(numbers):
-    with pytest.raises(ValueError, match=r"at spam\[0\]: no number"):
+    with pytest.raises(ValueError, match=r"at spam\[0\]: NaN is no verdict"):
         Outcome(*numbers, "spam[0]", 9, None, (), {})
 
 
