@@ -34,7 +34,6 @@ from scipy.special import expit, log_ndtr
 from ..errors import EvaluationError
 
 TAPER = 0.2  # z on [0, 1]
-
 NODES = 60  # quadrature nodes of a panel; twice as many change the twelfth digit
 
 
@@ -83,7 +82,6 @@ def panel_rule(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # --- Bayesian Cramér-Rao bound of item qualities estimated from comparisons by unequal raters ---
 
 Link = Literal["bradley_terry", "thurstone"]
-
 MOST_ITEMS = 10_000  # the covariance is a dense matrix
 
 

@@ -23,9 +23,7 @@ from ..errors import EvaluationError
 from .qualities import qualities_of, sample_matrix
 
 Link = Literal["bradley_terry", "thurstone"]
-
 LINKS = ("bradley_terry", "thurstone")
-
 MOST_ITEMS = 2_000  # an exponential for every draw and pair
 
 

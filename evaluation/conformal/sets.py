@@ -74,9 +74,7 @@ def _cumulative_counts(scores: np.ndarray, count: np.ndarray) -> tuple[np.ndarra
 # --- Conformal prediction sets for test items when the true labels of the calibration items are uncertain ---
 
 CalibratedOn = Literal["plausibility", "voted"]
-
 Correction = Literal["ecdf"] | None
-
 NO_VOTE = -1
 
 

@@ -27,13 +27,9 @@ from ..errors import EvaluationError, check_whole
 from .quality import of_raters
 
 MEASURES = ("information", "accuracy")
-
 MOST_ANSWERS = 20
-
 MOST_COUNTS = 1_000  # vectors of counts of the largest panel by default
-
 TOO_MANY_COUNTS = 200_000
-
 PANEL_BLOCK_SIZE = 200_000  # probabilities in one block, which stays in the cache
 
 
@@ -112,11 +108,8 @@ def _counts(answers: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
 # --- Worth of a judge: the number of typical raters whose answers are as informative as the judge's ---
 
 GROUPS = "group_of_raters"
-
 MEASURES_OF_RATERS = ("accuracy", "balanced_accuracy", "information", "guess_accuracy")
-
 BLOCK_SIZE = 500_000  # probabilities in one block
-
 ROUNDING = 1e-12  # rounding error of sums of probabilities; closer values are equal
 
 

@@ -19,11 +19,8 @@ from ..errors import EvaluationError
 from ..truth.plausibility import Plausibility
 
 SMALLEST_WORTH = 1e-30  # smaller worths lose digits in float32
-
 MOST_CHECKED = 64  # largest number of draws at which a prior is compared with the Gamma law
-
 TOLERANCE = 1e-3  # of a log density kept in float32, relative to its size or one
-
 WITHOUT_DENSITIES = "inference.sample(..., log_likelihood=True) stores log_likelihood and log_prior"
 
 

@@ -13,17 +13,11 @@ from .densities import check_independent, likelihood_of_items, prior_of_items, r
 from .reweighting import pareto_smoothed, relative_tail_ess
 
 Distance = Literal["mean", "cjs"]
-
 SCALED = (0.8, 1.25)  # powers at which means are reported
-
 NEARBY = (0.99, 1.01)  # powers of the finite difference of CJS, as in ArviZ
-
 COMPONENTS = ["prior", "likelihood"]
-
 CONFLICT = "potential prior-data conflict"
-
 WEAK = "potential strong prior / weak likelihood"
-
 FINE = "✓"
 
 

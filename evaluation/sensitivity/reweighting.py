@@ -31,13 +31,9 @@ from ..truth.plausibility import Block, Plausibility
 from .densities import check_independent, likelihood_of_items, owner_of_places, reliability_of
 
 MAX_PARETO_K = 0.7  # largest Pareto k of reliable weights
-
 FEWEST_DRAWS = 25  # a fifth of them is the shortest tail for a Pareto fit
-
 ROUNDING = 1e-12  # range of log weights below which a tail has no shape
-
 MODELS = ("plackett_luce", "dirichlet")
-
 BY_DRAW = ("posterior", "log_likelihood", "log_prior")
 
 

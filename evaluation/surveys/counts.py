@@ -10,9 +10,7 @@ from ..truth.containers import Labels
 from ..truth.matching import ids_of, places_of
 
 BLANK = -1
-
 WHOLE = 2.0**53  # above it, floats do not represent all integers
-
 EXPECTED = "expected text or a whole number, or a blank where the rater gave no label"
 
 

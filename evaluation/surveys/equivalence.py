@@ -31,11 +31,8 @@ from .rules import CombinerName, Items, ScorerName, SurveyOptions
 from .survey import Survey
 
 OPTIONS_OF_POSTERIOR = ("combiner", "scorer", "base", "max_raters", "random_seed")
-
 Combine = CombinerName | Callable[[np.ndarray], Any]
-
 Scoring = ScorerName | Callable[[np.ndarray, np.ndarray], Any]
-
 Given = xr.DataArray | xr.DataTree | Labels
 
 

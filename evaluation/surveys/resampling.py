@@ -21,7 +21,6 @@ from .scores import WholeFunction
 from .survey import Survey
 
 BLOCK = 4_000_000  # weights converted to double precision at a time
-
 FEW = 5  # label samples used in the bootstrap of a function of all items
 
 

@@ -27,20 +27,14 @@ from .scores import Function as ScoreFunction
 from .subsets import Patterns
 
 CombinerName = Literal["plurality", "mean", "frequency", "abc"]
-
 ScorerName = Literal[
     "agreement", "cross_entropy", "brier", "precision", "recall", "f1", "mcc",
     "dmi", "soft_dmi", "pearson", "spearman", "auc",
 ]  # fmt: skip
-
 Items = Literal["available", "common"]
-
 OF_POSITIVE: dict[str, Any] = {"precision": Precision, "recall": Recall, "f1": F1}
-
 OF_VALUES: dict[str, Any] = {"pearson": Pearson, "spearman": Spearman}
-
 OF_NUMBERS = (*OF_VALUES, "auc")
-
 ALLOWED: dict[str, tuple[str, ...]] = {
     "items": get_args(Items),
     "estimand": ("pooled", "mean"),

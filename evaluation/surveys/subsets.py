@@ -65,9 +65,7 @@ class Patterns:
 # --- Random subsets of k raters: exact laws of their labels and of the reference label, from the label counts ---
 
 MOST = 10_000_000  # entries; each takes some 100 bytes
-
 TABLED = 1_000_000  # largest count with a table of log factorials
-
 ROUNDING = 1e-12
 
 

@@ -93,7 +93,6 @@ def _largest(values: np.ndarray) -> np.ndarray:
 # --- Power curves of a mixture of item states: expected scores of k combined labels, and their asymptote ---
 
 CELLS = 2_000_000  # (draw, state, count vector) entries computed at once
-
 NODES = 64  # quadrature nodes, where a score has no closed form
 
 

@@ -101,13 +101,9 @@ def survey_summary(drawn: xr.Dataset, *, probability: float = 0.95) -> xr.Datase
 # --- Posterior of the survey power curve for any number of raters, of its asymptote, and of survey equivalence ---
 
 Combiner = Literal["abc", "plurality"]
-
 ScorerName = Literal["cross_entropy", "brier", "agreement"]
-
 MOST_VECTORS = 500  # largest number of count vectors to sum over; beyond it labels are simulated
-
 LONGEST = 50  # default largest k of the curve
-
 ROUNDING = 1e-12  # gains up to this are zero
 
 

@@ -39,9 +39,7 @@ from ...draws import in_threads
 from .curves import ItemStates, Score, best_labels, count_vectors, dirichlet, n_count_vectors, parts
 
 LABELS_TRIED = 300  # (item, next label) pairs at each k in each sample
-
 LEAST_ITEMS = 40
-
 ROUNDING = 1e-14  # absolute error of a score
 
 
