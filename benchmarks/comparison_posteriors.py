@@ -1,4 +1,4 @@
-"""What posteriors of comparisons cost, and what they gain: `RATERZOO_DATA=... python benchmarks/comparison_posteriors.py`."""
+"""Cost and accuracy of posteriors of comparisons: `RATERZOO_DATA=... python benchmarks/comparison_posteriors.py`."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What point estimates of comparisons cost: `python benchmarks/comparisons.py`."""
+"""Cost of point estimates of comparisons: `python benchmarks/comparisons.py`."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What the dermatology set costs: `python benchmarks/dermatology.py`; simulated data of its shape without RATERZOO_DATA.
+"""Cost of the dermatology set: `python benchmarks/dermatology.py`; simulated data of its shape without RATERZOO_DATA.
 
 Prints CPU and wall seconds of every stage beside its limit, after compilation, and the peak memory of the process.
 """

@@ -1,4 +1,4 @@
-"""What survey equivalence costs: `RATERZOO_DATA=... python benchmarks/equivalence.py`."""
+"""Cost of survey equivalence: `RATERZOO_DATA=... python benchmarks/equivalence.py`."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""What metrics under uncertainty cost: `python benchmarks/evaluation.py`; simulated data without RATERZOO_DATA.
+"""Cost of metrics under uncertainty: `python benchmarks/evaluation.py`; simulated data without RATERZOO_DATA.
 
 Prints CPU and wall seconds and peak memory beside their limits. What is measured for memory runs in a process of its own, on a
 posterior that is opened lazily from disk.

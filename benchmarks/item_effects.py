@@ -1,4 +1,4 @@
-"""Label models whose items have an effect that is summed out: cost of a gradient, and of draws, which converge by default.
+"""Label models with item effects summed out: cost of a gradient and of converged draws by default.
 
 python benchmarks/item_effects.py                1,000 items x 5 answers, 50 raters
 python benchmarks/item_effects.py ordinal        one model

@@ -1,4 +1,4 @@
-"""What label models cost: `python benchmarks/labels.py`; beside crowd-kit where it is installed.
+"""Cost of label models: `python benchmarks/labels.py`; beside crowd-kit where it is installed.
 
 `uv run --with crowd-kit python benchmarks/labels.py` runs both in one process.
 """

@@ -1,4 +1,4 @@
-"""What MACE and GLAD cost: `python benchmarks/raters.py`; it fails where a limit is missed.
+"""Cost of MACE and GLAD: `python benchmarks/raters.py`; it fails where a limit is missed.
 
 Limits: 2 CPU seconds for an EM iteration or a gradient of 500,000 answers, and samplers that converge on 5,000 answers.
 """

@@ -1,4 +1,4 @@
-"""What score models cost: `python benchmarks/scores.py`; limits, in CPU seconds of an idle machine, are asserted.
+"""Cost of score models: `python benchmarks/scores.py`; limits, in CPU seconds of an idle machine, are asserted.
 
 What takes a second is run three times and the least is told: anything else that the machine does can only add to it.
 A virtual machine may pay once more for memory that no process has used before: over a second for the draws of 100,000 items. That

@@ -1,4 +1,4 @@
-"""What everything costs, on one page: `python -m benchmarks.speed [start] [first_fit] [memory] [NAME ...]` writes docs/speed.md.
+"""One page of all costs: `python -m benchmarks.speed [start] [first_fit] [memory] [NAME ...]` writes docs/speed.md.
 
 The parts that are named are measured anew, the others taken from the last time; figures against peers are collected from
 benchmarks/README.md, whose tables name the command that makes them. ``memory`` runs every benchmark, which takes an hour; the

@@ -1,4 +1,4 @@
-"""Crash-safe stores: what they cost, and whether killed runs lose nothing: `python -m benchmarks.storage --help`.
+"""Cost of crash-safe stores, and exact resume of killed runs: `python -m benchmarks.storage --help`.
 
 `cost` compares a run with a store with one in memory, on the data of dermatology.py: CPU and wall seconds of both, after
 compilation; both must draw the same bits.
