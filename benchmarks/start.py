@@ -1,4 +1,4 @@
-"""Waiting times of commands and first fits: `python -m benchmarks.start commands` and `python -m benchmarks.start first-fit [model ...]`.
+"""Waiting times of commands and first fits: `python -m benchmarks.start commands` and `... first-fit [model ...]`.
 
 `commands` prints wall seconds of whole processes before the first answer, the best of three with filled compile caches.
 
