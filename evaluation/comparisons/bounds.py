@@ -35,6 +35,8 @@ from ..errors import EvaluationError
 
 TAPER = 0.2  # z on [0, 1]
 NODES = 60  # quadrature nodes of a panel; twice as many change the twelfth digit
+Link = Literal["bradley_terry", "thurstone"]
+MOST_ITEMS = 10_000  # the covariance is a dense matrix
 
 
 def planck_density(x: np.ndarray) -> np.ndarray:
@@ -77,12 +79,6 @@ def panel_rule(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     shape = (*edges.shape[:-1], -1)
     nodes = edges[..., :-1, None] + half * (1 + node)
     return nodes.reshape(shape), (half * weight).reshape(shape)
-
-
-# --- Bayesian Cramér-Rao bound of item qualities estimated from comparisons by unequal raters ---
-
-Link = Literal["bradley_terry", "thurstone"]
-MOST_ITEMS = 10_000  # the covariance is a dense matrix
 
 
 class _Votes(Protocol):

@@ -9,6 +9,7 @@ import xarray as xr
 from ..errors import EvaluationError
 
 Qualities = xr.DataTree | xr.Dataset | xr.DataArray
+BLOCK_SIZE = 5_000_000  # ranks in one block
 
 
 def qualities_of(source: Qualities, what: str = "quality") -> xr.DataArray:
@@ -83,11 +84,6 @@ def _check_finite(values: np.ndarray, array: xr.DataArray, what: str) -> None:
             f"{what}: quality of item {item!r} is NaN or infinite: a draw failed or the item was never compared; "
             "sample again, or leave it out by .sel(item=...)"
         )
-
-
-# --- Ranks of items by quality in every draw; rank 1 is the best ---
-
-BLOCK_SIZE = 5_000_000  # ranks in one block
 
 
 @dataclass(frozen=True)

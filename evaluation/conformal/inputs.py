@@ -121,9 +121,6 @@ class LabelMass:
         return (self.n_columns - self.view.named_count())[self.view.has_other]
 
 
-# --- Validated conformity scores: every item and category once, no NaN ---
-
-
 @dataclass(frozen=True)
 class ConformityScores:
     """Scores of every label of every item, larger = more conforming."""

@@ -24,6 +24,10 @@ from ..truth.matching import places_of
 from ..truth.top_labels import OtherAs
 from .inputs import ConformityScores, LabelMass
 
+CalibratedOn = Literal["plausibility", "voted"]
+Correction = Literal["ecdf"] | None
+NO_VOTE = -1
+
 
 def miss_rate(coverage: float) -> Fraction:
     """Return alpha = 1 - coverage as an exact fraction of the decimal: 1 - .9 is 1/10."""
@@ -69,13 +73,6 @@ def _cumulative_counts(scores: np.ndarray, count: np.ndarray) -> tuple[np.ndarra
     found = count > 0
     order = np.argsort(scores[found])
     return scores[found][order], np.cumsum(count[found][order])
-
-
-# --- Conformal prediction sets for test items when the true labels of the calibration items are uncertain ---
-
-CalibratedOn = Literal["plausibility", "voted"]
-Correction = Literal["ecdf"] | None
-NO_VOTE = -1
 
 
 def conformal_sets(

@@ -232,9 +232,6 @@ def _answers_of_labels(labels: Labels) -> _Answers:
     )
 
 
-# --- Chance-corrected agreement of raters on labels: Krippendorff's alpha, Cohen's kappa, Gwet's AC1 ---
-
-
 def ratings_of(tree: xr.DataTree) -> xr.DataArray:
     """Return the label that each rater gave each item, from the tree of a model of raters.
 

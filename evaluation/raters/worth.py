@@ -31,6 +31,10 @@ MOST_ANSWERS = 20
 MOST_COUNTS = 1_000  # vectors of counts of the largest panel by default
 TOO_MANY_COUNTS = 200_000
 PANEL_BLOCK_SIZE = 200_000  # probabilities in one block, which stays in the cache
+GROUPS = "group_of_raters"
+MEASURES_OF_RATERS = ("accuracy", "balanced_accuracy", "information", "guess_accuracy")
+BLOCK_SIZE = 500_000  # probabilities in one block
+ROUNDING = 1e-12  # rounding error of sums of probabilities; closer values are equal
 
 
 def largest_panel(largest: int | None, labels: int) -> int:
@@ -103,14 +107,6 @@ def _counts(answers: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
     counts = np.diff(edges, axis=1) - 1
     factorials = np.array([float(factorial(c)) for c in range(answers + 1)])
     return counts, factorials[answers] / factorials[counts].prod(axis=1)
-
-
-# --- Worth of a judge: the number of typical raters whose answers are as informative as the judge's ---
-
-GROUPS = "group_of_raters"
-MEASURES_OF_RATERS = ("accuracy", "balanced_accuracy", "information", "guess_accuracy")
-BLOCK_SIZE = 500_000  # probabilities in one block
-ROUNDING = 1e-12  # rounding error of sums of probabilities; closer values are equal
 
 
 def rater_worth(
@@ -300,9 +296,6 @@ def _by_group(found: xr.Dataset, kinds: xr.DataArray) -> dict[str, xr.DataArray]
     means["group_censored"] = xr.dot(bare["censored"].astype(int), own.astype(int), dim="rater") > 0
     sample = found["accuracy"].dims[:-1]
     return {name: mean.transpose(*sample, GROUPS, ...) for name, mean in means.items()}
-
-
-# --- Unseen raters, drawn from the rater population of a hierarchical model ---
 
 
 def new_raters(tree: xr.DataTree, random_seed: int | np.random.Generator | None = None) -> xr.DataTree:

@@ -56,7 +56,7 @@ class Classifiers:
         return cls(labels.astype(str), values, named, names.astype(str)), items
 
     @classmethod
-    def matched(cls, predictions: xr.DataArray, labels: LabelCounts) -> "Classifiers":
+    def aligned_to(cls, predictions: xr.DataArray, labels: LabelCounts) -> "Classifiers":
         """Return predictions for the items of the labels, with the categories of the labels first.
 
         Labels read from a table of raters have only the categories that occur; categories of the predictions

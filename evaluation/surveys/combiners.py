@@ -50,7 +50,7 @@ class Plurality:
 
     def predicted(self, subsets: Subsets, weights: np.ndarray, copies: int = 1) -> Predicted:
         """Return the plurality label of every entry; tied labels become separate entries."""
-        return _by_state(subsets, subsets.drawn).decided()
+        return _by_state(subsets, subsets.drawn).top_label()
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from ..truth.matching import ids_of, places_of
 BLANK = -1
 WHOLE = 2.0**53  # above it, floats do not represent all integers
 EXPECTED = "expected text or a whole number, or a blank where the rater gave no label"
+MOST = 2**31  # upper bound of a count
 
 
 def codes_of(given: xr.DataArray, items: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
@@ -88,11 +89,6 @@ def _label(cell: object) -> str | int | None:
     return "" if cell is None or str(cell) in ("<NA>", "NaT") else None
 
 
-# --- Counts of labels by item, from counts, a tree, or a table of named raters ---
-
-MOST = 2**31  # upper bound of a count
-
-
 @dataclass(frozen=True)
 class LabelCounts:
     """Counts of labels by item, and the label of each rater if raters are named."""
@@ -131,12 +127,12 @@ class LabelCounts:
             f"of labels; found {found}"
         )
 
-    def taken(self, which: np.ndarray) -> "LabelCounts":
+    def select(self, which: np.ndarray) -> "LabelCounts":
         """Return some of the items, by index or mask."""
         labels = None if self.labels is None else self.labels[which]
         return replace(self, items=self.items[which], counts=self.counts[which], labels=labels)
 
-    def over(self, categories: np.ndarray, what: str) -> "LabelCounts":
+    def with_categories(self, categories: np.ndarray, what: str) -> "LabelCounts":
         """Return the counts over other categories, in their order; raise if a category would be lost."""
         place = {name: i for i, name in enumerate(categories.tolist())}
         lost = [name for name in self.categories.tolist() if name not in place]
@@ -152,9 +148,9 @@ class LabelCounts:
             labels = np.where(labels == BLANK, BLANK, to[labels])
         return replace(self, categories=categories, counts=counts, labels=labels)
 
-    def matched(self, items: np.ndarray, what: tuple[str, str]) -> "LabelCounts":
+    def aligned_to(self, items: np.ndarray, what: tuple[str, str]) -> "LabelCounts":
         """Return the given items, each of which must occur."""
-        return self.taken(places_of(items, self.items, what))
+        return self.select(places_of(items, self.items, what))
 
 
 def _of_counts(given: xr.DataArray, what: str) -> LabelCounts:

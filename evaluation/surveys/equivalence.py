@@ -335,7 +335,7 @@ def _scored_survey(
         nobody = np.empty((0, *labels.counts.shape))
         classifiers = Classifiers(np.array([]), nobody, False, labels.categories)
     else:
-        classifiers = Classifiers.matched(predictions, labels)
+        classifiers = Classifiers.aligned_to(predictions, labels)
     survey = Survey.of(rules, labels, other_labels, random_seed, classifiers.categories)
     predicted = classifiers.probability[:, np.isin(labels.items, survey.labels.items)]
     scores = survey_scores(survey, predicted, Resampling(bootstrap, random_seed), relearn=relearn)
@@ -347,7 +347,7 @@ def _read_counts(counts: Given, against: Given | None) -> tuple[LabelCounts, Lab
     labels = LabelCounts.of(counts)
     if against is None:
         return labels, None
-    other = LabelCounts.of(against, "against").matched(labels.items, ("counts", "against"))
+    other = LabelCounts.of(against, "against").aligned_to(labels.items, ("counts", "against"))
     more = [name for name in other.categories.tolist() if name not in labels.categories.tolist()]
-    labels = labels.over(np.array([*labels.categories.tolist(), *more]), "counts")
-    return labels, other.over(labels.categories, "against")
+    labels = labels.with_categories(np.array([*labels.categories.tolist(), *more]), "counts")
+    return labels, other.with_categories(labels.categories, "against")

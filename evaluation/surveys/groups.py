@@ -86,8 +86,8 @@ def rater_equivalence(
     ours, theirs = LabelCounts.of(amateurs, "amateurs"), LabelCounts.of(experts, "experts")
     names = sorted({*ours.categories.tolist(), *theirs.categories.tolist()})
     categories = theirs.categories if {*names} == {*theirs.categories.tolist()} else np.array(names)
-    theirs = theirs.over(categories, "experts").matched(ours.items, ("amateurs", "experts"))
-    ours = ours.over(categories, "amateurs")
+    theirs = theirs.with_categories(categories, "experts").aligned_to(ours.items, ("amateurs", "experts"))
+    ours = ours.with_categories(categories, "amateurs")
     both = _read_counts(rules, ours, theirs, (max_amateurs, max_experts), random_seed)
     how = Resampling(bootstrap, random_seed)
     nobody = np.empty((0, *both[0].labels.counts.shape))
@@ -121,8 +121,8 @@ def _read_counts(
         raise EvaluationError(
             f"no item has labels of {n_amateurs} amateurs and {needed} experts; pass smaller max_amateurs or max_experts"
         )
-    left_out = experts.taken(~enough)
-    amateurs, experts = amateurs.taken(enough), experts.taken(enough)
+    left_out = experts.select(~enough)
+    amateurs, experts = amateurs.select(enough), experts.select(enough)
     scored = _survey(rules, ("experts", n_experts), experts, None, seed)
     return (
         _survey(rules, ("amateurs", n_amateurs), amateurs, experts, seed),

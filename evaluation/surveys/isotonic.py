@@ -60,9 +60,12 @@ def calibrated(
     Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 5.
     """
     labels = LabelCounts.of(counts)
-    given = Classifiers.matched(predictions, labels)
+    given = Classifiers.aligned_to(predictions, labels)
     heard = labels.size > 0
-    labels, before = (labels.over(given.categories, "counts").taken(heard), given.probability[:, heard])
+    labels, before = (
+        labels.with_categories(given.categories, "counts").select(heard),
+        given.probability[:, heard],
+    )
     check_whole("folds", folds, 2)
     check_whole("random_seed", random_seed, 0)
     if folds > len(labels.items):

@@ -68,9 +68,9 @@ def survey_scores(
                 'pass estimand="pooled"'
             )
         return _sampled(survey, probability, how.weights(every_item))
-    raters = [survey.scored(survey.told(k)) for k in range(survey.largest + 1)]
+    raters = [survey.scored(survey.predicted_by(k)) for k in range(survey.largest + 1)]
     masks, of_k = np.unique(survey.eligible, axis=0, return_inverse=True)
-    classifiers = [survey.classifier(law).among(mask) for law in probability for mask in masks]
+    classifiers = [survey.classifier(law).masked(mask) for law in probability for mask in masks]
     cells = cells_of(survey.patterns.of_item, raters, classifiers)
 
     def scores(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -108,7 +108,7 @@ def _sampled(survey: Survey, probability: np.ndarray, weights: np.ndarray) -> Su
     found = [np.empty((0, len(curve), *tail)) for tail in ((), (), (len(weights),))]
     for law in probability:
         own = [
-            _averaged((one.among(mask) for one in survey.classifier_samples(law)), weights, survey)
+            _averaged((one.masked(mask) for one in survey.classifier_samples(law)), weights, survey)
             for mask in masks
         ]
         parts = (np.array(part)[of_k.ravel()] for part in zip(*own, strict=True))
@@ -129,10 +129,10 @@ def _relearned(survey: Survey, k: int, weights: np.ndarray) -> float:
     learned = counted(weights)
     combiner = survey.combiner
     if not (isinstance(combiner, AnonymousBayesian) and combiner.learn == "leave-one-out"):
-        return float(survey.scored(survey.told(k, learned)).mean(learned[None])[0])
+        return float(survey.scored(survey.predicted_by(k, learned)).mean(learned[None])[0])
     score, total = 0.0, 0.0
     for copies in np.unique(weights[weights > 0]).tolist():
-        scored = survey.scored(survey.told(k, learned, copies))
+        scored = survey.scored(survey.predicted_by(k, learned, copies))
         own = counted(np.where(weights == copies, weights, 0))
         count = float(own @ scored.eligible)
         if count:

@@ -9,6 +9,7 @@ from .resampling import SurveyScores
 from .survey import Survey
 
 ROUNDING = 1e-12  # relative to the scores, or to one
+BOUNDS = ["lower", "upper"]
 
 
 def crossing(curve: np.ndarray, score: np.ndarray) -> np.ndarray:
@@ -77,11 +78,6 @@ def _number(equivalence: float, largest: int) -> str:
     if np.isneginf(equivalence):
         return "less than 0"
     return f"more than {largest}" if np.isposinf(equivalence) else f"{equivalence:.1f}"
-
-
-# --- Results of a survey as a Dataset: curve, classifiers, their differences, and intervals ---
-
-BOUNDS = ["lower", "upper"]
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class RowScores:
                 total += count
             return score / total
 
-    def among(self, rows: np.ndarray) -> Self:
+    def masked(self, rows: np.ndarray) -> Self:
         """Return the same scores restricted to a mask (row,)."""
         raise NotImplementedError
 
@@ -70,7 +70,7 @@ class MeanRowScores(RowScores):
     def _score(self, weights: np.ndarray) -> np.ndarray:
         return self.of_totals(weights @ self.columns)
 
-    def among(self, rows: np.ndarray) -> Self:
+    def masked(self, rows: np.ndarray) -> Self:
         """Return the same scores restricted to a mask (row,)."""
         statistic = np.where(rows[:, None], self.statistic, 0.0)
         return replace(self, eligible=self.eligible & rows, statistic=statistic)
@@ -88,7 +88,7 @@ class RankedRowScores(RowScores):
         mass = (self.mass.T @ weights.T).T
         return self.score.of_masses(mass.reshape(len(weights), -1, self.n_categories))
 
-    def among(self, rows: np.ndarray) -> Self:
+    def masked(self, rows: np.ndarray) -> Self:
         """Return the same scores restricted to a mask (row,)."""
         return replace(self, eligible=self.eligible & rows, mass=self.mass * rows[:, None])
 
@@ -106,7 +106,7 @@ class WholeRowScores(RowScores):
         probability = p.probability[p.bin]
         return np.array([self.score.of_items(probability, label, w[p.row]) for w in weights])
 
-    def among(self, rows: np.ndarray) -> Self:
+    def masked(self, rows: np.ndarray) -> Self:
         """Return the same scores restricted to a mask (row,)."""
         p, kept = self.predicted, rows[self.predicted.row]
         own = Predicted(p.row[kept], p.chance[kept], p.reference[kept], p.bin[kept], p.probability)
@@ -142,9 +142,6 @@ def _masses(score: RankScore, predicted: Predicted, n_rows: int) -> csr_array:
     mass = (predicted.chance[:, None] * predicted.reference).ravel()
     shape = (n_rows, len(distinct) * n_categories)
     return csr_array((mass, (predicted.row[entry], column)), shape=shape)
-
-
-# --- Cells: identical items share one bootstrap weight, which reduces the number of weights to draw ---
 
 
 class Cells(Protocol):

@@ -13,6 +13,8 @@ import numpy as np
 from ..errors import EvaluationError
 from .subsets import shared_top
 
+ROUNDING = 1e-12  # relative to the mean square; a smaller variance is a rounding error
+
 
 class _Joint:
     """Score of the joint law of the predicted label, ties shared equally, and the rater's label."""
@@ -109,9 +111,6 @@ class Determinant(_Joint):
     def of_joint(self, joint: np.ndarray) -> np.ndarray:
         """Return the absolute determinant."""
         return np.abs(np.linalg.det(joint[..., : self.n_given, : self.n_given]))
-
-
-# --- Scores of predictions against the label of a reference rater; higher is better ---
 
 
 @runtime_checkable
@@ -251,11 +250,6 @@ def clipped(probability: np.ndarray, clip: float) -> np.ndarray:
         return probability
     inside = np.clip(probability, clip, 1 - clip)
     return inside / inside.sum(axis=1, keepdims=True)
-
-
-# --- Scores of numeric predictions: correlations with the number of the label, and the AUC ---
-
-ROUNDING = 1e-12  # relative to the mean square; a smaller variance is a rounding error
 
 
 @dataclass(frozen=True, eq=False)

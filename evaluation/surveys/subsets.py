@@ -23,6 +23,10 @@ from scipy.special import betaln, gammaln
 
 from ..errors import EvaluationError
 
+MOST = 10_000_000  # entries; each takes some 100 bytes
+TABLED = 1_000_000  # largest count with a table of log factorials
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Patterns:
@@ -60,13 +64,6 @@ class Patterns:
         if self.against is None:
             return self.counts.sum(axis=1) >= k + reference
         return (self.counts.sum(axis=1) >= k) & (self.against.sum(axis=1) >= reference)
-
-
-# --- Random subsets of k raters: exact laws of their labels and of the reference label, from the label counts ---
-
-MOST = 10_000_000  # entries; each takes some 100 bytes
-TABLED = 1_000_000  # largest count with a table of log factorials
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -177,9 +174,6 @@ def check_number(counts: np.ndarray, largest: int) -> None:
         )
 
 
-# --- Predictions with their chances and the law of the predicted label: the input of every score ---
-
-
 @dataclass(frozen=True)
 class Predicted:
     """Entries of predictions; each has a chance within its row and a law of the predicted label."""
@@ -195,7 +189,7 @@ class Predicted:
         """Return one certain prediction for each row."""
         return cls(row, np.ones(len(row)), reference, np.arange(len(row)), probability)
 
-    def decided(self) -> "Predicted":
+    def top_label(self) -> "Predicted":
         """Return the most probable label of each entry as its prediction; ties share the chance equally."""
         share = shared_top(self.probability)[self.bin]
         entry, label = np.nonzero(share)

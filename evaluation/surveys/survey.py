@@ -48,9 +48,6 @@ def rater_samples(
         yield Predicted.of_items(item, law, shared_top(counts)).sampled(every, rng)
 
 
-# --- Survey: the items that enter, the predictions of k raters for them, and those of classifiers ---
-
-
 @dataclass(frozen=True)
 class Survey:
     """Items with enough labels to be scored."""
@@ -88,14 +85,14 @@ class Survey:
         largest = _largest(rules, room[enough])
         if rules.items == "common":
             enough &= room >= largest
-        theirs = None if against is None else against.taken(enough)
+        theirs = None if against is None else against.select(enough)
         if rules.folds > enough.sum():
             raise EvaluationError(
                 f"learn={rules.learn}: more folds than the {enough.sum()} items with enough labels; pass a smaller number, or "
                 '"leave-one-out"'
             )
-        left_out = labels.taken(~enough)
-        return cls(rules, labels.taken(enough), theirs, left_out, largest, seed, named)
+        left_out = labels.select(~enough)
+        return cls(rules, labels.select(enough), theirs, left_out, largest, seed, named)
 
     @property
     def predicted_labels(self) -> LabelCounts:
@@ -140,7 +137,7 @@ class Survey:
         ks = range(self.largest + 1)
         return tuple(subsets_of(self.patterns, k, self.rules.reference) for k in ks)
 
-    def told(self, k: int, weights: np.ndarray | None = None, copies: int = 1) -> Predicted:
+    def predicted_by(self, k: int, weights: np.ndarray | None = None, copies: int = 1) -> Predicted:
         """Return the predictions of k raters for each pattern, learned with weights (pattern,)."""
         patterns = self.patterns
         weights = patterns.multiplicity if weights is None else weights
@@ -177,7 +174,7 @@ class Survey:
         if self.rules.raters == "identified":
             yield from rater_samples(self.rules, self.labels, self.against, k, rng)
             return
-        told = self.told(k)
+        told = self.predicted_by(k)
         for _ in range(self.rules.samples):
             yield told.sampled(self.patterns.of_item, rng)
 

@@ -31,6 +31,8 @@ from .curves import (
     parts,
 )
 
+CUTOFF = 1e-2  # relative cutoff of singular values: patterns that hardly occur
+
 
 def observed_curve(counts: np.ndarray, ks: list[int], score: Score, combiner: str) -> np.ndarray:
     """Return the exact power curve of labels, with the combiner learned from the same items.
@@ -155,7 +157,7 @@ def replicated_curves(
     total = counts.sum(axis=1)
     curves = np.empty((len(states.weight), len(ks)))
     for s in range(len(curves)):
-        own = states.taken(slice(s, s + 1))
+        own = states.select(slice(s, s + 1))
         replicate = rng.multinomial(total, item_probabilities(own, rng.random((1, len(total))), rng)[0])
         curves[s] = observed_curve(replicate, ks, *score_and_combiner)
     return curves
@@ -170,11 +172,6 @@ def checked_ks(counts: np.ndarray, most_vectors: int) -> list[int]:
     size = np.sort(counts.sum(axis=1))
     most = size[len(size) // 10] - 1 if len(size) else -1
     return [k for k in range(most + 1) if n_count_vectors(k, counts.shape[1]) <= most_vectors]
-
-
-# --- Scores of classifiers in every draw of a mixture of item states, on the population of the power curve ---
-
-CUTOFF = 1e-2  # relative cutoff of singular values: patterns that hardly occur
 
 
 def classifier_scores(
@@ -194,7 +191,7 @@ def classifier_scores(
     known = np.empty((len(states.weight), len(own)))
     rest = np.empty((len(states.weight), len(own), len(distinct)))
     for part in parts(states, distinct.size):
-        known[part], rest[part] = _regressed(states.taken(part), distinct, items, mean)
+        known[part], rest[part] = _regressed(states.select(part), distinct, items, mean)
     drawn = np.empty_like(known)
     for s in range(len(drawn)):
         u = rng.standard_exponential(len(counts))

@@ -29,6 +29,8 @@ from ...draws import in_threads
 from ...errors import EvaluationError
 
 SCORERS = ("cross_entropy", "brier", "agreement")
+CELLS = 2_000_000  # (draw, state, count vector) entries computed at once
+NODES = 64  # quadrature nodes, where a score has no closed form
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Score:
             return _total(prediction * (2 * law - prediction)) - 1
         return _total(law * best_labels(prediction))
 
-    def attained(self, law: np.ndarray) -> np.ndarray:
+    def self_expected(self, law: np.ndarray) -> np.ndarray:
         """Return the expected score (...) of predicting the label laws (..., category) themselves."""
         if self.name == "cross_entropy":
             return _total(xlogy(law, law)) / self.log_base
@@ -88,12 +90,6 @@ def _total(values: np.ndarray) -> np.ndarray:
 
 def _largest(values: np.ndarray) -> np.ndarray:
     return reduce(np.maximum, np.moveaxis(values, -1, 0))
-
-
-# --- Power curves of a mixture of item states: expected scores of k combined labels, and their asymptote ---
-
-CELLS = 2_000_000  # (draw, state, count vector) entries computed at once
-NODES = 64  # quadrature nodes, where a score has no closed form
 
 
 @dataclass(frozen=True)
@@ -128,7 +124,7 @@ class ItemStates:
             np.minimum(spread, np.nextafter(1, 0)),
         )
 
-    def taken(self, which: slice | np.ndarray) -> "ItemStates":
+    def select(self, which: slice | np.ndarray) -> "ItemStates":
         """Return the states of some samples, by slice or index."""
         return ItemStates(self.weight[which], self.probability[which], self.spread[which])
 
@@ -173,7 +169,7 @@ class ItemStates:
             q += (given * self.step[..., None]).sum(axis=1)[..., None] * counts
         return seen, q / np.where(seen > 0, seen, 1.0)[..., None]
 
-    def answered(self, label: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def label_probability(self, label: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Return p(label | y, state) (sample, state, row); label (sample, row), y (sample, row, category)."""
         given = np.take_along_axis(self.probability, label[:, None], 2)
         if not self.spread.any():
@@ -234,7 +230,7 @@ def curve_at(states: ItemStates, k: int, score: Score, combiner: str) -> np.ndar
     counts = count_vectors(k, states.probability.shape[2])
     result = np.empty(len(states.weight))
     for part in parts(states, len(counts)):
-        own = states.taken(part)
+        own = states.select(part)
         seen, q = own.next_label(own.joint(counts), counts)
         prediction = q if combiner == "abc" else best_labels(counts)
         result[part] = (seen * score.expected(prediction, q)).sum(axis=1)
@@ -274,7 +270,7 @@ def dirichlet(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def asymptote(states: ItemStates, score: Score) -> np.ndarray:
     """Return the limit (sample,) of the power curve: each item's own label distribution is predicted."""
-    by_state = score.attained(states.probability)
+    by_state = score.self_expected(states.probability)
     if states.spread.any():
         by_state = _of_spread_states(states, score)
     return (states.weight * by_state).sum(axis=1)

@@ -36,6 +36,12 @@ from .checks import checked_ks, classifier_scores, observed_curve, replicated_cu
 from .curves import ItemStates, Score, asymptote, curve_at, n_count_vectors
 from .paths import drawn_curve
 
+Combiner = Literal["abc", "plurality"]
+ScorerName = Literal["cross_entropy", "brier", "agreement"]
+MOST_VECTORS = 500  # largest number of count vectors to sum over; beyond it labels are simulated
+LONGEST = 50  # default largest k of the curve
+ROUNDING = 1e-12  # gains up to this are zero
+
 
 def survey_summary(drawn: xr.Dataset, *, probability: float = 0.95) -> xr.Dataset:
     """Summarise posterior draws of a survey power curve and of survey equivalences.
@@ -96,15 +102,6 @@ def survey_summary(drawn: xr.Dataset, *, probability: float = 0.95) -> xr.Datase
     side = np.where(median == -np.inf, "below", np.where(median == np.inf, "above", ""))
     done["censored"] = (done["equivalence"].dims, side)
     return done
-
-
-# --- Posterior of the survey power curve for any number of raters, of its asymptote, and of survey equivalence ---
-
-Combiner = Literal["abc", "plurality"]
-ScorerName = Literal["cross_entropy", "brier", "agreement"]
-MOST_VECTORS = 500  # largest number of count vectors to sum over; beyond it labels are simulated
-LONGEST = 50  # default largest k of the curve
-ROUNDING = 1e-12  # gains up to this are zero
 
 
 def posterior_power_curve(
@@ -255,7 +252,7 @@ def posterior_survey_equivalence(
     _checked(combiner, scorer, longest, base, replicates)
     states, sample = _states_of(tree)
     labels = _labels_of(tree)
-    classifiers = Classifiers.matched(predictions, labels)
+    classifiers = Classifiers.aligned_to(predictions, labels)
     _check_clip(clip, len(labels.categories))
     heard = labels.size > 0
     probability = classifiers.probability[:, heard]
@@ -346,7 +343,7 @@ def _check(
     combiner = drawn.attrs["combiner"]
     which = np.linspace(0, len(states.weight) - 1, replicates).round().astype(int)
     observed = observed_curve(counts, ks, score, combiner)
-    replicated = replicated_curves(states.taken(which), counts, ks, (score, combiner), rng)
+    replicated = replicated_curves(states.select(which), counts, ks, (score, combiner), rng)
     below = (replicated < observed).mean(axis=0) + (replicated == observed).mean(axis=0) / 2
     everything = np.vstack([observed, replicated])
     centred = everything - replicated.mean(axis=0)

@@ -66,7 +66,7 @@ def drawn_curve(
     blocks = list(parts(states, rows))
 
     def of_block(block: slice, own_rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        own = states.taken(block)
+        own = states.select(block)
         return _estimated(_simulate(own, ks, how, items, own_rng), limit[block], how)
 
     curves, errors = zip(*in_threads(of_block, blocks, rng.spawn(len(blocks))), strict=True)
@@ -83,13 +83,13 @@ def _simulate(
     for step in range(len(ks)):
         two = states.next_two(state, counts)
         q = np.einsum("sicd->sic", two)
-        gain[step] = _after_one_more(two, q, score) - score.attained(q)
+        gain[step] = _after_one_more(two, q, score) - score.self_expected(q)
         if combiner == "plurality":
-            shortfall[step] = score.attained(q) - score.expected(best_labels(counts), q)
+            shortfall[step] = score.self_expected(q) - score.expected(best_labels(counts), q)
         if step + 1 < len(ks):
             below = q.cumsum(axis=2)[..., :-1]
             label = (rng.random((*weight.shape, 1)) > below).sum(axis=2)
-            state = state * states.answered(label, counts)
+            state = state * states.label_probability(label, counts)
             state /= state.sum(axis=1, keepdims=True)
             counts = counts + np.eye(counts.shape[2])[label]
     lack = _gap_to_asymptote(states, state, counts, score, rng)
@@ -156,13 +156,13 @@ def _gap_to_asymptote(
         concentration = 1 / np.maximum(states.spread, 1e-12) - 1
         size = concentration[..., None, None] * pi + counts[:, None]
         pi = dirichlet(size, rng)
-    return (state * (score.attained(pi) - score.expected(q, pi))).sum(axis=1)
+    return (state * (score.self_expected(pi) - score.expected(q, pi))).sum(axis=1)
 
 
 def _after_one_more(two: np.ndarray, q: np.ndarray, score: Score) -> np.ndarray:
     """Return the expected score of ABC after one more label, shape (sample, item)."""
     then = two / np.where(q > 0, q, 1.0)[..., None]
-    return np.einsum("sic,sic->si", q, score.attained(then))
+    return np.einsum("sic,sic->si", q, score.self_expected(then))
 
 
 def _estimated(paths: _Paths, limit: np.ndarray, how: tuple[Score, str]) -> tuple[np.ndarray, np.ndarray]:

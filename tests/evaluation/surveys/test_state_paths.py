@@ -39,7 +39,7 @@ def independent(states, ks, score, rng):
         q = item_probabilities(states, rng.random((len(curve), 100)), rng)
         counts = rng.multinomial(k, q)
         for s in range(len(curve)):
-            own = states.taken(slice(s, s + 1))
+            own = states.select(slice(s, s + 1))
             joint = np.exp(own.log_probability(counts[s])) * own.weight[..., None]
             _, law = own.next_label(joint, counts[s])
             curve[s, place] = score.expected(law, law).mean()
@@ -69,7 +69,7 @@ def test_drawn_curve_is_the_enumerated_one(categories, spread, way):
     some = [ks[1], (ks[1] + LAST) // 2, LAST]
     score, combiner = Score(way[0]), way[1]
     exact, early = (
-        np.array([curve_at(states.taken(slice(1)), k - late, score, combiner)[0] for k in some])
+        np.array([curve_at(states.select(slice(1)), k - late, score, combiner)[0] for k in some])
         for late in (0, 5)
     )
     place = [k - ks[1] for k in some]
@@ -104,11 +104,11 @@ def check_centred(curve, exact):
 def test_few_items_that_tell_anything_do_not_move_the_mean(categories, first, spread):
     """Twin: the share of the room by a ratio of means, of items that are drawn as they come."""
     states, score = sparse(categories, spread, 500), BITS
-    limit = asymptote(states.taken(slice(1)), score).repeat(500)
+    limit = asymptote(states.select(slice(1)), score).repeat(500)
     rng = np.random.default_rng(seed_of(f"sparse {categories} {spread}"))
     ks = range(first, first + 3)
     curve, error = drawn_curve(states, ks, limit, (score, "abc"), rng)
-    start, exact = (curve_at(states.taken(slice(1)), k, score, "abc") for k in (first, first + 1))
+    start, exact = (curve_at(states.select(slice(1)), k, score, "abc") for k in (first, first + 1))
     check_centred(curve[:, 0], exact)
     assert np.sqrt(((curve[:, 0] - exact) ** 2).mean()) < 1.3 * np.sqrt((error[:, 0] ** 2).mean())
     if not spread:
@@ -122,11 +122,11 @@ def ratio_of_means(states, first, score, rng, items=40):
     counts = rng.multinomial(first, truth)
     gain, whole = np.empty((2, len(counts), items))
     for s, own in enumerate(counts):
-        alone = states.taken(slice(s, s + 1))
+        alone = states.select(slice(s, s + 1))
         q = alone.next_label(alone.joint(own), own)[1][0]
         then = alone.next_two(normalised(alone.joint(own)), own[None].astype(float))[0] / q[..., None]
-        gain[s] = (q * score.attained(then)).sum(axis=1) - score.attained(q)
-        whole[s] = score.attained(truth[s]) - score.expected(q, truth[s])
+        gain[s] = (q * score.self_expected(then)).sum(axis=1) - score.self_expected(q)
+        whole[s] = score.self_expected(truth[s]) - score.expected(q, truth[s])
     mean = whole.mean(axis=1)
     return gain.mean(axis=1) / np.where(mean > 0, mean, 1)
 
@@ -197,10 +197,10 @@ def test_next_two_labels_follow_the_law_of_one_and_then_another(spread):
     law = states.next_two(state, counts)[0, 0]
     for c in range(3):
         label = np.array([[c]])
-        joint = state * states.answered(label, counts)
+        joint = state * states.label_probability(label, counts)
         more = counts + np.eye(3)[c]
         for d in range(3):
-            expected = (joint * states.answered(np.array([[d]]), more)).sum()
+            expected = (joint * states.label_probability(np.array([[d]]), more)).sum()
             np.testing.assert_allclose(law[c, d], expected, rtol=1e-12)
 
 
