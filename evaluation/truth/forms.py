@@ -1,14 +1,12 @@
 """Truths drawn from the plausibilities: one sampled label, or the dense plausibilities."""
 
-from collections.abc import Callable, Iterator
-from copy import deepcopy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from ..draws import in_threads
 from .other import category_of_member
 from .plausibility import Block, Plausibility
 from .top_labels import NO_LABEL, TopLabels
@@ -19,7 +17,7 @@ def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> 
 
     With OTHER excluded, the label is drawn from the other labels.
     """
-    view = labels.view
+    view, size = labels.view, labels.view.other_size
     codes = np.full((block.items.stop - block.items.start, block.draws.shape[1]), NO_LABEL, np.int32)
     for i, cells in item_cells(view, block):
         code = view.code[block.cells][cells]
@@ -33,10 +31,12 @@ def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> 
         drawn = np.append(code, NO_LABEL)[chosen]
         if code[-1] < 0:
             pooled = np.flatnonzero(chosen == len(code) - 1)
-            item = block.items.start + i
-            drawn[pooled] = _drawn_members(
-                labels, item, np.repeat(np.sort(code[:-1])[:, None], len(pooled), 1), rng
-            )
+            if labels.other == "label":
+                drawn[pooled] = labels.n_codes
+            else:
+                assert size is not None
+                member = rng.integers(0, size[block.items.start + i], len(pooled))
+                drawn[pooled] = category_of_member(member, np.sort(code[:-1])[:, None])
         codes[i] = drawn
     return codes
 
@@ -65,46 +65,13 @@ def item_cells(view: Plausibility, block: Block) -> Iterator[tuple[int, slice]]:
         yield i, slice(int(first), int(last))
 
 
-def _drawn_members(
-    labels: TopLabels, item: int, named: np.ndarray, rng: np.random.Generator
-) -> np.ndarray | int:
-    """Draw members of the OTHER of one item, whose named codes are `named` (n, draw), ascending."""
-    if labels.other == "label":
-        return labels.n_codes
-    assert labels.view.other_size is not None
-    member = rng.integers(0, labels.view.other_size[item], named.shape[1])
-    return category_of_member(member, named)
-
-
-# --- Labels of draws that are drawn once and kept in memory, for metrics that need all labels before scoring ---
-
-
 @dataclass(frozen=True)
 class DrawnBlock(Block):
-    """Block without plausibilities whose truth has been drawn."""
+    """Block whose truth was drawn once and is kept, for metrics that need all labels before scoring."""
 
     truth: np.ndarray  # (sample, item) or (sample, item, position), codes of labels
     samples: slice
     rng: np.random.Generator  # state after drawing the truth
-
-    @classmethod
-    def of(cls, block: Block, truth: np.ndarray, samples: slice, rng: np.random.Generator) -> "DrawnBlock":
-        """Keep the truth of a block."""
-        empty = np.empty((0, 0), block.draws.dtype)
-        return cls(block.items, block.cells, empty, truth, samples, rng)
-
-
-def map_kept[Result](
-    function: Callable[[Block, slice, np.random.Generator], Result],
-    drawn: list[DrawnBlock],
-    most_threads: int,
-) -> Iterator[Result]:
-    """Apply a function of a block, its samples and its generator, as `Plausibility.map_draws` does."""
-
-    def apply(block: DrawnBlock) -> Result:
-        return function(block, block.samples, deepcopy(block.rng))
-
-    return in_threads(apply, drawn, most=most_threads)
 
 
 # --- Plausibilities of one item as grades: one for each label it names, and one shared by all other categories ---
@@ -169,14 +136,6 @@ def predicted_plausibility(labels: TopLabels, block: Block, predicted: np.ndarra
         named = np.flatnonzero(code == of_classifier[item])
         own[item[named]], weighed[item[named]] = named, 1
     return (draws[cell] * weight[..., None] / total).transpose(2, 1, 0)
-
-
-def is_dense(view: Plausibility, n_categories: int) -> bool:
-    """Whether every item names every category in their order, so that the cells are dense already."""
-    every = np.arange(n_categories)
-    return len(view.code) == len(view.items) * n_categories and bool(
-        (view.code.reshape(-1, n_categories) == every).all()
-    )
 
 
 def _sizes(code: np.ndarray, n_categories: int) -> np.ndarray:

@@ -68,10 +68,9 @@ def distinct_members(top: int, size: np.ndarray, rng: np.random.Generator) -> It
 
 
 def category_of_member(member: np.ndarray, named: np.ndarray) -> np.ndarray:
-    """Convert member numbers to category codes, skipping the named categories.
+    """Convert numbers (draw,) among the categories that are not named to category codes (draw,).
 
-    Shapes: member (draw,), number among the categories that are not named; named (place, draw), ascending,
-    padded with numbers larger than any code.
+    Named codes (place, draw or 1) are ascending, padded with numbers larger than any code.
     """
     code = member.copy()
     for taken in named:
@@ -121,10 +120,7 @@ def _all_gammas(
     top: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Draw all members as normalised gammas, whatever the floor.
-
-    Shapes as `largest_members`.
-    """
+    """Draw all members as normalised gammas, whatever the floor. Shapes as `largest_members`."""
     del floor
     members = int(size.max())
     worth = rng.standard_gamma(concentration, (len(mass), members))

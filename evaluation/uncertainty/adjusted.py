@@ -1,6 +1,7 @@
 """Scorer of one metric, one posterior and one table of predictions, block by block."""
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -11,7 +12,7 @@ import xarray as xr
 from rich.console import Console
 from rich.progress import Progress
 
-from ..draws import MOST_THREADS, fixed_seed
+from ..draws import MOST_THREADS, fixed_seed, in_threads
 from ..errors import EvaluationError
 from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_callable
 from ..metrics.metric import Metric, OneHotScore, Response, Truth
@@ -20,8 +21,6 @@ from ..truth.forms import (
     dense_plausibility,
     graded_labels,
     graded_plausibility,
-    is_dense,
-    map_kept,
     predicted_plausibility,
     sampled_label,
 )
@@ -110,7 +109,11 @@ class Scorer:
 
     @cached_property
     def _is_full(self) -> bool:
-        return is_dense(self.aligned.view, self.aligned.predicted.shape[-1])
+        """Whether every item names every category in their order, so that the cells are dense already."""
+        view, n = self.aligned.view, self.aligned.predicted.shape[-1]
+        return len(view.code) == len(view.items) * n and bool(
+            (view.code.reshape(-1, n) == np.arange(n)).all()
+        )
 
     def truth(self, block: Block, rng: np.random.Generator) -> Any:
         """Return the truth (sample, item[, ...]) of a block; the block itself for graders."""
@@ -119,12 +122,10 @@ class Scorer:
             return block.truth
         if metric.truth == "plausibility":
             if self._of_predicted:
-                predicted = self.aligned.predicted.argmax(axis=-1)
-                return predicted_plausibility(labels, block, predicted)
+                return predicted_plausibility(labels, block, self.aligned.predicted.argmax(axis=-1))
             if self._is_full and metric.response != "ranks":
-                n_items = block.items.stop - block.items.start
-                each = block.draws.reshape(n_items, -1, block.draws.shape[1])
-                return each.transpose(2, 0, 1)
+                shape = (block.items.stop - block.items.start, -1, block.draws.shape[1])
+                return block.draws.reshape(shape).transpose(2, 0, 1)
             if metric.grader:
                 return block
             return dense_plausibility(labels, block).transpose(2, 0, 1)
@@ -138,23 +139,21 @@ class Scorer:
         """Return the scores (item, sample) of some items, one array for each classifier."""
         metric, predicted = self.metric, self.aligned.predicted
         if isinstance(truth, Block) or metric.response == "ranks":
-            return self._by_grades(truth, predicted[:, items])
+            n, grader = predicted.shape[-1], metric.grader
+            assert grader is not None
+            graded = (
+                graded_plausibility(self.labels, truth, n)
+                if isinstance(truth, Block)
+                else graded_labels(truth, n)
+            )
+            scores = [grader(one, predicted[:, items][:, i]) for i, one in enumerate(graded)]
+            return list(np.stack(scores, axis=1))
         found = [np.asarray(metric.score(truth, one[items])).T for one in predicted]
         if found[0].T.shape != truth.shape[:2]:
             raise EvaluationError(
                 f"{metric.name}: score returned shape {found[0].T.shape}, expected (..., item) = {truth.shape[:2]}"
             )
         return found
-
-    def _by_grades(self, truth: np.ndarray | Block, predicted: np.ndarray) -> list[np.ndarray]:
-        n, score = predicted.shape[-1], self.metric.grader
-        assert score is not None
-        if isinstance(truth, Block):
-            graded = graded_plausibility(self.labels, truth, n)
-        else:
-            graded = graded_labels(truth, n)
-        scores = [score(one, predicted[:, i]) for i, one in enumerate(graded)]
-        return list(np.stack(scores, axis=1))
 
     def over_items(self, truth: np.ndarray, weights: np.ndarray | None, samples: np.ndarray) -> np.ndarray:
         """Return the scores (classifier, sample) of metrics that need all items together.
@@ -174,12 +173,19 @@ class Scorer:
             try:
                 if of_predicted:
                     found[c] = of_predicted(truth[..., c], one, weights)
-                    continue
-                found[c] = score(truth, one, weights, n_labels)
+                else:
+                    found[c] = score(truth, one, weights, n_labels)
             except FailedDrawError as failed:
                 i, error = failed.args
-                where = self._draw_in_words(int(samples[i]))
-                raise EvaluationError(f"{self.metric.name} failed{where}: {error}") from error
+                array, dims = self.aligned.view.array, self.aligned.view.sample_dims
+                place = np.unravel_index(int(samples[i]), [array.sizes[d] for d in dims]) if dims else ()
+                names = [
+                    array[d].to_numpy()[k] if d in array.coords else k
+                    for d, k in zip(dims, place, strict=True)
+                ]
+                where = ", ".join(f"{d} {name}" for d, name in zip(dims, names, strict=True))
+                at = f" at {where}" if where else ""
+                raise EvaluationError(f"{self.metric.name} failed{at}: {error}") from error
         return found
 
     def map_draws[Result](
@@ -189,12 +195,9 @@ class Scorer:
         view = self.aligned.view
         if self.called is None:
             return list(self._map_blocks(function, seed, MOST_THREADS))
-        blocks = self._map_blocks(function, seed, 1)
-        console = Console(stderr=True)
-        with Progress(transient=True, console=console, disable=not progressbar) as progress:
-            task = progress.add_task(self.metric.name, total=view.n_samples)
-            results = []
-            for block in blocks:
+        with Progress(transient=True, console=Console(stderr=True), disable=not progressbar) as progress:
+            task, results = progress.add_task(self.metric.name, total=view.n_samples), []
+            for block in self._map_blocks(function, seed, 1):
                 results.append(block)
                 progress.advance(task, FEW_DRAWS)
         return results
@@ -205,7 +208,14 @@ class Scorer:
         """Apply a function to stored or new blocks; the blocks do not depend on the number of threads."""
         view = self.aligned.view
         if self.drawn is not None:
-            return map_kept(function, self.drawn, most_threads)
+            kept = (
+                self.drawn
+            )  # each with the state of its generator, so that scores do not depend on the order
+
+            def apply(block: DrawnBlock) -> Result:
+                return function(block, block.samples, deepcopy(block.rng))
+
+            return in_threads(apply, kept, most=most_threads)
         width = BLOCK_SIZE // FEW_DRAWS if self.called else len(view.items) * self.width
         return view.map_draws(function, seed, width, most_threads=most_threads)
 
@@ -256,7 +266,8 @@ class Scorer:
         used = (np.flatnonzero(often) + NO_PREDICTION).tolist()
         if view.n_samples * len(view.items) * self.metric.top > MOST_KEPT:
             return used, None
-        return used, DrawnBlock.of(block, codes, samples, rng)
+        nothing = np.empty((0, 0), block.draws.dtype)
+        return used, DrawnBlock(block.items, block.cells, nothing, codes, samples, rng)
 
     def _check_labels(self, codes: np.ndarray, what: str = "predicted") -> None:
         empty = (codes[..., 0] < 0).any(axis=0)
@@ -265,15 +276,6 @@ class Scorer:
             raise EvaluationError(
                 f"item {item!s} has no {what} label; {self.metric.name} needs one of every item"
             )
-
-    def _draw_in_words(self, sample: int) -> str:
-        """Return the place of a draw for an error message: " at chain 0, draw 17"."""
-        array, dims = self.aligned.view.array, self.aligned.view.sample_dims
-        place = np.unravel_index(sample, [array.sizes[d] for d in dims]) if dims else ()
-        return "".join(
-            f"{' at' if d == dims[0] else ','} {d} {array[d].to_numpy()[i] if d in array.coords else i}"
-            for d, i in zip(dims, place, strict=True)
-        )
 
 
 # --- Uncertainty-adjusted metrics: predictions scored against every posterior draw of the truth ---
@@ -396,8 +398,7 @@ def _over_items(
         numbers = np.arange(samples.start, samples.stop)
         return scorer.over_items(scorer.truth(block, rng), None, numbers)
 
-    blocks = scorer.map_draws(scores, seed, progressbar)
-    return np.concatenate(blocks, axis=1)
+    return np.concatenate(scorer.map_draws(scores, seed, progressbar), axis=1)
 
 
 def _named(values: np.ndarray, scorer: Scorer, reduce: str | None) -> xr.DataArray:
