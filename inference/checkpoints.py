@@ -25,7 +25,7 @@ from rich.progress import Progress
 from .diagnostics import diagnose, warn_unless_converged
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, finished_groups, nuts_options, nuts_thinning, thinned
-from .runs.run import Draws, NotHeld, Run
+from .runs.run import Draws, Run, SinglePrecisionError
 from .runs.trees import Completion
 from .runs.versions import ResumeWarning, other_versions, tell_versions
 from .storage.interruptions import Interruptions
@@ -325,14 +325,14 @@ def draw_into(
     """
     try:
         _draw_into(path, model, plan, attrs, route)
-    except NotHeld:
+    except SinglePrecisionError:
         _draw_into(path, model, replace(plan, dtype="float64"), attrs, route)
 
 
 def _draw_into(
     path: str | os.PathLike[str], model: pm.Model, plan: Draws, attrs: Mapping[str, Any], route: Route | None
 ) -> None:
-    """Run the sampler into a new store; the store is removed if the draws exceed single precision (`NotHeld`)."""
+    """Run the sampler into a new store; the store is removed if the draws exceed single precision (`SinglePrecisionError`)."""
     refuse_existing(Path(path))
     quiet = replace(plan, progressbar=False)
     begun, completion = perf_counter(), Completion(model)
@@ -348,7 +348,7 @@ def _draw_into(
         try:
             _append(store, run, first, perf_counter() - begun)
             _go_on(store, run, completion, (plan, note, perf_counter() - begun))
-        except NotHeld:
+        except SinglePrecisionError:
             store.discard()
             raise
 
@@ -367,7 +367,7 @@ def _resume_own(
             run.restore(state, marked["drawn"])
     try:
         _go_on(store, run, Completion(model), (plan, note, marked["seconds"]))
-    except NotHeld:
+    except SinglePrecisionError:
         store.discard()
         draw_into(store.path, model, replace(plan, dtype="float64"), note["attributes"])
 

@@ -33,8 +33,8 @@ from .labels.recognition import (
 )
 from .rankings.gibbs import begin_gibbs, begin_independent
 from .rankings.recognition import gamma_parameters, read_rankings
-from .runs.model_graph import NotConjugate, number
-from .runs.run import Draws, Found, Run
+from .runs.model_graph import NotConjugate, constant_value, graph_lock
+from .runs.run import Draws, Run, Tuning
 from .scores.hierarchical import begin_hierarchical_scores
 from .scores.normal import begin_scores, scores_by_item
 from .scores.recognition import read_item_scores, read_rater_scores
@@ -149,7 +149,7 @@ def _likelihood_power(model: pm.Model) -> np.ndarray | None:
     """Power of the observed likelihood (reliability), or None if its distribution has none."""
     for rv in model.observed_RVs:
         if isinstance(rv.owner.op, PartialRankingRV | CountedLabelsRV):
-            return number(rv.owner.op.dist_params(rv.owner)[2], "reliability")
+            return constant_value(rv.owner.op.dist_params(rv.owner)[2], "reliability")
     return None
 
 
@@ -163,7 +163,7 @@ class Route:
     name: str
     method: str
     reason: str
-    begin: Callable[[pm.Model, Draws, Found | None], Run] | None  # None: NUTS
+    begin: Callable[[pm.Model, Draws, Tuning | None], Run] | None  # None: NUTS
 
 
 def route_of(model: pm.Model) -> Route:
@@ -196,12 +196,13 @@ def route_of(model: pm.Model) -> Route:
     return Route("plackett_luce", "gibbs", reason, partial(begin_gibbs, likelihood, prior))
 
 
-def begin_run(model: pm.Model, plan: Draws, found: Found | None = None, route: Route | None = None) -> Run:
+def begin_run(model: pm.Model, plan: Draws, found: Tuning | None = None, route: Route | None = None) -> Run:
     """Set up the model's own sampler before its first draw; `found` restores the tuning of an earlier start.
 
     `route` is that of the model, if it is recognised already.
     """
-    begin = (route or route_of(model)).begin
+    with graph_lock:
+        begin = (route or route_of(model)).begin
     if begin is None:
         raise ValueError("the model has no sampler of its own")
     return begin(model, plan, found)

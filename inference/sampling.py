@@ -14,7 +14,8 @@ from .checkpoints import draw_into, draw_nuts_into
 from .diagnostics import diagnose, warn_unless_converged
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, draw_with_nuts, route_of
-from .runs.run import Draws, NotHeld
+from .runs.model_graph import graph_lock
+from .runs.run import Draws, SinglePrecisionError, check_options
 from .runs.trees import Completion, attributes
 from .storage.store import read_draws
 
@@ -122,28 +123,16 @@ def sample(
         raise ValueError(
             f"a {type(model).__name__} is not a pymc.Model; build one by a function of raterzoo.models"
         )
-    _check_numbers(draws=draws, chains=chains, thin=thin, cores=cores, tune=tune, random_seed=random_seed)
-    if dtype not in ("float32", "float64"):
-        raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
+    every = None if thin == "pilot" else thin
+    check_options(
+        dtype, draws=draws, chains=chains, thin=every, cores=cores, tune=tune, random_seed=random_seed
+    )
     started = perf_counter()
-    route = route_of(model)
+    with graph_lock:
+        route = route_of(model)
     chosen = _choose(route, method)
-    seed = (
-        int(np.random.SeedSequence(random_seed).generate_state(1)[0])
-        if random_seed is None
-        else int(random_seed)
-    )
-    plan = Draws(
-        draws=draws,
-        tune=tune,
-        chains=chains,
-        cores=cores,
-        seed=seed,
-        progressbar=progressbar,
-        thin=thin,
-        dtype=dtype,
-        densities=log_likelihood,
-    )
+    seed = int(np.random.SeedSequence().generate_state(1)[0] if random_seed is None else random_seed)
+    plan = Draws(draws, tune, chains, cores, seed, progressbar, thin, dtype, densities=log_likelihood)
     if nuts and chosen != "nuts":
         raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
     attrs = attributes(route.name, chosen, route.reason, seed)
@@ -154,24 +143,24 @@ def sample(
             draw_into(store, model, plan, attrs, route)
         tree = read_draws(store)
     else:
-        tree = _nuts(model, plan, nuts) if chosen == "nuts" else _own(model, plan, route)
+        tree = _draw_nuts(model, plan, nuts) if chosen == "nuts" else draw_compiled(model, plan, route)
         tree.attrs |= attrs | {"seconds": perf_counter() - started}
     if chosen != "exact":  # independent draws need no convergence check
         warn_unless_converged(diagnose(tree, threads=cores))
     return tree
 
 
-def _own(model: pm.Model, plan: Draws, route: Route) -> xr.DataTree:
+def draw_compiled(model: pm.Model, plan: Draws, route: Route) -> xr.DataTree:
     """Draw by the model's own sampler; in double precision if single precision cannot hold the draws."""
     try:
         groups = begin_run(model, plan, route=route).advance(plan.draws)
-    except NotHeld:
+    except SinglePrecisionError:
         double = replace(plan, dtype="float64")
         groups = begin_run(model, double, route=route).advance(plan.draws)
     return Completion(model)(groups)
 
 
-def _nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> xr.DataTree:
+def _draw_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> xr.DataTree:
     """Draw by NUTS."""
     groups = draw_with_nuts(model, plan, options)
     groups["posterior"] = with_items_drawn(model, groups["posterior"], plan)
@@ -189,16 +178,6 @@ def _choose(route: Route, method: Method) -> str:
             f"method={method!r} does not fit this model: {route.reason}. Use method={route.method!r} or 'auto'"
         )
     return method
-
-
-def _check_numbers(**numbers: int | str | None) -> None:
-    """Raise unless every number is whole and large enough; None and "pilot" are defaults."""
-    for name, number in numbers.items():
-        if number is None or (name == "thin" and number == "pilot"):
-            continue
-        least = 0 if name in ("tune", "random_seed") else 1
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            raise ValueError(f"{name}={number!r} must be a whole number from {least}")
 
 
 # --- Sensitivity sweep: one posterior for each reliability of the raters ---

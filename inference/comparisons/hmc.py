@@ -11,8 +11,8 @@ from scipy.special import gammaln
 from ...models.data.errors import DataWarning
 from ...models.distributions.paired_comparisons_kernels import Codes, Strengths, pair_sweeps
 from ..kernels.random_streams import stream
-from ..runs.model_graph import number
-from ..runs.run import ChainPlan, Draws, Found, Run, in_threads
+from ..runs.model_graph import constant_value
+from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads
 from ..runs.trees import as_dataset
 from .kernels.centre import Centre, find_centre
 from .kernels.hmc import HmcSchedule, Laplace, PairState, begin_pairs, continue_pairs
@@ -37,7 +37,7 @@ def as_arrays(centre: Centre) -> dict[str, np.ndarray]:
     return arrays | {name: np.array(value) for name, value in others.items()}
 
 
-def as_centre(arrays: Found) -> Centre:
+def as_centre(arrays: Tuning) -> Centre:
     """Restore, bit for bit, the Laplace approximation that `as_arrays` serialised."""
     sides = {
         side: Laplace(*(arrays[f"{side}_{name}"] for name in Laplace._fields))
@@ -160,7 +160,7 @@ LARGEST_THINNING = 10  # transitions for each draw
 MOST_DENSITIES = 2**29  # entries of a stored pointwise log likelihood: 2 GiB in single precision
 
 
-def begin_hmc(structure: PairStructure, model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+def begin_hmc(structure: PairStructure, model: pm.Model, plan: Draws, found: Tuning | None = None) -> Run:
     """Set up the compiled HMC loop; `found` restores the centre, step number and thinning of an earlier start."""
     answers = (structure.cells, structure.prior)
     if found is None:
@@ -256,9 +256,9 @@ def _log_likelihood(model: pm.Model, values: dict[str, np.ndarray], plan: Draws)
     observed = model.observed_RVs[0]
     op = observed.owner.op
     *_, left, right, rater, total = op.dist_params(observed.owner)
-    codes = Codes(*(number(code, "the codes").astype(np.int64) for code in (left, right, rater)))
-    counts = number(model.rvs_to_values[observed], "the answers")
-    orders = gammaln(number(total, "the totals") + 1) - gammaln(counts + 1).sum(axis=1)
+    codes = Codes(*(constant_value(code, "the codes").astype(np.int64) for code in (left, right, rater)))
+    counts = constant_value(model.rvs_to_values[observed], "the answers")
+    orders = gammaln(constant_value(total, "the totals") + 1) - gammaln(counts + 1).sum(axis=1)
     n_raters = int(codes.rater.max()) + 1 if "reliability" not in values else 0
     quality = values["quality"].reshape(-1, values["quality"].shape[-1])
     n_draws = len(quality)

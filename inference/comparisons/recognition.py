@@ -16,7 +16,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.paired_comparisons import PairedComparisonsRV
 from ...models.distributions.paired_comparisons_kernels import law_code
-from ..runs.model_graph import NotConjugate, lengths, number
+from ..runs.model_graph import NotConjugate, constant_value, only_observed, shape_of
 from .kernels.likelihood import PairCells, pair_cells
 from .kernels.posterior import BOX, LOG, NONE, SHARED, SIGNED, PairPrior
 
@@ -39,7 +39,7 @@ def read_comparisons(model: pm.Model) -> PairStructure:
     The one observed variable must be a `PairedComparisons`, as in `models.bradley_terry` and
     `models.thurstone`. Raises NotConjugate for any other model; the message says where it differs.
     """
-    observed = _observed(model)
+    observed = only_observed(model, PairedComparisonsRV)
     parameters = observed.owner.op.dist_params(observed.owner)
     quality, reliability, left_bias, tie, *codes = parameters
     if quality not in model.free_RVs:
@@ -59,28 +59,15 @@ def read_comparisons(model: pm.Model) -> PairStructure:
     laws["tie"] = _tie(tie, observed, variables, model)
     if unread := {rv.name for rv in model.free_RVs} - {rv.name for rv in variables.values()}:
         raise NotConjugate(f"the model has the free variable {min(unread)!r} besides")
-    n_items, n_raters = lengths(quality)[0], 1 if rater is None else lengths(rater)[0]
+    n_items, n_raters = shape_of(quality)[0], 1 if rater is None else shape_of(rater)[0]
     prior = _prior(form, (n_items, n_raters), variables, laws)
-    left, right, who, _ = (number(code, "the codes of the annotations") for code in codes)
-    counts = number(model.rvs_to_values[observed], "the observed answers")
+    left, right, who, _ = (constant_value(code, "the codes of the annotations") for code in codes)
+    counts = constant_value(model.rvs_to_values[observed], "the observed answers")
     op = observed.owner.op
     law = law_code(op.link, op.n_outcomes == 3)
     who = np.zeros_like(who) if form == SHARED else who
     cells = pair_cells(law, (left, right, who), counts, n_raters, "left_bias" in variables)
     return PairStructure(cells, prior, variables)
-
-
-def _observed(model: pm.Model) -> TensorVariable:
-    """Return the observed comparisons, or raise."""
-    found = [rv for rv in model.observed_RVs if isinstance(rv.owner.op, PairedComparisonsRV)]
-    if len(model.observed_RVs) != 1 or not found:
-        names = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
-        raise NotConjugate(
-            f"the sampler of comparisons needs one observed PairedComparisons, and the model observes {names}"
-        )
-    if model.potentials:
-        raise NotConjugate(f"the potential {model.potentials[0].name!r} is not part of the sampler")
-    return found[0]
 
 
 def _bare(variable: Variable) -> TensorVariable:
@@ -105,9 +92,9 @@ def _raters(reliability: Variable, model: pm.Model) -> tuple[int, TensorVariable
             return LOG, of_raters[0]
         if op == add_op and len(inputs) == 2:
             (constant,) = (v for v in inputs if _bare(v) is not of_raters[0])
-            if np.all(number(constant, "the mean reliability") == 1):
+            if np.all(constant_value(constant, "the mean reliability") == 1):
                 return SIGNED, of_raters[0]
-    if np.all(number(reliability, "the reliability") == 1):
+    if np.all(constant_value(reliability, "the reliability") == 1):
         return SHARED, None
     raise NotConjugate("the reliabilities are none of: 1, exp(ZeroSumNormal), 1 + ZeroSumNormal, Uniform")
 
@@ -123,7 +110,7 @@ def _box(quality: TensorVariable, rater: TensorVariable) -> tuple[float, float]:
     bounds = []
     for rv in (quality, rater):
         for p in rv.owner.op.dist_params(rv.owner):
-            value = np.unique(number(p, f"a bound of {rv.name!r}"))
+            value = np.unique(constant_value(p, f"a bound of {rv.name!r}"))
             if len(value) != 1:
                 raise NotConjugate(f"{rv.name!r} has bounds that differ")
             bounds.append(float(value[0]))
@@ -138,15 +125,15 @@ def _scale(
     """Return mean and sd of the log scale of a ZeroSumNormal; the sd is 0 if the scale is known."""
     if not _is_zero_sum(rv):
         raise NotConjugate(f"the prior of {rv.name!r} is {rv.owner.op}, not a ZeroSumNormal")
-    if lengths(rv) == (1,):
+    if shape_of(rv) == (1,):
         raise NotConjugate(f"{rv.name!r} has one entry, which is zero")
     sigma = _bare(rv.owner.op.dist_params(rv.owner)[0])
     if sigma not in model.free_RVs:
-        value = np.unique(number(sigma, f"the scale of {rv.name!r}"))
+        value = np.unique(constant_value(sigma, f"the scale of {rv.name!r}"))
         if len(value) != 1:
             raise NotConjugate(f"{rv.name!r} has scales that differ")
         return float(np.log(value[0])), 0.0
-    if not isinstance(sigma.owner.op, LogNormalRV) or lengths(sigma) != ():
+    if not isinstance(sigma.owner.op, LogNormalRV) or shape_of(sigma) != ():
         raise NotConjugate(f"the prior of {sigma.name!r} is {sigma.owner.op}, not one LogNormal")
     variables[role] = sigma
     return _mean_and_sd(sigma)
@@ -162,10 +149,10 @@ def _shared(
 ) -> tuple[float, float]:
     """Return mean and sd of a parameter (or of its log) that all raters share; zeros if it is known."""
     bare = _bare(parameter)
-    if bare in model.free_RVs and isinstance(bare.owner.op, law) and lengths(bare) == ():
+    if bare in model.free_RVs and isinstance(bare.owner.op, law) and shape_of(bare) == ():
         variables[role] = bare
         return _mean_and_sd(bare)
-    if np.all(number(bare, f"the parameter {role}") == known):
+    if np.all(constant_value(bare, f"the parameter {role}") == known):
         return 0.0, 0.0
     raise NotConjugate(f"{role} is neither {known:g} nor one free {law.__name__}")
 
@@ -181,7 +168,8 @@ def _tie(
 
 def _mean_and_sd(rv: TensorVariable) -> tuple[float, float]:
     mean, sd = (
-        number(p, f"a parameter of the prior of {rv.name!r}") for p in rv.owner.op.dist_params(rv.owner)
+        constant_value(p, f"a parameter of the prior of {rv.name!r}")
+        for p in rv.owner.op.dist_params(rv.owner)
     )
     return float(mean), float(sd)
 

@@ -7,7 +7,7 @@ import pymc as pm
 import xarray as xr
 from pytensor.tensor.variable import TensorVariable
 
-from ..runs.run import Draws, Found, Run, in_threads, item_keys, streams_of_items
+from ..runs.run import Draws, Run, Tuning, in_threads, item_keys, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.item_states import DirichletDraws, DirichletItems, draw_dirichlet_items
 
@@ -20,7 +20,7 @@ def begin_counted_labels(
     law: tuple[TensorVariable, np.ndarray, np.ndarray, np.ndarray],
     model: pm.Model,
     plan: Draws,
-    found: Found | None = None,
+    found: Tuning | None = None,
 ) -> Run:
     """Set up independent draws of plausibilities from their Dirichlet posterior.
 

@@ -9,7 +9,7 @@ from scipy.special import betaln, gammaln, xlogy
 
 from ...models.distributions.marginal_labels_kernels import Answers
 from ..kernels.random_streams import stream
-from ..runs.run import ChainPlan, Draws, Found, Run, in_threads, pilot
+from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, pilot
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
 from .kernels.gibbs import (
@@ -96,7 +96,11 @@ SAMPLE = ("chain", "draw")
 
 
 def begin_labels_gibbs(
-    structure: LabelStructure, prior: ConfusionPrior, model: pm.Model, plan: Draws, found: Found | None = None
+    structure: LabelStructure,
+    prior: ConfusionPrior,
+    model: pm.Model,
+    plan: Draws,
+    found: Tuning | None = None,
 ) -> Run:
     """Set up the compiled Gibbs loop of prevalence, confusion and plausibility; `found` restores the thinning."""
     answers, chains = structure.answers, plan.chain(SWEEPS_BEFORE)

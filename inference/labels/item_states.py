@@ -9,8 +9,8 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from ...models.distributions.mixed_counts import MixedCountsRV
 from ..kernels.random_streams import stream
-from ..runs.model_graph import number
-from ..runs.run import ChainPlan, Draws, Found, Run, in_threads, item_keys, pilot
+from ..runs.model_graph import constant_value
+from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, item_keys, pilot
 from ..runs.trees import as_dataset
 from .kernels.item_states import (
     CountPatterns,
@@ -119,7 +119,7 @@ def with_items_drawn(
     if streams is None:
         return posterior
     observed = next(rv for rv in model.observed_RVs if isinstance(rv.owner.op, MixedCountsRV))
-    counts = number(model.rvs_to_values[observed], "the observed counts").astype(np.int64)
+    counts = constant_value(model.rvs_to_values[observed], "the observed counts").astype(np.int64)
     patterns, pattern = np.unique(counts, axis=0, return_inverse=True)
     states = _states(posterior)
     shape = (*states[0].shape[:2], *counts.shape)
@@ -159,7 +159,7 @@ SAMPLE = ("chain", "draw")
 
 
 def begin_item_states_gibbs(
-    law: tuple[np.ndarray, StatePrior], model: pm.Model, plan: Draws, found: Found | None = None
+    law: tuple[np.ndarray, StatePrior], model: pm.Model, plan: Draws, found: Tuning | None = None
 ) -> Run:
     """Set up the compiled Gibbs loop of weights and probabilities of the states; `found` restores the thinning.
 

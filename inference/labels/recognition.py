@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import pymc as pm
-from pytensor.compile.maker import function
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import BetaRV, DirichletRV
@@ -16,7 +14,14 @@ from ...models.distributions.counted_labels import CountedLabelsRV
 from ...models.distributions.marginal_labels import MarginalLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.distributions.mixed_counts import MixedCountsRV
-from ..runs.model_graph import NotConjugate, lengths, number
+from ..runs.model_graph import (
+    NotConjugate,
+    constant_value,
+    dirichlet_concentration,
+    evaluator,
+    only_observed,
+    shape_of,
+)
 from .kernels.gibbs import COIN, COINS, ROWS, SPAM, ConfusionPrior, competence_of
 from .kernels.item_states import StatePrior
 
@@ -75,7 +80,7 @@ def read_labels(model: pm.Model) -> LabelStructure:
     matrices that are free Dirichlet rows, or computed from free Beta abilities, or from free Beta competences
     and free Dirichlet spam. Raises NotConjugate for any other model; the message says where it differs.
     """
-    observed = _only_observed(model, MarginalLabelsRV, "MarginalLabels")
+    observed = only_observed(model, MarginalLabelsRV)
     prevalence, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
     if observed.owner.op.nodes > 1:
         raise NotConjugate(
@@ -85,13 +90,13 @@ def read_labels(model: pm.Model) -> LabelStructure:
         raise NotConjugate("the prevalence is not a free random variable of the model")
     if not isinstance(prevalence.owner.op, DirichletRV):
         raise NotConjugate(f"the prior of the prevalence is {prevalence.owner.op}, not a Dirichlet")
-    skills = _behind(confusion, model, prevalence)
-    shapes = tuple(lengths(skill) for skill in skills)
-    (n,) = lengths(prevalence)
+    skills = _confusion_parameters(confusion, model, prevalence)
+    shapes = tuple(shape_of(skill) for skill in skills)
+    (n,) = shape_of(prevalence)
     kind = _kind(skills, shapes, confusion, n)
-    who, items = number(rater, "the raters"), number(start, "the items")
-    code = answer_codes(who, number(model.rvs_to_values[observed], "the observed labels"), n)
-    answers = Answers(items.astype(np.int64), code, number(known, "gold").astype(np.int64))
+    who, items = constant_value(rater, "the raters"), constant_value(start, "the items")
+    code = answer_codes(who, constant_value(model.rvs_to_values[observed], "the observed labels"), n)
+    answers = Answers(items.astype(np.int64), code, constant_value(known, "gold").astype(np.int64))
     return LabelStructure(answers, prevalence, skills, confusion, shapes, kind)
 
 
@@ -102,7 +107,7 @@ def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior
         raise NotConjugate(
             f"{others[0]!r} is free besides {names}; use ConfusionGibbs as a step of pm.sample"
         )
-    return structure.prior(*(number(p, "a concentration") for p in structure.concentrations))
+    return structure.prior(*(constant_value(p, "a concentration") for p in structure.concentrations))
 
 
 def read_counted_labels(model: pm.Model) -> tuple[TensorVariable, np.ndarray, np.ndarray, np.ndarray]:
@@ -112,27 +117,18 @@ def read_counted_labels(model: pm.Model) -> tuple[TensorVariable, np.ndarray, np
     NotConjugate is raised. The posterior is Dirichlet(alpha + reliability * counts). Shapes: alpha, counts
     (item, category); reliability () or (item,).
     """
-    observed = _only_observed(model, CountedLabelsRV, "CountedLabels")
+    observed = only_observed(model, CountedLabelsRV)
     plausibility, _, reliability = observed.owner.op.dist_params(observed.owner)
     if list(model.free_RVs) != [plausibility]:
         raise NotConjugate("the plausibilities are not the only free random variable of the model")
-    counts = number(model.rvs_to_values[observed], "the observed counts")
-    power = number(reliability, "reliability")
-    return plausibility, _dirichlet(plausibility), counts, power
+    counts = constant_value(model.rvs_to_values[observed], "the observed counts")
+    power = constant_value(reliability, "reliability")
+    return plausibility, dirichlet_concentration(plausibility), counts, power
 
 
-def _only_observed(model: pm.Model, law: type, name: str) -> TensorVariable:
-    if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, law):
-        found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
-        raise NotConjugate(f"it needs one observed {name}, and the model observes {found}")
-    if model.potentials:
-        raise NotConjugate(
-            f"the potential {model.potentials[0].name!r} is not part of the Gibbs conditionals"
-        )
-    return model.observed_RVs[0]
-
-
-def _behind(confusion: Variable, model: pm.Model, prevalence: Variable) -> tuple[TensorVariable, ...]:
+def _confusion_parameters(
+    confusion: Variable, model: pm.Model, prevalence: Variable
+) -> tuple[TensorVariable, ...]:
     """Return the free variables behind the confusion matrices, competence before spam, or raise."""
     near = set(ancestors([confusion], blockers=model.free_RVs))
     found = [rv for rv in model.free_RVs if rv in near]
@@ -152,15 +148,6 @@ def _behind(confusion: Variable, model: pm.Model, prevalence: Variable) -> tuple
     return tuple(found)
 
 
-def _dirichlet(variable: TensorVariable) -> np.ndarray:
-    """Return the concentration of a Dirichlet prior with constant parameters."""
-    if not isinstance(variable.owner.op, DirichletRV):
-        raise NotConjugate(f"the prior of {variable.name!r} is {variable.owner.op}, not a Dirichlet")
-    (alpha,) = variable.owner.op.dist_params(variable.owner)
-    value = number(alpha, f"the concentration of {variable.name!r}")
-    return np.array(np.broadcast_to(value, lengths(variable)), np.float64)
-
-
 def _kind(
     skills: tuple[TensorVariable, ...], shapes: tuple[tuple[int, ...], ...], confusion: Variable, n: int
 ) -> int:
@@ -173,7 +160,8 @@ def _kind(
         for rv, shape in zip(skills, shapes, strict=True)
     ]
     for kind, expected in _matrices(skills, shapes, trials, n):
-        if _is(confusion, skills, trials, expected):
+        found = np.asarray(evaluator(skills, confusion)(*trials))
+        if found.shape == expected.shape and np.allclose(found, expected, rtol=1e-12, atol=0):
             return kind
     names = " and ".join(repr(rv.name) for rv in skills)
     raise NotConjugate(
@@ -198,15 +186,6 @@ def _matrices(
         yield (COIN if dims == 1 else COINS), alike
 
 
-def _is(
-    confusion: Variable, skills: tuple[TensorVariable, ...], trials: list[np.ndarray], expected: np.ndarray
-) -> bool:
-    """Return whether the confusion matrices equal those expected at the trial values."""
-    compiled = function(list(skills), confusion, mode="FAST_COMPILE", on_unused_input="ignore")
-    found = np.asarray(compiled(*trials))
-    return found.shape == expected.shape and np.allclose(found, expected, rtol=1e-12, atol=0)
-
-
 def as_table(confusion: np.ndarray) -> np.ndarray:
     """Rearrange (rater, category, label) to (rater * label, category), the layout of the kernels."""
     n = confusion.shape[-1]
@@ -222,28 +201,14 @@ def read_item_states(model: pm.Model) -> tuple[np.ndarray, StatePrior]:
     The one observed variable must be a `MixedCounts` of a free Dirichlet weight and free Dirichlet
     probabilities. Raises NotConjugate for any other model; the message says where it differs.
     """
-    if len(model.observed_RVs) != 1:
-        raise NotConjugate(f"it observes {len(model.observed_RVs)} variables, not one MixedCounts")
-    if model.potentials:
-        raise NotConjugate(
-            f"the potential {model.potentials[0].name!r} is not part of the Gibbs conditionals"
-        )
-    observed = model.observed_RVs[0]
-    if not isinstance(observed.owner.op, MixedCountsRV):
-        raise NotConjugate(f"it observes {observed.owner.op}, not MixedCounts")
+    observed = only_observed(model, MixedCountsRV)
     weight, probability, spread, _ = observed.owner.op.dist_params(observed.owner)
-    if number(spread, "the spread within a state").any():
+    if constant_value(spread, "the spread within a state").any():
         raise NotConjugate("the items of a state differ: its spread is not zero")
-    prior = StatePrior(*(_free_dirichlet(cast(TensorVariable, rv), model) for rv in (weight, probability)))
+    for rv in (weight, probability):
+        if rv not in model.free_RVs:
+            raise NotConjugate(f"{rv.name!r} is not a free random variable of the model")
+    prior = StatePrior(dirichlet_concentration(weight), dirichlet_concentration(probability))
     if others := [rv.name for rv in model.free_RVs if rv not in (weight, probability)]:
         raise NotConjugate(f"{others[0]!r} is free besides the weights and their probabilities")
-    return number(model.rvs_to_values[observed], "the observed counts"), prior
-
-
-def _free_dirichlet(variable: TensorVariable, model: pm.Model) -> np.ndarray:
-    """Return the concentration of a free Dirichlet variable with constant parameters."""
-    if variable not in model.free_RVs or not isinstance(variable.owner.op, DirichletRV):
-        raise NotConjugate(f"{variable.name!r} is not a free Dirichlet variable")
-    (alpha,) = variable.owner.op.dist_params(variable.owner)
-    value = number(alpha, f"the concentration of {variable.name!r}")
-    return np.array(np.broadcast_to(value, lengths(variable)), np.float64)
+    return constant_value(model.rvs_to_values[observed], "the observed counts"), prior

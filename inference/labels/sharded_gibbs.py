@@ -25,8 +25,9 @@ from ...models.labels.observed import concentration_of_confusion, require_identi
 from ..kernels.random_streams import stream
 from ..parallel.slices import pack
 from ..parallel.workers import AnyExecutor
+from ..runs.run import check_options
 from ..runs.trees import attributes, label
-from ..storage.resumable_calls import ASKED, Asked, begun_or_new, check_numbers, digest_of
+from ..storage.resumable_calls import ASKED, Asked, begun_or_new, digest_of
 from ..storage.store import DrawStore, at_full_size, read_draws, store_attrs
 from ..storage.untrusted_files import WRITTEN
 from .kernels.gibbs import ROWS, ConfusionPrior
@@ -326,9 +327,7 @@ def dawid_skene_gibbs(
     Dawid and Skene (1979), doi:10.2307/2346806.
     """
     started = perf_counter()
-    check_numbers(draws=draws, tune=tune, chains=chains, thin=thin, random_seed=random_seed)
-    if dtype not in ("float32", "float64"):
-        raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
+    check_options(dtype, draws=draws, tune=tune, chains=chains, thin=thin, random_seed=random_seed)
     prior = _prior(
         require_identified_raters(labels, "dawid_skene_gibbs"),
         prevalence_concentration,

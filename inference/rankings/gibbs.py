@@ -11,8 +11,8 @@ from scipy.special import gammaln
 
 from ...models.distributions.partial_ranking_kernels import rankings_log_p
 from ..kernels.random_streams import draw_log_gammas, stream
-from ..runs.model_graph import lengths
-from ..runs.run import ChainPlan, Draws, Found, Run, in_threads, item_keys, pilot, streams_of_items
+from ..runs.model_graph import shape_of
+from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, item_keys, pilot, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.annotations import WorthPosterior, distinct_annotations, worth_posterior
 from .kernels.gibbs import Schedule, begin_item, continue_item
@@ -212,7 +212,7 @@ SWEEPS_BEFORE = 200  # default warm-up of Gibbs
 
 
 def begin_independent(
-    law: tuple[np.ndarray, np.ndarray], model: pm.Model, plan: Draws, found: Found | None = None
+    law: tuple[np.ndarray, np.ndarray], model: pm.Model, plan: Draws, found: Tuning | None = None
 ) -> Run:
     """Set up independent draws of worths from their prior. Shapes: law, shapes and rates (candidate,)."""
     start = np.searchsorted(
@@ -233,7 +233,7 @@ def begin_gibbs(
     prior: tuple[np.ndarray, np.ndarray],
     model: pm.Model,
     plan: Draws,
-    found: Found | None = None,
+    found: Tuning | None = None,
 ) -> Run:
     """Set up the compiled Gibbs loop of worths; `found` restores the thinning (item,).
 
@@ -279,7 +279,7 @@ def _densities(
     dims = ("chain", "draw")
     observed = model.observed_RVs[0].name
     by_annotation = xr.DataArray(pointwise, dims=(*dims, model.named_vars_to_dims[observed][0]))
-    shaped = prior.reshape(*prior.shape[:2], *lengths(likelihood.worth))
+    shaped = prior.reshape(*prior.shape[:2], *shape_of(likelihood.worth))
     return {
         "log_likelihood": _counted(xr.Dataset({observed: by_annotation})),
         "log_prior": as_dataset(model, {str(name): shaped}, dims),
@@ -294,7 +294,7 @@ def _posterior_groups(model: pm.Model, log_worth: np.ndarray, start: np.ndarray)
     plausibility = plausibilities(log_worth, start)
     with np.errstate(under="ignore"):
         worth = np.exp(log_worth)
-    shape = (*log_worth.shape[:2], *lengths(model["worth"]))
+    shape = (*log_worth.shape[:2], *shape_of(model["worth"]))
     arrays = {"worth": worth.reshape(shape), "plausibility": plausibility.reshape(shape)}
     return {"posterior": as_dataset(model, arrays, ("chain", "draw"))}
 

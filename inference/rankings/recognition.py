@@ -1,4 +1,4 @@
-"""Reader of ranking models: rankings and Gamma priors, from the PyMC graph; helpers of all readers."""
+"""Reader of ranking models: rankings and Gamma priors, from the PyMC graph."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from pytensor.tensor.subtensor import AdvancedSubtensor
 from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.partial_ranking import PartialRankingRV
-from ..runs.model_graph import MOST_COPIES, NotConjugate, lengths, number
+from ..runs.model_graph import MOST_COPIES, NotConjugate, constant_value, only_observed, shape_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,42 +31,27 @@ def read_rankings(model: pm.Model) -> RankingLikelihood:
     The one observed variable must be a `PartialRanking` of ``log(worth)[index]``. Raises NotConjugate for any
     other model; the message says where it differs.
     """
-    if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, PartialRankingRV):
-        found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
-        raise NotConjugate(
-            f"a Gibbs sampler of worths needs one observed PartialRanking, and the model observes {found}"
-        )
-    (observed,) = model.observed_RVs
-    if model.potentials:
-        raise NotConjugate(
-            f"the potential {model.potentials[0].name!r} is not part of the Gibbs conditionals"
-        )
+    observed = only_observed(model, PartialRankingRV)
     log_worth, _, reliability = observed.owner.op.dist_params(observed.owner)
     worth, index = _gathered(log_worth, model)
-    width = int(np.prod(lengths(worth)[1:]))  # of a row, when whole rows are gathered
+    width = int(np.prod(shape_of(worth)[1:]))  # of a row, when whole rows are gathered
     candidate = index[:, None] * width + np.arange(width) if index.ndim == 1 else index
-    block = number(model.rvs_to_values[observed], "the observed rankings")
-    power = number(reliability, "reliability")
-    if (power < 1).any() or (power != np.floor(power)).any():
-        wrong = power[(power < 1) | (power != np.floor(power))].flat[0]
-        raise NotConjugate(
-            f"reliability={wrong:g} is not a whole number from 1: the Gibbs sampler repeats every annotation that many times"
-        )
+    block = constant_value(model.rvs_to_values[observed], "the observed rankings")
+    power = constant_value(reliability, "reliability")
+    repeated = "the Gibbs sampler repeats every annotation that many times"
+    if (wrong := (power < 1) | (power != np.floor(power))).any():
+        raise NotConjugate(f"reliability={power[wrong].flat[0]:g} is not a whole number from 1: {repeated}")
     if (power > MOST_COPIES).any():
-        raise NotConjugate(
-            f"reliability={power.max():g} is above {MOST_COPIES:,}: the Gibbs sampler repeats every annotation that many times"
-        )
+        raise NotConjugate(f"reliability={power.max():g} is above {MOST_COPIES:,}: {repeated}")
     return RankingLikelihood(worth, candidate, block, power)
 
 
 def _gathered(log_worth: Variable, model: pm.Model) -> tuple[TensorVariable, np.ndarray]:
     """Return worth and index of ``log(worth)[index]``, or raise."""
     gather = log_worth.owner
-    if gather is None or not isinstance(gather.op, AdvancedSubtensor):
-        raise NotConjugate(
-            "the rankings do not depend on log(worth)[index] but on another function of the worths"
-        )
-    source, *index = gather.inputs
+    source, *index = (
+        gather.inputs if gather is not None and isinstance(gather.op, AdvancedSubtensor) else (log_worth,)
+    )
     if len(index) != 1 or source.owner is None or source.owner.op != log_of:
         raise NotConjugate(
             "the rankings do not depend on log(worth)[index] but on another function of the worths"
@@ -78,14 +63,14 @@ def _gathered(log_worth: Variable, model: pm.Model) -> tuple[TensorVariable, np.
         raise NotConjugate(f"{children[0]!r} depends on the worths, too")
     if not isinstance(worth.owner.op, GammaRV):
         raise NotConjugate(f"the prior of {worth.name!r} is {worth.owner.op}, not a Gamma")
-    return worth, number(index[0], "the index of the worths")
+    return worth, constant_value(index[0], "the index of the worths")
 
 
 def gamma_parameters(worth: TensorVariable) -> tuple[np.ndarray, np.ndarray]:
     """Return shape and rate, (candidate,) each, of a Gamma prior; raise NotConjugate if one is random."""
     alpha, scale = (
-        number(p, f"a parameter of the prior of {worth.name!r}")
+        constant_value(p, f"a parameter of the prior of {worth.name!r}")
         for p in worth.owner.op.dist_params(worth.owner)
     )
-    shape, rate = (np.broadcast_to(p, lengths(worth)).ravel() for p in (alpha, 1 / scale))
+    shape, rate = (np.broadcast_to(p, shape_of(worth)).ravel() for p in (alpha, 1 / scale))
     return shape, rate

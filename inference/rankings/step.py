@@ -15,7 +15,7 @@ from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
 from ..kernels.random_streams import stream
-from ..runs.model_graph import GibbsStep, NotConjugate, lengths
+from ..runs.model_graph import GibbsStep, NotConjugate, shape_of
 from .kernels.annotations import distinct_annotations, worth_posterior
 from .kernels.gibbs import sweep_items
 from .recognition import read_rankings
@@ -85,7 +85,7 @@ class WorthGibbs(GibbsStep):
             raise NotConjugate(f"WorthGibbs moves {likelihood.worth.name!r} alone, not {names}")
         self._in_logs = _is_in_logs(model, likelihood.worth)
         self._prior = _prior_parameters(model, likelihood.worth, compile_kwargs or {})
-        n_candidates = int(np.prod(lengths(likelihood.worth)))
+        n_candidates = int(np.prod(shape_of(likelihood.worth)))
         self._annotations = distinct_annotations(
             likelihood.block, likelihood.candidate, likelihood.reliability, n_candidates
         )

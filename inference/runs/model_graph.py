@@ -12,6 +12,7 @@ from pymc.step_methods.state import dataclass_state
 from pytensor import function
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import ancestors
+from pytensor.tensor.random.basic import DirichletRV
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
@@ -58,7 +59,7 @@ class NotConjugate(ValueError):
     """The model lacks the closed-form conditionals that a sampler or step needs."""
 
 
-def lengths(variable: TensorVariable) -> tuple[int, ...]:
+def shape_of(variable: TensorVariable) -> tuple[int, ...]:
     """Return the shape of a variable."""
     known = variable.type.shape
     if None not in known:
@@ -67,7 +68,7 @@ def lengths(variable: TensorVariable) -> tuple[int, ...]:
         return tuple(np.asarray(variable.shape.eval(mode=UNCOMPILED)).tolist())
 
 
-def number(variable: Variable, what: str) -> np.ndarray:
+def constant_value(variable: Variable, what: str) -> np.ndarray:
     """Return the value of a constant, a `pymc.Data`, or an expression of those; `what` names it in the message.
 
     Raises NotConjugate if it depends on a random variable: evaluation would return an arbitrary draw.
@@ -80,6 +81,26 @@ def number(variable: Variable, what: str) -> np.ndarray:
             raise NotConjugate(f"{what} depends on the random variable {ancestor.name!r}")
     with graph_lock:
         return np.asarray(variable.eval(mode=UNCOMPILED))
+
+
+def only_observed(model: pm.Model, law: type) -> TensorVariable:
+    """Return the one observed variable; raise NotConjugate for another law, several, or potentials."""
+    if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, law):
+        found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
+        name = law.__name__.removesuffix("RV")
+        raise NotConjugate(f"the sampler needs one observed {name}, and the model observes {found}")
+    if model.potentials:
+        raise NotConjugate(f"the potential {model.potentials[0].name!r} is not part of the sampler")
+    return model.observed_RVs[0]
+
+
+def dirichlet_concentration(variable: TensorVariable) -> np.ndarray:
+    """Return the constant concentration of a Dirichlet prior, in the shape of the variable, or raise."""
+    if not isinstance(variable.owner.op, DirichletRV):
+        raise NotConjugate(f"the prior of {variable.name!r} is {variable.owner.op}, not a Dirichlet")
+    (alpha,) = variable.owner.op.dist_params(variable.owner)
+    value = constant_value(alpha, f"the concentration of {variable.name!r}")
+    return np.array(np.broadcast_to(value, shape_of(variable)), np.float64)
 
 
 def evaluator(inputs: Sequence[Variable], outputs: Any) -> Callable[..., Any]:

@@ -51,6 +51,18 @@ class Draws:
         return ChainPlan(self.chains, self.draws, tune, self.seed, self.cores, self.dtype)
 
 
+def check_options(dtype: str, **numbers: int | str | None) -> None:
+    """Raise unless every number is whole and large enough, or None for the default, and `dtype` is a storage type."""
+    for name, number in numbers.items():
+        least = 0 if name in ("tune", "random_seed") else 1
+        if number is None:
+            continue
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
+            raise ValueError(f"{name}={number!r} must be a whole number from {least}")
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
+
+
 def in_threads(run: Callable[..., None], work: Iterable[Iterable[Any]], threads: int | None) -> None:
     """Call `run` with the arguments of each unit of work, multi-threaded; None: one thread per core."""
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
@@ -80,12 +92,12 @@ def streams_of_items(keys: np.ndarray, chains: int, seed: int) -> np.ndarray:
 
 # --- Resumable sampler: chains that can stop after any draw and continue from their state ---
 
-Found = Mapping[str, np.ndarray]
+Tuning = Mapping[str, np.ndarray]
 
 """Tuning of a sampler before its first draw, such as the thinning, by name; stored, and not repeated at resume."""
 
 
-class NotHeld(ValueError):
+class SinglePrecisionError(ValueError):
     """Draws beyond the range of single precision: the run must begin again in double precision."""
 
 
@@ -96,7 +108,7 @@ class Run:
     The state is complete: nothing of it is recomputed from the rest, which might be rounded differently.
     """
 
-    found: Found  # tuning before the first draw
+    found: Tuning  # tuning before the first draw
     state: dict[str, np.ndarray]  # carried from draw to draw, overwritten in place
     draw: Callable[[int, int], dict[str, xr.Dataset]]  # (drawn, n) -> groups of n draws
     drawn: int = 0  # draws so far of each chain

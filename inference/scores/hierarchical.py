@@ -8,7 +8,7 @@ import xarray as xr
 from scipy.special import gammaln
 
 from ..kernels.random_streams import stream
-from ..runs.run import ChainPlan, Draws, Found, NotHeld, Run, in_threads, pilot
+from ..runs.run import ChainPlan, Draws, Run, SinglePrecisionError, Tuning, in_threads, pilot
 from ..runs.trees import as_dataset
 from .kernels.hierarchical import RaterScores, ScoreDraws, ScoreHyper, ScoreState, sample_scores
 from .normal import SAMPLE, SWEEPS_BEFORE
@@ -182,7 +182,7 @@ def _inverse_gamma(x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | 
 
 
 def begin_hierarchical_scores(
-    law: RaterScoresModel, model: pm.Model, plan: Draws, found: Found | None = None
+    law: RaterScoresModel, model: pm.Model, plan: Draws, found: Tuning | None = None
 ) -> Run:
     """Set up the compiled Gibbs loop of items, raters and populations; `found` restores the tuning."""
     chains = plan.chain(SWEEPS_BEFORE)
@@ -210,7 +210,7 @@ def _check_numbers(draws: ScoreDraws) -> None:
     dtype = str(draws.location.dtype)
     finite = all(np.isfinite(array).all() for array in draws)
     if not finite or min(draws.variance.min(), draws.usual.min()) <= 1 / LARGEST[dtype]:
-        raise NotHeld(dtype) if dtype == "float32" else ValueError(BEYOND)
+        raise SinglePrecisionError(dtype) if dtype == "float32" else ValueError(BEYOND)
 
 
 def _groups_of_raters(

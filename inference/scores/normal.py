@@ -6,11 +6,11 @@ from itertools import product
 import numpy as np
 import pymc as pm
 import xarray as xr
-from pytensor.compile.maker import function
 from pytensor.graph.traversal import ancestors
 
 from ...models.distributions.item_scores import ItemScoresRV
-from ..runs.run import Draws, Found, Run, in_threads, item_keys, streams_of_items
+from ..runs.model_graph import evaluator
+from ..runs.run import Draws, Run, Tuning, in_threads, item_keys, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.normal import (
     NormalDraws,
@@ -75,7 +75,7 @@ SAMPLE = ("chain", "draw")
 SWEEPS_BEFORE = 200  # default warm-up
 
 
-def begin_scores(law: ItemScoresModel, model: pm.Model, plan: Draws, found: Found | None = None) -> Run:
+def begin_scores(law: ItemScoresModel, model: pm.Model, plan: Draws, found: Tuning | None = None) -> Run:
     """Set up independent draws of locations and variances from their normal-inverse-gamma posterior."""
     n_items = len(law.prior.mean)
     items = np.asarray(model.coords.get("item", range(n_items)))

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pymc as pm
 from pymc.distributions.multivariate import ZeroSumNormalRV
-from pytensor.compile.maker import function
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import GammaRV, HalfNormalRV, InvGammaRV, NormalRV
 from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.item_scores import ItemScoresRV
-from ..runs.model_graph import NotConjugate, lengths, number
+from ..runs.model_graph import NotConjugate, constant_value, evaluator, only_observed, shape_of
 from .kernels.hierarchical import RaterScores, ScoreHyper
 from .kernels.normal import NormalItems
 
@@ -35,7 +34,7 @@ def read_item_scores(model: pm.Model) -> ItemScoresModel:
     location, whose variance is proportional to it. Raises NotConjugate for any other model; the message says
     where it differs.
     """
-    observed = only_observed(model, ItemScoresRV, "ItemScores")
+    observed = only_observed(model, ItemScoresRV)
     location, variance, item = observed.owner.op.dist_params(observed.owner)
     free = list(model.free_RVs)
     if len(free) != 2 or location not in free or variance not in free:
@@ -47,27 +46,17 @@ def read_item_scores(model: pm.Model) -> ItemScoresModel:
         raise NotConjugate("the variance depends on the location")
     mean, sigma = location.owner.op.dist_params(location.owner)
     parameters = (
-        number(mean, f"the mean of {location.name!r}"),
+        constant_value(mean, f"the mean of {location.name!r}"),
         _weight(sigma, variance),
         *(
-            number(p, f"a parameter of {variance.name!r}")
+            constant_value(p, f"a parameter of {variance.name!r}")
             for p in variance.owner.op.dist_params(variance.owner)
         ),
     )
-    shape = lengths(variance)
+    shape = shape_of(variance)
     prior = NormalItems(*(np.array(np.broadcast_to(p, shape), np.float64) for p in parameters))
-    score = number(model.rvs_to_values[observed], "the observed scores")
-    return ItemScoresModel(location, variance, prior, number(item, "the items"), score)
-
-
-def only_observed(model: pm.Model, law: type, name: str) -> TensorVariable:
-    """Return the one observed variable; raise NotConjugate for another law, several, or potentials."""
-    if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, law):
-        found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
-        raise NotConjugate(f"it needs one observed {name}, and the model observes {found}")
-    if model.potentials:
-        raise NotConjugate(f"the potential {model.potentials[0].name!r} is not part of the conditionals")
-    return model.observed_RVs[0]
+    score = constant_value(model.rvs_to_values[observed], "the observed scores")
+    return ItemScoresModel(location, variance, prior, constant_value(item, "the items"), score)
 
 
 def _weight(sigma: Variable, variance: TensorVariable) -> np.ndarray:
@@ -76,8 +65,8 @@ def _weight(sigma: Variable, variance: TensorVariable) -> np.ndarray:
     for rv in below:
         if rv is not variance and rv.owner is not None and hasattr(rv.owner.op, "rng_param"):
             raise NotConjugate(f"the spread of the locations depends on {rv.name!r}")
-    compiled = function([variance], sigma, mode="FAST_COMPILE", on_unused_input="ignore")
-    trials = np.random.default_rng(0).uniform(0.5, 2.0, (2, *lengths(variance)))
+    compiled = evaluator([variance], sigma)
+    trials = np.random.default_rng(0).uniform(0.5, 2.0, (2, *shape_of(variance)))
     first, second = (trial / np.asarray(compiled(trial)) ** 2 for trial in trials)
     if not np.allclose(first, second, rtol=1e-12, atol=0):
         raise NotConjugate(
@@ -118,17 +107,17 @@ def read_rater_scores(model: pm.Model) -> RaterScoresModel:
 
     Raises NotConjugate for any other model; the message says where it differs.
     """
-    observed = only_observed(model, NormalRV, "Normal")
+    observed = only_observed(model, NormalRV)
     free = _free_variables(model)
     laws = _Laws(free, observed)
     item, rater = laws.codes("location", 0), laws.codes("rater_bias", 0)
     grouped = GROUP_BIAS in free
-    group = np.zeros(lengths(free["rater_bias"]), np.int64)
+    group = np.zeros(shape_of(free["rater_bias"]), np.int64)
     if grouped:
         group = laws.codes(GROUP_BIAS, 4)
     laws.check(item, rater, group)
-    score = number(model.rvs_to_values[observed], "the observed scores").astype(np.float64)
-    (n_items,) = lengths(free["location"])
+    score = constant_value(model.rvs_to_values[observed], "the observed scores").astype(np.float64)
+    (n_items,) = shape_of(free["location"])
     scores = RaterScores(item, rater, score, group, n_items)
     return RaterScoresModel(scores, _constants(free), grouped)
 
@@ -152,12 +141,10 @@ class _Laws:
     """Parameters of the laws that depend on free variables, as a function of these."""
 
     def __init__(self, free: dict[str, TensorVariable], observed: TensorVariable) -> None:
-        self.shapes = {name: lengths(rv) for name, rv in free.items()}
+        self.shapes = {name: shape_of(rv) for name, rv in free.items()}
         laws = (observed, *(free[name] for name in ("location", "rater_bias", "rater_variance")))
         parameters = [p for rv in laws for p in rv.owner.op.dist_params(rv.owner)]
-        self._compiled = function(
-            list(free.values()), parameters, mode="FAST_COMPILE", on_unused_input="ignore"
-        )
+        self._compiled = evaluator([*free.values()], parameters)
 
     def __call__(self, values: dict[str, np.ndarray]) -> list[np.ndarray]:
         """Return the parameters, given values of the free variables."""
@@ -198,7 +185,7 @@ def _constants(free: dict[str, TensorVariable]) -> ScoreHyper:
 
     def of(name: str, place: int) -> float:
         rv = free[name]
-        value = number(rv.owner.op.dist_params(rv.owner)[place], f"a parameter of {name!r}")
+        value = constant_value(rv.owner.op.dist_params(rv.owner)[place], f"a parameter of {name!r}")
         if np.ptp(value) > 0:
             raise NotConjugate(f"{name!r} has not one prior, but one for each of its entries")
         return float(np.ravel(value)[0])
