@@ -10,6 +10,7 @@ from ..truth.containers import Labels
 from ..truth.matching import ids_of, places_of
 
 BLANK = -1
+LabelSource = xr.DataArray | xr.DataTree | Labels
 WHOLE = 2.0**53  # above it, floats do not represent all integers
 EXPECTED = "expected text or a whole number, or a blank where the rater gave no label"
 MOST = 2**31  # upper bound of a count

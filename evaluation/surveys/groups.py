@@ -7,8 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ..errors import EvaluationError
-from ..truth.containers import Labels
-from .counts import LabelCounts
+from .counts import LabelCounts, LabelSource
 from .resampling import Resampling, SurveyScores, check_resampling, survey_scores
 from .results import SurveyDataset
 from .rules import SurveyOptions
@@ -18,8 +17,8 @@ FIXED = {"items", "max_raters"}  # rules that the caller cannot choose
 
 
 def rater_equivalence(
-    amateurs: xr.DataArray | xr.DataTree | Labels,
-    experts: xr.DataArray | xr.DataTree | Labels,
+    amateurs: LabelSource,
+    experts: LabelSource,
     *,
     max_experts: int | None = None,
     max_amateurs: int | None = None,

@@ -4,17 +4,12 @@ import numpy as np
 import xarray as xr
 
 from ..errors import EvaluationError, check_whole
-from ..truth.containers import Labels
 from .classifiers import Classifiers
-from .counts import LabelCounts
+from .counts import LabelCounts, LabelSource
 
 
 def calibrated(
-    predictions: xr.DataArray,
-    counts: xr.DataArray | xr.DataTree | Labels,
-    *,
-    folds: int = 10,
-    random_seed: int = 1,
+    predictions: xr.DataArray, counts: LabelSource, *, folds: int = 10, random_seed: int = 1
 ) -> xr.DataArray:
     """Return predictions as they are, and calibrated by isotonic regression on the labels of other items.
 
@@ -93,8 +88,7 @@ def _calibrated(law: np.ndarray, labels: LabelCounts, fold: np.ndarray) -> np.nd
     except ImportError as error:
         raise EvaluationError("calibration needs scikit-learn: pip install raterzoo[agreement]") from error
     size, found = labels.size, np.empty(law.shape)
-    # with two categories one regression is enough
-    first = 1 if law.shape[1] == 2 else 0
+    first = 1 if law.shape[1] == 2 else 0  # with two categories one regression is enough
     for own in np.unique(fold):
         here, others = fold == own, fold != own
         for category in range(first, law.shape[1]):

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import EvaluationError, check_probability, check_whole
-from .combiners import AnonymousBayesian
 from .row_scores import RowScores, cells_of
 from .scores import WholeFunction
 from .survey import Survey
@@ -75,19 +74,20 @@ def survey_scores(
 
     def scores(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         found = cells.scores(weights)
-        theirs = found[len(raters) :].reshape(len(probability), len(masks), len(weights))
-        return found[: len(raters)], theirs[:, of_k.ravel()]
+        of_masks = found[len(raters) :].reshape(len(probability), len(masks), len(weights))
+        return found[: len(raters)], of_masks[:, of_k.ravel()]
 
     point = scores(np.bincount(cells.of_item)[None].astype(float))
     drawn = [scores(block) for block in _blocks(how.weights(cells.of_item))]
     empty = [part[..., :0] for part in point]
-    ours, theirs = (np.concatenate(parts, axis=-1) for parts in zip(empty, *drawn, strict=True))
+    curves, classified = (np.concatenate(parts, axis=-1) for parts in zip(empty, *drawn, strict=True))
     if relearn and survey.combiner.learns:
         weights = how.weights(every_item)
-        ours = np.array([[_relearned(survey, k, row) for row in weights] for k in range(len(ours))])
+        curves = np.array([[_relearned(survey, k, row) for row in weights] for k in range(len(raters))])
     curve, classifier = (part[..., 0] for part in point)
-    exact = np.zeros_like
-    return SurveyScores(curve, classifier, exact(curve), exact(classifier), ours, theirs)
+    return SurveyScores(
+        curve, classifier, np.zeros_like(curve), np.zeros_like(classifier), curves, classified
+    )
 
 
 def check_resampling(bootstrap: int, probability: float, random_seed: int) -> None:
@@ -127,8 +127,7 @@ def _relearned(survey: Survey, k: int, weights: np.ndarray) -> float:
         return np.bincount(patterns.of_item, own, len(patterns))
 
     learned = counted(weights)
-    combiner = survey.combiner
-    if not (isinstance(combiner, AnonymousBayesian) and combiner.learn == "leave-one-out"):
+    if not (survey.rules.combiner == "abc" and survey.rules.learn == "leave-one-out"):
         return float(survey.scored(survey.predicted_by(k, learned)).mean(learned[None])[0])
     score, total = 0.0, 0.0
     for copies in np.unique(weights[weights > 0]).tolist():
@@ -148,16 +147,12 @@ def _averaged(
     points, draws = [], []
     few = FEW if isinstance(survey.score, WholeFunction) else survey.rules.samples
     for number, scored in enumerate(samples):
-        points.append(scored.mean(_every(survey))[0])
+        points.append(scored.mean(np.ones((1, len(survey.labels.items))))[0])
         if number < few:
             draws.append(np.concatenate([np.empty(0), *map(scored.mean, _blocks(weights))]))
     mean = float(np.mean(points))
     off = mean - float(np.mean(points[:few]))
     return mean, float(np.std(points, ddof=1) / np.sqrt(len(points))), np.mean(draws, axis=0) + off
-
-
-def _every(survey: Survey) -> np.ndarray:
-    return np.ones((1, len(survey.labels.items)))
 
 
 def _blocks(weights: np.ndarray) -> Iterator[np.ndarray]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,9 +12,7 @@ from .scores import MeanScore, RankScore, WholeFunction
 from .subsets import Predicted
 
 Score = MeanScore | RankScore | WholeFunction
-
-# values that agree to this many digits are tied: sums in another order differ by rounding
-DIGITS = 12
+DIGITS = 12  # values that agree to this many digits are tied: sums in another order differ by rounding
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,6 @@ class WholeRowScores(RowScores):
 def row_scores(score: Score, predicted: Predicted, n_rows: int, fold: np.ndarray | None = None) -> RowScores:
     """Return the predictions of `n_rows` rows, ready to be scored."""
     eligible = np.bincount(predicted.row, minlength=n_rows) > 0
-    if fold is not None and getattr(score, "additive", False):
-        fold = None
     if isinstance(score, WholeFunction):
         return WholeRowScores(eligible, fold, predicted, score)
     if isinstance(score, RankScore):
@@ -127,13 +123,13 @@ def row_scores(score: Score, predicted: Predicted, n_rows: int, fold: np.ndarray
     with np.errstate(invalid="ignore"):
         part = np.where(predicted.chance[:, None] > 0, predicted.chance[:, None] * entry, 0.0)
     statistic = np.stack([np.bincount(predicted.row, column, n_rows) for column in part.T], axis=1)
-    return MeanRowScores(eligible, fold, statistic, score)
+    return MeanRowScores(eligible, None if score.additive else fold, statistic, score)
 
 
 def _masses(score: RankScore, predicted: Predicted, n_rows: int) -> csr_array:
     """Return the mass (row, value x category) of the entries."""
     n_categories = predicted.reference.shape[1]
-    value = score.value_of(predicted.probability)
+    value = predicted.probability @ score.values
     size = np.abs(value).max(initial=0.0) or 1.0
     distinct, place = np.unique(np.round(value / size, DIGITS), return_inverse=True)
     entry = np.arange(len(predicted.row)).repeat(n_categories)
@@ -144,32 +140,18 @@ def _masses(score: RankScore, predicted: Predicted, n_rows: int) -> csr_array:
     return csr_array((mass, (predicted.row[entry], column)), shape=shape)
 
 
-class Cells(Protocol):
-    """Groups of identical items, and all scores as functions of the weights of the groups."""
-
-    @property
-    def of_item(self) -> np.ndarray:
-        """Cell (item,) of each item."""
-        ...
-
-    def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Return the scores (score, resample), those of raters first, given weights (resample, cell)."""
-        ...
-
-
 @dataclass(frozen=True)
 class MeanCells:
-    """Scores that are functions of means: one matrix product for all of them."""
+    """Groups of identical items, which share a bootstrap weight, for scores that are functions of means."""
 
-    of_item: np.ndarray  # (item,)
+    of_item: np.ndarray  # (item,), cell of each item
     columns: np.ndarray  # (cell, column), columns of all scores side by side
-    scored: tuple[MeanRowScores, ...]  # scores, in the order of their columns
+    scored: tuple[MeanRowScores, ...]  # scores, those of raters first, in the order of their columns
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Return the scores (score, resample) for weights (resample, cell)."""
-        total = weights @ self.columns
         upto = np.cumsum([one.columns.shape[1] for one in self.scored])
-        parts = np.split(total, upto[:-1], axis=1)
+        parts = np.split(weights @ self.columns, upto[:-1], axis=1)
         return np.array([one.of_totals(part) for one, part in zip(self.scored, parts, strict=True)])
 
 
@@ -177,35 +159,34 @@ class MeanCells:
 class ItemCells:
     """Scores of any kind; each item is a cell."""
 
-    of_item: np.ndarray  # (item,)
+    of_item: np.ndarray  # (item,), cell of each item
     pattern_of_item: np.ndarray  # (item,)
-    raters: tuple[RowScores, ...]
-    classifiers: tuple[RowScores, ...]
+    raters: Sequence[RowScores]  # by pattern
+    classifiers: Sequence[RowScores]  # by item
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Return the scores (score, resample) for weights (resample, cell)."""
         n_patterns = len(self.raters[0].eligible)
         of_pattern = np.array([np.bincount(self.pattern_of_item, row, n_patterns) for row in weights])
-        ours = [one.mean(of_pattern) for one in self.raters]
-        return np.array([*ours, *(one.mean(weights) for one in self.classifiers)])
+        of_raters = [one.mean(of_pattern) for one in self.raters]
+        return np.array([*of_raters, *(one.mean(weights) for one in self.classifiers)])
 
 
 def cells_of(
     pattern_of_item: np.ndarray, raters: Sequence[RowScores], classifiers: Sequence[RowScores]
-) -> Cells:
+) -> MeanCells | ItemCells:
     """Return the cells of items, given raters' scores by pattern and classifiers' scores by item."""
-    ours, theirs = (
+    of_raters, of_classifiers = (
         tuple(one for one in many if isinstance(one, MeanRowScores) and one.fold is None)
         for many in (raters, classifiers)
     )
-    if len(ours) + len(theirs) < len(raters) + len(classifiers):
-        every = np.arange(len(pattern_of_item))
-        return ItemCells(every, pattern_of_item, tuple(raters), tuple(classifiers))
-    keys = np.column_stack([pattern_of_item, *(one.columns for one in theirs)])
-    if theirs:
+    if len(of_raters) + len(of_classifiers) < len(raters) + len(classifiers):
+        return ItemCells(np.arange(len(pattern_of_item)), pattern_of_item, raters, classifiers)
+    keys = np.column_stack([pattern_of_item, *(one.columns for one in of_classifiers)])
+    if of_classifiers:
         cells, of_item = np.unique(keys, axis=0, return_inverse=True)
     else:
-        cells, of_item = np.arange(len(ours[0].eligible))[:, None], pattern_of_item
-    by_pattern = np.hstack([one.columns for one in ours])
+        cells, of_item = np.arange(len(of_raters[0].eligible))[:, None], pattern_of_item
+    by_pattern = np.hstack([one.columns for one in of_raters])
     columns = np.hstack([by_pattern[cells[:, 0].astype(int)], cells[:, 1:]])
-    return MeanCells(of_item.ravel(), columns, (*ours, *theirs))
+    return MeanCells(of_item.ravel(), columns, (*of_raters, *of_classifiers))

@@ -1,29 +1,17 @@
 """Options of a survey: combiner, scorer and reference raters, validated."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ..errors import EvaluationError, check_whole
+from . import scores
 from .combiners import AnonymousBayesian, Combiner, Frequency, Function, Learn, Plurality
 from .row_scores import Score
-from .scores import (
-    F1,
-    Agreement,
-    AreaUnderCurve,
-    Brier,
-    CrossEntropy,
-    Determinant,
-    Matthews,
-    Pearson,
-    Precision,
-    Recall,
-    Spearman,
-    WholeFunction,
-)
-from .scores import Function as ScoreFunction
 from .subsets import Patterns
 
 CombinerName = Literal["plurality", "mean", "frequency", "abc"]
@@ -32,8 +20,8 @@ ScorerName = Literal[
     "dmi", "soft_dmi", "pearson", "spearman", "auc",
 ]  # fmt: skip
 Items = Literal["available", "common"]
-OF_POSITIVE: dict[str, Any] = {"precision": Precision, "recall": Recall, "f1": F1}
-OF_VALUES: dict[str, Any] = {"pearson": Pearson, "spearman": Spearman}
+OF_POSITIVE = {"precision": scores.precision, "recall": scores.recall, "f1": scores.f1}
+OF_VALUES = {"pearson": scores.pearson, "spearman": scores.spearman}
 OF_NUMBERS = (*OF_VALUES, "auc")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "items": get_args(Items),
@@ -63,8 +51,10 @@ class SurveyOptions:
     samples: int = 100
 
     def __post_init__(self) -> None:
-        _named("combiner", self.combiner, get_args(CombinerName))
-        _named("scorer", self.scorer, get_args(ScorerName))
+        for name, known in (("combiner", get_args(CombinerName)), ("scorer", get_args(ScorerName))):
+            value = getattr(self, name)
+            if not callable(value) and value not in known:
+                raise EvaluationError(f"{name}={value!r}: expected a function, or one of {', '.join(known)}")
         for name, allowed in ALLOWED.items():
             if getattr(self, name) not in allowed:
                 raise EvaluationError(f"{name}={getattr(self, name)!r}: expected one of {allowed}")
@@ -143,21 +133,28 @@ class SurveyOptions:
                 f"clip={self.clip!r}: expected a number from 0, below 1 / {len(names)} categories"
             )
         if callable(self.scorer):
-            return (ScoreFunction if self.additive else WholeFunction)(self.scorer, self.clip)
+            if not self.additive:
+                return scores.WholeFunction(self.scorer, self.clip)
+            return scores.additive_score(partial(scores.user_score, function=self.scorer, clip=self.clip))
         if self.scorer == "auc":
             positive = self._positive(given.tolist())
-            return AreaUnderCurve(positive, self._ranks(names, positive, len(given)))
+            return scores.area_under_curve(positive, self._ranks(names, positive, len(given)))
         if self.scorer in OF_POSITIVE:
-            return OF_POSITIVE[self.scorer](self._positive(given.tolist()))
+            return scores.joint_score(
+                partial(OF_POSITIVE[self.scorer], positive=self._positive(given.tolist()))
+            )
         if self.scorer in OF_VALUES:
             return OF_VALUES[self.scorer](self._values(names))
+        determinant = partial(scores.determinant, n_given=len(given))
         return {
-            "agreement": Agreement(),
-            "cross_entropy": CrossEntropy(self.clip, self.base),
-            "brier": Brier(self.clip),
-            "mcc": Matthews(),
-            "dmi": Determinant(len(given), soft=False),
-            "soft_dmi": Determinant(len(given), soft=True),
+            "agreement": scores.additive_score(scores.agreement),
+            "cross_entropy": scores.additive_score(
+                partial(scores.cross_entropy, clip=self.clip, base=self.base)
+            ),
+            "brier": scores.additive_score(partial(scores.brier, clip=self.clip)),
+            "mcc": scores.joint_score(scores.matthews),
+            "dmi": scores.joint_score(determinant),
+            "soft_dmi": scores.joint_score(determinant, soft=True),
         }[self.scorer]
 
     def _positive(self, names: list[str]) -> int:
@@ -211,9 +208,10 @@ class SurveyOptions:
                     f"values: no finite number for category {lost[0]!r}; pass one for each of {', '.join(names)}"
                 )
             return np.array([float(given[name]) for name in names])
-        numbers = np.array([_number_of(name) for name in names])
-        if np.isfinite(numbers).all():
-            return numbers
+        with suppress(ValueError):
+            numbers = np.array([float(name) for name in names])
+            if np.isfinite(numbers).all():
+                return numbers
         if len(names) == 2:
             return np.array([0.0, 1.0])
         raise EvaluationError(
@@ -221,21 +219,8 @@ class SurveyOptions:
         )
 
 
-def _number_of(name: str) -> float:
-    """Return the number that a category's name denotes; NaN if it is not one."""
-    try:
-        return float(name)
-    except ValueError:
-        return float("nan")
-
-
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _named(argument: str, value: object, names: tuple[str, ...]) -> None:
-    if not callable(value) and value not in names:
-        raise EvaluationError(f"{argument}={value!r}: expected a function, or one of {', '.join(names)}")
 
 
 def _shown(value: object) -> str:

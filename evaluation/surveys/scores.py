@@ -6,7 +6,7 @@ rank scores need only the means of a statistic; rank scores need the mass of eve
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import partial
 
 import numpy as np
 
@@ -15,219 +15,34 @@ from .subsets import shared_top
 
 ROUNDING = 1e-12  # relative to the mean square; a smaller variance is a rounding error
 
-
-class _Joint:
-    """Score of the joint law of the predicted label, ties shared equally, and the rater's label."""
-
-    additive = False
-
-    def law(self, probability: np.ndarray) -> np.ndarray:
-        """Return the law (row, category) of the predicted label."""
-        return shared_top(probability)
-
-    def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the joint law (row, predicted x label) of each row."""
-        joint = self.law(probability)[:, :, None] * reference[:, None, :]
-        return joint.reshape(len(joint), -1)
-
-    def of_mean(self, mean: np.ndarray) -> np.ndarray:
-        """Return the score (...) of mean joint laws (..., predicted x label)."""
-        n = round(mean.shape[-1] ** 0.5)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.of_joint(mean.reshape(*mean.shape[:-1], n, n))
-
-    def of_joint(self, joint: np.ndarray) -> np.ndarray:
-        """Return the score (...) of joint laws (..., predicted, label)."""
-        raise NotImplementedError
+UserFunction = Callable[[np.ndarray, np.ndarray], object]  # of probabilities (row, category) and codes (row,)
 
 
 @dataclass(frozen=True)
-class Precision(_Joint):
-    """Precision of the positive label."""
-
-    positive: int
-
-    def of_joint(self, joint: np.ndarray) -> np.ndarray:
-        """Return the precision; 0 where nothing is predicted positive."""
-        said = joint[..., self.positive, :].sum(axis=-1)
-        return np.where(said > 0, joint[..., self.positive, self.positive] / said, 0 * said)
-
-
-@dataclass(frozen=True)
-class Recall(_Joint):
-    """Recall of the positive label; NaN where no rater gives it."""
-
-    positive: int
-
-    def of_joint(self, joint: np.ndarray) -> np.ndarray:
-        """Return the recall."""
-        true = joint[..., :, self.positive].sum(axis=-1)
-        return joint[..., self.positive, self.positive] / true
-
-
-@dataclass(frozen=True)
-class F1(_Joint):
-    """Harmonic mean of precision and recall; NaN where the positive label is neither predicted nor given."""
-
-    positive: int
-
-    def of_joint(self, joint: np.ndarray) -> np.ndarray:
-        """Return the F1 score."""
-        said = joint[..., self.positive, :].sum(axis=-1)
-        true = joint[..., :, self.positive].sum(axis=-1)
-        return 2 * joint[..., self.positive, self.positive] / (said + true)
-
-
-@dataclass(frozen=True)
-class Matthews(_Joint):
-    """Multiclass Matthews correlation; NaN where all raters give one label."""
-
-    def of_joint(self, joint: np.ndarray) -> np.ndarray:
-        """Return the correlation."""
-        said, true = joint.sum(axis=-1), joint.sum(axis=-2)
-        covariance = np.trace(joint, axis1=-2, axis2=-1) - (said * true).sum(axis=-1)
-        of_said, of_true = (1 - (law**2).sum(axis=-1) for law in (said, true))
-        # the variance of a constant label is a rounding error
-        constant = of_said < 1e-12
-        of_true = np.where(of_true < 1e-12, np.nan, of_true)
-        return np.where(constant, 0 * of_true, covariance / np.sqrt(of_said * of_true))
-
-
-@dataclass(frozen=True)
-class Determinant(_Joint):
-    """Determinant mutual information |det J|, over the categories that raters can give.
-
-    Further categories have no labels; their rows would only add columns of zeros. `soft`: use the
-    probabilities instead of the predicted label.
-    """
-
-    n_given: int
-    soft: bool
-
-    def law(self, probability: np.ndarray) -> np.ndarray:
-        """Return the probabilities, or the indicator of the largest."""
-        return probability if self.soft else shared_top(probability)
-
-    def of_joint(self, joint: np.ndarray) -> np.ndarray:
-        """Return the absolute determinant."""
-        return np.abs(np.linalg.det(joint[..., : self.n_given, : self.n_given]))
-
-
-@runtime_checkable
-class MeanScore(Protocol):
+class MeanScore:
     """Score that is a function of the mean of a statistic."""
 
-    @property
-    def additive(self) -> bool:
-        """Whether the mean is the score itself, so that each item has a score of its own."""
-        ...
-
-    def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the expected statistic (row, entry) of predictions.
-
-        Shapes: probability (row, category); reference (row, category), law of the label.
-        """
-        ...
-
-    def of_mean(self, mean: np.ndarray) -> np.ndarray:
-        """Return the score (...) of means (..., entry)."""
-        ...
-
-
-@runtime_checkable
-class RankScore(Protocol):
-    """Score that is a function of the order of numbers that stand for predictions."""
-
-    def value_of(self, probability: np.ndarray) -> np.ndarray:
-        """Return the number (row,) that stands for each prediction (row, category)."""
-        ...
-
-    def of_masses(self, mass: np.ndarray) -> np.ndarray:
-        """Return the score (...) of masses (..., value, category), values ascending."""
-        ...
-
-
-class _Additive:
-    """Mean of the scores of single items."""
-
-    additive = True
-
-    def of_mean(self, mean: np.ndarray) -> np.ndarray:
-        """Return the mean itself."""
-        return mean[..., 0]
+    # (row, entry), expected statistic of probabilities (row, category) and laws of the label (row, category)
+    statistic: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    of_mean: Callable[[np.ndarray], np.ndarray]  # score (...) of means (..., entry)
+    additive: bool = False  # whether the mean is the score itself, so that each item has a score of its own
 
 
 @dataclass(frozen=True)
-class CrossEntropy(_Additive):
-    """Cross-entropy score log p(label), with logarithms to `base`."""
+class RankScore:
+    """Score that is a function of the order of the expected values of predictions."""
 
-    clip: float
-    base: float
-
-    def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the expected logarithm (row, 1)."""
-        with np.errstate(divide="ignore"):
-            log_p = np.log(clipped(probability, self.clip)) / np.log(self.base)
-        # 0 log 0 = 0: impossible labels do not count
-        part = np.multiply(reference, log_p, out=np.zeros_like(log_p), where=reference > 0)
-        return part.sum(axis=1, keepdims=True)
-
-
-@dataclass(frozen=True)
-class Brier(_Additive):
-    """Brier score - sum_j (p_j - [label = j])^2."""
-
-    clip: float
-
-    def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the expected score (row, 1)."""
-        p = clipped(probability, self.clip)
-        given = (reference * p).sum(axis=1, keepdims=True)
-        return 2 * given - (p**2).sum(axis=1, keepdims=True) - 1
-
-
-@dataclass(frozen=True)
-class Agreement(_Additive):
-    """Indicator that the most probable label is the rater's; ties count their share."""
-
-    def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the expected share (row, 1)."""
-        return (shared_top(probability) * reference).sum(axis=1, keepdims=True)
-
-
-@dataclass(frozen=True)
-class Function(_Additive):
-    """User's function of probabilities (row, category) and label codes (row,) that scores each row."""
-
-    function: Callable[[np.ndarray, np.ndarray], object]
-    clip: float
-
-    def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the expected score (row, 1) over the labels."""
-        p = clipped(probability, self.clip)
-        total = np.zeros(len(p))
-        for label, chance in enumerate(reference.T):
-            found = np.asarray(self.function(p, np.full(len(p), label)), float)
-            if found.shape != (len(p),):
-                raise EvaluationError(
-                    f"scorer: it returned shape {found.shape} for {len(p)} predictions; a function that scores all items "
-                    'together, by one number, needs estimand="mean"'
-                )
-            missing = np.isnan(found) | np.isposinf(found)
-            if (missing & (chance > 0)).any():
-                raise EvaluationError(
-                    f"scorer: it returned {found[missing][0]}; expected numbers, larger for better predictions, or -inf"
-                )
-            # impossible labels do not count
-            total += np.multiply(chance, found, out=np.zeros(len(p)), where=chance > 0)
-        return total[:, None]
+    values: np.ndarray  # (category,); the indicator of a label if predictions are ordered by its probability
+    of_masses: Callable[
+        [np.ndarray], np.ndarray
+    ]  # score (...) of masses (..., value, category), values ascending
 
 
 @dataclass(frozen=True)
 class WholeFunction:
-    """User's function of probabilities (item, category) and label codes (item,) that returns one number."""
+    """User's function that returns one number for all items."""
 
-    function: Callable[[np.ndarray, np.ndarray], object]
+    function: UserFunction
     clip: float
 
     def of_items(self, probability: np.ndarray, label: np.ndarray, times: np.ndarray) -> float:
@@ -252,73 +67,155 @@ def clipped(probability: np.ndarray, clip: float) -> np.ndarray:
     return inside / inside.sum(axis=1, keepdims=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Pearson:
-    """Correlation of the expected value of the prediction with the value of the label."""
+def additive_score(expected: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> MeanScore:
+    """Return the mean over items of expected scores (row,)."""
+    return MeanScore(lambda p, law: expected(p, law)[:, None], lambda mean: mean[..., 0], additive=True)
 
-    values: np.ndarray
-    additive: bool = False
 
-    def statistic(self, probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the moments x, x^2, y, y^2 and xy, shape (row, 5)."""
-        centred = self.values - self.values.mean()
+def cross_entropy(probability: np.ndarray, reference: np.ndarray, clip: float, base: float) -> np.ndarray:
+    """Return the expected log p(label) (row,), with logarithms to `base`."""
+    with np.errstate(divide="ignore"):
+        log_p = np.log(clipped(probability, clip)) / np.log(base)
+    # 0 log 0 = 0: impossible labels do not count
+    return np.multiply(reference, log_p, out=np.zeros_like(log_p), where=reference > 0).sum(axis=1)
+
+
+def brier(probability: np.ndarray, reference: np.ndarray, clip: float) -> np.ndarray:
+    """Return the expected Brier score - sum_j (p_j - [label = j])^2 (row,)."""
+    p = clipped(probability, clip)
+    return 2 * (reference * p).sum(axis=1) - (p**2).sum(axis=1) - 1
+
+
+def agreement(probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return the probability (row,) that the most probable label is the rater's; ties count their share."""
+    return (shared_top(probability) * reference).sum(axis=1)
+
+
+def user_score(
+    probability: np.ndarray, reference: np.ndarray, function: UserFunction, clip: float
+) -> np.ndarray:
+    """Return the expected score (row,) of a user's function that scores each row."""
+    p = clipped(probability, clip)
+    total = np.zeros(len(p))
+    for label, chance in enumerate(reference.T):
+        found = np.asarray(function(p, np.full(len(p), label)), float)
+        if found.shape != (len(p),):
+            raise EvaluationError(
+                f"scorer: it returned shape {found.shape} for {len(p)} predictions; a function that scores all items "
+                'together, by one number, needs estimand="mean"'
+            )
+        missing = np.isnan(found) | np.isposinf(found)
+        if (missing & (chance > 0)).any():
+            raise EvaluationError(
+                f"scorer: it returned {found[missing][0]}; expected numbers, larger for better predictions, or -inf"
+            )
+        # impossible labels do not count
+        total += np.multiply(chance, found, out=np.zeros(len(p)), where=chance > 0)
+    return total
+
+
+def joint_score(of_joint: Callable[[np.ndarray], np.ndarray], *, soft: bool = False) -> MeanScore:
+    """Return a score of the joint law (..., predicted, label) of the predicted label and the rater's.
+
+    Tied predictions share their chance equally; `soft`: use the probabilities instead.
+    """
+
+    def statistic(probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        law = probability if soft else shared_top(probability)
+        return (law[:, :, None] * reference[:, None, :]).reshape(len(law), -1)
+
+    def of_mean(mean: np.ndarray) -> np.ndarray:
+        n = round(mean.shape[-1] ** 0.5)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return of_joint(mean.reshape(*mean.shape[:-1], n, n))
+
+    return MeanScore(statistic, of_mean)
+
+
+def precision(joint: np.ndarray, positive: int) -> np.ndarray:
+    """Return the precision of the positive label; 0 where nothing is predicted positive."""
+    predicted = joint[..., positive, :].sum(axis=-1)
+    return np.where(predicted > 0, joint[..., positive, positive] / predicted, 0 * predicted)
+
+
+def recall(joint: np.ndarray, positive: int) -> np.ndarray:
+    """Return the recall of the positive label; NaN where no rater gives it."""
+    return joint[..., positive, positive] / joint[..., :, positive].sum(axis=-1)
+
+
+def f1(joint: np.ndarray, positive: int) -> np.ndarray:
+    """Return the F1 score; NaN where the positive label is neither predicted nor given."""
+    predicted, true = joint[..., positive, :].sum(axis=-1), joint[..., :, positive].sum(axis=-1)
+    return 2 * joint[..., positive, positive] / (predicted + true)
+
+
+def matthews(joint: np.ndarray) -> np.ndarray:
+    """Return the multiclass Matthews correlation; NaN where all raters give one label."""
+    predicted, true = joint.sum(axis=-1), joint.sum(axis=-2)
+    covariance = np.trace(joint, axis1=-2, axis2=-1) - (predicted * true).sum(axis=-1)
+    of_predicted, of_true = (1 - (law**2).sum(axis=-1) for law in (predicted, true))
+    # the variance of a constant label is a rounding error
+    of_true = np.where(of_true < 1e-12, np.nan, of_true)
+    return np.where(of_predicted < 1e-12, 0 * of_true, covariance / np.sqrt(of_predicted * of_true))
+
+
+def determinant(joint: np.ndarray, n_given: int) -> np.ndarray:
+    """Return the determinant mutual information |det J|, over the categories that raters can give.
+
+    Further categories have no labels; their rows would only add columns of zeros.
+    """
+    return np.abs(np.linalg.det(joint[..., :n_given, :n_given]))
+
+
+def pearson(values: np.ndarray) -> MeanScore:
+    """Return the correlation of the expected value of the prediction with the value of the label."""
+    centred = values - values.mean()
+
+    def moments(probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
         x, y = probability @ centred, reference @ centred
         return np.stack([x, x**2, y, reference @ centred**2, x * y], axis=1)
 
-    def of_mean(self, mean: np.ndarray) -> np.ndarray:
-        """Return the correlation (...) of mean moments (..., 5)."""
+    def of_mean(mean: np.ndarray) -> np.ndarray:
         x, xx, y, yy, xy = np.moveaxis(mean, -1, 0)
         return _correlation(xy - x * y, (xx - x**2, xx), (yy - y**2, yy))
 
-
-@dataclass(frozen=True, eq=False)
-class Spearman:
-    """Correlation of mid-ranks."""
-
-    values: np.ndarray
-
-    def value_of(self, probability: np.ndarray) -> np.ndarray:
-        """Return the expected value (row,)."""
-        return probability @ self.values
-
-    def of_masses(self, mass: np.ndarray) -> np.ndarray:
-        """Return the correlation (...) of masses (..., value, category)."""
-        mass = mass / mass.sum(axis=(-2, -1), keepdims=True)
-        distinct, of_label = np.unique(self.values, return_inverse=True)
-        joint = np.zeros((*mass.shape[:-1], len(distinct)))
-        for label, column in enumerate(of_label):
-            joint[..., column] += mass[..., label]
-        x, y = _mid_ranks(joint.sum(axis=-1)), _mid_ranks(joint.sum(axis=-2))
-        covariance = np.einsum("...xy,...x,...y->...", joint, x, y)
-        own = [
-            np.einsum("...x,...x->...", joint.sum(axis=axis), rank**2) for axis, rank in ((-1, x), (-2, y))
-        ]
-        return _correlation(covariance, (own[0], np.ones_like(own[0])), (own[1], np.ones_like(own[1])))
+    return MeanScore(moments, of_mean)
 
 
-@dataclass(frozen=True, eq=False)
-class AreaUnderCurve:
-    """Probability that the prediction of a positive label exceeds that of another, ties counted half."""
-
-    positive: int
-    values: np.ndarray
-
-    def value_of(self, probability: np.ndarray) -> np.ndarray:
-        """Return the expected value (row,): with `values` an indicator, the positive label's probability."""
-        return probability @ self.values
-
-    def of_masses(self, mass: np.ndarray) -> np.ndarray:
-        """Return the AUC (...) of masses (..., value, category)."""
-        positive = mass[..., self.positive]
-        other = mass.sum(axis=-1) - positive
-        below = np.cumsum(other, axis=-1) - other / 2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return (positive * below).sum(axis=-1) / (positive.sum(axis=-1) * other.sum(axis=-1))
+def spearman(values: np.ndarray) -> RankScore:
+    """Return the correlation of the mid-ranks of predictions and labels."""
+    return RankScore(values, partial(_rank_correlation, values=values))
 
 
-def _mid_ranks(mass: np.ndarray) -> np.ndarray:
-    """Return the mid-rank (..., value) of each value as a share of all, minus one half."""
-    return np.cumsum(mass, axis=-1) - mass / 2 - 0.5
+def area_under_curve(positive: int, values: np.ndarray) -> RankScore:
+    """Return the probability that a positive label is predicted above another, ties counted half."""
+    return RankScore(values, partial(_area_under_curve, positive=positive))
+
+
+def _rank_correlation(mass: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the correlation (...) of the mid-ranks in masses (..., value, category)."""
+    mass = mass / mass.sum(axis=(-2, -1), keepdims=True)
+    distinct, of_label = np.unique(values, return_inverse=True)
+    joint = np.zeros((*mass.shape[:-1], len(distinct)))
+    for label, column in enumerate(of_label):
+        joint[..., column] += mass[..., label]
+    of_prediction, of_value = joint.sum(axis=-1), joint.sum(axis=-2)
+    # mid-ranks as shares of all, minus one half
+    x, y = (np.cumsum(law, axis=-1) - law / 2 - 0.5 for law in (of_prediction, of_value))
+    covariance = np.einsum("...xy,...x,...y->...", joint, x, y)
+    spread_x, spread_y = (
+        np.einsum("...x,...x->...", law, rank**2) for law, rank in ((of_prediction, x), (of_value, y))
+    )
+    return _correlation(covariance, (spread_x, np.ones_like(spread_x)), (spread_y, np.ones_like(spread_y)))
+
+
+def _area_under_curve(mass: np.ndarray, positive: int) -> np.ndarray:
+    """Return the AUC (...) of masses (..., value, category)."""
+    own = mass[..., positive]
+    other = mass.sum(axis=-1) - own
+    below = np.cumsum(other, axis=-1) - other / 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (own * below).sum(axis=-1) / (own.sum(axis=-1) * other.sum(axis=-1))
 
 
 def _correlation(

@@ -14,40 +14,6 @@ from .rules import SurveyOptions
 from .subsets import Patterns, Predicted, Subsets, check_number, further_label, shared_top, subsets_of
 
 
-def rater_samples(
-    rules: SurveyOptions, labels: LabelCounts, against: LabelCounts | None, k: int, rng: np.random.Generator
-) -> Iterator[Predicted]:
-    """Yield `rules.samples` samples of k combined raters and of a reference label for every item.
-
-    The combiner gets codes (item, rater) of the k labels, -1 elsewhere, for the items with enough labels.
-    """
-    codes = labels.labels
-    if codes is None or not callable(rules.combiner):
-        raise EvaluationError(
-            'raters="identified": pass a DataArray (item, rater) of labels as counts, so that each label has its rater'
-        )
-    r = rules.reference
-    needed = k + r if against is None else k
-    enough = labels.size >= needed
-    if against is not None:
-        enough &= against.size >= r
-    item = np.flatnonzero(enough)
-    every, codes = np.arange(len(enough)), codes[item]
-    for _ in range(rules.samples):
-        # random order of each item's raters, blanks last
-        order = np.where(codes == BLANK, 2.0, rng.random(codes.shape)).argsort(axis=1)
-        place = order.argsort(axis=1)
-        told = np.where(place < k, codes, BLANK)
-        shape = (len(item), len(labels.categories))
-        law = checked_law(rules.combiner(told), shape, "combiner")
-        if against is None:
-            further = np.take_along_axis(codes, order[:, k : k + r], axis=1)
-            counts = (further[:, :, None] == np.arange(shape[1])).sum(axis=1)
-        else:
-            counts = np.array([rng.multivariate_hypergeometric(own, r) for own in against.counts[item]])
-        yield Predicted.of_items(item, law, shared_top(counts)).sampled(every, rng)
-
-
 @dataclass(frozen=True)
 class Survey:
     """Items with enough labels to be scored."""
@@ -71,33 +37,24 @@ class Survey:
         categories: np.ndarray | None = None,
     ) -> "Survey":
         """Return the survey; raise if no item has enough labels."""
-        named = labels.categories if categories is None else categories
         r = rules.reference
-        if against is None:
-            room = labels.size - r
-            enough = room >= 1
-        else:
-            room = labels.size
-            enough = (room >= 1) & (against.size >= r)
+        room = labels.size - (r if against is None else 0)
+        enough = (room >= 1) & (against is None or against.size >= r)
         if not enough.any():
             needed = f"{1 + r} labels" if against is None else f"a label, and {r} to score against"
             raise EvaluationError(f"counts: no item has {needed}; nothing can be scored")
         largest = _largest(rules, room[enough])
         if rules.items == "common":
             enough &= room >= largest
-        theirs = None if against is None else against.select(enough)
         if rules.folds > enough.sum():
             raise EvaluationError(
                 f"learn={rules.learn}: more folds than the {enough.sum()} items with enough labels; pass a smaller number, or "
                 '"leave-one-out"'
             )
-        left_out = labels.select(~enough)
-        return cls(rules, labels.select(enough), theirs, left_out, largest, seed, named)
-
-    @property
-    def predicted_labels(self) -> LabelCounts:
-        """Labels of the reference raters."""
-        return self.labels if self.against is None else self.against
+        kept, left_out = labels.select(enough), labels.select(~enough)
+        against = None if against is None else against.select(enough)
+        named = labels.categories if categories is None else categories
+        return cls(rules, kept, against, left_out, largest, seed, named)
 
     @cached_property
     def patterns(self) -> Patterns:
@@ -106,8 +63,7 @@ class Survey:
         if self.rules.folds > 1:
             rng = np.random.default_rng([self.seed, 1])
             fold = rng.permutation(len(self.labels.items)) % self.rules.folds
-        theirs = None if self.against is None else self.against.counts
-        return Patterns.of(self.labels.counts, theirs, fold)
+        return Patterns.of(self.labels.counts, None if self.against is None else self.against.counts, fold)
 
     @cached_property
     def combiner(self) -> Combiner:
@@ -139,13 +95,12 @@ class Survey:
 
     def predicted_by(self, k: int, weights: np.ndarray | None = None, copies: int = 1) -> Predicted:
         """Return the predictions of k raters for each pattern, learned with weights (pattern,)."""
-        patterns = self.patterns
-        weights = patterns.multiplicity if weights is None else weights
+        weights = self.patterns.multiplicity if weights is None else weights
         return self.combiner.predicted(self.subsets[k], weights, copies)
 
-    def scored(self, told: Predicted) -> RowScores:
+    def scored(self, predicted: Predicted) -> RowScores:
         """Return the scores of predictions by pattern."""
-        return row_scores(self.score, told, len(self.patterns), self._folds(self.patterns.fold))
+        return row_scores(self.score, predicted, len(self.patterns), self._folds(self.patterns.fold))
 
     def scored_samples(self, k: int) -> Iterator[RowScores]:
         """Yield scores by item for Monte-Carlo samples of k raters and a reference rater of every item."""
@@ -165,18 +120,43 @@ class Survey:
             yield self._of_items(self.score_of_classifiers, predicted.sampled(items, rng))
 
     def _predicted(self, probability: np.ndarray) -> Predicted:
-        law = further_label(self.predicted_labels.counts, self.rules.reference)
+        labels = self.labels if self.against is None else self.against
+        law = further_label(labels.counts, self.rules.reference)
         never = np.zeros((len(law), len(self.categories) - law.shape[1]))
         return Predicted.of_items(np.arange(len(law)), probability, np.hstack([law, never]))
 
     def _samples(self, k: int) -> Iterator[Predicted]:
         rng = np.random.default_rng([self.seed, 3, k])
         if self.rules.raters == "identified":
-            yield from rater_samples(self.rules, self.labels, self.against, k, rng)
+            yield from self._identified_samples(k, rng)
             return
-        told = self.predicted_by(k)
+        predicted = self.predicted_by(k)
         for _ in range(self.rules.samples):
-            yield told.sampled(self.patterns.of_item, rng)
+            yield predicted.sampled(self.patterns.of_item, rng)
+
+    def _identified_samples(self, k: int, rng: np.random.Generator) -> Iterator[Predicted]:
+        """Yield samples of predictions from k identified raters and of a reference label for every item.
+
+        The combiner gets codes (item, rater) of the k labels, -1 elsewhere, for the items with enough labels.
+        """
+        combiner, r, codes = self.rules.combiner, self.rules.reference, self.labels.labels
+        if codes is None or not callable(combiner):
+            raise EvaluationError(
+                'raters="identified": pass a DataArray (item, rater) of labels as counts, so that each label has its rater'
+            )
+        item = np.flatnonzero(self.eligible[k])
+        codes, shape = codes[item], (len(item), len(self.labels.categories))
+        for _ in range(self.rules.samples):
+            # random order of each item's raters, blanks last
+            order = np.where(codes == BLANK, 2.0, rng.random(codes.shape)).argsort(axis=1)
+            law = checked_law(combiner(np.where(order.argsort(axis=1) < k, codes, BLANK)), shape, "combiner")
+            if self.against is None:
+                further = np.take_along_axis(codes, order[:, k : k + r], axis=1)
+                counts = (further[:, :, None] == np.arange(shape[1])).sum(axis=1)
+            else:
+                counts = np.array([rng.multivariate_hypergeometric(n, r) for n in self.against.counts[item]])
+            predicted = Predicted.of_items(item, law, shared_top(counts))
+            yield predicted.sampled(np.arange(len(self.labels.items)), rng)
 
     def _of_items(self, score: Score, predicted: Predicted) -> RowScores:
         fold = self._folds(self.patterns.fold[self.patterns.of_item])
