@@ -33,22 +33,26 @@ from ..storage.untrusted_files import WRITTEN
 from .kernels.gibbs import ROWS, ConfusionPrior
 from .kernels.sharded import draw_parameters
 from .recognition import as_table
-from .sharded_answers import LabelShard, LabelWork, Parameters, Sweep, drawn_start, label_work, sweep
+from .sharded_answers import (
+    LabelShard,
+    LabelWork,
+    Parameters,
+    Sweep,
+    counts_near_vote,
+    draw_categories,
+    label_work,
+)
 
 CHUNK = 2_000_000  # numbers per stored chunk
-
 BUFFER = 64_000_000  # numbers buffered before they are written
-
 # memory of a confusion entry, in single-precision numbers: double precision, and a copy for its density
 WIDTH = 4
-
 SAMPLE = ("chain", "draw")
-
 OF_RATERS = ("rater", "category", "label")
 
 
 @dataclass
-class GibbsPiece:
+class DrawBatch:
     """Batch of consecutive draws of all chains."""
 
     prevalence: np.ndarray  # (chain, draw, category)
@@ -58,7 +62,7 @@ class GibbsPiece:
 
 
 @dataclass(frozen=True)
-class GibbsGroups:
+class PosteriorLayout:
     """Layout of the posterior tree for given labels, priors and length of the run."""
 
     labels: Labels
@@ -71,10 +75,8 @@ class GibbsGroups:
     @property
     def buffered(self) -> int:
         """Number of draws per chain that are written at a time."""
-        of_items = len(self.labels.items) * len(self.labels.categories)
-        of_raters = WIDTH * self.prior.confusion.size
-        size = self.chains * (of_items + of_raters)
-        return min(max(BUFFER // size, 1), self.draws)
+        size = len(self.labels.items) * len(self.labels.categories) + WIDTH * self.prior.confusion.size
+        return min(max(BUFFER // (self.chains * size), 1), self.draws)
 
     @property
     def chunks(self) -> dict[str, int]:
@@ -83,16 +85,16 @@ class GibbsGroups:
         return {"chain": 1, "draw": self.buffered, "item": min(items, len(self.labels.items))}
 
     @cached_property
-    def heard(self) -> np.ndarray:
+    def has_data(self) -> np.ndarray:
         """Mask of items with an answer or a gold label; only these have a log likelihood."""
         answered = np.bincount(self.labels.annotation_item, minlength=len(self.labels.items)) > 0
         return answered | (self.labels.gold >= 0)
 
-    def room(self, draws: int) -> GibbsPiece:
+    def allocate(self, draws: int) -> DrawBatch:
         """Allocate a batch for some draws of all chains."""
         n, size = len(self.labels.categories), (self.chains, draws)
         n_items, rows = len(self.labels.items), len(self.prior.confusion)
-        return GibbsPiece(
+        return DrawBatch(
             np.zeros((*size, n)),
             np.zeros((*size, rows, n)),
             np.zeros((*size, n_items, n), self.dtype),
@@ -101,39 +103,37 @@ class GibbsGroups:
 
     def at_full_size(self) -> dict[str, xr.Dataset]:
         """Return all groups at their final shapes, without allocating memory for the draws."""
-        groups = self.of(self.room(1)) | {"sample_stats": xr.Dataset({"thinning": self.thin})}
+        groups = self.of(self.allocate(1)) | {"sample_stats": xr.Dataset({"thinning": self.thin})}
         tree = label(xr.DataTree.from_dict(groups | self._known()), self.labels)
         labelled = {name: node.to_dataset() for name, node in tree.children.items()}
         return at_full_size(labelled, {"chain": self.chains, "draw": self.draws})
 
-    def of(self, piece: GibbsPiece) -> dict[str, xr.Dataset]:
+    def of(self, batch: DrawBatch) -> dict[str, xr.Dataset]:
         """Convert a batch to posterior, log likelihood (of all items) and log prior."""
         n = len(self.labels.categories)
         alpha, beta = self.prior.prevalence, _by_rater(self.prior.confusion, n)
-        confusion = _by_rater(piece.table, n)
-        stored = {"prevalence": piece.prevalence, "confusion": confusion}
-        stored = {name: array.astype(self.dtype) for name, array in stored.items()}
+        confusion = _by_rater(batch.table, n)
         posterior = {
-            "prevalence": ((*SAMPLE, "category"), stored["prevalence"]),
-            "confusion": ((*SAMPLE, *OF_RATERS), stored["confusion"]),
-            "plausibility": ((*SAMPLE, "item", "category"), piece.plausibility),
+            "prevalence": ((*SAMPLE, "category"), batch.prevalence.astype(self.dtype)),
+            "confusion": ((*SAMPLE, *OF_RATERS), confusion.astype(self.dtype)),
+            "plausibility": ((*SAMPLE, "item", "category"), batch.plausibility),
         }
         log_prior = {
-            "prevalence": (SAMPLE, _log_density(piece.prevalence, alpha)),
+            "prevalence": (SAMPLE, _log_density(batch.prevalence, alpha)),
             "confusion": ((*SAMPLE, *OF_RATERS[:2]), _log_density(confusion, beta)),
         }
-        sample = {d: np.arange(n) for d, n in zip(SAMPLE, piece.log_p.shape, strict=False)}
+        sample = {d: np.arange(n) for d, n in zip(SAMPLE, batch.log_p.shape, strict=False)}
         coords = {"rater": self.labels.raters}
         return {
             "posterior": xr.Dataset(posterior, coords | sample),
-            "log_likelihood": xr.Dataset({"observed_label": ((*SAMPLE, "item"), piece.log_p)}),
+            "log_likelihood": xr.Dataset({"observed_label": ((*SAMPLE, "item"), batch.log_p)}),
             "log_prior": xr.Dataset(log_prior, coords),
         }
 
-    def stored(self, piece: GibbsPiece) -> dict[str, xr.Dataset]:
-        """Convert a batch to the groups as stored: log likelihood only of the items of `heard`."""
-        groups = self.of(piece)
-        groups["log_likelihood"] = groups["log_likelihood"].isel(item=self.heard)
+    def stored(self, batch: DrawBatch) -> dict[str, xr.Dataset]:
+        """Convert a batch to the groups as stored: log likelihood only of the items of `has_data`."""
+        groups = self.of(batch)
+        groups["log_likelihood"] = groups["log_likelihood"].isel(item=self.has_data)
         return groups
 
     def of_items(self) -> dict[str, xr.Dataset]:
@@ -175,8 +175,8 @@ class SharedChains:
     sweeps.
     """
 
-    def __init__(self, work: LabelWork, groups: GibbsGroups, seed: int) -> None:
-        self.groups: GibbsGroups = groups
+    def __init__(self, work: LabelWork, groups: PosteriorLayout, seed: int) -> None:
+        self.groups: PosteriorLayout = groups
         self._work, self._seed = work, seed
         chains, (rows, n) = range(groups.chains), work.shape
         seeds = (np.random.SeedSequence(seed, spawn_key=(chain,)) for chain in chains)
@@ -194,31 +194,31 @@ class SharedChains:
     def start(self) -> None:
         """Draw initial true categories near the vote shares."""
         shape = self._work.shape
-        tasks = ((shard, shape, self._sweep(c)) for c, shard in self._units())
-        for chain, _, counts in self._done(drawn_start, tasks):
+        tasks = ((shard, shape, self._sweep(c), True) for c, shard in self._units())
+        for chain, _, counts in self._run(counts_near_vote, tasks):
             self._add(chain, counts)
 
-    def sweep(self, piece: GibbsPiece | None = None, draw: int = 0) -> None:
+    def sweep(self, batch: DrawBatch | None = None, draw: int = 0) -> None:
         """Run one sweep of every chain; store it as draw number `draw` of the batch, if one is given."""
         self.number += 1
         parameters = [self._drawn_parameters(c) for c in range(self.groups.chains)]
-        if piece is not None:
+        if batch is not None:
             for c, (prevalence, table) in enumerate(parameters):
-                piece.prevalence[c, draw], piece.table[c, draw] = prevalence, table
-        dtype = None if piece is None else self.groups.dtype
+                batch.prevalence[c, draw], batch.table[c, draw] = prevalence, table
+        dtype = None if batch is None else self.groups.dtype
         tasks = ((shard, parameters[c], self._sweep(c), dtype) for c, shard in self._units())
-        for chain, own, (counts, stored) in self._done(sweep, tasks):
+        for chain, own, (counts, stored) in self._run(draw_categories, tasks):
             self._add(chain, counts)
-            if piece is not None:
-                piece.plausibility[chain, draw, own], piece.log_p[chain, draw, own] = stored
+            if batch is not None:
+                batch.plausibility[chain, draw, own], batch.log_p[chain, draw, own] = stored
 
-    def _done(self, function: Callable, tasks: Iterable[tuple]) -> Iterator[tuple[int, slice, Any]]:
+    def _run(self, function: Callable, tasks: Iterable[tuple]) -> Iterator[tuple[int, slice, Any]]:
         """Reset the counts, run the tasks, and yield chain, items and result of each as it completes."""
         for name in ("items", "labels"):
             self.state[name][:] = 0
-        for number, found in self._work.workers.run(function, tasks, self._work.named):
+        for number, result in self._work.workers.run(function, tasks, self._work.named):
             chain, shard = divmod(number, len(self._work.shards))
-            yield chain, slice(*self._work.edges[shard : shard + 2].tolist()), found
+            yield chain, slice(*self._work.edges[shard : shard + 2].tolist()), result
 
     def _add(self, chain: int, counts: Parameters) -> None:
         """Add the counts of one shard; they are integers, so that the sum does not depend on the order."""
@@ -333,14 +333,14 @@ def dawid_skene_gibbs(
         prevalence_concentration,
         confusion_concentration,
     )
-    groups = GibbsGroups(labels, prior, chains, draws, thin, dtype)
-    asked = _asked(groups, tune, random_seed).agreed(Path(store))
+    groups = PosteriorLayout(labels, prior, chains, draws, thin, dtype)
+    arguments = _run_arguments(groups, tune, random_seed).agreed(Path(store))
     reason = "given the true categories, prevalence and confusion are conjugate"
-    attrs = attributes("dawid_skene", "gibbs", reason, asked.seed) | {ASKED: asked.text}
+    attrs = attributes("dawid_skene", "gibbs", reason, arguments.seed) | {ASKED: arguments.text}
     with begun_or_new(Path(store), attrs, groups.at_full_size, groups.chunks) as kept:
         if kept is not None:
             with label_work(labels, executor, shards, folder) as work:
-                _draw(SharedChains(work, groups, asked.seed), kept, tune, progressbar)
+                _draw(SharedChains(work, groups, arguments.seed), kept, tune, progressbar)
             begun = {k: v for k, v in store_attrs(Path(store)).items() if k != WRITTEN}
             kept.finish(begun | {"seconds": perf_counter() - started})
     return read_draws(store)
@@ -354,7 +354,7 @@ def _prior(labels: Labels, alpha: Any, beta: Any) -> ConfusionPrior:
     return ConfusionPrior(np.array(prevalence, np.float64), as_table(confusion), ROWS)
 
 
-def _asked(groups: GibbsGroups, tune: int, seed: int | None) -> Asked:
+def _run_arguments(groups: PosteriorLayout, tune: int, seed: int | None) -> Asked:
     """Arguments that determine the draws, with digests of the data and the prior."""
     numbers = {name: getattr(groups, name) for name in ("draws", "chains", "thin", "dtype")}
     digests = {"labels": digest_of(pack(groups.labels).values), "prior": digest_of(groups.prior._asdict())}
@@ -378,13 +378,13 @@ def _draw(chains: SharedChains, store: DrawStore, tune: int, progressbar: bool) 
             chains.sweep()
             progress.advance(task)
         while drawn < groups.draws:
-            piece = groups.room(min(groups.buffered, groups.draws - drawn))
-            for draw in range(piece.prevalence.shape[1]):
+            batch = groups.allocate(min(groups.buffered, groups.draws - drawn))
+            for draw in range(batch.prevalence.shape[1]):
                 for _ in range(groups.thin - 1):
                     chains.sweep()
-                chains.sweep(piece, draw)
+                chains.sweep(batch, draw)
                 progress.advance(task, groups.thin)
-            new = slice(drawn, drawn + piece.prevalence.shape[1])
+            new = slice(drawn, drawn + batch.prevalence.shape[1])
             drawn = new.stop
-            store.write({"draw": new}, groups.stored(piece))
+            store.write({"draw": new}, groups.stored(batch))
             store.mark({"drawn": drawn, "number": chains.number}, chains.state, drawn)

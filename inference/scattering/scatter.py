@@ -24,10 +24,12 @@ from ..diagnostics import ConvergenceWarning
 from ..methods import Route, route_of
 from ..parallel.slices import Annotations, items_between, pack
 from ..parallel.workers import AnyExecutor, is_of_processes, workers_of
+from ..runs.model_graph import graph_lock
+from ..runs.run import check_options
 from ..scores.precision import Storage
 from ..storage.interruptions import cleaned_up
 from ..storage.journal import refuse_journal
-from ..storage.resumable_calls import ASKED, Agreed, Asked, check_numbers, digest_of
+from ..storage.resumable_calls import ASKED, Agreed, Asked, digest_of
 from ..storage.store import DrawStore, read_draws, store_attrs
 from ..storage.untrusted_files import WRITTEN
 from .shards import (
@@ -67,16 +69,17 @@ class WholeItems:
             raise ValueError(
                 f"a {type(data).__name__} has no shards of items; scatter PartialRankings, Labels or Scores"
             )
-        model = build(data)
-        if not isinstance(model, pm.Model):
-            raise ValueError(
-                f"model_builder made a {type(model).__name__}, not a pymc.Model; pass a function of raterzoo.models"
-            )
-        route = route_of(model)
-        if why := refusal(route):
-            raise ValueError(why)
-        law = item_law(model, route.name)
-        return cls(data, model, route, law, storage_of(model, route.name, draws, dtype))
+        with graph_lock:
+            model = build(data)
+            if not isinstance(model, pm.Model):
+                raise ValueError(
+                    f"model_builder made a {type(model).__name__}, not a pymc.Model; pass a function of raterzoo.models"
+                )
+            route = route_of(model)
+            if why := refusal(route):
+                raise ValueError(why)
+            law = item_law(model, route.name)
+            return cls(data, model, route, law, storage_of(model, route.name, draws, dtype))
 
     def asked(self, options: dict[str, Any], seed: int | None) -> Asked:
         """Return everything that the draws depend on, to be kept in the store."""
@@ -307,9 +310,10 @@ def scatter(
     started, path = perf_counter(), Path(store)
     if is_of_processes(executor):
         check_sent(model_builder)
-    check_numbers(draws=draws, tune=tune, chains=chains, random_seed=random_seed, shard=shard)
-    if dtype not in ("float32", "float64"):
-        raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
+    every = None if thin == "pilot" else thin
+    check_options(
+        dtype, draws=draws, tune=tune, chains=chains, random_seed=random_seed, shard=shard, thin=every
+    )
     whole = WholeItems.of(model_builder, data, chains * draws, dtype)
     options = {
         "draws": draws,

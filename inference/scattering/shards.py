@@ -1,6 +1,5 @@
 """Task of a worker on a shard of items: build their model and sample it."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +10,15 @@ import pymc as pm
 import xarray as xr
 
 from ...models._catalog import catalog
-from ..diagnostics import ConvergenceWarning
+from ..diagnostics import diagnose, verdict
 from ..labels.recognition import read_counted_labels
 from ..methods import Route, route_of
 from ..parallel.slices import Packed
 from ..rankings.recognition import gamma_parameters, read_rankings
-from ..runs.trees import CodeNames, constant_groups, label
-from ..sampling import sample
+from ..runs.model_graph import graph_lock
+from ..runs.run import Draws
+from ..runs.trees import CodeNames, attributes, constant_groups, label
+from ..sampling import draw_compiled
 from ..scores.kernels.normal import posterior_items, score_moments
 from ..scores.precision import Storage, storage_of_items
 from ..scores.recognition import read_item_scores
@@ -211,22 +212,26 @@ def sample_shard(shard: ItemShard, build: Callable[[Any], pm.Model], options: Ma
     Raises ValueError if the posterior of these items depends on the other items.
     """
     data = shard.data.unpack()
-    model = build(data)
-    name = route_of(model).name
-    if name != shard.name:
-        raise ValueError(f"the builder makes a {name} of these items, and a {shard.name} of all")
-    if item_law(model, name).digest(0, len(data.items)) != shard.law:
+    with graph_lock:
+        model = build(data)
+        route = route_of(model)
+        if route.name != shard.name:
+            raise ValueError(f"the builder makes a {route.name} of these items, and a {shard.name} of all")
+        law = item_law(model, route.name)
+    if law.digest(0, len(data.items)) != shard.law:
         raise ValueError(
             "the prior of these items alone differs from their prior among all items: the builder computes numbers from the data "
             "it is given. Pass all numbers of the prior, as in functools.partial(models.normal_scores, mean=..., rate=...)"
         )
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", ConvergenceWarning)
-        tree = sample(model, cores=1, progressbar=False, **options)
-    warned = [str(w.message) for w in said if issubclass(w.category, ConvergenceWarning)]
-    for other in said:
-        if not issubclass(other.category, ConvergenceWarning):
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    own = {name: options[name] for name in ("draws", "tune", "chains", "thin", "dtype")}
+    seed = options["random_seed"]
+    plan = Draws(cores=1, seed=seed, progressbar=False, densities=options["log_likelihood"], **own)
+    tree = draw_compiled(model, plan, route)
+    converged, failure = (
+        (True, "") if route.method == "exact" else verdict(diagnose(tree, threads=1), listed=20)
+    )
     known = {"constant_data", "observed_data"}  # the driver has these for all items
     groups = {n: node.to_dataset() for n, node in tree.children.items() if n not in known}
-    return ItemDraws(groups, {str(k): v for k, v in tree.attrs.items()}, warned[0] if warned else "")
+    return ItemDraws(
+        groups, attributes(route.name, route.method, route.reason, seed), "" if converged else failure
+    )

@@ -38,19 +38,6 @@ def digest_of(values: Mapping[str, Any]) -> str:
     return digest.hexdigest()
 
 
-# --- Validation of the numeric arguments of sharded runs ---
-
-
-def check_numbers(**numbers: int | str | None) -> None:
-    """Raise unless every number is whole and large enough; None stands for the default."""
-    for name, number in numbers.items():
-        least = 0 if name in ("tune", "random_seed") else 1
-        if number is None:
-            continue
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            raise ValueError(f"{name}={number!r} must be a whole number from {least}")
-
-
 # --- Stores that an identical call continues: they keep a record of the arguments ---
 
 ASKED = "asked"  # attribute of a store: JSON of the arguments it was begun with
