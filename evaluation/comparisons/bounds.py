@@ -16,7 +16,8 @@ truths drawn from the prior, is at least C = A^-1.
 References
 ----------
 Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy
-problem, arXiv:2310.02016, eq. 11-17.
+problem, arXiv:2310.02016, eq. 11-17. McKechan, Robinson and Sathyaprakash (2010), A tapering window for
+time-domain templates, Classical and Quantum Gravity 27, equation 7, doi:10.1088/0264-9381/27/8/084020.
 """
 
 from collections.abc import Sequence
@@ -40,7 +41,13 @@ MOST_ITEMS = 10_000  # the covariance is a dense matrix
 
 
 def planck_density(x: np.ndarray) -> np.ndarray:
-    """Density of the Planck taper on [0, 1]; zero outside."""
+    """Density of the Planck taper on [0, 1], a uniform density whose ends fall to zero smoothly; zero outside.
+
+        f(x) = expit(z / (z - t) - z / t) / (1 - z),  t = min(x, 1 - x) < z,  and 1 / (1 - z) between
+
+    Every derivative vanishes at 0 and 1, where the score of a uniform density is not defined, so that the
+    Fisher information exists.
+    """
     end = np.minimum(x, 1 - x)
     t = np.where((end > 0) & (end < TAPER), end, TAPER / 2)
     rising = expit(TAPER / (TAPER - t) - TAPER / t)

@@ -7,12 +7,6 @@
 Votes do not identify a shift of all qualities, and identify their scale only if the reliability of the raters
 is known: A is one, or the factor that minimises the error ("oracle", as it needs the truth), for each draw
 its own.
-
-References
-----------
-Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy
-problem, arXiv:2310.02016, section 6. Kendall (1945), The treatment of ties in ranking problems,
-doi:10.1093/biomet/33.3.239 (tau-b). Clopper and Pearson (1934), doi:10.1093/biomet/26.4.404.
 """
 
 from collections.abc import Sequence
@@ -72,7 +66,8 @@ def mean_squared_error(
 
     References
     ----------
-    Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, section 6.
+    Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy
+    problem, arXiv:2310.02016, section 6.
     """
     if form not in ("centred", "paper"):
         raise EvaluationError(f"form={form!r}: expected 'centred' or 'paper'")
@@ -174,7 +169,7 @@ def quality_concordance(estimate: Qualities, truth: Qualities) -> xr.DataArray:
 
     References
     ----------
-    Kendall (1945), doi:10.1093/biomet/33.3.239.
+    Kendall (1945), The treatment of ties in ranking problems, doi:10.1093/biomet/33.3.239 (tau-b).
     """
     x, q = matched_qualities(estimate, truth)
     if x.sizes["item"] < 2:

@@ -88,7 +88,11 @@ def _check_finite(values: np.ndarray, array: xr.DataArray, what: str) -> None:
 
 @dataclass(frozen=True)
 class RankDraws:
-    """Ranks of all items in all draws, from 1 to the number of items."""
+    """Ranks of all items in all draws, from 1 (the best) to the number of items.
+
+    Items of exactly equal quality in a draw share a range of ranks: two that are tied for the top each have
+    best rank 1 and worst rank 2.
+    """
 
     quality: np.ndarray  # (sample, item)
     best: np.ndarray  # (item, sample), int32

@@ -8,12 +8,6 @@ counts as half above.
     pointwise interval      smallest and largest rank of an item without (1 - prob) / 2 of the draws at either end
     simultaneous interval   the same with one smaller tail for all items, the largest with which at least `prob`
                             of the draws have every item inside its interval
-
-References
-----------
-Goldstein and Spiegelhalter (1996), League tables and their limitations, JRSS A 159, doi:10.2307/2983325 (rank
-intervals). Besag, Green, Higdon and Mengersen (1995), Bayesian computation and stochastic systems,
-Statistical Science 10, section 6.3, doi:10.1214/ss/1177010123 (simultaneous intervals from draws).
 """
 
 import numpy as np
@@ -111,8 +105,9 @@ def rank_intervals(tree: Qualities, prob: float = 0.9, *, simultaneous: bool = F
 
     References
     ----------
-    Goldstein and Spiegelhalter (1996), doi:10.2307/2983325. Besag et al. (1995), doi:10.1214/ss/1177010123,
-    section 6.3.
+    Goldstein and Spiegelhalter (1996), League tables and their limitations, JRSS A 159, doi:10.2307/2983325.
+    Besag, Green, Higdon and Mengersen (1995), Bayesian computation and stochastic systems, Statistical
+    Science 10, section 6.3, doi:10.1214/ss/1177010123 (simultaneous intervals from draws).
     """
     check_probability("prob", prob)
     ranks = drawn_ranks(tree)

@@ -1,16 +1,34 @@
 """Conformal prediction sets for test items when the true labels of the calibration items are uncertain.
 
-Symbols: n calibration items, m labels drawn for each, alpha = 1 - coverage; `conformal_thresholds` has the
-equations.
+n calibration items with m labels each have scores S_ij, larger = more conforming; N(s) counts the S_ij <= s.
+A label of a new item with score s has m conformal p-values, one for each j, whose average is
 
-References
-----------
-Stutz, Roy, Matejovicova, Strachan, Cemgil and Doucet (2023), Conformal prediction under ambiguous ground
-truth, TMLR, arXiv:2307.09302.
+    p(s) = (m + N(s)) / (m (n + 1)),                                                                       (1)
+
+and it is in the set if p(s) > alpha = 1 - coverage: if s is at least the k-th smallest of the n m scores,
+
+    k = floor(alpha m (n + 1)) - m + 1.                                                                    (2)
+
+Every label is in the set if k < 1, which is n < 1 / alpha - 1 for any m. For m = 1 this is split conformal
+prediction.
+
+**Coverage.** An average of p-values is a p-value up to a factor of two (Vovk and Wang), hence the 1 - 2 alpha
+of the paper for m > 1. Here a stronger statement holds: p(s) is at least the rank of s (ties: the largest)
+among the m (n + 1) scores of all items, the new one with m labels too, over m (n + 1). Items are exchangeable
+and so are the labels within one; therefore s is each of these scores with the same probability, and
+P(p <= alpha) <= alpha (the argument of Lee, Barber and Willett for repeated measurements).
+
+**ECDF correction.** The first half A of the items gives p of (1), the second half B, of n_B items with one
+label each, its distribution:
+
+    q(s) = (1 + number of i in B with p(S_i) <= p(s)) / (n_B + 1),    in the set if q(s) > alpha.            (3)
+
+Given A, the p of B and of the new item are exchangeable, so that coverage is again at least 1 - alpha. As p
+is a step function of s, this is split conformal prediction on B alone, its threshold rounded down to a score
+of A.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 from typing import Literal, get_args
@@ -32,11 +50,6 @@ NO_VOTE = -1
 def miss_rate(coverage: float) -> Fraction:
     """Return alpha = 1 - coverage as an exact fraction of the decimal: 1 - .9 is 1/10."""
     return 1 - Fraction(str(float(coverage)))
-
-
-def least_items(alpha: Fraction) -> int:
-    """Return the number of calibration items below which every label is in the set."""
-    return ceil(1 / alpha) - 1
 
 
 def threshold_of(scores: np.ndarray, count: np.ndarray, alpha: Fraction) -> float:
@@ -114,7 +127,7 @@ def conformal_sets(
         Correct averaged p-values by their empirical distribution on half of the calibration items. By default
         they are not corrected. The paper proves coverage of 1 - alpha for m = 1 or with the correction, and
         1 - 2 alpha otherwise; but since the labels of a test item are exchangeable with each other too,
-        coverage is 1 - alpha for every m (see `conformal_thresholds`). The corrected threshold is that of one
+        coverage is 1 - alpha for every m. The corrected threshold is that of one
         label for each item of the second half, rounded down: it is more variable and its sets are never
         smaller.
     truth : {"plausibility", "voted"}
@@ -165,10 +178,18 @@ def conformal_sets(
 
     References
     ----------
-    Stutz et al. (2023), arXiv:2307.09302. Lee, Barber and Willett (2023), arXiv:2306.06342.
+    Stutz, Roy, Matejovicova, Strachan, Cemgil and Doucet (2023), Conformal prediction under ambiguous ground
+    truth, TMLR, arXiv:2307.09302. Lee, Barber and Willett (2023), Distribution-free inference with
+    hierarchical data, arXiv:2306.06342. Vovk and Wang (2020), Combining p-values via averaging, Biometrika
+    107, doi:10.1093/biomet/asaa027.
     """
-    alpha = _miss_rate(coverage)
-    _check_settings(samples, correction, truth)
+    check_probability("coverage", coverage)
+    alpha = miss_rate(coverage)
+    check_whole("samples", samples, 1)
+    if correction not in ("ecdf", None):
+        raise EvaluationError(f'correction={correction!r}: expected "ecdf" or None')
+    if truth not in get_args(CalibratedOn):
+        raise EvaluationError(f"truth={truth!r}: expected one of {get_args(CalibratedOn)}")
     rng = generator_of(random_seed)
     given = ConformityScores.of(scores)
     mass = LabelMass.of(tree, given.names, other)
@@ -177,76 +198,75 @@ def conformal_sets(
     places_of(given.items[chosen], mass.view.items, ("calibration", "the posterior"))
     mean = mass.mean()
     votes = _votes(given, voted, mean, posterior_position)
+    law = mean[posterior_position[chosen]]
     if truth == "voted":
-        law = np.eye(len(given.names))[_all_voted(given, votes, chosen)]
-        samples = 1
-    else:
-        law = mean[posterior_position[chosen]]
+        without = chosen[votes[chosen] == NO_VOTE]
+        if len(without):
+            raise EvaluationError(
+                f'truth="voted": calibration item {given.items[without[0]]!s} has no voted label; add it, or leave the item out'
+            )
+        law, samples = np.eye(len(given.names))[votes[chosen]], 1
     threshold = _thresholds(given.values[:, chosen], law, alpha, samples, correction, rng)
-    sets = _Sets(given, np.delete(np.arange(len(given.items)), chosen), threshold)
-    least = least_items(alpha)
-    return sets.described(mass, mean, posterior_position, votes).assign_attrs(
+    test = np.delete(np.arange(len(given.items)), chosen)
+    found = _described(given, threshold, test, mass, (mean, posterior_position[test], votes[test]))
+    least = ceil(1 / alpha) - 1  # with fewer calibration items every label is in the set
+    note = (
+        "a threshold is -inf, so that every label is in its sets: "
+        "there are fewer calibration items than least_items, or labels drawn for them have scores of -inf"
+    )
+    return found.assign_attrs(
         alpha=float(alpha),
         m=samples,
         n=len(chosen),
         correction=correction or "none",
         truth=truth,
         least_items=2 * least - 1 if correction else least,
-        note=_note(threshold),
+        note=note if np.isneginf(threshold).any() else "",
     )
 
 
-@dataclass(frozen=True)
-class _Sets:
-    """Labels of test items whose scores reach the thresholds of their classifiers."""
+def _described(
+    given: ConformityScores,
+    threshold: np.ndarray,
+    test: np.ndarray,
+    mass: LabelMass,
+    truth: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> xr.Dataset:
+    """Return the sets of labels whose scores reach the threshold, their sizes and their coverage.
 
-    given: ConformityScores
-    test: np.ndarray  # (item,), positions of the test items
-    threshold: np.ndarray  # (classifier,)
-
-    @property
-    def member(self) -> np.ndarray:
-        """Mask of labels in the sets, shape (classifier, item, category)."""
-        return self.given.values[:, self.test] >= self.threshold[:, None, None]
-
-    def described(
-        self, mass: LabelMass, mean: np.ndarray, posterior_position: np.ndarray, votes: np.ndarray
-    ) -> xr.Dataset:
-        """Return the sets, their sizes and their coverage.
-
-        Shapes: mean (posterior item, category); of_posterior (item,), position in the posterior or -1; votes
-        (item,).
-        """
-        member, view = self.member, mass.view
-        known, place = posterior_position[self.test] >= 0, posterior_position[self.test]
-        held = np.full(member.shape[:2], np.nan)
-        held[:, known] = (member[:, known] * mean[place[known]]).sum(axis=2)
-        weight = np.zeros((len(member), *mean.shape))
-        weight[:, place[known]] = member[:, known]
-        covered = np.full((len(member), view.n_samples), np.nan)
-        if known.any():
-            covered = mass.of_sets(weight) / known.sum()
-        vote = votes[self.test]
-        right = member[:, vote != NO_VOTE, vote[vote != NO_VOTE]]
-        of_votes = right.mean(axis=1) if right.size else np.full(len(member), np.nan)
-        lead, sample = self.given.leading, view.sample_dims
-        by_sample = np.moveaxis(covered.reshape(len(member), *view.array.shape[: len(sample)]), 0, -1)
-        pick = slice(None) if lead else 0
-        return xr.Dataset(
-            {
-                "threshold": (lead, self.threshold[pick]),
-                "member": ((*lead, "item", "category"), member[pick]),
-                "size": ((*lead, "item"), member[pick].sum(axis=-1)),
-                "coverage": ((*sample, *lead), by_sample[..., pick]),
-                "item_coverage": ((*lead, "item"), held[pick]),
-                "voted_coverage": (lead, of_votes[pick]),
-            },
-            {
-                **{dim: self.given.coords[dim] for dim in ("category", *lead)},
-                "item": self.given.coords["item"].isel(item=self.test),
-                **view.sample_coords(),
-            },
-        )
+    Shapes: threshold (classifier,); test (item,), positions of the test items; truth: posterior mean
+    plausibilities (posterior item, category), and position in the posterior or -1, and vote (item,).
+    """
+    mean, place, vote = truth
+    member, view = given.values[:, test] >= threshold[:, None, None], mass.view
+    known = place >= 0
+    held = np.full(member.shape[:2], np.nan)
+    held[:, known] = (member[:, known] * mean[place[known]]).sum(axis=2)
+    weight = np.zeros((len(member), *mean.shape))
+    weight[:, place[known]] = member[:, known]
+    covered = np.full((len(member), view.n_samples), np.nan)
+    if known.any():
+        covered = mass.of_sets(weight) / known.sum()
+    right = member[:, vote != NO_VOTE, vote[vote != NO_VOTE]]
+    of_votes = right.mean(axis=1) if right.size else np.full(len(member), np.nan)
+    lead, sample = given.leading, view.sample_dims
+    by_sample = np.moveaxis(covered.reshape(len(member), *view.array.shape[: len(sample)]), 0, -1)
+    pick = slice(None) if lead else 0
+    return xr.Dataset(
+        {
+            "threshold": (lead, threshold[pick]),
+            "member": ((*lead, "item", "category"), member[pick]),
+            "size": ((*lead, "item"), member[pick].sum(axis=-1)),
+            "coverage": ((*sample, *lead), by_sample[..., pick]),
+            "item_coverage": ((*lead, "item"), held[pick]),
+            "voted_coverage": (lead, of_votes[pick]),
+        },
+        {
+            **{dim: given.coords[dim] for dim in ("category", *lead)},
+            "item": given.coords["item"].isel(item=test),
+            **view.sample_coords(),
+        },
+    )
 
 
 def _thresholds(
@@ -296,37 +316,3 @@ def _votes(
             )
         votes[place] = columns[label]
     return votes
-
-
-def _all_voted(given: ConformityScores, votes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Columns of the voted labels of the calibration items, or raise if one has none."""
-    without = chosen[votes[chosen] == NO_VOTE]
-    if len(without):
-        raise EvaluationError(
-            f'truth="voted": calibration item {given.items[without[0]]!s} has no voted label; add it, or leave the item out'
-        )
-    return votes[chosen]
-
-
-def _note(threshold: np.ndarray) -> str:
-    """Note that every label is in the sets, or ""."""
-    if not np.isneginf(threshold).any():
-        return ""
-    return (
-        "a threshold is -inf, so that every label is in its sets: "
-        "there are fewer calibration items than least_items, or labels drawn for them have scores of -inf"
-    )
-
-
-def _miss_rate(coverage: float) -> Fraction:
-    """Return alpha = 1 - coverage, or raise."""
-    check_probability("coverage", coverage)
-    return miss_rate(coverage)
-
-
-def _check_settings(samples: int, correction: object, truth: object) -> None:
-    check_whole("samples", samples, 1)
-    if correction not in ("ecdf", None):
-        raise EvaluationError(f'correction={correction!r}: expected "ecdf" or None')
-    if truth not in get_args(CalibratedOn):
-        raise EvaluationError(f"truth={truth!r}: expected one of {get_args(CalibratedOn)}")

@@ -4,6 +4,9 @@ References
 ----------
 Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
 Image Analysis, arXiv:2307.02191, eq. 3-5 (inverse rank normalisation, IRN) and appendix E.
+Krippendorff (2004), Content analysis, chapter 11 (package krippendorff). Cohen (1960),
+doi:10.1177/001316446002000104 (scikit-learn). Gwet (2008), Computing inter-rater reliability and its variance
+in the presence of high agreement, equations 4 and 5, doi:10.1348/000711006X126600.
 """
 
 import warnings

@@ -1,17 +1,4 @@
-"""Quality of raters from prevalence p and confusion matrices pi: accuracy, information and bias.
-
-    accuracy          sum_j p_j pi_jj
-    information       sum_jl p_j pi_jl log2(pi_jl / q_l),  q_l = sum_j p_j pi_jl   bits of a label about the truth
-    bias_l            q_l - p_l                                                    excess frequency of a label
-
-An adversary who always confuses two categories has accuracy 0 and full information: the model inverts the
-labels.
-
-References
-----------
-Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 5.4, doi:10.1162/tacl_a_00040
-(accuracy). Cover and Thomas (2006), Elements of information theory, equation 2.28 (mutual information).
-"""
+"""Quality of raters from prevalence and confusion matrices: accuracy, information and bias."""
 
 import numpy as np
 import xarray as xr
@@ -21,10 +8,14 @@ from ..errors import EvaluationError, check_probability
 
 
 def rater_quality(tree: xr.DataTree) -> xr.Dataset:
-    """Return accuracy, information and bias of every rater in every draw.
+    """Return accuracy, information and bias of every rater in every draw, from prevalence p and confusion pi.
 
-    Accuracy is sum_j p_j pi_jj, information the mutual information of label and truth, and the bias of a
-    label its marginal probability minus its prevalence.
+        accuracy          sum_j p_j pi_jj
+        information       sum_jl p_j pi_jl log2(pi_jl / q_l),  q_l = sum_j p_j pi_jl   bits of a label about the truth
+        bias_l            q_l - p_l                                                    excess frequency of a label
+
+    An adversary who always confuses two categories has accuracy 0 and full information: the model inverts the
+    labels.
 
     Parameters
     ----------
@@ -54,7 +45,8 @@ def rater_quality(tree: xr.DataTree) -> xr.Dataset:
 
     References
     ----------
-    Paun et al. (2018), doi:10.1162/tacl_a_00040, section 5.4. Cover and Thomas (2006), equation 2.28.
+    Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 5.4, doi:10.1162/tacl_a_00040
+    (accuracy). Cover and Thomas (2006), Elements of information theory, equation 2.28 (mutual information).
     """
     confusion = of_raters(tree, "confusion", ("rater", "category", "label"))
     prevalence = of_raters(tree, "prevalence", ("category",))

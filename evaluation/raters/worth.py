@@ -76,7 +76,14 @@ def _entropy_terms(probability: np.ndarray) -> np.ndarray:
 
 
 def panel_curves(prevalence: np.ndarray, confusion: np.ndarray, largest: int) -> np.ndarray:
-    """Information in bits and accuracy of 0, 1, ... `largest` answers of like raters.
+    """Information in bits and accuracy of 0, 1, ... `largest` answers of like raters, summed over label counts.
+
+        q_jc = p_j k! / prod_l c_l! prod_l pi_jl^c_l      p(truth j, counts c)
+        information   sum_jc q_jc log2(q_jc / (p_j q_c)),  q_c = sum_j q_jc
+        accuracy      sum_c max_j q_jc                    of the most probable truth given the answers
+
+    Without answers the information is 0 and the accuracy max_j p_j; neither decreases as answers are added
+    (Cover and Thomas 2006, Elements of information theory, equations 2.28 and 2.36: counts are sufficient).
 
     Shapes: prevalence (sample, category); confusion (sample, category, label); result (measure, sample,
     answers).
@@ -89,7 +96,7 @@ def panel_curves(prevalence: np.ndarray, confusion: np.ndarray, largest: int) ->
         step = max(1, PANEL_BLOCK_SIZE // (len(ways) * categories))
         for first in range(0, samples, step):
             block = slice(first, first + step)
-            # q_jc of the module docstring, (sample, category, vector)
+            # q_jc, (sample, category, vector)
             joint = prevalence[block, :, None] * ways
             powers = confusion[block, :, :, None] ** np.arange(k + 1)
             for label in range(labels):

@@ -14,10 +14,6 @@ k                     pareto_k of sample_stats (item)
 
 One weight by draw for all items would be the product of these, and would concentrate on a single draw. The
 weights of an item are Pareto-smoothed; k measures how heavy their tail is.
-
-References
-----------
-Vehtari et al. (2024), Pareto smoothed importance sampling, JMLR 25(72), arXiv:1507.02646.
 """
 
 import warnings
@@ -91,7 +87,7 @@ def reweight(tree: xr.DataTree, reliability: float, *, random_seed: int | None =
 
     References
     ----------
-    Vehtari et al. (2024), arXiv:1507.02646.
+    Vehtari et al. (2024), Pareto smoothed importance sampling, JMLR 25(72), arXiv:1507.02646.
     """
     view = Plausibility.of(tree)
     power = _added_power(tree, view, reliability)

@@ -1,4 +1,8 @@
-"""Counts of labels by item, from counts, a tree, or a table of named raters."""
+"""Counts of labels by item, from counts, a tree, or a table of named raters.
+
+In a table, blanks are NaN, None, NA and white space. Whole numbers are read as decimal text however they are
+stored: 1, 1.0 and "1" are one category.
+"""
 
 from dataclasses import dataclass, replace
 

@@ -5,11 +5,6 @@
 
 The curve is a sum over all possible answers of k raters, given how often each label was given to an item
 (`surveys.subsets`). Raters are sampled only if they are identified, or if a ratio is averaged over subsets.
-
-References
-----------
-Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier
-accuracy against human labels, arXiv:2106.01254.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,10 +15,9 @@ import numpy as np
 import xarray as xr
 
 from ..errors import EvaluationError
-from ..truth.containers import Labels
 from .classifiers import Classifiers
 from .combiners import Learn
-from .counts import LabelCounts
+from .counts import LabelCounts, LabelSource
 from .item_states.equivalence import posterior_power_curve, posterior_survey_equivalence
 from .resampling import Resampling, check_resampling, survey_scores
 from .results import SurveyDataset
@@ -33,15 +27,14 @@ from .survey import Survey
 OPTIONS_OF_POSTERIOR = ("combiner", "scorer", "base", "max_raters", "random_seed")
 Combine = CombinerName | Callable[[np.ndarray], Any]
 Scoring = ScorerName | Callable[[np.ndarray, np.ndarray], Any]
-Given = xr.DataArray | xr.DataTree | Labels
 
 
 def survey_power_curve(
-    counts: Given,
+    counts: LabelSource,
     combiner: Combine = "abc",
     scorer: Scoring = "cross_entropy",
     *,
-    against: Given | None = None,
+    against: LabelSource | None = None,
     clip: float = 0.02,
     items: Items = "available",
     estimand: Literal["pooled", "mean"] = "pooled",
@@ -155,7 +148,8 @@ def survey_power_curve(
 
     References
     ----------
-    Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, algorithms 1-6.
+    Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier
+    accuracy against human labels, arXiv:2106.01254, algorithms 1-6.
     """
     options = {name: value for name, value in locals().items() if name != "counts"}
     if _has_item_states(counts):
@@ -164,12 +158,12 @@ def survey_power_curve(
 
 
 def survey_equivalence(
-    counts: Given,
+    counts: LabelSource,
     predictions: xr.DataArray,
     combiner: Combine = "abc",
     scorer: Scoring = "cross_entropy",
     *,
-    against: Given | None = None,
+    against: LabelSource | None = None,
     clip: float = 0.02,
     items: Items = "available",
     estimand: Literal["pooled", "mean"] = "pooled",
@@ -287,7 +281,7 @@ def equivalence_summary(found: xr.Dataset) -> xr.Dataset:
     return xr.Dataset(rows, attrs=found.attrs)
 
 
-def _has_item_states(counts: Given) -> TypeGuard[xr.DataTree]:
+def _has_item_states(counts: LabelSource) -> TypeGuard[xr.DataTree]:
     """Return whether a tree has posterior draws of item states."""
     if not isinstance(counts, xr.DataTree) or "posterior" not in counts.children:
         return False
@@ -302,21 +296,21 @@ def _posterior_options(options: Mapping[str, Any], *more: str) -> dict[str, Any]
     allowed = (*OPTIONS_OF_POSTERIOR, *more)
     for name, value in options.items():
         default = signature(survey_power_curve).parameters[name].default
-        omitted = value is default or (default is not None and value == default)
-        if name not in allowed and not omitted:
+        changed = value is not default and (default is None or value != default)
+        if name not in allowed and changed:
             raise EvaluationError(
                 f"{name}={value!r} is for counts of labels; with item states pass {', '.join(allowed)}"
             )
-    selected = {name: options[name] for name in allowed if name != "max_raters"}
-    longest = options["max_raters"]
+    selected = {name: options[name] for name in allowed}
+    longest = selected.pop("max_raters")
     return selected if longest is None else selected | {"longest": longest}
 
 
 def _scored_survey(
-    counts: Given,
+    counts: LabelSource,
     predictions: xr.DataArray | None,
     *,
-    against: Given | None,
+    against: LabelSource | None,
     bootstrap: int,
     relearn: bool,
     probability: float,
@@ -342,7 +336,7 @@ def _scored_survey(
     return SurveyDataset(survey, scores, probability, draws), classifiers
 
 
-def _read_counts(counts: Given, against: Given | None) -> tuple[LabelCounts, LabelCounts | None]:
+def _read_counts(counts: LabelSource, against: LabelSource | None) -> tuple[LabelCounts, LabelCounts | None]:
     """Read labels and, if given, labels by other raters, over the same items and categories."""
     labels = LabelCounts.of(counts)
     if against is None:

@@ -15,7 +15,10 @@ BOUNDS = ["lower", "upper"]
 def crossing(curve: np.ndarray, score: np.ndarray) -> np.ndarray:
     """Return the equivalence (...) of scores (..., k) on curves (..., k).
 
-    -inf if the curve starts above the score, inf if it never is above, NaN if either is NaN at k = 0.
+        equivalence = k - (c_k - s_k) / ((c_k - s_k) - (c_{k-1} - s_{k-1})),  k the smallest with c_k > s_k
+
+    -inf if the curve starts above the score, inf if it never is above, NaN if either is NaN at k = 0. s_k is
+    the score on the items of c_k: one number if all items have as many labels.
     """
     gap = signed_gap(curve, score)
     above = gap > 0

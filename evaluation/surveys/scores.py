@@ -2,6 +2,22 @@
 
 A score is additive over items, or a function of the joint law of prediction and label, or of ranks. All but
 rank scores need only the means of a statistic; rank scores need the mass of every prediction.
+
+    J_ab        E[ p_a(prediction) [label = b] ],  p the indicator of the predicted label, or the probabilities
+    precision   J_++ / J_+.        recall   J_++ / J_.+        F1   2 J_++ / (J_+. + J_.+)
+    MCC         (tr J - sum_a J_a. J_.a) / sqrt((1 - sum_a J_a.^2) (1 - sum_a J_.a^2))
+    DMI         |det J|
+    Pearson     of x = sum_a v_a p_a and v_label;  Spearman: Pearson of the mid-ranks of both
+    AUC         p(x_+ > x_-) + p(x_+ = x_-) / 2,  x the probability of the positive label, or sum_a v_a p_a of means
+
+Precision is 0 if nothing is predicted positive; MCC and correlations are 0, and the AUC 1/2, if all
+predictions are the same.
+
+References
+----------
+Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, theorem 6.3 (DMI: a bias of the reference
+raters that is independent of the item multiplies all scores by the same factor). Gorodkin (2004), Comparing
+two K-category assignments by a K-category correlation coefficient, doi:10.1016/j.compbiolchem.2004.09.006.
 """
 
 from collections.abc import Callable

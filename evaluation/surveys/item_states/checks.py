@@ -10,7 +10,9 @@ nor its equivalence is to be trusted.
 References
 ----------
 Gelman, Meng and Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies,
-Statistica Sinica 6(4).
+Statistica Sinica 6(4). Rubin (1981), The Bayesian bootstrap, doi:10.1214/aos/1176345338. Deville and Särndal
+(1992), Calibration estimators in survey sampling, JASA 87, doi:10.1080/01621459.1992.10475217 (regression
+weights that reproduce known means).
 """
 
 from collections.abc import Iterator
@@ -178,6 +180,21 @@ def classifier_scores(
     states: ItemStates, counts: np.ndarray, by_label: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw the scores (sample, classifier) of classifiers jointly with the item states.
+
+    Item i has label counts n_i of N_i and expected score T_i = sum_c (n_ic / N_i) S(f_i, c). In a draw with
+    weights w and probabilities theta, an item with these counts is in state j with probability r_ij, and
+
+        x_ijc = r_ij n_ic / N_i        has mean        X_jc = w_j theta_jc
+
+    over the population of the draw. With B the coefficients of a linear regression of T on x, first on its
+    sums over the states (the label frequencies) and then of the residuals, the score of the draw is
+
+        sum_jc B_jc X_jc  +  sum_i u_i (T_i - sum_jc B_jc x_ijc),        u ~ Dirichlet(1, ..., 1)
+
+    The part that the counts explain follows the draw's own item states and shares its errors with the curve:
+    a constant prediction has the score of the draw's label frequencies. The residuals have the Bayesian
+    bootstrap of the items, with the same weights for all classifiers. Predictions never inform the state of
+    an item. If all items have as many labels, the two parts are independent to first order.
 
     Shapes: counts (item, category), at least one label for each item; by_label (classifier, item, category),
     the score that each label would give; `rng` draws the weights of the items.

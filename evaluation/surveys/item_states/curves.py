@@ -35,7 +35,12 @@ NODES = 64  # quadrature nodes, where a score has no closed form
 
 @dataclass(frozen=True)
 class Score:
-    """Additive score by name."""
+    """Additive score of a prediction f against one label l, by name.
+
+    cross_entropy    log f_l                         expected under q   sum_c q_c log f_c
+    brier            - sum_c (f_c - [c = l])^2                          2 sum q f - sum f^2 - 1
+    agreement        [l is the best label of f]                         mean of q over the best labels
+    """
 
     name: str  # one of SCORERS
     base: float = 2.0  # of the logarithm in cross_entropy

@@ -13,11 +13,6 @@ compared with the curve of the same draw.
 
 All are expectations over the items. States are exchangeable, and nothing here depends on their order, so
 convergence is judged by R-hat and effective sample size of these quantities.
-
-References
-----------
-Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier
-accuracy against human labels, arXiv:2106.01254, sections 4 and 7.
 """
 
 from numbers import Real
@@ -223,7 +218,7 @@ def posterior_survey_equivalence(
         score; ``performance_ratio``, the classifier gain as a share of the asymptote gain, NaN if that is
         zero; and ``equivalence``, the number of raters, -inf if no labels at all do as well and inf if
         ``longest`` raters do not, which includes scores above the asymptote. Scores and curve have common
-        errors, see `state_classifiers`.
+        errors.
 
     Raises
     ------
@@ -253,22 +248,31 @@ def posterior_survey_equivalence(
     states, sample = _states_of(tree)
     labels = _labels_of(tree)
     classifiers = Classifiers.aligned_to(predictions, labels)
-    _check_clip(clip, len(labels.categories))
-    heard = labels.size > 0
-    probability = classifiers.probability[:, heard]
+    categories = len(labels.categories)
+    if not isinstance(clip, Real) or not 0 <= clip < 1 / categories:
+        raise EvaluationError(
+            f"clip={clip!r}: expected a number from 0, below {1 / categories:.3g}, which is 1 / {categories} categories: "
+            "such a clip makes all predictions equal"
+        )
+    labelled = labels.size > 0
+    counts, probability = labels.counts[labelled], classifiers.probability[:, labelled]
     if scorer != "agreement":
         flat = probability.reshape(-1, probability.shape[-1])
         probability = clipped(flat, clip).reshape(probability.shape)
     by_label = Score(scorer, base).by_label(probability)
-    _refuse_infinite(by_label, labels.counts[heard], classifiers.names)
+    wrong = np.argwhere(np.isinf(by_label) & (counts > 0))
+    if len(wrong):
+        raise EvaluationError(
+            f"clip=0: {classifiers.names[wrong[0][0]] or 'the classifier'} gives probability 0 to a label that a rater gave, "
+            "and its cross-entropy is -inf; clip at .02, or score by 'brier'"
+        )
     drawn = posterior_power_curve(
         tree, combiner=combiner, scorer=scorer, longest=longest, base=base, replicates=replicates, random_seed=random_seed
     )  # fmt: skip
     rng = np.random.default_rng(np.random.SeedSequence(random_seed, spawn_key=(1,)))
-    found = classifier_scores(states, labels.counts[heard], by_label, rng)
-    shape = [sample.sizes[d] for d in ("chain", "draw")]
+    found = classifier_scores(states, counts, by_label, rng)
     dims = ("chain", "draw", "classifier")
-    drawn["score"] = (dims, found.reshape(*shape, -1))
+    drawn["score"] = (dims, found.reshape(sample.sizes["chain"], sample.sizes["draw"], -1))
     curve = drawn["power_curve"].to_numpy()[..., None, :]
     drawn["equivalence"] = (dims, crossing(curve, drawn["score"].to_numpy()[..., None]))
     drawn["classifier_gain"] = drawn["score"] - drawn["baseline"]
@@ -335,7 +339,7 @@ def _curve(
 def _check(
     drawn: xr.Dataset, states: ItemStates, labels: LabelCounts, how: tuple[int, np.random.Generator]
 ) -> xr.Dataset:
-    """Add the posterior predictive check of the curve."""
+    """Add the posterior predictive check of the curve, with a number of replicates."""
     replicates, rng = how
     counts = labels.counts[labels.size > 0]
     ks = checked_ks(counts, MOST_VECTORS)
@@ -356,23 +360,3 @@ def _check(
     drawn["replicated_curve"] = (("replicate", "checked_k"), replicated)
     drawn["check_p"] = ("checked_k", 2 * np.minimum(below, 1 - below))
     return drawn.assign_attrs(check_p=(worse + 1) / (replicates + 1))
-
-
-def _check_clip(clip: float, categories: int) -> None:
-    """Raise if a clip makes all predictions equal, or is not a number."""
-    if not isinstance(clip, Real) or not 0 <= clip < 1 / categories:
-        raise EvaluationError(
-            f"clip={clip!r}: expected a number from 0, below {1 / categories:.3g}, which is 1 / {categories} categories: "
-            "such a clip makes all predictions equal"
-        )
-
-
-def _refuse_infinite(by_label: np.ndarray, counts: np.ndarray, names: np.ndarray) -> None:
-    """Raise if a classifier gives probability 0 to an observed label."""
-    wrong = np.argwhere(np.isinf(by_label) & (counts > 0))
-    if len(wrong):
-        classifier = names[wrong[0][0]] or "the classifier"
-        raise EvaluationError(
-            f"clip=0: {classifier} gives probability 0 to a label that a rater gave, and its cross-entropy is -inf; "
-            "clip at .02, or score by 'brier'"
-        )
