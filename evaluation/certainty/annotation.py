@@ -1,11 +1,6 @@
 """Annotation certainty of items, and their plausible labels.
 
 Symbols: lambda ``plausibility``; Y_top-j(lambda) the set of its j most plausible labels.
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
-Image Analysis, arXiv:2307.02191, eq. 7-11.
 """
 
 from collections.abc import Mapping
@@ -14,19 +9,20 @@ from itertools import chain
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_whole
 from ..truth.groups import group_by_code
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of
 from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 
 
-def truth_certainty(tree: xr.DataTree | xr.DataArray) -> xr.Dataset:
+def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset:
     """Return the most probable true category of each item, and its probability max_j E[p_j].
 
     Parameters
     ----------
-    tree : DataTree or DataArray
-        Posterior of a model of labels with ``plausibility`` (chain, draw, item, category), or that array.
+    tree : DataTree, Dataset or DataArray
+        Posterior of a model of labels with ``plausibility`` (chain, draw, item, category), a point estimate
+        such as `majority_vote`, or that array.
 
     Returns
     -------
@@ -65,10 +61,16 @@ def truth_certainty(tree: xr.DataTree | xr.DataArray) -> xr.Dataset:
         raise EvaluationError(
             "the plausibilities of this model are the truth itself, not the probability of one category; use annotation_certainty"
         )
-    probability = _mean(plausibility)
-    best = probability.argmax("category")
-    names = probability["category"].to_numpy()[best.to_numpy()]
+    # by blocks of items: a posterior on disk is never loaded whole
+    n_items, samples = plausibility.sizes["item"], [d for d in ("chain", "draw") if d in plausibility.dims]
+    step = max(BLOCK_SIZE * n_items // max(plausibility.size, 1), 1)
+    blocks = [
+        plausibility.isel(item=slice(first, first + step)).mean(samples, dtype=float)
+        for first in range(0, n_items, step)
+    ]
+    probability = xr.concat(blocks, "item") if len(blocks) > 1 else blocks[0]
     values = probability.transpose("item", "category").to_numpy()
+    names = probability["category"].to_numpy()[values.argmax(axis=1)]
     return xr.Dataset(
         {
             "label": ("item", names),
@@ -79,22 +81,11 @@ def truth_certainty(tree: xr.DataTree | xr.DataArray) -> xr.Dataset:
     )
 
 
-def _mean(plausibility: xr.DataArray) -> xr.DataArray:
-    """Return the mean over draws by blocks of items; a posterior on disk is never loaded whole."""
-    n_items = plausibility.sizes["item"]
-    step = max(BLOCK_SIZE * n_items // max(plausibility.size, 1), 1)
-    blocks = [
-        plausibility.isel(item=slice(first, first + step)).mean(("chain", "draw"), dtype=float)
-        for first in range(0, n_items, step)
-    ]
-    return xr.concat(blocks, "item") if len(blocks) > 1 else blocks[0]
-
-
 # --- Annotation certainty of items, and their plausible labels ---
 
 
 def annotation_certainty(
-    tree: xr.DataTree | xr.DataArray,
+    tree: xr.DataTree | xr.Dataset | xr.DataArray,
     top: int = 1,
     groups: Mapping[object, object] | None = None,
     *,
@@ -105,8 +96,9 @@ def annotation_certainty(
 
     Parameters
     ----------
-    tree : DataTree or DataArray
-        Posterior with ``plausibility`` (chain, draw, candidate) or (chain, draw, item, category).
+    tree : DataTree, Dataset or DataArray
+        Posterior with ``plausibility`` (chain, draw, candidate) or (chain, draw, item, category), or a point
+        estimate of it, such as `majority_vote`.
     top : int
         Size j of the sets; smaller if fewer labels have positive plausibility.
     groups : mapping of label to group, optional
@@ -140,9 +132,9 @@ def annotation_certainty(
 
     References
     ----------
-    Stutz et al. (2025), eq. 7-11.
+    Stutz et al. (2025), arXiv:2307.02191, eq. 7-11.
     """
-    _check_top(top)
+    check_whole("top", top, 1, remark=": a set has at least one label")
     view = Plausibility.of(tree)
     other = treatment_of_other(view, other)
     group_of_code = None
@@ -163,7 +155,7 @@ def annotation_certainty(
 
 
 def plausible_labels(
-    tree: xr.DataTree | xr.DataArray,
+    tree: xr.DataTree | xr.Dataset | xr.DataArray,
     top: int = 1,
     *,
     other: OtherAs | None = None,
@@ -176,8 +168,8 @@ def plausible_labels(
 
     Parameters
     ----------
-    tree : DataTree or DataArray
-        Posterior.
+    tree : DataTree, Dataset or DataArray
+        As in `annotation_certainty`.
     top : int
         Size j of the sets.
     other : {"split", "exclude", "label"}, optional
@@ -204,9 +196,9 @@ def plausible_labels(
 
     References
     ----------
-    Stutz et al. (2025), eq. 7-11.
+    Stutz et al. (2025), arXiv:2307.02191, eq. 7-11.
     """
-    _check_top(top)
+    check_whole("top", top, 1, remark=": a set has at least one label")
     view = Plausibility.of(tree)
     labels = TopLabels(view, treatment_of_other(view, other), identify=False)
 
@@ -231,11 +223,6 @@ def plausible_labels(
         },
         {"item": view.items},
     )
-
-
-def _check_top(top: int) -> None:
-    if top < 1:
-        raise EvaluationError(f"top={top}: a set has at least one label")
 
 
 def _set_keys(codes: np.ndarray) -> np.ndarray:

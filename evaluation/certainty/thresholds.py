@@ -7,16 +7,11 @@ Two different quantities bear the same name in the literature:
 
 With more scores the annotation certainty tends to one. The threshold probability does not: the spread between
 raters remains.
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image
-Analysis, arXiv:2307.02191, equation 9 (annotation certainty) and appendix A, figures A.10-A.11 (scores).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, nan
+from math import isfinite, nan
 from typing import Literal, get_args
 
 import numpy as np
@@ -41,7 +36,11 @@ def mean_normal_below(
     Shapes: location (sample, item), finite; bias and scale (sample, rater), finite and scale positive; result
     (sample, item).
     """
-    step = _steps(scale)
+    smallest = scale.min(axis=1)
+    curvature = ((smallest[:, None] / scale) ** 4).mean(axis=1)
+    step = (
+        384 * ERROR / STEEPEST / curvature
+    ) ** 0.25 * smallest  # of each draw's table, from the error bound
     as_sum = np.ptp(location, axis=1) * ITEMS_A_NODE >= step * location.shape[1]
     if location.shape[1] * bias.shape[1] < MANY_TERMS:
         as_sum[:] = True
@@ -50,13 +49,6 @@ def mean_normal_below(
     for s in np.flatnonzero(~as_sum):
         below[s] = _from_table(threshold - location[s], bias[s], scale[s], step[s])
     return below
-
-
-def _steps(scale: np.ndarray) -> np.ndarray:
-    """Step h of each draw's table (sample,), from the error bound."""
-    smallest = scale.min(axis=1)
-    mean = ((smallest[:, None] / scale) ** 4).mean(axis=1)
-    return (384 * ERROR / STEEPEST / mean) ** 0.25 * smallest
 
 
 def _sums(threshold: float, location: np.ndarray, bias: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -124,12 +116,12 @@ class ScoreDraws:
             scale = posterior["scale"].transpose(*sample, "item").to_numpy()
             return cls(location, rows, None, scale.reshape(-1, scale.shape[-1]))
         if {"rater_bias", "rater_scale"} <= set(posterior.data_vars):
+            n = posterior.sizes["rater"]
             bias, spread = (
-                posterior[name].transpose(*sample, "rater").to_numpy().astype(float)
+                posterior[name].transpose(*sample, "rater").to_numpy().astype(float).reshape(-1, n)
                 for name in ("rater_bias", "rater_scale")
             )
-            n = bias.shape[-1]
-            return cls(location, rows, bias.reshape(-1, n), spread.reshape(-1, n))
+            return cls(location, rows, bias, spread)
         raise EvaluationError(
             f"the posterior has neither a scale of items nor rater_bias and rater_scale; it holds {found}. {OF_SCORES}"
         )
@@ -165,8 +157,6 @@ def _check(name: str, fine: np.ndarray, location: xr.DataArray) -> None:
         allowed = "finite" if name == "location" else "finite and positive"
         raise EvaluationError(f"{name} of item {item!r} is not {allowed} in a draw: sample again")
 
-
-# --- Scores dichotomised at a threshold: certainty of the side that each item is on ---
 
 BOUNDS = "bounds of the scores"
 Of = Literal["score", "location"]
@@ -208,9 +198,7 @@ def thresholded(
     --------
     >>> from raterzoo import evaluation, inference, models
     >>> scores = models.simulators.scores(model="normal_scores", items=4, raters=6, random_seed=1).data
-    >>> tree = inference.sample(
-    ...     models.normal_scores(scores), draws=200, chains=2, random_seed=1, progressbar=False
-    ... )
+    >>> tree = inference.sample(models.normal_scores(scores), draws=200, random_seed=1, progressbar=False)
     >>> cut = evaluation.thresholded(tree, 0.0)
     >>> cut["posterior"]["plausibility"].dims, cut["posterior"]["category"].values.tolist()
     (('chain', 'draw', 'item', 'category'), ['at most 0', 'above 0'])
@@ -254,9 +242,7 @@ def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
     --------
     >>> from raterzoo import evaluation, inference, models
     >>> scores = models.simulators.scores(model="normal_scores", items=4, raters=6, random_seed=1).data
-    >>> tree = inference.sample(
-    ...     models.normal_scores(scores), draws=200, chains=2, random_seed=1, progressbar=False
-    ... )
+    >>> tree = inference.sample(models.normal_scores(scores), draws=200, random_seed=1, progressbar=False)
     >>> sorted(evaluation.threshold_certainty(tree, 0.0).data_vars)
     ['above', 'annotation_certainty', 'location', 'threshold_probability']
 
@@ -264,8 +250,7 @@ def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
     ----------
     Stutz et al. (2025), arXiv:2307.02191, equation 9 and appendix A, figures A.10-A.11.
     """
-    draws, threshold = ScoreDraws.of(tree), _threshold(tree, threshold)
-    return _accumulate(draws, threshold, None)
+    return _accumulate(ScoreDraws.of(tree), _threshold(tree, threshold), None)
 
 
 def threshold_and_certainty(tree: xr.DataTree, threshold: float) -> tuple[xr.DataTree, xr.Dataset]:
@@ -303,9 +288,7 @@ def threshold_probability(tree: xr.DataTree, threshold: float) -> xr.DataArray:
     --------
     >>> from raterzoo import evaluation, inference, models
     >>> scores = models.simulators.scores(model="normal_scores", items=4, raters=6, random_seed=1).data
-    >>> tree = inference.sample(
-    ...     models.normal_scores(scores), draws=200, chains=2, random_seed=1, progressbar=False
-    ... )
+    >>> tree = inference.sample(models.normal_scores(scores), draws=200, random_seed=1, progressbar=False)
     >>> bool((evaluation.threshold_probability(tree, 0.0) >= 0.5).all())
     True
 
@@ -352,32 +335,23 @@ def _as_tree(tree: xr.DataTree, draws: ScoreDraws, values: np.ndarray, names: li
     location = draws.location
     coords = {d: location[d] for d in location.dims if d in location.coords}
     coords["category"] = xr.DataArray(names, dims="category", attrs={"kind": "text"})
-    array = xr.DataArray(
-        values.reshape(*location.shape, 2),
-        coords,
-        (*location.dims, "category"),
-        name="plausibility",
-        attrs={"truth": "plausibility"},
-    )
-    result = xr.DataTree.from_dict({"posterior": array.to_dataset(), **_densities(tree)})
+    values, dims = values.reshape(*location.shape, 2), (*location.dims, "category")
+    array = xr.DataArray(values, coords, dims, "plausibility", attrs={"truth": "plausibility"})
+    # the densities are of single items only if no parameter is shared
+    shared = any("item" not in v.dims for v in tree["posterior"].data_vars.values())
+    kept = [group for group in ("log_likelihood", "log_prior") if group in tree.children and not shared]
+    groups = {group: tree[group].to_dataset() for group in kept}
+    result = xr.DataTree.from_dict({"posterior": array.to_dataset(), **groups})
     result.attrs = dict(tree.attrs)
     return result
-
-
-def _densities(tree: xr.DataTree) -> dict[str, xr.Dataset]:
-    """Return the groups of densities by item, if every parameter has the dim item."""
-    shared = any("item" not in v.dims for v in tree["posterior"].data_vars.values())
-    groups = () if shared else {"log_likelihood", "log_prior"} & set(tree.children)
-    return {group: tree[group].to_dataset() for group in sorted(groups)}
 
 
 def _names(names: Sequence[str] | None, threshold: float) -> list[str]:
     if names is None:
         return [f"at most {threshold:g}", f"above {threshold:g}"]
     cells = names.tolist() if isinstance(names, np.ndarray) else names
-    in_order = isinstance(cells, Sequence) and not isinstance(cells, str)
-    texts = in_order and all(isinstance(name, str) for name in cells)
-    if not texts or len(cells) != 2 or cells[0] == cells[1]:
+    listed = isinstance(cells, Sequence) and not isinstance(cells, str)
+    if not listed or not all(isinstance(c, str) for c in cells) or len(cells) != 2 or cells[0] == cells[1]:
         raise EvaluationError(
             f"names={names!r} must be a list of two different texts: the lower category, then the upper"
         )
@@ -386,10 +360,23 @@ def _names(names: Sequence[str] | None, threshold: float) -> list[str]:
 
 def _threshold(tree: xr.DataTree, threshold: object) -> float:
     """Return the threshold as a float; raise if it is not within the range of the scores."""
-    number = _as_float(threshold)
+    try:
+        valid = isinstance(threshold, int | float | np.integer | np.floating) and not isinstance(
+            threshold, bool
+        )
+        number = float(threshold) if valid else nan
+    except OverflowError:  # a Python integer beyond 64-bit floats
+        number = nan
     if not isfinite(number):
         raise EvaluationError(f"threshold={threshold!r} must be a finite number")
-    low, high, what = _range(tree)
+    low, high, what = -np.inf, np.inf, "real numbers"
+    for group, name, source in (
+        ("observed_data", "observed_score", "observed scores"),
+        ("constant_data", "score_bounds", BOUNDS),
+    ):
+        if group in tree.children and name in tree[group] and tree[group][name].size:
+            values = tree[group][name].to_numpy()
+            low, high, what = float(values.min()), float(values.max()), source
     # no score lies above the upper bound, but a future score may exceed the observed maximum
     if not low <= number <= high or (number == high and what == BOUNDS):
         raise EvaluationError(
@@ -397,25 +384,3 @@ def _threshold(tree: xr.DataTree, threshold: object) -> float:
             "choose one within"
         )
     return number
-
-
-def _as_float(number: object) -> float:
-    """Convert to a 64-bit float: NaN for other types, infinity for integers beyond the range."""
-    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
-        return nan
-    try:
-        return float(number)
-    except OverflowError:  # a Python integer beyond 64-bit floats
-        return inf
-
-
-def _range(tree: xr.DataTree) -> tuple[float, float, str]:
-    """Return the range of the scores and its description, from the bounds or the observed scores."""
-    for group, name, what in (
-        ("constant_data", "score_bounds", BOUNDS),
-        ("observed_data", "observed_score", "observed scores"),
-    ):
-        if group in tree.children and name in tree[group] and tree[group][name].size:
-            values = tree[group][name].to_numpy()
-            return float(values.min()), float(values.max()), what
-    return -np.inf, np.inf, "real numbers"

@@ -16,21 +16,17 @@ from .metric import Metric, Response, Truth
 
 ByDraw = Callable[..., object]
 PROBABILITIES = {"log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score"}
+# of these, one column if there are two categories
 SCORES = {"roc_auc_score", "average_precision_score", "top_k_accuracy_score", "hinge_loss"}
 GRADES = {"ndcg_score", "dcg_score"}
-
 # modules with metrics of labels, not of numbers
 LABEL_METRIC_MODULES = {"sklearn.metrics._classification", "sklearn.metrics._ranking"}
-ONE_COLUMN_IF_BINARY = SCORES  # expect one column if there are two categories
 LIST_TRUTHS = ("set", "ranking")
 LOSSES = ("_loss", "_error", "_deviance")
 
 
 class FailedDrawError(Exception):
-    """Error of a user function at one draw.
-
-    `args` are the number of the draw in its block and the original error.
-    """
+    """Error of a user function at one draw; `args`: the draw's number in its block, the original error."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +41,22 @@ class PerDraw:
 
     def named(self, names: np.ndarray) -> "PerDraw":
         """Return a copy for these labels, passed to the function if it has an argument ``labels``."""
-        self._check_positive(names)
-        arguments = dict(self.arguments)
-        if self._depends_on_order_only():
-            names = np.arange(len(names))  # scikit-learn is much slower with text labels
+        arguments, average = dict(self.arguments), self._average()
+        if average == "binary" and "pos_label" not in arguments and 1 not in names.tolist():
+            raise EvaluationError(
+                f'{name_of(self.function)}: pass average="macro", "micro" or "weighted", '
+                f"or the positive label as pos_label=, such as {names.tolist()[0]!r}"
+            )
+        module = getattr(self.function, "__module__", "")
+        binary = self._takes("pos_label") and average in (None, "binary")
+        if module in LABEL_METRIC_MODULES and self.truth in ("label", "sampled") and not binary:
+            if not {"labels", "pos_label"} & set(arguments):  # labels matter only through their order
+                names = np.arange(len(names))  # scikit-learn is much slower with text labels
         if self._takes("labels") and "labels" not in arguments and self.truth != "plausibility":
             arguments["labels"] = names
-        return replace(self, arguments=arguments, names=np.append(names, _filler_label(names)))
+        # the last label fills sets and rankings after their end, at negative codes
+        filler = "" if names.dtype.kind == "U" else int(np.iinfo(np.int64).min)
+        return replace(self, arguments=arguments, names=np.append(names, filler))
 
     def __call__(
         self, truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None, n_labels: int
@@ -61,14 +66,23 @@ class PerDraw:
         Shapes: truth (sample, item[, position or category]); predictions (item, position or category);
         weights (sample or 1, item).
         """
-        predicted = self._predicted(predictions, n_labels)
-        arguments = dict(self.arguments)
+        arguments, predicted = dict(self.arguments), predictions
+        if self.response == "labels":
+            predicted = self.names[predictions if self.truth in LIST_TRUTHS else predictions[:, 0]]
+        elif n_labels == 2 and _of_scikit_learn(self.function) in SCORES and self.truth != "plausibility":
+            # the column of the positive label, by default the second
+            names, positive = self.names.tolist()[:2], arguments.get("pos_label")
+            predicted = predictions[:, names.index(positive) if positive in names else 1]
         values = np.empty(len(truth))
         for i, true in enumerate(truth):
             if weights is not None:
                 arguments["sample_weight"] = np.broadcast_to(weights, truth.shape[:2])[i]
             try:
-                values[i] = _number(self.function(self._true(true), predicted, **arguments))
+                labels = true if self.truth == "plausibility" else self.names[true]
+                value = np.asarray(self.function(labels, predicted, **arguments))
+                if value.ndim:
+                    raise EvaluationError(f"it returned shape {value.shape}, expected one number")
+                values[i] = float(value)
             except Exception as error:  # any error is reported with the number of its draw
                 raise FailedDrawError(i, error) from error
         return values
@@ -80,32 +94,6 @@ class PerDraw:
                 f"{name_of(self.function)} takes no sample_weight, which carries the weights of subgroups and resamples; add it"
             )
 
-    def _true(self, truth: np.ndarray) -> np.ndarray:
-        """Convert the truth of one draw to the labels that the function expects."""
-        return truth if self.truth == "plausibility" else self.names[truth]
-
-    def _predicted(self, predictions: np.ndarray, n_labels: int) -> np.ndarray:
-        """Convert predictions to the labels or scores that the function expects."""
-        if self.response != "labels":
-            two = n_labels == 2 and _of_scikit_learn(self.function) in ONE_COLUMN_IF_BINARY
-            return self._positive(predictions) if two and self.truth != "plausibility" else predictions
-        named = self.names[predictions]
-        return named if self.truth in LIST_TRUTHS else named[:, 0]
-
-    def _positive(self, predictions: np.ndarray) -> np.ndarray:
-        """Scores of the positive one of two labels, by default the second."""
-        names = self.names.tolist()[:2]
-        positive = self.arguments.get("pos_label")
-        return predictions[:, names.index(positive) if positive in names else 1]
-
-    def _depends_on_order_only(self) -> bool:
-        """Whether scikit-learn's function depends on labels only through their order."""
-        named = {"labels", "pos_label"} & set(self.arguments)
-        positive = self._takes("pos_label") and self._average() in (None, "binary")
-        of_labels = self.truth in ("label", "sampled")
-        module = getattr(self.function, "__module__", "")
-        return module in LABEL_METRIC_MODULES and of_labels and not named and not positive
-
     def _average(self) -> object:
         """Value of the argument ``average``, or its default, or None."""
         parameter = signature(self.function).parameters.get("average")
@@ -113,14 +101,6 @@ class PerDraw:
 
     def _takes(self, argument: str) -> bool:
         return argument in signature(self.function).parameters
-
-    def _check_positive(self, names: np.ndarray) -> None:
-        """Raise if scikit-learn's binary average has no ``pos_label`` and there is no label 1."""
-        if self._average() == "binary" and "pos_label" not in self.arguments and 1 not in names.tolist():
-            raise EvaluationError(
-                f'{name_of(self.function)}: pass average="macro", "micro" or "weighted", '
-                f"or the positive label as pos_label=, such as {names.tolist()[0]!r}"
-            )
 
 
 def metric_from_callable(
@@ -153,9 +133,8 @@ def metric_from_callable(
     if truth is None:
         truth = "plausibility" if known in GRADES else "label"
     if response is None:
-        scored = known in SCORES or known in GRADES
-        natural = "scores" if scored or truth == "plausibility" else "labels"
-        response = "probabilities" if known in PROBABILITIES else natural
+        scored = known in SCORES | GRADES or truth == "plausibility"
+        response = "probabilities" if known in PROBABILITIES else "scores" if scored else "labels"
     name = name_of(function)
     score = PerDraw(function, arguments, truth, response, np.empty(0))
     if larger_is_better is None:
@@ -179,16 +158,3 @@ def _of_scikit_learn(function: ByDraw) -> str:
     """Name of a function of scikit-learn, else ""."""
     of_it = getattr(function, "__module__", "").startswith("sklearn.")
     return name_of(function) if of_it else ""
-
-
-def _filler_label(names: np.ndarray) -> str | int:
-    """Filler label at negative codes, after the end of a set or ranking."""
-    return "" if names.dtype.kind == "U" else int(np.iinfo(np.int64).min)
-
-
-def _number(value: object) -> float:
-    """Convert a return value to a float, or raise if it has dims."""
-    number = np.asarray(value)
-    if number.ndim:
-        raise EvaluationError(f"it returned shape {number.shape}, expected one number")
-    return float(number)

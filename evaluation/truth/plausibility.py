@@ -21,21 +21,24 @@ Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categori
 REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
 
 
-def plausibility_of(tree: xr.DataTree | xr.DataArray) -> xr.DataArray:
-    """Return the plausibility of a tree, or the array itself; raise if there is none."""
+def plausibility_of(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArray:
+    """Return the plausibility of a tree or a point estimate, or the array itself; raise if there is none."""
     if isinstance(tree, xr.DataArray):
         return tree
+    if isinstance(tree, xr.Dataset):
+        if "plausibility" not in tree:
+            raise EvaluationError(f"the Dataset has no variable plausibility, but {list(tree.data_vars)}")
+        return tree["plausibility"]
     if not isinstance(tree, xr.DataTree):
         raise EvaluationError(
             f"expected a DataTree or the DataArray of its plausibility, found {type(tree).__name__}"
         )
     if "posterior" not in tree.children:
         raise EvaluationError(f"the tree has no group posterior; {REMEDY}")
-    if "plausibility" not in tree["posterior"].data_vars:
+    posterior = tree["posterior"].to_dataset()
+    if "plausibility" not in posterior:
         raise EvaluationError(f"the posterior has no variable plausibility; {REMEDY}")
-    array = tree["posterior"]["plausibility"]
-    assert isinstance(array, xr.DataArray)
-    return array
+    return posterior["plausibility"]
 
 
 def flat_cells(array: xr.DataArray) -> Cells:
@@ -70,40 +73,16 @@ def dense_cells(array: xr.DataArray) -> Cells:
     return items, labels, start, np.tile(np.arange(len(labels), dtype=np.int32), len(items))
 
 
-def are_integers(category: xr.DataArray) -> bool:
-    """Whether the labels are integers, stored as integers or as decimal text."""
-    return category.dtype.kind in "iu" or category.attrs.get("kind") == "integer"
-
-
-def declared_categories(tree: xr.DataTree | xr.DataArray) -> np.ndarray | None:
-    """Return the closed set of categories of a tree with candidates, or None if it is not stored."""
-    if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
-        return None
-    constant = tree["constant_data"]
-    return constant["category_name"].to_numpy().astype(str) if "category_name" in constant else None
-
-
-def law_of_other(
-    tree: xr.DataTree | xr.DataArray, items: np.ndarray
-) -> tuple[np.ndarray | None, float | None]:
+def law_of_other(constant: xr.Dataset, items: np.ndarray) -> tuple[np.ndarray | None, float | None]:
     """Return the number of categories in each item's OTHER (item,) and their concentration, or None."""
-    if isinstance(tree, xr.DataArray) or "constant_data" not in tree.children:
-        return None, None
-    data = tree["constant_data"].to_dataset()
-    size = concentration = None
-    if "other_size" in data:
-        size = data["other_size"]
+    size = constant.get("other_size")
+    if size is not None:
         ids = ids_of(size["item"].to_numpy()) if "item" in size.coords else items
         if len(ids) != size.sizes["item"] or not np.isin(items, ids).all():
             raise EvaluationError(f"constant_data other_size lacks items; {REMEDY}")
-        size = size.assign_coords(item=ids).sel(item=items)
-        size = size.to_numpy().astype(np.int64)
-    if "other_concentration" in data:
-        concentration = float(data["other_concentration"])
-    return size, concentration
+        size = size.assign_coords(item=ids).sel(item=items).to_numpy().astype(np.int64)
+    return size, float(constant["other_concentration"]) if "other_concentration" in constant else None
 
-
-# --- Plausibilities of a posterior, flat or dense, as one ragged array of the labels of each item ---
 
 BLOCK_SIZE = 5_000_000  # plausibilities in one block: few numpy calls, bounded memory
 SLAB = 64  # samples transposed at once
@@ -163,8 +142,8 @@ class Plausibility:
         return bool(self.sample_dims) and self.array.attrs.get("truth") == "category"
 
     @classmethod
-    def of(cls, tree: xr.DataTree | xr.DataArray) -> "Plausibility":
-        """Read a labelled tree, or the DataArray of its plausibility, or raise."""
+    def of(cls, tree: xr.DataTree | xr.Dataset | xr.DataArray) -> "Plausibility":
+        """Read a labelled tree, a Dataset with a plausibility, or the DataArray of it, or raise."""
         array = plausibility_of(tree)
         flat = "candidate" in array.dims
         last = ("candidate",) if flat else ("item", "category")
@@ -175,13 +154,18 @@ class Plausibility:
         if not array.size:
             raise EvaluationError(f"plausibility is empty: its sizes are {dict(array.sizes)}")
         cells = flat_cells(array) if flat else dense_cells(array)
+        stored = isinstance(tree, xr.DataTree) and "constant_data" in tree.children
+        constant = tree["constant_data"].to_dataset() if stored else xr.Dataset()
+        declared = None if flat else cells[1]
+        if flat and "category_name" in constant:
+            declared = constant["category_name"].to_numpy().astype(str)
         view = cls(
             array,
             tuple(str(d) for d in array.dims if d not in ("candidate", "item", "category")),
             *cells,
-            are_integers(array["category"]),
-            *law_of_other(tree, cells[0]),
-            cells[1] if not flat else declared_categories(tree),
+            array["category"].dtype.kind in "iu" or array["category"].attrs.get("kind") == "integer",
+            *law_of_other(constant, cells[0]),
+            declared,
         )
         view._check_cells()
         return view
@@ -237,8 +221,11 @@ class Plausibility:
         edges = np.flatnonzero(np.diff(number, prepend=-1, append=number[-1] + 1)).tolist()
         generators = generator_of(random_seed).spawn(len(edges) - 1)
 
-        def apply(items: tuple[int, int], rng: np.random.Generator) -> Result:
-            return function(self._block(*items), rng)
+        def apply(ends: tuple[int, int], rng: np.random.Generator) -> Result:
+            items, cells = slice(*ends), slice(*self.start[list(ends)].tolist())
+            part = {"candidate": cells} if "candidate" in self.array.dims else {"item": items}
+            draws = _by_cell(self.array.isel(part), self.n_samples)
+            return function(self._checked(Block(items, cells, draws)), rng)
 
         return list(in_threads(apply, pairwise(edges), generators))
 
@@ -252,8 +239,8 @@ class Plausibility:
     ) -> Iterator[Result]:
         """Apply a function of a block, its samples and its own generator to blocks of draws of all items.
 
-        Memory does not grow with the number of draws. `width`: numbers that the function needs by draw, if
-        more than the cells. most_threads=1 for a function that is not thread-safe.
+        `width`: numbers that the function needs by draw, if more than the cells. most_threads=1 for a
+        function that is not thread-safe.
         """
         parts = list(self.parts(width))
         generators = generator_of(random_seed).spawn(len(parts))
@@ -261,8 +248,8 @@ class Plausibility:
         def apply(part: tuple[slice, xr.DataArray], rng: np.random.Generator) -> Result:
             samples, array = part
             draws = _by_cell(array, samples.stop - samples.start)
-            every = Block(slice(0, len(self.items)), slice(0, len(draws)), draws)
-            return function(self._checked(every), samples, rng)
+            block = Block(slice(0, len(self.items)), slice(0, len(draws)), draws)
+            return function(self._checked(block), samples, rng)
 
         yield from in_threads(apply, parts, generators, most=most_threads)
 
@@ -291,30 +278,18 @@ class Plausibility:
         shape = tuple(self.array.sizes[d] for d in self.sample_dims)
         return np.moveaxis(samples, -1, 0).reshape(*shape, *samples.shape[:-1])
 
-    def _block(self, first: int, last: int) -> Block:
-        """Read the draws of consecutive items."""
-        cells = slice(int(self.start[first]), int(self.start[last]))
-        if "candidate" in self.array.dims:
-            part = self.array.isel(candidate=cells)
-        else:
-            part = self.array.isel(item=slice(first, last))
-        return self._checked(Block(slice(first, last), cells, _by_cell(part, self.n_samples)))
-
     def _checked(self, block: Block) -> Block:
         """Return a block, or raise at a plausibility that is NaN, negative or infinite."""
         draws, cells = block.draws, block.cells
         if not (draws.min() >= 0 and draws.max() < np.inf):
-            cell = np.argmax(~((draws >= 0) & (draws < np.inf)).all(axis=1))
+            bad = ~((draws >= 0) & (draws < np.inf))
+            cell = bad.any(axis=1).argmax()
             item = self.items[np.searchsorted(self.start, cells.start + cell, "right") - 1]
-            wrong = draws[cell][~((draws[cell] >= 0) & (draws[cell] < np.inf))][0]
-            raise EvaluationError(
-                f"plausibility of item {item!s} is {'NaN' if np.isnan(wrong) else wrong}: "
-                + (
-                    "a draw failed; sample again"
-                    if np.isnan(wrong)
-                    else "probabilities are needed, from 0 on"
-                )
-            )
+            wrong = draws[cell][bad[cell]][0]
+            what = "NaN: a draw failed; sample again"
+            if not np.isnan(wrong):
+                what = f"{wrong}: probabilities are needed, from 0 on"
+            raise EvaluationError(f"plausibility of item {item!s} is {what}")
         return block
 
     def _check_cells(self) -> None:
