@@ -58,6 +58,9 @@ def key_of(task: Task) -> str:
         parts += [_digests_of(f) for f in (task.bug.told, task.bug.spoil) if f]
     roots = [_sources().of(root) for root in roots_of(task.study, task.method)]
     parts += [_sources().digests(roots), _digests_of_evidence()]
+    if task.method == "nuts":
+        entry = models.catalog[task.study]  # the digests leave the catalog out
+        parts += [sorted(entry.nuts_options.items()), entry.nuts_thinning]
     return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from raterzoo import models
@@ -55,3 +56,13 @@ def test_tasks_go_to_other_processes_once_their_records_are_looked_at():
     for task in all_tasks():
         key_of(task)
         assert pickle.loads(pickle.dumps(task)) == task
+
+
+@pytest.mark.parametrize("change", [{"nuts_options": {"target_accept": 0.5}}, {"nuts_thinning": 3}])
+def test_keys_of_nuts_alone_contain_the_nuts_options_of_the_catalog(change, monkeypatch):
+    tasks = {task.method: task for task in all_tasks() if task.study == "dawid_skene" and not task.bug}
+    keys = {method: key_of(task) for method, task in tasks.items()}
+    entry = replace(models.catalog["dawid_skene"], **change)
+    monkeypatch.setattr(models, "catalog", {**models.catalog, "dawid_skene": entry})
+    assert set(keys) == {"gibbs", "nuts"}
+    assert key_of(tasks["gibbs"]) == keys["gibbs"] and key_of(tasks["nuts"]) != keys["nuts"]
