@@ -7,53 +7,21 @@ from typing import Any, Self
 import numpy as np
 
 from ..._messages import short_repr
-from .comparison_tables import (
-    LEFT,
-    NOBODY,
-    OUTCOMES,
-    RIGHT,
-    TIE,
-    CodedVotes,
-    code_items,
-    comparisons_report,
-    item_set,
-    long_columns,
-    vote_columns,
-    vote_layout,
-)
-from .connectivity import connected_components
-from .container import Container, Recoded, Whose, unchanged
+from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
+from .comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, item_set, vote_columns
+from .connectivity import components_in_words, connected_components
+from .container import Container
 from .errors import DataError
-from .raters import read_attributes
+from .raters import ATTRIBUTE, read_attributes
 from .reading.columns import code_ids, first_place, kinds_of, refused_cell
-from .reading.matching import chosen_items, match_ids
-from .reading.numbers import read_counts
+from .reading.matching import match_ids
+from .reading.numbers import read_counts, split_counts
 from .reading.tables import Column, is_listed
+from .summary import range_of
 
 EVALICA = {"X": "left", "Y": "right", "Draw": "tie"}
 
 _NAMES = "evalica's Winner.X, Winner.Y and Winner.Draw, or 'X', 'Y' and 'Draw'"
-
-
-def paired_votes(pairs: Any, items: Sequence[Any] | np.ndarray | None) -> tuple[np.ndarray, CodedVotes]:
-    """Read (winner, loser) pairs; returns the items and anonymous votes.
-
-    `items` None means the sorted ids that occur. The earlier item is put on the left, since pairs carry no
-    side. Refuses entries that are not two ids, and an item paired with itself.
-    """
-    declared = item_set(items)
-    found, winner, loser = code_items(*_winners_and_losers(pairs), declared)
-    if declared is None:
-        order = np.argsort(found)
-        found, place = found[order], np.argsort(order)
-        winner, loser = place[winner], place[loser]
-    return found, CodedVotes(
-        left=np.minimum(winner, loser),
-        right=np.maximum(winner, loser),
-        rater=np.full(len(winner), NOBODY, np.int32),
-        outcome=np.where(winner < loser, LEFT, RIGHT),
-        count=np.ones(len(winner), np.int64),
-    )
 
 
 def named_outcomes(winners: Sequence[Any] | np.ndarray) -> list[str]:
@@ -178,8 +146,6 @@ def _ids_for_words(column: Column, items: np.ndarray, said: np.ndarray) -> Colum
 
 # --- Comparisons: votes of raters on which of two items is better, or a tie ---
 
-NOT_TOLD = np.array([], np.str_)  # ids of anonymous raters
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparisons(Container):
@@ -227,6 +193,9 @@ class Comparisons(Container):
     Bradley and Terry (1952), Rank analysis of incomplete block designs, Biometrika 39,
     doi:10.1093/biomet/39.3-4.324.
     """
+
+    _kind, _annotations = "comparisons", "votes"
+    _columns = ("left", "right", "annotation_rater", "outcome", "count")
 
     items: np.ndarray
     raters: np.ndarray
@@ -288,8 +257,17 @@ class Comparisons(Container):
         """
         roles = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
         roles = {role: name for role, name in roles.items() if name is not None}
-        roles |= {f"rater_attributes {name}": name for name in rater_attributes}
-        return cls._of_columns(vote_columns(frame, roles), items)
+        roles |= {ATTRIBUTE + name: name for name in rater_attributes}
+        columns = vote_columns(frame, roles)
+        found, first, second = code_items(columns["left"], columns["right"], item_set(items))
+        outcome = code_outcomes(columns["winner"], found, first, second)
+        raters, code = NO_RATERS, np.full(len(outcome), ANONYMOUS, np.int32)
+        if rater is not None:
+            raters, code = code_ids(columns["rater"])
+        times = read_counts(columns["count"]) if count is not None else np.ones(len(outcome), np.int64)
+        attributes = read_attributes(columns, raters, code)
+        rows = CodedRows(zip(cls._columns, (first, second, code, outcome, times), strict=True))
+        return cls._of_rows(rows, items=found, raters=raters, rater_attributes=attributes)
 
     @classmethod
     def from_pairs(cls, pairs: Any, *, items: Sequence[Any] | np.ndarray | None = None) -> Self:
@@ -318,8 +296,17 @@ class Comparisons(Container):
         >>> models.Comparisons.from_pairs([(0, 1), (2, 0)], items=range(4))
         Comparisons(4 items, anonymous raters, 2 votes)
         """
-        found, votes = paired_votes(pairs, items)
-        return cls._of_votes(found, NOT_TOLD, votes)
+        declared = item_set(items)
+        found, winner, loser = code_items(*_winners_and_losers(pairs), declared)
+        if declared is None:
+            order = np.argsort(found)
+            found, place = found[order], np.argsort(order)
+            winner, loser = place[winner], place[loser]
+        rater, once = np.full(len(winner), ANONYMOUS), np.ones(len(winner), np.int64)
+        outcome = np.where(winner < loser, LEFT, RIGHT)
+        columns = (np.minimum(winner, loser), np.maximum(winner, loser), rater, outcome, once)
+        rows = CodedRows(zip(cls._columns, columns, strict=True))
+        return cls._of_rows(rows, items=found, raters=NO_RATERS)
 
     @classmethod
     def from_sequences(
@@ -366,36 +353,29 @@ class Comparisons(Container):
         return cls.from_table(table, rater=None if raters is None else "rater", items=items)
 
     @classmethod
-    def _of_columns(cls, columns: Mapping[str, Column], items: Any) -> Self:
-        """Build from validated columns by role."""
-        found, left, right = code_items(columns["left"], columns["right"], item_set(items))
-        outcome = code_outcomes(columns["winner"], found, left, right)
-        raters, rater = NOT_TOLD, np.full(len(left), NOBODY, np.int32)
-        if "rater" in columns:
-            raters, rater = code_ids(columns["rater"])
-        count = np.ones(len(left), np.int64)
-        if "count" in columns:
-            count = read_counts(columns["count"])
-        said = [columns[role] for role in columns if role.startswith("rater_attributes")]
-        attributes = read_attributes({column.name: column for column in said}, raters, rater)
-        votes = CodedVotes(left, right, rater, outcome, count)
-        return cls._of_votes(found, raters, votes, attributes)
-
-    @classmethod
-    def _of_votes(
+    def _of_rows(
         cls,
+        rows: CodedRows,
+        *,
         items: np.ndarray,
         raters: np.ndarray,
-        votes: CodedVotes,
-        attributes: Mapping[str, np.ndarray] | None = None,
+        rater_attributes: Mapping[str, np.ndarray] | None = None,
+        **others: Any,
     ) -> Self:
-        """Build from coded votes; `raters` empty if anonymous."""
-        voted, layout = vote_layout(votes, raters)
-        return cls(
+        """Build from coded votes, in any order; the raters are sorted by their ids."""
+        if not rows["count"].any():
+            raise DataError(
+                "there is no vote left to learn from",
+                allowed="one vote or more between two of the items",
+                remedy="keep items that were compared, with counts above 0",
+            )
+        by_id = np.argsort(raters)
+        place = np.append(np.argsort(by_id), ANONYMOUS)  # index -1 = last place: stays anonymous
+        return super()._of_rows(
+            rows.replaced({"annotation_rater": place[rows["annotation_rater"]]}),
             items=items,
-            raters=raters[voted],
-            rater_attributes={name: own[voted] for name, own in (attributes or {}).items()},
-            **layout,
+            raters=raters[by_id],
+            rater_attributes={name: values[by_id] for name, values in (rater_attributes or {}).items()},
         )
 
     @property
@@ -432,97 +412,109 @@ class Comparisons(Container):
         """
         return self.select(items=self.items[self._component == 0])
 
-    def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
-        """Keep some items, in the order given, and the votes between them; raters without a vote are dropped.
-
-        Parameters
-        ----------
-        items : sequence
-            Ids of items, each once.
-
-        Returns
-        -------
-        Comparisons
-            Votes between these items.
-
-        Raises
-        ------
-        DataError
-            If an item is unknown, repeated or of the wrong kind, or there is no vote between two of them.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> pairs = models.Comparisons.from_pairs([("a", "b"), ("b", "c"), ("d", "e")])
-        >>> pairs.select(items=["c", "b"])
-        Comparisons(2 items, anonymous raters, 1 votes)
-        """
-        code, place = chosen_items(items, self.items)
-        return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
-
-    def to_table(
-        self, *, anonymize: Whose | None = None, random_seed: int | None = None
-    ) -> dict[str, np.ndarray]:
-        """Convert to the long table that `from_table` reads.
-
-        Parameters
-        ----------
-        anonymize : {"raters", "all"}, optional
-            Ids to replace by numbers, as in `anonymized`; by default none.
-        random_seed : int, optional
-            Seed of the random order of these numbers.
-
-        Returns
-        -------
-        dict of str to ndarray
-            Columns rater (unless anonymous), left, right, winner as a word, count, and the rater attributes,
-            with a row of count 0 for an item without a vote. With ``items=self.items, count="count"``
-            `from_table` returns an equal container.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> pairs = models.Comparisons.from_pairs([("a", "b"), ("a", "b")])
-        >>> {name: cells.tolist() for name, cells in pairs.to_table().items()}
-        {'left': ['a'], 'right': ['b'], 'winner': ['left'], 'count': [2]}
-        """
-        return long_columns(self._named(anonymize, random_seed))
-
-    def report(self) -> str:
-        """Summarise the data as text: counts, and warnings such as components without a vote between them.
-
-        Returns
-        -------
-        str
-            A few lines.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> print(models.Comparisons.from_pairs([("a", "b"), ("b", "a")]).report())  # doctest: +ELLIPSIS
-        comparisons
-          items                   2
-        ...
-        """
-        return comparisons_report(self)
-
     @property
     def _component(self) -> np.ndarray:
         """Connected component of each item, shape (item,)."""
         return connected_components(len(self.items), self.left, self.right)
 
-    def _recoded(self, items: Recoded, raters: Recoded) -> Self:
-        """Votes with other ids, without those on an item whose new code is -1."""
-        left, right = items.new[self.left], items.new[self.right]
-        rater = raters.new[self.annotation_rater]
-        votes = CodedVotes(left, right, rater, self.outcome, self.count)
-        attributes = {name: own[raters.old] for name, own in self.rater_attributes.items()}
-        inside = votes.where((left >= 0) & (right >= 0))
-        return self._of_votes(items.ids, raters.ids, inside, attributes)
+    def _table(self) -> dict[str, np.ndarray]:
+        voted = np.zeros(len(self.items), bool)
+        voted[self.left] = voted[self.right] = True
+        alone = np.flatnonzero(~voted)
+        rows = self._rows().extended(len(alone), left=alone, right=alone == 0, outcome=TIE)
+        rater, attributes = rows["annotation_rater"], self.rater_attributes
+        return split_counts(
+            ({} if self.anonymous else {"rater": self.raters[rater]})
+            | {
+                "left": self.items[rows["left"]],
+                "right": self.items[rows["right"]],
+                "winner": np.array(OUTCOMES)[rows["outcome"]],
+                "count": rows["count"],
+            }
+            | {name: values[rater] for name, values in attributes.items()}
+        )
 
-    def __len__(self) -> int:
-        return int(self.count.sum())
+    def _summary(self) -> dict[str, str]:
+        n_items, n_raters, n_votes = len(self.items), len(self.raters), len(self)
+        given = np.bincount(self.outcome, self.count, len(OUTCOMES)).astype(int)
+        won, lost, _ = by_item = self._votes_of_items()
+        votes = by_item.sum(axis=0)
+        lines = {
+            "items": f"{n_items:,}",
+            "raters": f"{n_raters:,}" if n_raters else "anonymous",
+            "votes": f"{n_votes:,}, {range_of(votes)} an item",
+            **self._summary_of_pairs(),
+            "ties": f"{given[TIE]:,}, {given[TIE] / n_votes:.1%} of the votes",
+        }
+        if decided := given[LEFT] + given[RIGHT]:
+            lines["left won"] = f"{given[LEFT]:,}, {given[LEFT] / decided:.1%} of the decided votes"
+        lines["items that always won"] = self._count_and_names((won == votes) & (votes > 0))
+        lines["items that always lost"] = self._count_and_names((lost == votes) & (votes > 0))
+        lines["items without a vote"] = self._count_and_names(votes == 0)
+        if n_raters:
+            per_rater = np.bincount(self.annotation_rater, self.count, n_raters).astype(int)
+            lines["votes by rater"] = range_of(per_rater)
+            lines["raters with one vote"] = f"{(per_rater == 1).sum():,}"
+        component = self._component
+        if component.any():
+            lines["NOT CONNECTED"] = (
+                f"{component.max() + 1:,} components, compared only through the prior: "
+                + components_in_words(self.items, component)
+            )
+        return lines
 
-    def __repr__(self) -> str:
-        raters = "anonymous raters" if self.anonymous else f"{len(self.raters):,} raters"
-        return f"Comparisons({len(self.items):,} items, {raters}, {len(self):,} votes)"
+    def _votes_of_items(self) -> np.ndarray:
+        """Wins, losses and ties of each item, shape (outcome, item)."""
+        n_items = len(self.items)
+        on_left, on_right = (
+            np.bincount(self.outcome * n_items + side, self.count, len(OUTCOMES) * n_items)
+            for side in (self.left.astype(np.int64), self.right.astype(np.int64))
+        )
+        won_on_right = on_right.reshape(-1, n_items)[[RIGHT, LEFT, TIE]]
+        return (on_left.reshape(-1, n_items) + won_on_right).astype(int)
+
+    def _summary_of_pairs(self) -> dict[str, str]:
+        """Lines of the report on the pairs compared, and on those with unanimous votes."""
+        n_items = len(self.items)
+        possible = n_items * (n_items - 1) // 2
+        first, second = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
+        compared, pair = np.unique(first.astype(np.int64) * n_items + second, return_inverse=True)
+        n_pairs = len(compared)
+        # 0 where the first item won, 1 where the second did, 2 for a tie
+        found = np.where(self.outcome == TIE, TIE, self.outcome ^ (self.left > self.right))
+        given = np.bincount(found * n_pairs + pair, self.count, len(OUTCOMES) * n_pairs)
+        given = given.reshape(-1, n_pairs).astype(int)
+        votes = given.sum(axis=0)
+        several = votes > 1
+        alike = several & (given.max(axis=0) == votes)
+        lines = {
+            "pairs compared": f"{n_pairs:,} of {possible:,} ({n_pairs / possible:.1%}), {range_of(votes)} votes a pair",
+            "unanimous pairs": f"{alike.sum():,} of {several.sum():,} with two votes or more",
+        }
+        if not self.anonymous:
+            answered = np.unique(pair * len(self.raters) + self.annotation_rater)
+            lines["repeated votes"] = f"{votes.sum() - len(answered):,}"
+        return lines
+
+    def _count_and_names(self, which: np.ndarray) -> str:
+        """Count the items in a mask, and name the first five."""
+        n = int(which.sum())
+        named = ", ".join(map(short_repr, self.items[np.flatnonzero(which)[:5]].tolist()))
+        return f"{n:,}" + (f": {named}" if n else "") + (", ..." if n > 5 else "")
+
+
+def require_connected(pairs: Comparisons, what: str) -> None:
+    """Raise unless all items are in one component; `what` names the method that needs it, such as "quite"."""
+    component = connected_components(len(pairs.items), pairs.left, pairs.right)
+    n_components = int(component.max()) + 1
+    if n_components > 1:
+        raise DataError(
+            f"no chain of comparisons joins the {n_components:,} components of the {len(pairs.items):,} items: "
+            + components_in_words(pairs.items, component),
+            column="items",
+            value=n_components,
+            allowed=f"one component: {what} compares items along chains of votes alone",
+            remedy="pass pairs.largest_component(), ask for votes across the components, or use a model with priors "
+            "(models.bradley_terry, models.thurstone)",
+            where="comparisons",
+        )

@@ -4,33 +4,11 @@ Votes inform a contrast of two items only along a path of compared pairs; betwee
 does.
 """
 
-from typing import Protocol
-
 import numpy as np
 
 from ..._messages import short_repr
-from .errors import DataError
 
 NAMED_COMPONENTS, NAMED_ITEMS = 4, 3
-
-
-class Compared(Protocol):
-    """Structural type: items and the pairs among them."""
-
-    @property
-    def items(self) -> np.ndarray:
-        """Ids of the items, shape (item,)."""
-        ...
-
-    @property
-    def left(self) -> np.ndarray:
-        """Code of one item of each vote, shape (annotation,)."""
-        ...
-
-    @property
-    def right(self) -> np.ndarray:
-        """Code of the other item of each vote, shape (annotation,)."""
-        ...
 
 
 def connected_components(n_items: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -56,23 +34,6 @@ def connected_components(n_items: int, left: np.ndarray, right: np.ndarray) -> n
     _, component = np.unique(root, return_inverse=True)
     by_size = np.argsort(-np.bincount(component), kind="stable")
     return np.argsort(by_size)[component]
-
-
-def require_connected(pairs: Compared, what: str) -> None:
-    """Raise unless all items are in one component; `what` names the method that needs it, such as "quite"."""
-    component = connected_components(len(pairs.items), pairs.left, pairs.right)
-    n_components = int(component.max()) + 1
-    if n_components > 1:
-        raise DataError(
-            f"no chain of comparisons joins the {n_components:,} components of the {len(pairs.items):,} items: "
-            + components_in_words(pairs.items, component),
-            column="items",
-            value=n_components,
-            allowed=f"one component: {what} compares items along chains of votes alone",
-            remedy="pass pairs.largest_component(), ask for votes across the components, or use a model with priors "
-            "(models.bradley_terry, models.thurstone)",
-            where="comparisons",
-        )
 
 
 def components_in_words(items: np.ndarray, component: np.ndarray) -> str:

@@ -1,21 +1,25 @@
-"""Base class of the containers: read-only arrays, equality by content, anonymisation."""
+"""Base class of the containers: read-only arrays, equality by content, selection, anonymisation, summary."""
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
 from ..._messages import short_repr
+from .coded_rows import NO_RATERS, CodedRows
 from .errors import DataError
+from .reading.matching import chosen_items
+from .summary import suspicious_ids
 
-Whose = Literal["raters", "all"]
+AnonymisedIds = Literal["raters", "all"]
 
 """Ids to replace: those of the raters, or those of the items as well."""
 
 
-class Recoded(NamedTuple):
+class Recoding(NamedTuple):
     """New ids with the mapping to the old codes and back."""
 
     ids: np.ndarray  # (new,), text or int64
@@ -23,52 +27,32 @@ class Recoded(NamedTuple):
     new: np.ndarray  # (old,) or (old + 1,), -1 if dropped; last place: rater -1 stays -1
 
 
-def recoded(
-    items: np.ndarray, raters: np.ndarray, whose: Whose, random_seed: int | None
-) -> tuple[Recoded, Recoded]:
-    """Draw new ids for the raters, and for the items if `whose` is "all"; return items, then raters.
-
-    `random_seed` fixes the random order; None takes it from the operating system, so nobody can reproduce it.
-    """
-    if whose not in get_args(Whose):
-        raise DataError(
-            f"{short_repr(whose)} is not a choice of ids to replace",
-            column="anonymize",
-            value=whose,
-            allowed="'raters', or 'all' for items as well",
-            remedy="choose one, or leave it out",
-            where="argument anonymize",
-        )
-    rng = np.random.default_rng(random_seed)
-    of_raters = _numbered("rater", raters, rng.permutation(len(raters)))
-    if whose == "all":
-        return _numbered("item", items, rng.permutation(len(items))), of_raters
-    return unchanged(items), of_raters
-
-
-def unchanged(ids: np.ndarray) -> Recoded:
-    """Identity recoding: the same ids with the same codes."""
-    return _codes(ids, np.arange(len(ids)))
-
-
-def _numbered(kind: str, ids: np.ndarray, order: np.ndarray) -> Recoded:
-    """Assign the ids "kind 1", "kind 2"... to the old codes in the given order."""
-    names = np.array([f"{kind} {k}" for k in range(1, len(ids) + 1)], np.str_)
-    return _codes(names, order)
-
-
-def _codes(ids: np.ndarray, order: np.ndarray) -> Recoded:
-    """Recoding of ids whose old codes are `order`."""
+def recoding(ids: np.ndarray, order: np.ndarray) -> Recoding:
+    """Recoding to ids whose old codes are `order`, shape (new,), a permutation of all."""
     new = np.full(len(ids) + 1, -1, np.int32)
     new[order] = np.arange(len(ids))
-    return Recoded(ids, order, new)
+    return Recoding(ids, order, new)
 
 
-# --- Base class of the containers: read-only arrays, equality by content, anonymisation ---
+def draw_recoding(kind: str, n: int, rng: np.random.Generator) -> Recoding:
+    """Assign the ids "kind 1", "kind 2"... to `n` old codes in a random order."""
+    return recoding(np.array([f"{kind} {k}" for k in range(1, n + 1)], np.str_), rng.permutation(n))
 
 
-class Container:
+def identity_recoding(ids: np.ndarray) -> Recoding:
+    """Recoding that keeps ids and codes."""
+    return recoding(ids, np.arange(len(ids)))
+
+
+# --- Base class of the containers ---
+
+
+class Container(ABC):
     """Base of the frozen dataclasses that hold annotations."""
+
+    _kind: ClassVar[str]  # title of the report
+    _annotations: ClassVar[str] = "annotations"  # noun that ``repr`` counts
+    _columns: ClassVar[tuple[str, ...]]  # fields with one entry for each annotation
 
     items: np.ndarray
     raters: np.ndarray
@@ -83,12 +67,57 @@ class Container:
         compared = [field.name for field in fields(self) if field.compare]  # type: ignore[arg-type]
         return all(_equal(getattr(self, name), getattr(other, name)) for name in compared)
 
+    def __len__(self) -> int:
+        return int(self._rows()["count"].sum())
+
+    def __repr__(self) -> str:
+        counts = {"items": len(self.items), "raters": len(self.raters), self._annotations: len(self)}
+        if categories := len(getattr(self, "categories", ())):
+            counts["categories"] = categories
+        words = {what: f"{n:,} {what}" if n != 1 else f"1 {_SINGULAR[what]}" for what, n in counts.items()}
+        if self.anonymous:
+            words["raters"] = "anonymous raters"
+        return f"{type(self).__name__}({', '.join(words.values())})"
+
     @property
     def anonymous(self) -> bool:
         """Whether the container holds no rater ids."""
         return len(self.raters) == 0
 
-    def anonymized(self, whose: Whose = "raters", *, random_seed: int | None = None) -> Self:
+    def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
+        """Keep the annotations of some items, in the order given, and of comparisons the votes between them.
+
+        Categories and bounds stay; raters without an annotation are dropped.
+
+        Parameters
+        ----------
+        items : sequence
+            Ids of items, each once.
+
+        Returns
+        -------
+        same container
+            The annotations of these items.
+
+        Raises
+        ------
+        DataError
+            If an item is unknown, repeated, or text where the ids are integers, or no comparison is left.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> cases = models.published_ddx_cases()
+        >>> cases.select(items=cases.items[:2])
+        PartialRankings(2 items, 6 raters, 9 annotations, 35 categories)
+        >>> labels = models.Labels.from_counts({"item": ["a", "b"], "cat": [3, 0], "dog": [1, 2]})
+        >>> labels.select(items=["b"]).counts.tolist()
+        [[0, 2]]
+        """
+        code, place = chosen_items(items, self.items)
+        return self._recoded(Recoding(self.items[code], code, place), identity_recoding(self.raters))
+
+    def anonymized(self, whose: AnonymisedIds = "raters", *, random_seed: int | None = None) -> Self:
         """Replace the ids of raters, and of items on request, by numbers in a random order.
 
         Parameters
@@ -116,18 +145,143 @@ class Container:
         >>> models.Labels.from_table(table).anonymized("all").items.tolist()
         ['item 1']
         """
-        return self._recoded(*recoded(self.items, self.raters, whose, random_seed))
+        return self._anonymised(whose, random_seed, "whose")
 
-    def _named(self, anonymize: Whose | None, random_seed: int | None) -> Self:
-        """Anonymised copy, or the container itself if `anonymize` is None."""
-        return self if anonymize is None else self.anonymized(anonymize, random_seed=random_seed)
+    def to_table(
+        self, *, anonymize: AnonymisedIds | None = None, random_seed: int | None = None
+    ) -> dict[str, np.ndarray]:
+        """Convert to the long table that `from_table` reads.
 
-    def _recoded(self, items: Recoded, raters: Recoded) -> Self:
-        """Annotations with other ids, in the order of these, without those whose new code is -1."""
-        raise NotImplementedError
+        Parameters
+        ----------
+        anonymize : {"raters", "all"}, optional
+            Ids to replace by numbers, as in `anonymized`; by default none.
+        random_seed : int, optional
+            Seed of the random order of these numbers.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (row,)
+            Columns, which any frame library accepts, under the default names of the arguments of `from_table`:
+            those of a row (the rank from 1, without gaps; the winner as a word), count unless they are
+            rankings, gold if it is known of any item (empty where unknown), and the rater attributes. An item
+            without an annotation has a row of count 0. Anonymous data have no column rater; anonymous labels
+            are the table that `from_counts` reads. With the same categories, bounds or items, and
+            ``count="count"``, `from_table` returns an equal container.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"item": [1, 1], "rater": ["Ann", "Ann"], "label": ["cat", "cat"]}
+        >>> labels = models.Labels.from_table(table, categories=["cat", "dog"])
+        >>> {name: cells.tolist() for name, cells in labels.to_table().items()}
+        {'item': [1], 'rater': ['Ann'], 'label': ['cat'], 'count': [2]}
+        >>> pairs = models.Comparisons.from_pairs([("a", "b"), ("a", "b")])
+        >>> {name: cells.tolist() for name, cells in pairs.to_table().items()}
+        {'left': ['a'], 'right': ['b'], 'winner': ['left'], 'count': [2]}
+        """
+        return (self if anonymize is None else self._anonymised(anonymize, random_seed, "anonymize"))._table()
+
+    def report(self) -> str:
+        """Summarise the data as text: counts, and warnings such as look-alike ids.
+
+        Returns
+        -------
+        str
+            A few lines.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> print(models.published_ddx_cases().report())  # doctest: +ELLIPSIS
+        partial rankings
+          items                      7
+        ...
+        """
+        names = [name for name in ("items", "raters", "categories") if hasattr(self, name)]
+        lines = self._summary() | suspicious_ids({name: getattr(self, name) for name in names})
+        width = max(map(len, lines))
+        return "\n".join([self._kind, *(f"  {name:<{width}}  {text}" for name, text in lines.items())])
+
+    @abstractmethod
+    def _table(self) -> dict[str, np.ndarray]:
+        """Columns of `to_table`, with the ids of the container."""
+
+    @abstractmethod
+    def _summary(self) -> dict[str, str]:
+        """Lines of `report`, by their headings."""
+
+    def _rows(self) -> CodedRows:
+        """Codes and numbers of every annotation."""
+        return CodedRows({name: getattr(self, name) for name in self._columns})
+
+    def _rows_of_all_items(self, **values: Any) -> CodedRows:
+        """Rows by item, with a row of count 0 and the given values, else 0, for an item without an annotation."""
+        missing = np.setdiff1d(np.arange(len(self.items)), self._rows()["annotation_item"])
+        rows = self._rows().extended(len(missing), annotation_item=missing, **values)
+        return rows.where(np.argsort(rows["annotation_item"], kind="stable"))
+
+    def _n_repeats(self) -> int:
+        """Count the annotations that repeat an (item, rater) pair."""
+        rows = self._rows()
+        pair = rows["annotation_item"].astype(np.int64) * len(self.raters) + rows["annotation_rater"]
+        return len(self) - len(np.unique(pair))
+
+    @classmethod
+    def _of_rows(
+        cls,
+        rows: CodedRows,
+        *,
+        items: np.ndarray,
+        raters: np.ndarray,
+        rater_attributes: Mapping[str, np.ndarray] | None = None,
+        **others: Any,
+    ) -> Self:
+        """Build from coded rows, in any order; raters without a row are dropped, `raters` is empty if anonymous."""
+        present, merged = rows.merged(len(raters))
+        attributes = (rater_attributes or {}) if len(present) else {}
+        return cls(
+            items=items,
+            raters=raters[present] if len(present) else NO_RATERS,
+            rater_attributes={name: values[present] for name, values in attributes.items()},
+            **others,
+            **merged,
+        )
+
+    def _recoded(self, items: Recoding, raters: Recoding) -> Self:
+        """Annotations with other ids, in the order of these, without those of items whose new code is -1."""
+        rows = self._rows()
+        new = {name: items.new[rows[name]] for name in ("annotation_item", "left", "right") if name in rows}
+        inside = np.all([code >= 0 for code in new.values()], axis=0)
+        rows = rows.replaced({**new, "annotation_rater": raters.new[rows["annotation_rater"]]}).where(inside)
+        others = self._others(items.old)
+        if attributes := getattr(self, "rater_attributes", {}):
+            others["rater_attributes"] = {name: values[raters.old] for name, values in attributes.items()}
+        return self._of_rows(rows, items=items.ids, raters=raters.ids, **others)
+
+    def _others(self, item: np.ndarray) -> dict[str, Any]:
+        """Fields that are neither rows, raters nor their attributes, for the items with these codes."""
+        return {}
+
+    def _anonymised(self, whose: AnonymisedIds, random_seed: int | None, argument: str) -> Self:
+        """Anonymised copy; `argument` names `whose` in the error."""
+        if whose not in get_args(AnonymisedIds):
+            raise DataError(
+                f"{short_repr(whose)} is not a choice of ids to replace",
+                column=argument,
+                value=whose,
+                allowed="'raters', or 'all' for items as well",
+                remedy="choose one, or leave it out",
+                where=f"argument {argument}",
+            )
+        rng = np.random.default_rng(random_seed)
+        raters = draw_recoding("rater", len(self.raters), rng)
+        both = whose == "all"
+        items = draw_recoding("item", len(self.items), rng) if both else identity_recoding(self.items)
+        return self._recoded(items, raters)
 
 
-def expect(data: object, kind: type[Container]) -> None:
+def require_container(data: object, kind: type[Container]) -> None:
     """Raise `DataError` unless data are of a class of container."""
     if not isinstance(data, kind):
         name = kind.__name__
@@ -138,13 +292,24 @@ def expect(data: object, kind: type[Container]) -> None:
         )
 
 
+_SINGULAR = {
+    "items": "item",
+    "raters": "rater",
+    "annotations": "annotation",
+    "answers": "answer",
+    "votes": "vote",
+    "scores": "score",
+    "categories": "category",
+}
+
+
 def _read_only(value: Any) -> Any:
     """Read-only view of an array, or of the arrays of a mapping; other values unchanged."""
     if isinstance(value, np.ndarray):
         value = value.view()
         value.flags.writeable = False
     elif isinstance(value, Mapping):
-        value = MappingProxyType({name: _read_only(own) for name, own in value.items()})
+        value = MappingProxyType({name: _read_only(member) for name, member in value.items()})
     return value
 
 

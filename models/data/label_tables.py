@@ -1,80 +1,30 @@
-"""Conversion of labels from long and wide tables and back."""
+"""Reading of labels from wide tables and tables of counts, and of gold labels."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..._messages import short_repr
 from .errors import DataError
-from .ranking_summary import range_of, second_looks
 from .reading.columns import FLOATS, code_ids, is_empty
-from .reading.matching import distinct_ids, match_ids, nearest
-from .reading.numbers import read_counts, split_counts
+from .reading.matching import distinct_ids, distinct_items, match_ids, nearest
+from .reading.numbers import read_counts
 from .reading.tables import Column, column_names, named_columns
+
+MAX_ITEMS = 10_000_000
+
+CROWD_KIT = {"item": "task", "rater": "worker"}
+
+"""Names of columns in crowd-kit."""
 
 UNKNOWN = -1
 
-"""Code of an unknown gold label, and of the rater of anonymous counts."""
+"""Code of an unknown gold label."""
 
-
-@dataclass(frozen=True, eq=False)
-class CodedAnswers:
-    """Coded answers, one for each row of a table."""
-
-    item: np.ndarray  # (row,) int32
-    rater: np.ndarray  # (row,) int32, `UNKNOWN` if anonymous
-    label: np.ndarray  # (row,) int32
-    count: np.ndarray  # (row,) int64, from 0
-
-    def where(self, kept: np.ndarray) -> Self:
-        """Subset of the answers; `kept` is a mask or an array of row numbers."""
-        return type(self)(self.item[kept], self.rater[kept], self.label[kept], self.count[kept])
-
-
-def answer_layout(answers: CodedAnswers, n_raters: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Merge equal answers, drop counts of zero, and sort; return the raters and the arrays of `Labels`.
-
-    `n_raters` is the number of rater codes, 0 if the raters are anonymous. Raters, shape (rater,), are old
-    codes of those present, in order of first appearance item by item.
-    """
-    answers = answers.where(answers.count > 0)
-    raters, number = _number_raters(answers, n_raters)
-    if n_raters:
-        rater = number[answers.rater]
-        answers = CodedAnswers(answers.item, rater, answers.label, answers.count)
-    n_labels = int(answers.label.max(initial=0)) + 1
-    pair = answers.item.astype(np.int64) * (len(raters) + 1) + answers.rater + 1
-    key = pair * n_labels + answers.label
-    if (key[1:] < key[:-1]).any():
-        order = np.argsort(key, kind="stable")
-        answers, key = answers.where(order), key[order]
-    opens = np.flatnonzero(np.r_[True, key[1:] != key[:-1]][: len(key)])
-    count = np.add.reduceat(answers.count, opens) if len(opens) else answers.count
-    first = answers.where(opens)
-    return raters, {
-        "annotation_item": first.item.astype(np.int32),
-        "annotation_rater": first.rater.astype(np.int32),
-        "label_code": first.label.astype(np.int32),
-        "count": count,
-    }
-
-
-def _number_raters(answers: CodedAnswers, n_raters: int) -> tuple[np.ndarray, np.ndarray]:
-    """Renumber raters by first appearance item by item, an order that sorting the table keeps.
-
-    Returns the old codes of the raters present, shape (rater,), and the new code of each old one, -1 if
-    absent.
-    """
-    first_item = np.full(n_raters, np.iinfo(np.int64).max)
-    if n_raters:
-        np.minimum.at(first_item, answers.rater, answers.item)
-    order = np.argsort(first_item, kind="stable")
-    present = order[: np.count_nonzero(first_item < np.iinfo(np.int64).max)]
-    number = np.full(n_raters, UNKNOWN, np.int32)
-    number[present] = np.arange(len(present))
-    return present, number
+_ANSWER_ROWS = (
+    "if each row is one answer the table is long, not wide: read it by from_table, or --layout long"
+)
 
 
 def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: np.ndarray) -> Any:
@@ -122,116 +72,7 @@ def _refused_gold(column: Column, row: int, problem: str, allowed: str) -> DataE
     )
 
 
-# --- Text of `Labels.report` ---
-
-
-class AnyLabels(Protocol):
-    """Structural type of `Labels`, for functions that `Labels` itself imports."""
-
-    @property
-    def items(self) -> np.ndarray:
-        """Ids of the items, shape (item,)."""
-        ...
-
-    @property
-    def raters(self) -> np.ndarray:
-        """Ids of the raters, shape (rater,); empty if they are anonymous."""
-        ...
-
-    @property
-    def categories(self) -> np.ndarray:
-        """Ids of the categories, shape (category,)."""
-        ...
-
-    @property
-    def annotation_item(self) -> np.ndarray:
-        """Code of the item, shape (annotation,)."""
-        ...
-
-    @property
-    def annotation_rater(self) -> np.ndarray:
-        """Code of the rater, shape (annotation,)."""
-        ...
-
-    @property
-    def label_code(self) -> np.ndarray:
-        """Code of the label, shape (annotation,)."""
-        ...
-
-    @property
-    def count(self) -> np.ndarray:
-        """Multiplicity of the answer, shape (annotation,)."""
-        ...
-
-    @property
-    def counts(self) -> np.ndarray:
-        """Counts of labels, shape (item, category)."""
-        ...
-
-    @property
-    def gold(self) -> np.ndarray:
-        """Code of the true category or -1, shape (item,)."""
-        ...
-
-    @property
-    def identified(self) -> bool:
-        """Identifiability of errors apart from rare categories."""
-        ...
-
-    @property
-    def rater_attributes(self) -> Mapping[str, np.ndarray]:
-        """Rater attributes, each of shape (rater,)."""
-        ...
-
-
-def labels_report(labels: AnyLabels) -> str:
-    """Report counts of answers, items, raters and categories, and warnings about the data, one line each."""
-    n_items, n_raters, n_categories = map(len, (labels.items, labels.raters, labels.categories))
-    per_item = np.bincount(labels.annotation_item, labels.count, n_items).astype(int)
-    given = np.bincount(labels.label_code, labels.count, n_categories).astype(int)
-    lines = {
-        "items": f"{n_items:,}, {(labels.gold >= 0).sum():,} with a known truth",
-        "raters": f"{n_raters:,}" if n_raters else "anonymous",
-        "answers": f"{labels.count.sum():,}, {range_of(per_item)} an item",
-        "categories": f"{n_categories:,} declared, {(given > 0).sum():,} given",
-        "answers by category": ", ".join(
-            f"{short_repr(k)} {n:,}" for k, n in zip(labels.categories[:20].tolist(), given, strict=False)
-        ),
-        "items without an answer": f"{(per_item == 0).sum():,}",
-        "items with one answer": f"{(per_item == 1).sum():,}",
-    }
-    if n_raters:
-        per_rater = np.bincount(labels.annotation_rater, labels.count, n_raters).astype(int)
-        lines["answers by rater"] = range_of(per_rater)
-        lines["repeated answers"] = f"{_repeats(labels):,}"
-    if not labels.identified:
-        lines["NOT IDENTIFIED"] = "no item has two answers: only the prior says who errs, and how often"
-    lines |= second_looks({"items": labels.items, "raters": labels.raters, "categories": labels.categories})
-    width = max(map(len, lines))
-    return "\n".join(["labels", *(f"  {k:<{width}}  {v}" for k, v in lines.items())])
-
-
-def _repeats(labels: AnyLabels) -> int:
-    """Count the answers that repeat an (item, rater) pair."""
-    pair = labels.annotation_item.astype(np.int64) * len(labels.raters) + labels.annotation_rater
-    return int(labels.count.sum() - len(np.unique(pair)))
-
-
-# --- Conversion of labels from long and wide tables and back ---
-
-MAX_ITEMS = 10_000_000
-
-CROWD_KIT = {"item": "task", "rater": "worker"}
-
-
-def long_names(frame: Any, roles: dict[str, str]) -> dict[str, str]:
-    """Column names by role (argument name); crowd-kit's names serve where the default names are missing."""
-    there = set(column_names(frame))
-    found = dict(roles)
-    for role, theirs in CROWD_KIT.items():
-        if found[role] == role and role not in there and theirs in there:
-            found[role] = theirs
-    return found
+# --- Wide tables ---
 
 
 def wide_columns(
@@ -258,7 +99,12 @@ def wide_columns(
                 allowed=f"{MAX_ITEMS:,} items",
                 remedy="split the table",
             )
-    items = item_ids(columns.get("item"), repeats, count is not None)
+    items = np.arange(len(repeats))
+    if item is not None:
+        items = distinct_items(columns["item"], _ANSWER_ROWS)
+    if count is not None:
+        pairs = zip(items.tolist(), repeats.tolist(), strict=True)
+        items = np.array([f"{name}.{k}" for name, n in pairs for k in range(1, n + 1)], np.str_)
     given = [
         (row, name, column.values[row])
         for row in np.flatnonzero(repeats).tolist()
@@ -283,32 +129,6 @@ def items_of_rows(row: np.ndarray, repeats: np.ndarray) -> tuple[np.ndarray, np.
     return (first[row][answer] + nth).astype(np.int32), answer
 
 
-def long_columns(labels: AnyLabels) -> dict[str, np.ndarray]:
-    """Columns of the long table of `Labels.to_table`; anonymous labels become a table of counts.
-
-    A row of count 0 stands for an item without an answer.
-    """
-    if not len(labels.raters):
-        counts = {str(k): labels.counts[:, c] for c, k in enumerate(labels.categories.tolist())}
-        return {"item": labels.items, **counts}
-    silent = np.setdiff1d(np.arange(len(labels.items)), labels.annotation_item)
-    nobody = np.zeros(len(silent), np.int64)
-    item = np.r_[labels.annotation_item, silent]
-    order = np.argsort(item, kind="stable")
-    item, rater = item[order], np.r_[labels.annotation_rater, nobody][order]
-    table = {
-        "item": labels.items[item],
-        "rater": labels.raters[rater],
-        "label": labels.categories[np.r_[labels.label_code, nobody][order]],
-        "count": np.r_[labels.count, nobody][order],
-    }
-    if (labels.gold >= 0).any():
-        names = np.array([*labels.categories.tolist(), ""], object)
-        table["gold"] = names[labels.gold[item]]
-    attributes = {name: own[rater] for name, own in labels.rater_attributes.items()}
-    return split_counts(table | attributes)
-
-
 def _whole_cells(column: Column) -> Column:
     """Undo the floats that a missing cell makes of a column of integers."""
     floats = [v for v in column.values if isinstance(v, FLOATS) and v == v]
@@ -318,28 +138,62 @@ def _whole_cells(column: Column) -> Column:
     return column
 
 
-def item_ids(column: Column | None, repeats: np.ndarray, are_patterns: bool) -> np.ndarray:
-    """Ids of the items; None as column numbers the rows from 0.
+# --- Tables and arrays of counts ---
 
-    Shapes: column and repeats (row,), the number of items that a row stands for. With `are_patterns` the
-    items of a row get the ids "row.1", "row.2"... Raises if an id is repeated.
+
+def counted_columns(
+    counts: Any, item: str, categories: Sequence[Any] | np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Read counts from a DataArray, frame or mapping; returns items, categories, and counts (item, category).
+
+    `item` names the column or dim of the items; `categories` chooses and orders the others. Refuses counts
+    that are not integers from 0, repeated items, and fewer than two categories.
     """
-    ids = np.arange(len(repeats))
-    if column is not None:
-        ids, code = code_ids(column)
-        if len(ids) < len(code):
-            row = int(np.setdiff1d(np.arange(len(code)), np.unique(code, return_index=True)[1])[0])
-            raise DataError(
-                f"{short_repr(column.values[row])} stands in an earlier row too",
-                row=row + 1,
-                column=column.name,
-                value=column.values[row],
-                allowed="one row for each item",
-                remedy="if each row is one answer the table is long, not wide: read it by from_table, or --layout long",
-            )
-    if not are_patterns:
-        return ids
-    numbered = [
-        f"{name}.{k}" for name, n in zip(ids.tolist(), repeats.tolist(), strict=True) for k in range(1, n + 1)
-    ]
-    return np.array(numbered, np.str_)
+    if hasattr(counts, "dims"):
+        frame, labels = _array_columns(counts, item)
+    else:
+        frame, labels = counts, [name for name in column_names(counts) if name != item]
+    there = distinct_ids("categories", labels)
+    names = there if categories is None else distinct_ids("categories", categories)
+    place = match_ids(names, there, "categories")
+    if (place < 0).any():
+        unknown = names[(place < 0).argmax()].item()
+        raise DataError(
+            f"{short_repr(unknown)} has no counts",
+            value=unknown,
+            allowed=nearest(unknown, there),
+            remedy="choose among the columns, or labels, that have counts",
+            where="argument categories",
+        )
+    if len(names) < 2:
+        raise DataError(
+            f"{short_repr(names[0].item())} is the only category: there is nothing to choose from",
+            value=names[0].item(),
+            allowed="a closed set of two or more categories",
+            remedy="give counts of the others as well",
+        )
+    if item != "item" and "item" in names.tolist():
+        raise DataError(
+            "a category is called 'item', as is the column of ids",
+            column="item",
+            value="item",
+            remedy="give the category another name",
+        )
+    keys = [labels[k] for k in place]
+    columns = named_columns(frame, {"item": item} | {f"categories {k}": k for k in keys})
+    table = np.stack([read_counts(columns[f"categories {k}"]) for k in keys], axis=1)
+    return distinct_items(columns["item"], _ANSWER_ROWS), names, table
+
+
+def _array_columns(counts: Any, item: str) -> tuple[dict[str, Any], list[Any]]:
+    """Columns of a DataArray of counts, and the labels of its categories, which may be integers."""
+    if set(counts.dims) != {item, "category"} or not {item, "category"} <= set(counts.coords):
+        raise DataError(
+            f"the array has dims {tuple(counts.dims)} with coords {tuple(counts.coords)}",
+            value=tuple(counts.dims),
+            allowed=f"dims ({item!r}, 'category'), each with its coordinate",
+            remedy="name the dims, and assign the ids of items and categories",
+        )
+    labels = counts["category"].values.tolist()
+    cells = counts.transpose(item, "category").values
+    return {item: counts[item].values} | {k: cells[:, c] for c, k in enumerate(labels)}, labels

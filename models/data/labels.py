@@ -7,134 +7,20 @@ from typing import Any, Self
 import numpy as np
 
 from ..._messages import short_repr
-from .container import Container, Recoded, Whose, unchanged
+from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
+from .container import Container
 from .errors import DataError
-from .label_tables import (
-    UNKNOWN,
-    AnyLabels,
-    CodedAnswers,
-    answer_layout,
-    item_ids,
-    items_of_rows,
-    labels_report,
-    long_columns,
-    long_names,
-    read_gold,
-    wide_columns,
-)
+from .label_tables import CROWD_KIT, UNKNOWN, counted_columns, items_of_rows, read_gold, wide_columns
 from .raters import read_attributes
 from .reading.columns import code_ids
-from .reading.matching import chosen_items, code_categories, distinct_ids, match_ids, nearest
-from .reading.numbers import read_counts
-from .reading.tables import Column, column_names, named_columns
+from .reading.matching import code_categories
+from .reading.numbers import read_counts, split_counts
+from .reading.tables import default_names, named_columns
+from .summary import range_of
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
 
-
-def dense_counts(labels: AnyLabels) -> np.ndarray:
-    """Sum the counts of labels over raters, shape (item, category); raises if there are too many cells."""
-    shape = len(labels.items), len(labels.categories)
-    if shape[0] * shape[1] > MAX_CELLS:
-        raise DataError(
-            f"{shape[0]:,} items x {shape[1]:,} categories are {shape[0] * shape[1]:,} counts",
-            value=shape[0] * shape[1],
-            allowed=f"{MAX_CELLS:,} counts",
-            remedy="check which column holds the labels, or split the items",
-            where="labels",
-        )
-    counts = np.zeros(shape, np.int64)
-    np.add.at(counts, (labels.annotation_item, labels.label_code), labels.count)
-    return counts
-
-
-def counted_columns(
-    counts: Any, item: str, categories: Sequence[Any] | np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Read counts from a DataArray, frame or mapping; returns items, categories, and counts (item, category).
-
-    `item` names the column or dim of the items; `categories` chooses and orders the others. Refuses counts
-    that are not integers from 0, repeated items, and fewer than two categories.
-    """
-    if hasattr(counts, "dims"):
-        frame, labels = _array_columns(counts, item)
-    else:
-        frame, labels = counts, [name for name in column_names(counts) if name != item]
-    there = distinct_ids("categories", labels)
-    names = there if categories is None else distinct_ids("categories", categories)
-    place = match_ids(names, there, "categories")
-    if (place < 0).any():
-        unknown = names[(place < 0).argmax()].item()
-        raise DataError(
-            f"{short_repr(unknown)} has no counts",
-            value=unknown,
-            allowed=nearest(unknown, there),
-            remedy="choose among the columns, or labels, that have counts",
-            where="argument categories",
-        )
-    if len(names) < 2:
-        raise DataError(
-            f"{short_repr(names[0].item())} is the only category: there is nothing to choose from",
-            value=names[0].item(),
-            allowed="a closed set of two or more categories",
-            remedy="give counts of the others as well",
-        )
-    if item != "item" and "item" in names.tolist():
-        raise DataError(
-            "a category is called 'item', as is the column of ids",
-            column="item",
-            value="item",
-            remedy="give the category another name",
-        )
-    keys = [labels[k] for k in place]
-    columns = named_columns(frame, {"item": item} | {f"categories {k}": k for k in keys})
-    table = np.stack([read_counts(columns[f"categories {k}"]) for k in keys], axis=1)
-    ids = item_ids(columns["item"], np.ones(len(table), np.int64), are_patterns=False)
-    return ids, names, table
-
-
-def _array_columns(counts: Any, item: str) -> tuple[dict[str, Any], list[Any]]:
-    """Columns of a DataArray of counts, and the labels of its categories, which may be integers."""
-    if set(counts.dims) != {item, "category"} or not {item, "category"} <= set(counts.coords):
-        raise DataError(
-            f"the array has dims {tuple(counts.dims)} with coords {tuple(counts.coords)}",
-            value=tuple(counts.dims),
-            allowed=f"dims ({item!r}, 'category'), each with its coordinate",
-            remedy="name the dims, and assign the ids of items and categories",
-        )
-    labels = counts["category"].values.tolist()
-    cells = counts.transpose(item, "category").values
-    return {item: counts[item].values} | {k: cells[:, c] for c, k in enumerate(labels)}, labels
-
-
-# --- Answers one by one, for models that condition on the rater of each answer ---
-
 MAX_ANSWERS = 200_000_000
-
-
-def check_answers(labels: AnyLabels) -> None:
-    """Raise `DataError` if there is no answer, or more than a model of single answers can hold."""
-    total = int(labels.count.sum())
-    if not total:
-        raise DataError("there is no answer to learn from", remedy="check what was read or selected")
-    if total > MAX_ANSWERS:
-        raise DataError(
-            f"the counts add up to {total:,} answers of single raters",
-            column="count",
-            value=total,
-            allowed=f"{MAX_ANSWERS:,} answers",
-            remedy="check the counts; a rater answers an item a few times",
-        )
-
-
-def one_by_one(labels: AnyLabels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Codes of item, rater and label of every single answer, each of shape (answer,) int32."""
-    check_answers(labels)
-    codes = (labels.annotation_item, labels.annotation_rater, labels.label_code)
-    item, rater, label = (np.repeat(code, labels.count) for code in codes)
-    return item, rater, label
-
-
-# --- Labels: one category for each answer, with repeats and gaps ---
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,6 +64,9 @@ class Labels(Container):
     Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm,
     Applied Statistics 28, doi:10.2307/2346806.
     """
+
+    _kind, _annotations = "labels", "answers"
+    _columns = ("annotation_item", "annotation_rater", "label_code", "count")
 
     items: np.ndarray
     raters: np.ndarray
@@ -242,8 +131,15 @@ class Labels(Container):
         roles = {"item": item, "rater": rater, "label": label}
         roles |= {k: v for k, v in {"count": count, "gold": gold}.items() if v is not None}
         roles |= {f"rater_attributes {name}": name for name in rater_attributes}
-        columns = named_columns(frame, long_names(frame, roles))
-        return cls._of_columns(columns, categories)
+        columns = named_columns(frame, default_names(frame, roles, CROWD_KIT))
+        items, item_code = code_ids(columns["item"])
+        raters, rater_code = code_ids(columns["rater"])
+        labels, code = code_categories(columns["label"], categories)
+        times = read_counts(columns["count"]) if count is not None else np.ones(len(code), np.int64)
+        truth = None if gold is None else read_gold(columns["gold"], items, item_code, labels)
+        attributes = read_attributes(columns, raters, rater_code)
+        rows = (item_code, rater_code, code, times)
+        return cls._of_answers(items, raters, labels, *rows, gold=truth, rater_attributes=attributes)
 
     @classmethod
     def from_wide(
@@ -298,8 +194,8 @@ class Labels(Container):
             raise error.moved(f"row {at + 1:,}, column {short_repr(said_by)}") from None
         names, rater = code_ids(columns["rater"])
         at, answer = items_of_rows(row, repeats)
-        answers = CodedAnswers(at, rater[answer], label[answer], np.ones(len(at), np.int64))
-        return cls._of_answers(items, names, labels, answers)
+        once = np.ones(len(at), np.int64)
+        return cls._of_answers(items, names, labels, at, rater[answer], label[answer], once)
 
     @classmethod
     def from_counts(
@@ -335,22 +231,8 @@ class Labels(Container):
         """
         items, labels, table = counted_columns(counts, item, categories)
         at, label = np.nonzero(table)
-        answers = CodedAnswers(at, np.full(len(at), UNKNOWN), label, table[at, label])
-        return cls._of_answers(items, np.array([], np.str_), labels, answers)
-
-    @classmethod
-    def _of_columns(cls, columns: Mapping[str, Column], categories: Any) -> Self:
-        """Build from validated columns by role."""
-        items, item = code_ids(columns["item"])
-        raters, rater = code_ids(columns["rater"])
-        labels, label = code_categories(columns["label"], categories)
-        ones = np.ones(len(label), np.int64)
-        count = read_counts(columns["count"]) if "count" in columns else ones
-        gold = read_gold(columns["gold"], items, item, labels) if "gold" in columns else None
-        said = [columns[role] for role in columns if role.startswith("rater_attributes")]
-        attributes = read_attributes({column.name: column for column in said}, raters, rater)
-        answers = CodedAnswers(item, rater, label, count)
-        return cls._of_answers(items, raters, labels, answers, gold=gold, attributes=attributes)
+        rater = np.full(len(at), ANONYMOUS)
+        return cls._of_answers(items, NO_RATERS, labels, at, rater, label, table[at, label])
 
     @classmethod
     def _of_answers(
@@ -358,87 +240,39 @@ class Labels(Container):
         items: np.ndarray,
         raters: np.ndarray,
         categories: np.ndarray,
-        answers: CodedAnswers,
-        *,
+        *columns: np.ndarray,
         gold: np.ndarray | None = None,
-        attributes: Mapping[str, np.ndarray] | None = None,
+        rater_attributes: Mapping[str, np.ndarray] | None = None,
     ) -> Self:
-        """Build from coded answers; `raters` empty if anonymous."""
-        present, layout = answer_layout(answers, len(raters))
-        return cls(
+        """Build from the columns item, rater, label and count of coded answers; `raters` empty if anonymous."""
+        return cls._of_rows(
+            CodedRows(zip(cls._columns, columns, strict=True)),
             items=items,
-            raters=raters[present],
+            raters=raters,
+            rater_attributes=rater_attributes,
             categories=categories,
             gold=np.full(len(items), UNKNOWN, np.int32) if gold is None else gold,
-            rater_attributes={k: v[present] for k, v in (attributes or {}).items()},
-            **layout,
         )
 
-    def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
-        """Keep some items, in the order given; all categories stay, raters without an answer are dropped.
+    def _others(self, item: np.ndarray) -> dict[str, Any]:
+        return {"categories": self.categories, "gold": self.gold[item]}
 
-        Parameters
-        ----------
-        items : sequence
-            Ids of items, each once.
-
-        Returns
-        -------
-        Labels
-            Answers to these items.
-
-        Raises
-        ------
-        DataError
-            If an item is unknown, repeated, or of the wrong kind.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> labels = models.Labels.from_counts({"item": ["a", "b"], "cat": [3, 0], "dog": [1, 2]})
-        >>> labels.select(items=["b"]).counts.tolist()
-        [[0, 2]]
-        """
-        code, place = chosen_items(items, self.items)
-        return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
-
-    def _recoded(self, items: Recoded, raters: Recoded) -> Self:
-        """Answers with other ids, without items whose new code is -1."""
-        item, rater = items.new[self.annotation_item], raters.new[self.annotation_rater]
-        answers = CodedAnswers(item, rater, self.label_code, self.count).where(item >= 0)
-        attributes = {name: own[raters.old] for name, own in self.rater_attributes.items()}
-        return self._of_answers(
-            items.ids, raters.ids, self.categories, answers, gold=self.gold[items.old], attributes=attributes
-        )
-
-    def to_table(
-        self, *, anonymize: Whose | None = None, random_seed: int | None = None
-    ) -> dict[str, np.ndarray]:
-        """Convert to the long table that `from_table` reads, or to the counts that `from_counts` reads.
-
-        Parameters
-        ----------
-        anonymize : {"raters", "all"}, optional
-            Ids to replace by numbers, as in `anonymized`; by default none.
-        random_seed : int, optional
-            Seed of the random order of these numbers.
-
-        Returns
-        -------
-        dict of str to ndarray
-            Columns item, rater, label and count, with a row of count 0 for an item without answers; gold if
-            it is known of any item, empty where unknown; and the rater attributes. Anonymous labels: item,
-            and a column of counts for each category.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> table = {"item": [1, 1], "rater": ["Ann", "Ann"], "label": ["cat", "cat"]}
-        >>> labels = models.Labels.from_table(table, categories=["cat", "dog"])
-        >>> {name: cells.tolist() for name, cells in labels.to_table().items()}
-        {'item': [1], 'rater': ['Ann'], 'label': ['cat'], 'count': [2]}
-        """
-        return long_columns(self._named(anonymize, random_seed))
+    def _table(self) -> dict[str, np.ndarray]:
+        if self.anonymous:
+            counts = {str(k): self.counts[:, c] for c, k in enumerate(self.categories.tolist())}
+            return {"item": self.items, **counts}
+        rows = self._rows_of_all_items()
+        item, rater = rows["annotation_item"], rows["annotation_rater"]
+        table = {
+            "item": self.items[item],
+            "rater": self.raters[rater],
+            "label": self.categories[rows["label_code"]],
+            "count": rows["count"],
+        }
+        if (self.gold >= 0).any():
+            table["gold"] = np.array([*self.categories.tolist(), ""], object)[self.gold[item]]
+        attributes = {name: values[rater] for name, values in self.rater_attributes.items()}
+        return split_counts(table | attributes)
 
     @property
     def identified(self) -> bool:
@@ -452,33 +286,63 @@ class Labels(Container):
     @property
     def counts(self) -> np.ndarray:
         """Number of times each label was given to each item by any rater, shape (item, category)."""
-        return dense_counts(self)
+        shape = len(self.items), len(self.categories)
+        if shape[0] * shape[1] > MAX_CELLS:
+            raise DataError(
+                f"{shape[0]:,} items x {shape[1]:,} categories are {shape[0] * shape[1]:,} counts",
+                value=shape[0] * shape[1],
+                allowed=f"{MAX_CELLS:,} counts",
+                remedy="check which column holds the labels, or split the items",
+                where="labels",
+            )
+        counts = np.zeros(shape, np.int64)
+        np.add.at(counts, (self.annotation_item, self.label_code), self.count)
+        return counts
 
-    def report(self) -> str:
-        """Summarise the data as text: counts, and warnings such as a lack of identification.
+    def _summary(self) -> dict[str, str]:
+        n_items, n_raters, n_categories = map(len, (self.items, self.raters, self.categories))
+        per_item = np.bincount(self.annotation_item, self.count, n_items).astype(int)
+        given = np.bincount(self.label_code, self.count, n_categories).astype(int)
+        first = zip(self.categories[:20].tolist(), given, strict=False)
+        lines = {
+            "items": f"{n_items:,}, {(self.gold >= 0).sum():,} with a known truth",
+            "raters": f"{n_raters:,}" if n_raters else "anonymous",
+            "answers": f"{len(self):,}, {range_of(per_item)} an item",
+            "categories": f"{n_categories:,} declared, {(given > 0).sum():,} given",
+            "answers by category": ", ".join(f"{short_repr(k)} {n:,}" for k, n in first),
+            "items without an answer": f"{(per_item == 0).sum():,}",
+            "items with one answer": f"{(per_item == 1).sum():,}",
+        }
+        if n_raters:
+            per_rater = np.bincount(self.annotation_rater, self.count, n_raters).astype(int)
+            lines["answers by rater"] = range_of(per_rater)
+            lines["repeated answers"] = f"{self._n_repeats():,}"
+        if not self.identified:
+            lines["NOT IDENTIFIED"] = "no item has two answers: only the prior says who errs, and how often"
+        return lines
 
-        Returns
-        -------
-        str
-            A few lines.
 
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> labels = models.Labels.from_counts({"item": ["a", "b"], "cat": [3, 0], "dog": [1, 2]})
-        >>> print(labels.report())  # doctest: +ELLIPSIS
-        labels
-          items                    2, 0 with a known truth
-        ...
-        """
-        return labels_report(self)
+# --- Answers one by one, for models that condition on the rater of each answer ---
 
-    def __len__(self) -> int:
-        return int(self.count.sum())
 
-    def __repr__(self) -> str:
-        raters = "anonymous raters" if self.anonymous else f"{len(self.raters):,} raters"
-        return (
-            f"Labels({len(self.items):,} items, {raters}, {len(self):,} answers, "
-            f"{len(self.categories):,} categories)"
+def require_answers(labels: Labels) -> None:
+    """Raise `DataError` if there is no answer, or more than a model of single answers can hold."""
+    total = int(labels.count.sum())
+    if not total:
+        raise DataError("there is no answer to learn from", remedy="check what was read or selected")
+    if total > MAX_ANSWERS:
+        raise DataError(
+            f"the counts add up to {total:,} answers of single raters",
+            column="count",
+            value=total,
+            allowed=f"{MAX_ANSWERS:,} answers",
+            remedy="check the counts; a rater answers an item a few times",
         )
+
+
+def expand_answers(labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Codes of item, rater and label of every single answer, each of shape (answer,) int32."""
+    require_answers(labels)
+    codes = (labels.annotation_item, labels.annotation_rater, labels.label_code)
+    item, rater, label = (np.repeat(code, labels.count) for code in codes)
+    return item, rater, label

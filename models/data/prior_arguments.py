@@ -9,7 +9,7 @@ import numpy as np
 TOTAL, DIAGONAL = 8.0, 4.8
 
 
-def favoured_rows(n_categories: int) -> np.ndarray:
+def confusion_concentrations(n_categories: int) -> np.ndarray:
     """Dirichlet concentrations of the rows of a confusion matrix, shape (category, label).
 
     They equal eight pseudo-labels a row, six in ten of them right: 4.8 on the diagonal, rows sum to 8. A flat

@@ -7,46 +7,28 @@ from typing import Any, Self
 import numpy as np
 
 from ..._messages import short_repr
-from .container import Container, Recoded, Whose, unchanged
+from .coded_rows import CodedRows
+from .container import Container
 from .errors import DataError
-from .ranking_summary import rankings_report
 from .reading.columns import code_ids
-from .reading.matching import chosen_items, code_categories, distinct_ids
+from .reading.matching import code_categories, distinct_ids
 from .reading.numbers import read_ranks
 from .reading.tables import Column, named_columns, nested_columns
+from .summary import range_of
+
+_ENTRY = ("annotation_item", "annotation_rater", "category_code", "rank")
 
 
-@dataclass(frozen=True, eq=False)
-class Entries:
-    """Ranked categories, one entry for each row of the table."""
-
-    item: np.ndarray  # (entry,) int32
-    rater: np.ndarray  # (entry,) int32
-    category: np.ndarray  # (entry,) int32
-    rank: np.ndarray  # (entry,) int64, from 1
-
-    @property
-    def annotation(self) -> np.ndarray:
-        """Number of the (item, rater) pair of each entry, shape (entry,); ascending by item, then rater."""
-        return self.item.astype(np.int64) * (int(self.rater.max()) + 1) + self.rater
-
-    def where(self, kept: np.ndarray) -> Self:
-        """Subset of the entries; `kept` is a mask or an array of row numbers."""
-        return type(self)(self.item[kept], self.rater[kept], self.category[kept], self.rank[kept])
-
-
-def refuse_repeats(entries: Entries, columns: Mapping[str, Column]) -> None:
+def refuse_repeats(entries: CodedRows, columns: Mapping[str, Column]) -> None:
     """Raise at the first row that repeats a category of an annotation; `columns` are for the message."""
-    annotation = entries.annotation
+    names = _ENTRY[:3]
     # stable sort: equal entries keep the order of their rows
-    order = np.lexsort((entries.category, annotation))
-    same = annotation[order[1:]] == annotation[order[:-1]]
-    same &= entries.category[order[1:]] == entries.category[order[:-1]]
-    if not same.any():
+    order = np.lexsort([entries[name] for name in reversed(names)])
+    repeats = np.flatnonzero(~entries.where(order).changes(*names))
+    if not len(repeats):
         return
-    repeat = np.flatnonzero(same)
-    repeat = repeat[order[repeat + 1].argmin()]
-    first, row = order[repeat], order[repeat + 1]
+    repeat = repeats[order[repeats].argmin()]
+    first, row = order[repeat - 1], order[repeat]
     value, rater, item = (columns[role].values[row] for role in ("category", "rater", "item"))
     raise DataError(
         f"{short_repr(value)} is ranked twice by rater {short_repr(rater)} of item {short_repr(item)}, "
@@ -57,52 +39,6 @@ def refuse_repeats(entries: Entries, columns: Mapping[str, Column]) -> None:
         allowed="each category once in an annotation",
         remedy="keep one of the rows",
     )
-
-
-def block_layout(entries: Entries, raters: np.ndarray) -> dict[str, Any]:
-    """Group entries into blocks, and blocks into annotations.
-
-    Returns the arguments of `PartialRankings` except items and categories. No category may occur twice in an
-    annotation. `raters` are the ids behind the rater codes; those who occur come back in order of first
-    appearance item by item. `gaps` counts the annotations whose ranks skip a number.
-    """
-    raters, entries = _number_raters(entries, raters)
-    annotation = entries.annotation
-    order = np.lexsort((entries.category, entries.rank, annotation))
-    entries, annotation = entries.where(order), annotation[order]
-    opens_annotation = np.r_[True, annotation[1:] != annotation[:-1]]
-    opens_block = opens_annotation | np.r_[True, entries.rank[1:] != entries.rank[:-1]]
-    # entries are sorted by annotation, rank, category: starts are where annotation or rank changes
-    first = np.flatnonzero(opens_annotation)
-    block_start = np.r_[np.flatnonzero(opens_block), len(order)]
-    annotation_start = np.searchsorted(block_start, np.r_[first, len(order)])
-    last = np.r_[first[1:], len(order)] - 1
-    return {
-        "raters": raters,
-        "annotation_item": entries.item[first],
-        "annotation_rater": entries.rater[first],
-        "annotation_start": annotation_start,
-        "block_start": block_start,
-        "category_code": entries.category,
-        "gaps": int((entries.rank[last] != np.diff(annotation_start)).sum()),
-    }
-
-
-def _number_raters(entries: Entries, raters: np.ndarray) -> tuple[np.ndarray, Entries]:
-    """Renumber raters by first appearance item by item, an order that sorting the table keeps.
-
-    Returns the ids of the raters present, shape (rater,), and the entries with new rater codes.
-    """
-    by_item = np.argsort(entries.item, kind="stable")
-    present, first = np.unique(entries.rater[by_item], return_index=True)
-    present = present[np.argsort(first)]
-    number = np.empty(len(raters), np.int32)
-    number[present] = np.arange(len(present))
-    renumbered = Entries(entries.item, number[entries.rater], entries.category, entries.rank)
-    return raters[present], renumbered
-
-
-# --- Partial rankings with ties ---
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,7 +75,7 @@ class PartialRankings(Container):
     >>> nested = {"case": {"Ann": [["acne"], ["eczema", "tinea"]], "Bob": [["eczema"]]}}
     >>> rankings = models.PartialRankings.from_blocks(nested)
     >>> rankings
-    PartialRankings(1 items, 2 raters, 2 annotations, 3 categories)
+    PartialRankings(1 item, 2 raters, 2 annotations, 3 categories)
     >>> rankings.categories[rankings.category_code].tolist()
     ['acne', 'eczema', 'tinea', 'eczema']
 
@@ -148,6 +84,8 @@ class PartialRankings(Container):
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
     Medical Image Analysis, section 2.3, arXiv:2307.02191.
     """
+
+    _kind = "partial rankings"
 
     items: np.ndarray
     raters: np.ndarray
@@ -204,7 +142,7 @@ class PartialRankings(Container):
         ...     "rank": [1, 2, 1],
         ... }
         >>> models.PartialRankings.from_table(table, categories=["acne", "eczema", "tinea"])
-        PartialRankings(1 items, 2 raters, 2 annotations, 3 categories)
+        PartialRankings(1 item, 2 raters, 2 annotations, 3 categories)
         """
         roles = {"item": item, "rater": rater, "category": category, "rank": rank}
         columns = named_columns(frame, roles)
@@ -266,116 +204,76 @@ class PartialRankings(Container):
         items, item = code_ids(columns["item"])
         raters, rater = code_ids(columns["rater"])
         labels, category = code_categories(columns["category"], categories)
-        entries = Entries(item, rater, category, read_ranks(columns["rank"]))
+        codes = (item, rater, category, read_ranks(columns["rank"]))
+        entries = CodedRows(zip(_ENTRY, codes, strict=True))
         refuse_repeats(entries, columns)
-        return cls(items=items, categories=labels, **block_layout(entries, raters))
+        return cls._of_rows(entries, items=items, raters=raters, categories=labels)
 
-    def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
-        """Keep some items, in the order given; all categories stay, raters without an annotation are dropped.
+    @classmethod
+    def _of_rows(cls, rows: CodedRows, *, items: np.ndarray, raters: np.ndarray, **others: Any) -> Self:
+        """Build from entries, in any order: group them into blocks, and blocks into annotations.
 
-        Parameters
-        ----------
-        items : sequence
-            Ids of items, each once.
-
-        Returns
-        -------
-        PartialRankings
-            Annotations of these items.
-
-        Raises
-        ------
-        DataError
-            If an item is unknown, repeated, or text where the ids are integers.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> cases = models.published_ddx_cases()
-        >>> cases.select(items=cases.items[:2])
-        PartialRankings(2 items, 6 raters, 9 annotations, 35 categories)
+        No category may occur twice in an annotation. Raters are numbered by first appearance item by item.
         """
-        code, place = chosen_items(items, self.items)
-        return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
+        by_item = rows.where(np.argsort(rows["annotation_item"], kind="stable"))
+        present, entries = by_item.renumbered(np.arange(len(by_item["rank"])), len(raters))
+        keys = [entries[name] for name in ("annotation_item", "annotation_rater", "rank", "category_code")]
+        entries = entries.where(np.lexsort(keys[::-1]))
+        # entries are sorted by annotation, rank, category: starts are where annotation or rank changes
+        opens_annotation = entries.changes("annotation_item", "annotation_rater")
+        opens_block = entries.changes("annotation_item", "annotation_rater", "rank")
+        first = np.flatnonzero(opens_annotation)
+        block_start = np.append(np.flatnonzero(opens_block), len(opens_block))
+        annotation_start = np.searchsorted(block_start, np.append(first, len(opens_block)))
+        last_rank = entries["rank"][np.append(first[1:], len(opens_block)) - 1]
+        return cls(
+            items=items,
+            raters=raters[present],
+            annotation_item=entries["annotation_item"][first],
+            annotation_rater=entries["annotation_rater"][first],
+            annotation_start=annotation_start,
+            block_start=block_start,
+            category_code=entries["category_code"],
+            gaps=int((last_rank != np.diff(annotation_start)).sum()),
+            **others,
+        )
 
-    def _recoded(self, items: Recoded, raters: Recoded) -> Self:
-        """Annotations with other ids, without items whose new code is -1."""
-        own = self._entries()
-        entries = Entries(items.new[own.item], raters.new[own.rater], own.category, own.rank)
-        layout = block_layout(entries.where(entries.item >= 0), raters.ids)
-        return type(self)(items=items.ids, categories=self.categories, **layout)
+    def _rows(self) -> CodedRows:
+        """Codes and rank of every entry, in table order."""
+        n_blocks, size = np.diff(self.annotation_start), np.diff(self.block_start)
+        rank = np.arange(1, len(self.block_start)) - np.repeat(self.annotation_start[:-1], n_blocks)
+        annotation = np.repeat(np.repeat(np.arange(len(self)), n_blocks), size)
+        item, rater = self.annotation_item[annotation], self.annotation_rater[annotation]
+        return CodedRows(zip(_ENTRY, (item, rater, self.category_code, np.repeat(rank, size)), strict=True))
 
-    def to_table(
-        self, *, anonymize: Whose | None = None, random_seed: int | None = None
-    ) -> dict[str, np.ndarray]:
-        """Convert to the long table that `from_table` reads.
+    def _others(self, item: np.ndarray) -> dict[str, Any]:
+        return {"categories": self.categories}
 
-        Parameters
-        ----------
-        anonymize : {"raters", "all"}, optional
-            Ids to replace by numbers, as in `anonymized`; by default none.
-        random_seed : int, optional
-            Seed of the random order of these numbers.
-
-        Returns
-        -------
-        dict of str to ndarray, shape (entry,)
-            Columns item, rater, category and rank (from 1, without gaps), which any frame library accepts.
-            With ``categories=self.categories`` `from_table` returns an equal container.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> rankings = models.PartialRankings.from_blocks({"case": {"Ann": [["acne"], ["tinea"]]}})
-        >>> table = rankings.to_table()
-        >>> table["category"].tolist(), table["rank"].tolist()
-        (['acne', 'tinea'], [1, 2])
-        """
-        named = self._named(anonymize, random_seed)
-        entries = named._entries()
+    def _table(self) -> dict[str, np.ndarray]:
+        rows = self._rows()
         return {
-            "item": named.items[entries.item],
-            "rater": named.raters[entries.rater],
-            "category": named.categories[entries.category],
-            "rank": entries.rank,
+            "item": self.items[rows["annotation_item"]],
+            "rater": self.raters[rows["annotation_rater"]],
+            "category": self.categories[rows["category_code"]],
+            "rank": rows["rank"],
         }
 
-    def report(self) -> str:
-        """Summarise the data as text: counts, and warnings such as look-alike ids.
-
-        Returns
-        -------
-        str
-            A few lines.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> print(models.published_ddx_cases().report())  # doctest: +ELLIPSIS
-        partial rankings
-          items                      7
-        ...
-        """
-        return rankings_report(self)
-
-    def _entries(self) -> Entries:
-        """Codes and rank of every entry, in table order."""
-        blocks = np.diff(self.annotation_start)
-        rank = np.arange(1, len(self.block_start)) - np.repeat(self.annotation_start[:-1], blocks)
-        size = np.diff(self.block_start)
-        annotation = np.repeat(np.repeat(np.arange(len(self)), blocks), size)
-        return Entries(
-            self.annotation_item[annotation],
-            self.annotation_rater[annotation],
-            self.category_code,
-            np.repeat(rank, size),
-        )
+    def _summary(self) -> dict[str, str]:
+        per_item = np.bincount(self.annotation_item)
+        block = np.diff(self.block_start)
+        named = np.diff(self.block_start[self.annotation_start])
+        tied = np.maximum.reduceat(block, self.annotation_start[:-1]) > 1
+        ranked = len(np.unique(self.category_code))
+        return {
+            "items": f"{len(self.items):,}",
+            "raters": f"{len(self.raters):,}",
+            "annotations": f"{len(named):,}, {range_of(per_item)} an item",
+            "categories": f"{len(self.categories):,} declared, {ranked:,} ranked",
+            "categories named": f"{range_of(named)} an annotation",
+            "annotations with ties": f"{tied.sum():,}, largest block {block.max():,}",
+            "ranks with gaps": f"{self.gaps:,} annotations, renumbered",
+            "items with one annotation": f"{(per_item == 1).sum():,}",
+        }
 
     def __len__(self) -> int:
         return len(self.annotation_item)
-
-    def __repr__(self) -> str:
-        return (
-            f"PartialRankings({len(self.items):,} items, {len(self.raters):,} raters, "
-            f"{len(self):,} annotations, {len(self.categories):,} categories)"
-        )

@@ -10,38 +10,47 @@ from .reading.columns import code_ids
 from .reading.matching import nearest
 from .reading.tables import Column
 
+ATTRIBUTE = "rater_attributes "
+
+"""Prefix of the roles of columns with attributes of the raters."""
+
 
 def read_attributes(
     columns: Mapping[str, Column], raters: np.ndarray, rater: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Read rater attributes, such as their kind; returns an array (rater,) of text or integers for each name.
 
-    Shapes: columns and rater (row,). Refuses missing cells, and rows of one rater that disagree.
+    Shapes: columns, of which those whose role is an attribute are read, and rater (row,). Refuses missing
+    cells, and rows of one rater that disagree.
     """
     found = {}
-    for name, column in columns.items():
+    for role in columns:
+        if not role.startswith(ATTRIBUTE):
+            continue
+        column = columns[role]
         values, code = code_ids(column)
-        own = np.empty(len(raters), np.int32)
-        np.put(own, rater[::-1], code[::-1])
-        if (clash := own[rater] != code).any():
+        first = np.empty(len(raters), np.int32)  # code in the first row of each rater
+        np.put(first, rater[::-1], code[::-1])
+        if (clash := first[rater] != code).any():
             row = int(clash.argmax())
             raise DataError(
-                f"{short_repr(column.values[row])} is the {name} of rater {short_repr(raters[rater[row]].item())}, "
-                f"who was {short_repr(values[own[rater[row]]].item())} in an earlier row",
+                f"{short_repr(column.values[row])} is the {column.name} of rater "
+                f"{short_repr(raters[rater[row]].item())}, who was {short_repr(values[first[rater[row]]].item())} in an "
+                "earlier row",
                 row=row + 1,
                 column=column.name,
                 value=column.values[row],
                 allowed="one value for each rater",
                 remedy="correct the cell, or give the two raters different ids",
             )
-        found[name] = values[own]
+        found[column.name] = values[first]
     return found
 
 
 # --- Groups of raters by an attribute, such as people and language models ---
 
 
-def check_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str]) -> None:
+def refuse_reserved_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str]) -> None:
     """Raise if an attribute has the name of a variable of the model.
 
     Attributes are stored beside the variables as ``rater_...``; `taken` are names of variables without that

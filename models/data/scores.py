@@ -6,15 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from .container import Container, Recoded, Whose, unchanged
-from .label_tables import UNKNOWN
-from .raters import read_attributes
+from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
+from .container import Container
+from .raters import ATTRIBUTE, read_attributes
 from .reading.columns import code_ids
-from .reading.matching import chosen_items
-from .reading.numbers import Bounds, read_bounds, read_counts, read_scores
-from .score_tables import GivenScores, counted_scores, long_scores, score_columns, score_layout, scores_report
+from .reading.numbers import Bounds, read_bounds, read_counts, read_scores, split_counts
+from .score_tables import counted_scores, score_columns
+from .summary import range_of
 
-NOT_TOLD = np.array([], np.str_)
+MANY_LEVELS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +60,9 @@ class Scores(Container):
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
     Medical Image Analysis, appendix A, arXiv:2307.02191.
     """
+
+    _kind, _annotations = "scores", "scores"
+    _columns = ("annotation_item", "annotation_rater", "score", "count")
 
     items: np.ndarray
     raters: np.ndarray
@@ -118,19 +121,17 @@ class Scores(Container):
         """
         ends = read_bounds(bounds)
         roles = {"item": item, "score": score} | ({} if count is None else {"count": count})
-        roles |= {f"rater_attributes {name}": name for name in rater_attributes}
+        roles |= {ATTRIBUTE + name: name for name in rater_attributes}
         columns = score_columns(frame, rater, roles)
-        items, at = code_ids(columns["item"])
-        raters, by = NOT_TOLD, np.full(len(at), UNKNOWN, np.int32)
-        if "rater" in columns:
-            raters, by = code_ids(columns["rater"])
+        items, item_code = code_ids(columns["item"])
+        raters, rater_code = NO_RATERS, np.full(len(item_code), ANONYMOUS, np.int32)
+        if rater is not None:
+            raters, rater_code = code_ids(columns["rater"])
         values = read_scores(columns["score"], ends)
-        times = read_counts(columns["count"]) if "count" in columns else np.ones(len(at), np.int64)
-        said = {name: columns[f"rater_attributes {name}"] for name in rater_attributes}
-        attributes = read_attributes(said, raters, by)
-        return cls._of_scores(
-            items, raters, GivenScores(at, by, values, times), bounds=ends, attributes=attributes
-        )
+        times = read_counts(columns["count"]) if count is not None else np.ones(len(values), np.int64)
+        attributes = read_attributes(columns, raters, rater_code)
+        rows = CodedRows(zip(cls._columns, (item_code, rater_code, values, times), strict=True))
+        return cls._of_rows(rows, items=items, raters=raters, rater_attributes=attributes, bounds=ends)
 
     @classmethod
     def from_counts(
@@ -166,29 +167,9 @@ class Scores(Container):
         Scores(2 items, anonymous raters, 6 scores from 1 to 2)
         """
         ends = read_bounds(bounds)
-        items, given = counted_scores(counts, item, ends)
-        return cls._of_scores(items, NOT_TOLD, given, bounds=ends)
-
-    @classmethod
-    def _of_scores(
-        cls,
-        items: np.ndarray,
-        raters: np.ndarray,
-        given: GivenScores,
-        *,
-        bounds: Bounds | None,
-        attributes: Mapping[str, np.ndarray] | None = None,
-    ) -> Self:
-        """Build from coded scores; `raters` empty if anonymous."""
-        present, layout = score_layout(given, len(raters))
-        said = attributes if attributes and len(present) else {}
-        return cls(
-            items=items,
-            raters=raters[present] if len(present) else NOT_TOLD,
-            bounds=bounds,
-            rater_attributes={name: own[present] for name, own in said.items()},
-            **layout,
-        )
+        items, *columns = counted_scores(counts, item, ends)
+        rows = CodedRows(zip(cls._columns, columns, strict=True))
+        return cls._of_rows(rows, items=items, raters=NO_RATERS, bounds=ends)
 
     @property
     def identified(self) -> bool:
@@ -199,92 +180,74 @@ class Scores(Container):
         per_item = np.bincount(self.annotation_item, self.count, len(self.items))
         return bool((per_item > 1).any())
 
-    def select(self, *, items: Sequence[Any] | np.ndarray) -> Self:
-        """Keep some items, in the order given; bounds stay, raters without a score are dropped.
+    def _others(self, item: np.ndarray) -> dict[str, Any]:
+        return {"bounds": self.bounds}
 
-        Parameters
-        ----------
-        items : sequence
-            Ids of items, each once.
+    def _table(self) -> dict[str, np.ndarray]:
+        rows = self._rows_of_all_items(score=self.bounds[0] if self.bounds else 0.0)
+        rater, counted = rows["annotation_rater"], {"score": rows["score"], "count": rows["count"]}
+        item = {"item": self.items[rows["annotation_item"]]}
+        if self.anonymous:
+            return split_counts(item | counted)
+        attributes = {name: values[rater] for name, values in self.rater_attributes.items()}
+        return split_counts(item | {"rater": self.raters[rater]} | counted | attributes)
 
-        Returns
-        -------
-        Scores
-            Scores of these items.
+    def _summary(self) -> dict[str, str]:
+        n_items, n_raters = len(self.items), len(self.raters)
+        per_item = np.bincount(self.annotation_item, self.count, n_items).astype(int)
+        several = per_item > 1
+        constant = several & self._is_constant(self.annotation_item, n_items)
+        lines = {
+            "items": f"{n_items:,}",
+            "raters": f"{n_raters:,}" if n_raters else "anonymous",
+            "scores": f"{len(self):,}, {range_of(per_item)} an item",
+            **self._summary_of_values(),
+            "items without a score": f"{(per_item == 0).sum():,}",
+            "items with one score": f"{(per_item == 1).sum():,}",
+            "items scored alike": f"{constant.sum():,} of {several.sum():,} with two scores or more",
+        }
+        if n_raters:
+            per_rater = np.bincount(self.annotation_rater, self.count, n_raters).astype(int)
+            repeated = per_rater > 1
+            constant = repeated & self._is_constant(self.annotation_rater, n_raters)
+            lines["scores by rater"] = range_of(per_rater)
+            lines["raters of one value"] = f"{constant.sum():,} of {repeated.sum():,} with two scores or more"
+            lines["repeated scores"] = f"{self._n_repeats():,}"
+        if not several.any():
+            lines["NOT IDENTIFIED"] = (
+                "no item has two scores: only the prior says how far scores of an item spread"
+            )
+        return lines
 
-        Raises
-        ------
-        DataError
-            If an item is unknown, repeated, or of the wrong kind.
+    def _is_constant(self, group: np.ndarray, n: int) -> np.ndarray:
+        """Mask of the groups (items or raters) whose scores are all equal, shape (group,)."""
+        low, high = np.full(n, np.inf), np.full(n, -np.inf)
+        np.minimum.at(low, group, self.score)
+        np.maximum.at(high, group, self.score)
+        return low == high
 
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> scores = models.Scores.from_counts({"item": ["a", "b"], "1": [2, 0], "2": [1, 3]})
-        >>> scores.select(items=["b"])
-        Scores(1 items, anonymous raters, 3 scores)
-        """
-        code, place = chosen_items(items, self.items)
-        return self._recoded(Recoded(self.items[code], code, place), unchanged(self.raters))
-
-    def _recoded(self, items: Recoded, raters: Recoded) -> Self:
-        """Scores with other ids, without items whose new code is -1."""
-        item, rater = items.new[self.annotation_item], raters.new[self.annotation_rater]
-        given = GivenScores(item, rater, self.score, self.count).where(item >= 0)
-        attributes = {name: own[raters.old] for name, own in self.rater_attributes.items()}
-        return self._of_scores(items.ids, raters.ids, given, bounds=self.bounds, attributes=attributes)
-
-    def to_table(
-        self, *, anonymize: Whose | None = None, random_seed: int | None = None
-    ) -> dict[str, np.ndarray]:
-        """Convert to the long table that `from_table` reads.
-
-        Parameters
-        ----------
-        anonymize : {"raters", "all"}, optional
-            Ids to replace by numbers, as in `anonymized`; by default none.
-        random_seed : int, optional
-            Seed of the random order of these numbers.
-
-        Returns
-        -------
-        dict of str to ndarray
-            Columns item, rater (unless anonymous), score, count and the rater attributes, with a row of count
-            0 for an item without a score. With ``count="count"`` and the same bounds `from_table` returns an
-            equal container.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> scores = models.Scores.from_counts({"item": ["a", "b"], "1": [2, 0], "2": [1, 3]})
-        >>> {name: cells.tolist() for name, cells in scores.to_table().items()}
-        {'item': ['a', 'a', 'b'], 'score': [1.0, 2.0, 2.0], 'count': [2, 1, 3]}
-        """
-        return long_scores(self._named(anonymize, random_seed))
-
-    def report(self) -> str:
-        """Summarise the data as text: counts, and warnings such as constant scores.
-
-        Returns
-        -------
-        str
-            A few lines.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> scores = models.Scores.from_counts({"item": ["a", "b"], "1": [2, 0], "2": [1, 3]})
-        >>> print(scores.report())  # doctest: +ELLIPSIS
-        scores
-          items                  2
-        ...
-        """
-        return scores_report(self)
-
-    def __len__(self) -> int:
-        return int(self.count.sum())
+    def _summary_of_values(self) -> dict[str, str]:
+        """Lines of the report on the distribution of the scores."""
+        lines = {"bounds": "not declared"}
+        if self.bounds:
+            low, high = self.bounds
+            at_low, at_high = (int(self.count[self.score == end].sum()) for end in self.bounds)
+            ends = f"{at_low:,} scores at the lower and {at_high:,} at the upper"
+            lines["bounds"] = f"{low:.12g} to {high:.12g}, {ends}"
+        level, place = np.unique(self.score, return_inverse=True)
+        if not len(level):
+            return lines
+        mean = np.average(self.score, weights=self.count)
+        spread = np.sqrt(np.average((self.score - mean) ** 2, weights=self.count))
+        lines["values"] = f"{level[0]:g} to {level[-1]:g}, mean {mean:.4g}, standard deviation {spread:.4g}"
+        lines["distinct values"] = f"{len(level):,}"
+        if len(level) <= MANY_LEVELS:
+            given = zip(level.tolist(), np.bincount(place, self.count).astype(int).tolist(), strict=True)
+            lines["scores by value"] = ", ".join(f"{value:g}: {n:,}" for value, n in given)
+        if len(level) == 1 and len(self) > 1:
+            lines["CONSTANT"] = f"every score is {level[0]:g}: items cannot be distinguished"
+        return lines
 
     def __repr__(self) -> str:
-        raters = "anonymous raters" if self.anonymous else f"{len(self.raters):,} raters"
         scale = f" from {self.bounds[0]:.12g} to {self.bounds[1]:.12g}" if self.bounds else ""
-        return f"Scores({len(self.items):,} items, {raters}, {len(self):,} scores{scale})"
+        return f"{super().__repr__()[:-1]}{scale})"

@@ -5,7 +5,7 @@ from typing import Any
 import pymc as pm
 
 from .._catalog import recorded
-from ..data.container import expect
+from ..data.container import require_container
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_array
 from ..distributions.counted_labels import CountedLabels
@@ -73,7 +73,7 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, appendix
     A, arXiv:2307.02191.
     """
-    expect(labels, Labels)
+    require_container(labels, Labels)
     alpha = positive_array("concentration", concentration, (len(labels.categories),))
     power = positive_array("reliability", reliability, ())
     coords = {"item": labels.items, "category": labels.categories}

@@ -7,11 +7,10 @@ import pymc as pm
 from pytensor.tensor.special import softmax
 
 from .._catalog import recorded
-from ..data.container import expect
-from ..data.labels import Labels, check_answers
+from ..data.labels import Labels
 from ..data.prior_arguments import positive_array
 from .item_effects import check_size, favoured_contrasts, most_answers, normal_nodes, observe_states
-from .observed import coords_of, prevalence_prior
+from .observed import coords_of, prevalence_prior, require_labels
 
 __all__ = ["item_difficulty"]
 
@@ -120,8 +119,7 @@ def item_difficulty(
     Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.4 and figure 4,
     doi:10.1162/tacl_a_00040.
     """
-    expect(labels, Labels)
-    check_answers(labels)
+    require_labels(labels)
     n = len(labels.categories)
     mean, scale = favoured_contrasts(n, diagonal), positive_array("spread", spread, ())
     points, weight = normal_nodes(n - 1, most_answers(labels), nodes, ERROR.get(n - 1))

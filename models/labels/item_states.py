@@ -7,7 +7,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from .._catalog import recorded
-from ..data.container import expect
+from ..data.container import require_container
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_array
 from ..distributions.mixed_counts import MixedCounts
@@ -128,7 +128,7 @@ def item_states(
     mixture models, JRSS B 73(5), doi:10.1111/j.1467-9868.2011.00781.x (why superfluous states do no harm if
     the weights are sparse).
     """
-    expect(labels, Labels)
+    require_container(labels, Labels)
     if isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1:
         raise ValueError(f"states={states!r} must be a whole number from 1")
     alpha = positive_array("weight_concentration", weight_concentration, (states,))

@@ -6,9 +6,8 @@ import numpy as np
 import pymc as pm
 
 from .._catalog import recorded
-from ..data.container import expect
-from ..data.labels import Labels, check_answers
-from .observed import concentration_of_confusion, coords_of, observe_labels, prevalence_prior
+from ..data.labels import Labels
+from .observed import concentration_of_confusion, coords_of, observe_labels, prevalence_prior, require_labels
 
 __all__ = ["multinomial"]
 
@@ -76,8 +75,7 @@ def multinomial(
     Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.1,
     doi:10.1162/tacl_a_00040.
     """
-    expect(labels, Labels)
-    check_answers(labels)
+    require_labels(labels)
     shape = (len(labels.categories), len(labels.categories))
     beta = concentration_of_confusion(labels, confusion_concentration, shape)
     with pm.Model(coords=coords_of(labels)) as model:

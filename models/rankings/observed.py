@@ -9,7 +9,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from ..data.container import expect
+from ..data.container import require_container
 from ..data.rankings import PartialRankings
 from ..distributions.partial_ranking import PartialRanking, RankedCandidates
 
@@ -122,7 +122,7 @@ class Layout:
         candidates: Literal["ranked", "all"],
     ) -> "Layout":
         """Validate the arguments that builders share and lay out the candidates."""
-        expect(rankings, PartialRankings)
+        require_container(rankings, PartialRankings)
         allowed("unranked", unranked, ("pooled", "single", "ignored"))
         allowed("candidates", candidates, ("ranked", "all"))
         dense = candidates == "all"

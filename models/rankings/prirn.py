@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 
 from .._catalog import recorded
-from ..data.container import expect
+from ..data.container import require_container
 from ..data.ranked_pairs import inverse_rank_scores
 from ..data.rankings import PartialRankings
 from .observed import (
@@ -86,7 +86,7 @@ def prirn(
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
     Image Analysis, section 2.4 and eq. 3-5, arXiv:2307.02191.
     """
-    expect(rankings, PartialRankings)
+    require_container(rankings, PartialRankings)
     allowed("tie_weight", tie_weight, ("split", "full"))
     gamma = positive("reliability", reliability)
     if not isinstance(smoothing, int | float) or not 0 <= smoothing < np.inf:

@@ -9,7 +9,7 @@ from pymc.logprob.transforms import Transform
 from pytensor.tensor.variable import TensorVariable
 
 from .._catalog import recorded
-from ..data.raters import check_attributes, rater_groups
+from ..data.raters import rater_groups, refuse_reserved_attributes
 from ..data.scores import Scores
 from .observed import observed_scores, register_bounds, require_identified_raters, score_scale
 
@@ -158,7 +158,7 @@ def hierarchical_scores(
     spreads).
     """
     middle, unit = score_scale(require_identified_raters(scores, "hierarchical_scores"), mean, spread)
-    check_attributes(scores.rater_attributes, ("bias", "scale", "variance"))
+    refuse_reserved_attributes(scores.rater_attributes, ("bias", "scale", "variance"))
     coords, item, rater, score = observed_scores(scores)
     of_rater = None
     if group is not None:

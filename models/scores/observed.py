@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pymc as pm
 
-from ..data.container import expect
+from ..data.container import require_container
 from ..data.errors import BUILDERS, DataError, DataWarning
 from ..data.scores import Scores
 
@@ -30,7 +30,7 @@ class ScorePrior(NamedTuple):
 
 def require_identified_raters(scores: Scores, model: str) -> Scores:
     """Return the scores, or raise ValueError if the raters are anonymous."""
-    expect(scores, Scores)
+    require_container(scores, Scores)
     if scores.anonymous:
         raise ValueError(
             f"{model} describes each rater, but these scores are of anonymous raters; "
@@ -115,7 +115,7 @@ def score_scale(scores: Scores, mean: float | None, spread: float | None) -> tup
 
 def score_prior(scores: Scores, mean: Any, mean_weight: Any, shape: Any, rate: Any) -> ScorePrior:
     """Return the validated prior of the items, with defaults on the scale of the data; raises ValueError."""
-    expect(scores, Scores)
+    require_container(scores, Scores)
     middle, spread = typical_location_and_spread(scores)
     own = (len(scores.items),)
     a0 = prior_numbers("shape", shape, own)

@@ -4,7 +4,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..data.comparison_tables import LEFT, RIGHT, TIE, CodedVotes, vote_layout
+from ..data.coded_rows import CodedRows
+from ..data.comparison_tables import LEFT, RIGHT, TIE
 from ..data.comparisons import Comparisons
 from .simulated import Simulated
 
@@ -212,12 +213,11 @@ def comparisons(
     left, right = pairs[np.arange(len(rater)), side], pairs[np.arange(len(rater)), 1 - side]
     advantage = reliability[rater] * (quality[left] - quality[right]) + left_bias
     outcome = _outcomes(rng, link, advantage, tie or 0.0)
-    once = np.ones(len(rater), np.int64)
-    ids = np.arange(raters)
-    voted, layout = vote_layout(CodedVotes(left, right, rater, outcome, once), ids)
+    votes = {"left": left, "right": right, "annotation_rater": rater, "outcome": outcome}
+    voted, merged = CodedRows(votes, count=np.ones(len(rater), np.int64)).merged(raters)
     truth = {"quality": quality, "reliability": reliability[voted]}
     truth |= {"tie": np.array(tie or 0.0), "left_bias": np.array(left_bias)}
-    data = Comparisons(items=np.arange(items), raters=ids[voted], rater_attributes={}, **layout)
+    data = Comparisons(items=np.arange(items), raters=voted, rater_attributes={}, **merged)
     return Simulated(data, truth)
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..data.labels import Labels
-from ..data.prior_arguments import favoured_rows
+from ..data.prior_arguments import confusion_concentrations
 from .partial_rankings import normalised
 from .simulated import LARGEST, SMALLEST, Simulated, check_number
 
@@ -292,7 +292,7 @@ def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.
     """Draw the confusion matrices of all raters, shape (rater, category, label)."""
     diagonal = np.eye(n, dtype=bool)
     if model in ("dawid_skene", "multinomial"):
-        drawn = rng.standard_gamma(np.broadcast_to(favoured_rows(n), (raters, n, n)))
+        drawn = rng.standard_gamma(np.broadcast_to(confusion_concentrations(n), (raters, n, n)))
         drawn /= drawn.sum(axis=2, keepdims=True)
         return np.repeat(drawn[:1], raters, axis=0) if model == "multinomial" else drawn
     if model in ("one_coin", "class_conditional"):

@@ -5,9 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..data.label_tables import UNKNOWN
+from ..data.coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from ..data.reading.numbers import read_bounds
-from ..data.score_tables import GivenScores, score_layout
 from ..data.scores import Scores
 from .simulated import LARGEST, SMALLEST, Simulated, check_counts, check_number
 
@@ -122,10 +121,10 @@ def scores(
         truth["rater_scale"] = scale * np.exp(rng.normal(0.0, unequal, raters))
         seen = truth["location"][item] + truth["rater_bias"][rater]
         score = rng.normal(seen, truth["rater_scale"][rater])
-    given = GivenScores(item, rater, _on_scale(score, ends, step), np.ones(len(item), np.int64))
-    gave, layout = score_layout(given, raters)
+    rows = {"annotation_item": item, "annotation_rater": rater, "score": _on_scale(score, ends, step)}
+    gave, merged = CodedRows(rows, count=np.ones(len(item), np.int64)).merged(raters)
     truth |= {name: truth[name][gave] for name in ("rater_bias", "rater_scale") if name in truth}
-    data = Scores(items=np.arange(items), raters=gave, bounds=ends, rater_attributes={}, **layout)
+    data = Scores(items=np.arange(items), raters=gave, bounds=ends, rater_attributes={}, **merged)
     return Simulated(data, truth)
 
 
@@ -325,15 +324,10 @@ def _rated(
     probability = _rounded_normal(location, scale, level)
     counts = rng.multinomial(number, probability)
     item, place = np.nonzero(counts)
-    nobody = np.full(len(item), UNKNOWN, np.int32)
-    _, layout = score_layout(GivenScores(item, nobody, level[place], counts[item, place]), 0)
-    data = Scores(
-        items=np.arange(len(location)),
-        raters=np.array([], np.str_),
-        bounds=(float(ends[0]), float(ends[1])),
-        rater_attributes={},
-        **layout,
-    )
+    rows = {"annotation_item": item, "annotation_rater": np.full(len(item), ANONYMOUS), "score": level[place]}
+    _, merged = CodedRows(rows, count=counts[item, place]).merged(0)
+    bounds = (float(ends[0]), float(ends[1]))
+    data = Scores(np.arange(len(location)), NO_RATERS, bounds=bounds, rater_attributes={}, **merged)
     truth = {"location": location, "scale": scale, "level": level, "probability": probability}
     return Simulated(data, truth)
 

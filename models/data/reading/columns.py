@@ -67,6 +67,13 @@ def first_place(column: Column, bad: Callable[[Any], bool]) -> int:
     return next(place for place, value in enumerate(column.values) if bad(value))
 
 
+def first_repeat(codes: np.ndarray) -> int | None:
+    """Index, from 0, of the first element that equals an earlier one; None if all are distinct."""
+    _, first = np.unique(codes, return_index=True)
+    repeats = np.setdiff1d(np.arange(len(codes)), first)
+    return int(repeats[0]) if len(repeats) else None
+
+
 def refused_value(column: Column, value: Any, problem: str, *, allowed: str = "", remedy: str) -> DataError:
     """Error about a distinct value, located at the first row that holds it; the problem follows the value."""
     place = column.values.index(value)

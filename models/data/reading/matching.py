@@ -8,7 +8,7 @@ import numpy as np
 
 from ...._messages import short_repr
 from ..errors import DataError
-from .columns import code_ids, text_or_integer
+from .columns import code_ids, first_repeat, refused_cell, text_or_integer
 from .tables import Column, is_listed, listed
 
 MAX_IDS = 1_000_000
@@ -39,7 +39,16 @@ def code_categories(
         )
     position = match_ids(used, categories, "categories", row=1, column=column.name)
     if (position < 0).any():
-        raise _unknown_category(column, used, position, code, categories)
+        row = int((position[code] < 0).argmax())
+        value = used[code[row]].item()
+        raise DataError(
+            f"{short_repr(value)} is not one of the categories",
+            row=row + 1,
+            column=column.name,
+            value=value,
+            allowed=nearest(value, categories),
+            remedy="correct the cell, or add it to categories=",
+        )
     return categories, position[code]
 
 
@@ -70,11 +79,20 @@ def distinct_ids(argument: str, ids: Sequence[Any] | np.ndarray, reserved: Seque
     column = Column(argument, listed(ids))
     try:
         index, code = code_ids(column, reserved)
-        if len(index) < len(code):
-            raise _repeated(column, code)
+        if (place := first_repeat(code)) is not None:
+            raise refused_cell(column, place, "is listed twice", remedy="list each once")
     except DataError as error:
         raise error.moved(f"argument {argument}, place {error.row}") from None
     return index
+
+
+def distinct_items(column: Column, remedy: str) -> np.ndarray:
+    """Validate a column with one row for each item; returns the ids, shape (row,)."""
+    items, code = code_ids(column)
+    if (place := first_repeat(code)) is not None:
+        problem = "stands in an earlier row too"
+        raise refused_cell(column, place, problem, allowed="one row for each item", remedy=remedy)
+    return items
 
 
 def match_ids(
@@ -127,33 +145,4 @@ def nearest(label: Any, index: np.ndarray) -> str:
     """Phrase with the id most similar to a label that was not found, or with the first three ids."""
     if isinstance(label, str) and (near := get_close_matches(label, index.tolist(), n=1)):
         return f"the nearest is {short_repr(near[0])}"
-    some = ", ".join(map(short_repr, index[:3].tolist()))
-    return f"{len(index):,} such as {some}"
-
-
-def _repeated(column: Column, code: np.ndarray) -> DataError:
-    _, first = np.unique(code, return_index=True)
-    row = int(np.setdiff1d(np.arange(len(code)), first)[0])
-    value = column.values[row]
-    return DataError(
-        f"{short_repr(value)} is listed twice",
-        row=row + 1,
-        column=column.name,
-        value=value,
-        remedy="list each once",
-    )
-
-
-def _unknown_category(
-    column: Column, used: np.ndarray, position: np.ndarray, code: np.ndarray, categories: np.ndarray
-) -> DataError:
-    row = int((position[code] < 0).argmax())
-    value = used[code[row]].item()
-    return DataError(
-        f"{short_repr(value)} is not one of the categories",
-        row=row + 1,
-        column=column.name,
-        value=value,
-        allowed=nearest(value, categories),
-        remedy="correct the cell, or add it to categories=",
-    )
+    return f"{len(index):,} such as {', '.join(map(short_repr, index[:3].tolist()))}"

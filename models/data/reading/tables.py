@@ -79,6 +79,16 @@ def column_names(table: Any) -> list[str]:
     return list(_open(table)[0])
 
 
+def default_names(table: Any, roles: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+    """Column names by role, with another default where the table lacks the default, the name of the role."""
+    names = set(column_names(table))
+    missing = {role for role, name in roles.items() if name == role and role not in names}
+    return {
+        role: others[role] if role in missing and others.get(role) in names else name
+        for role, name in roles.items()
+    }
+
+
 def is_listed(values: object) -> TypeGuard[Sequence[Any] | np.ndarray]:
     """Type test for an ordered collection of known length: not text, a set, a mapping or a generator."""
     if isinstance(values, np.ndarray):
