@@ -1,24 +1,78 @@
-"""Shared parts of the models of comparisons: coordinates, counts of answers, observed winners."""
+"""Shared parts of the models of comparisons: documentation, coordinates, counts of answers, observed winners."""
 
 import warnings
+from collections.abc import Callable
+from inspect import cleandoc
 from typing import NamedTuple
 
 import numpy as np
 import pymc as pm
 
-from ..data.comparison_tables import NOBODY, TIE
+from ..data.coded_rows import ANONYMOUS
+from ..data.comparison_tables import OUTCOMES, TIE
 from ..data.comparisons import Comparisons
 from ..data.connectivity import components_in_words, connected_components
-from ..data.container import expect
+from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
 from ..distributions.paired_comparisons import PairedComparisons
 from ..distributions.paired_comparisons_kernels import Link
 from .priors import Strength
 
-OUTCOMES = ("left", "right", "tie")
+ARGUMENTS = """Parameters
+----------
+pairs : Comparisons
+    Votes of raters on pairs of items.
+reliability : {"hierarchical", "per rater", "shared"}, default "hierarchical"
+    "hierarchical": raters from a population with unknown spread; "per rater": with known spread (.7 on
+    the log scale, or `reliability_scale`); "shared": all raters alike, who may be anonymous.
+signed : bool, default False
+    Whether reliabilities may be negative (a rater who prefers the worse item). They then have arithmetic
+    mean one.
+ties : {"auto", "TIES", "none"}, default "auto"
+    Whether a tie is an outcome; "auto" if the votes contain one. A tie never counts as half a win.
+left_bias : bool, default False
+    Whether to estimate an advantage of the left side, the same for all raters.
+covariates : frame, mapping of str to sequence, or DataArray (item, covariate), optional
+    Covariates of the items: a column ``item``, and a numeric column for each covariate. They are centred
+    over the items but not rescaled; a coefficient is Normal(0, 1) per unit.
+quality_scale, reliability_scale : float, optional
+    Fixed value of sigma or lambda, instead of its prior.
+reliability_range : pair of float, optional
+    Uniform priors instead of the above: qualities from 0 to 1, reliabilities in this range.
+
+Returns
+-------
+pymc.Model
+    Variables of the table, as far as the arguments call for them; the log likelihood of
+    ``observed_winner`` is pointwise by annotation.
+
+Raises
+------
+ValueError
+    If the arguments contradict each other or the data: ties with ``ties="none"``, or raters who are
+    anonymous or only one, unless reliability is "shared".
+
+Warns
+-----
+DataWarning
+    If the comparisons do not connect all items: the prior alone places the components relative to each other."""
 
 
-class Answers(NamedTuple):
+def documented[**P](*, ties: str) -> Callable[[Callable[P, pm.Model]], Callable[P, pm.Model]]:
+    """Return a decorator of a builder that writes `ARGUMENTS` at ``{arguments}`` of its docstring.
+
+    `ties` is the model's word for its ties.
+    """
+
+    def decorate(builder: Callable[P, pm.Model]) -> Callable[P, pm.Model]:
+        law = cleandoc(builder.__doc__ or "")
+        builder.__doc__ = law.replace("{arguments}", ARGUMENTS.replace("TIES", ties))
+        return builder
+
+    return decorate
+
+
+class PairCounts(NamedTuple):
     """Votes counted by ordered pair and rater; one annotation each."""
 
     left: np.ndarray  # int64 (annotation,)
@@ -32,7 +86,7 @@ def require_votes(pairs: Comparisons) -> Comparisons:
 
     Warns (DataWarning) if the comparisons do not connect all items.
     """
-    expect(pairs, Comparisons)
+    require_container(pairs, Comparisons)
     if len(pairs.items) < 2 or not len(pairs):
         raise ValueError(
             f"these comparisons have {len(pairs.items)} items and {len(pairs)} votes; a model needs a vote between two items"
@@ -49,7 +103,7 @@ def require_votes(pairs: Comparisons) -> Comparisons:
     return pairs
 
 
-def answers_of(pairs: Comparisons, ties: bool) -> Answers:
+def pair_counts(pairs: Comparisons, ties: bool) -> PairCounts:
     """Count the outcomes by ordered pair and rater; rows ascend by left, then right, then rater."""
     key = np.stack([pairs.left, pairs.right, pairs.annotation_rater]).astype(np.int64)
     new = np.r_[True, (key[:, 1:] != key[:, :-1]).any(axis=0)]  # the votes are sorted by this key
@@ -57,7 +111,7 @@ def answers_of(pairs: Comparisons, ties: bool) -> Answers:
     counts = np.zeros((new.sum(), 3 if ties else 2), np.int64)
     np.add.at(counts, (annotation, pairs.outcome), pairs.count)
     left, right, rater = key[:, new]
-    return Answers(left, right, rater, counts)
+    return PairCounts(left, right, rater, counts)
 
 
 def ties_are_modelled(pairs: Comparisons, ties: str, name: str) -> bool:
@@ -79,11 +133,10 @@ def ties_are_modelled(pairs: Comparisons, ties: str, name: str) -> bool:
 
 def coords_of(pairs: Comparisons, ties: bool) -> dict[str, np.ndarray]:
     """Return the coordinates of a model of comparisons; rater attributes are named ``rater_...``."""
-    said = {f"rater_{name}": values for name, values in pairs.rater_attributes.items()}
-    return said | {
+    return {f"rater_{name}": values for name, values in pairs.rater_attributes.items()} | {
         "item": pairs.items,
         "rater": pairs.raters,
-        "annotation": np.arange(len(answers_of(pairs, ties).counts)),
+        "annotation": np.arange(len(pair_counts(pairs, ties).counts)),
         "outcome": np.array(OUTCOMES[: 3 if ties else 2]),
     }
 
@@ -92,19 +145,16 @@ def observe_winners(
     pairs: Comparisons, strength: Strength, link: Link, *, ties: bool, left_bias: bool
 ) -> None:
     """Register ``observed_winner``, pointwise by annotation, and, if asked, ``tie`` and ``left_bias``."""
-    answers = answers_of(pairs, ties)
-    for name in ("left", "right", "rater"):
-        codes = getattr(answers, name).astype(np.int32)
-        pm.Data(f"annotation_{name}", codes, dims="annotation")
-    own = np.where(answers.rater == NOBODY, 0, answers.rater)
+    left, right, rater, counts = pair_counts(pairs, ties)
+    for name, codes in (("left", left), ("right", right), ("rater", rater)):
+        pm.Data(f"annotation_{name}", codes.astype(np.int32), dims="annotation")
+    codes = (left, right, np.where(rater == ANONYMOUS, 0, rater))
+    laws = {
+        "left_bias": pm.Normal("left_bias", 0.0, 1.0) if left_bias else 0.0,
+        "tie": pm.LogNormal("tie", 0.0, 1.0) if ties else None,
+        "link": link,
+    }
+    dims = ("annotation", "outcome")
     PairedComparisons(
-        "observed_winner",
-        *strength,
-        (answers.left, answers.right, own),
-        answers.counts.sum(axis=1),
-        left_bias=pm.Normal("left_bias", 0.0, 1.0) if left_bias else 0.0,
-        tie=pm.LogNormal("tie", 0.0, 1.0) if ties else None,
-        link=link,
-        observed=answers.counts,
-        dims=("annotation", "outcome"),
+        "observed_winner", *strength, codes, counts.sum(axis=1), **laws, observed=counts, dims=dims
     )

@@ -5,7 +5,7 @@ identified. Reliabilities therefore have mean one, geometric or (signed) arithme
 zero; `inference.in_units` rescales afterwards.
 """
 
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import pymc as pm
@@ -39,13 +39,13 @@ def item_covariates(table: Any, items: np.ndarray) -> tuple[np.ndarray, np.ndarr
     columns = named_columns(table, {ITEM: ITEM} | {f"covariates {name}": name for name in names})
     row = _rows_of(columns[ITEM], items)
     values = np.stack([_numbers(columns[f"covariates {name}"])[row] for name in names], axis=1)
-    same = np.ptp(values, axis=0) == 0
-    if same.any():
-        name = names[int(same.argmax())]
+    constant = np.ptp(values, axis=0) == 0
+    if constant.any():
+        k = int(constant.argmax())
         raise DataError(
-            f"{short_repr(name)} is the same for all items",
-            column=name,
-            value=values[0, int(same.argmax())],
+            f"{short_repr(names[k])} is the same for all items",
+            column=names[k],
+            value=values[0, k],
             remedy="leave it out: only differences between items show in comparisons",
         )
     return np.array(names), values - values.mean(axis=0)
@@ -60,9 +60,8 @@ def _columns_of_array(array: Any) -> dict[str, Any]:
             remedy="rename or transpose its dims",
         )
     array = array.transpose(ITEM, "covariate")
-    names = [str(name) for name in array.coords["covariate"].values]
-    values = np.asarray(array.values)
-    return {ITEM: array.coords[ITEM].values} | {n: values[:, k] for k, n in enumerate(names)}
+    names = map(str, array.coords["covariate"].values)
+    return {ITEM: array.coords[ITEM].values} | dict(zip(names, np.asarray(array.values).T, strict=True))
 
 
 def _rows_of(column: Column, items: np.ndarray) -> np.ndarray:
@@ -109,8 +108,6 @@ def _numbers(column: Column) -> np.ndarray:
 
 Reliability = Literal["hierarchical", "per rater", "shared"]
 
-KINDS = ("hierarchical", "per rater", "shared")
-
 USUAL_SPREAD = 0.7  # of reliabilities on the log scale: two thirds of the raters within a factor of two
 
 
@@ -127,7 +124,7 @@ class StrengthPrior(NamedTuple):
     reliability: Reliability
     signed: bool  # whether reliabilities may be negative
     scales: tuple[float | None, float | None]  # of quality and reliability; None has a prior
-    box: tuple[float, float] | None  # range of uniform reliabilities
+    uniform_range: tuple[float, float] | None  # of uniform reliabilities
     covariates: tuple[np.ndarray, np.ndarray] | None  # names, centred values (item, covariate)
 
     @property
@@ -137,23 +134,20 @@ class StrengthPrior(NamedTuple):
 
     def register(self, pairs: Comparisons) -> Strength:
         """Register the qualities and reliabilities in the model of the context."""
-        if self.box is not None:
-            low, high = self.box
+        if self.uniform_range is not None:
             quality = pm.Uniform("quality", 0.0, 1.0, dims="item")
-            return Strength(quality, pm.Uniform("reliability", low, high, dims="rater"))
+            return Strength(quality, pm.Uniform("reliability", *self.uniform_range, dims="rater"))
         return Strength(self._quality(), self._reliability(max(len(pairs.raters), 1)))
 
     def _quality(self) -> TensorVariable:
         """Register qualities that sum to zero, or a regression on the covariates."""
-        mean_of_log, spread_of_log = np.log(2.0), 1.0
-        scale = self.scales[0] or pm.LogNormal("quality_scale", mean_of_log, spread_of_log)
+        scale = self.scales[0] or pm.LogNormal("quality_scale", np.log(2.0), 1.0)
         if self.covariates is None:
             return pm.ZeroSumNormal("quality", sigma=scale, dims="item")
         values = pm.Data("item_covariate", self.covariates[1], dims=("item", "covariate"))
         coefficient = pm.Normal("coefficient", 0.0, 1.0, dims="covariate")
         residual = pm.ZeroSumNormal("residual", sigma=scale, dims="item")
-        quality = pt.dot(values, coefficient) + residual
-        return _named("quality", quality, "item")
+        return _named("quality", pt.dot(values, coefficient) + residual, "item")
 
     def _reliability(self, n_raters: int) -> TensorVariable:
         """Register reliabilities of mean one, geometric or, if signed, arithmetic."""
@@ -177,20 +171,19 @@ def _named(name: str, value: Any, dim: str) -> TensorVariable:
 
 def strength_prior(
     pairs: Comparisons,
-    *,
     reliability: Reliability,
     signed: bool,
-    covariates: Any,
-    quality_scale: float | None,
-    reliability_scale: float | None,
+    scales: tuple[float | None, float | None],
     reliability_range: tuple[float, float] | None,
+    covariates: Any,
 ) -> StrengthPrior:
     """Validate the arguments of a builder that concern qualities and reliabilities; raises ValueError."""
-    if reliability not in KINDS:
-        raise ValueError(f"reliability={reliability!r} is not one of {KINDS}")
+    quality_scale, reliability_scale = scales
+    if reliability not in get_args(Reliability):
+        raise ValueError(f"reliability={reliability!r} is not one of {get_args(Reliability)}")
     about_raters = {"signed=True": signed, "reliability_scale=": reliability_scale is not None}
     if reliability_range is not None:
-        _refuse_beside(
+        _check_incompatible(
             "reliability_range= is a uniform prior of qualities and reliabilities",
             about_raters
             | {
@@ -200,7 +193,7 @@ def strength_prior(
             },
         )
     if reliability == "shared":
-        _refuse_beside("reliability='shared' says that raters do not differ", about_raters)
+        _check_incompatible("reliability='shared' says that raters do not differ", about_raters)
     elif len(pairs.raters) < 2:
         found = "anonymous" if pairs.anonymous else "all of one rater"
         raise ValueError(
@@ -210,15 +203,15 @@ def strength_prior(
         reliability,
         bool(signed),
         (_scale("quality_scale", quality_scale), _scale("reliability_scale", reliability_scale)),
-        None if reliability_range is None else _box(reliability_range),
+        None if reliability_range is None else _increasing_pair(reliability_range),
         None if covariates is None else item_covariates(covariates, pairs.items),
     )
 
 
-def _refuse_beside(what: str, given: dict[str, bool]) -> None:
-    """Raise if an argument is given that contradicts another one."""
+def _check_incompatible(meaning: str, given: dict[str, bool]) -> None:
+    """Raise if an argument is given that contradicts one with this `meaning`."""
     if clash := [name for name, there in given.items() if there]:
-        raise ValueError(f"{what}, and cannot be combined with {clash[0]}; leave one of them out")
+        raise ValueError(f"{meaning}, and cannot be combined with {clash[0]}; leave one of them out")
 
 
 def _scale(name: str, value: Any) -> float | None:
@@ -230,7 +223,7 @@ def _scale(name: str, value: Any) -> float | None:
     return float(value)
 
 
-def _box(value: Any) -> tuple[float, float]:
+def _increasing_pair(value: Any) -> tuple[float, float]:
     """Return two increasing numbers from zero."""
     try:
         low, high = map(float, value)

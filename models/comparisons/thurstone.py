@@ -6,13 +6,14 @@ import pymc as pm
 
 from .._catalog import recorded
 from ..data.comparisons import Comparisons
-from .observed import coords_of, observe_winners, require_votes, ties_are_modelled
+from .observed import coords_of, documented, observe_winners, require_votes, ties_are_modelled
 from .priors import Reliability, strength_prior
 
 __all__ = ["thurstone"]
 
 
 @recorded
+@documented(ties="threshold")
 def thurstone(
     pairs: Comparisons,
     *,
@@ -57,45 +58,7 @@ def thurstone(
     of qualities; the scale is set by reliabilities of geometric mean one (arithmetic, if signed), and
     `inference.in_units` changes it.
 
-    Parameters
-    ----------
-    pairs : Comparisons
-        Votes of raters on pairs of items.
-    reliability : {"hierarchical", "per rater", "shared"}, default "hierarchical"
-        "hierarchical": raters from a population with unknown spread; "per rater": with known spread (.7 on
-        the log scale, or `reliability_scale`); "shared": all raters alike, who may be anonymous.
-    signed : bool, default False
-        Whether reliabilities may be negative (a rater who prefers the worse item). They then have arithmetic
-        mean one.
-    ties : {"auto", "threshold", "none"}, default "auto"
-        Whether a tie is an outcome; "auto" if the votes contain one. A tie never counts as half a win.
-    left_bias : bool, default False
-        Whether to estimate an advantage of the left side, the same for all raters.
-    covariates : frame, mapping of str to sequence, or DataArray (item, covariate), optional
-        Covariates of the items: a column ``item``, and a numeric column for each covariate. They are centred
-        over the items but not rescaled; a coefficient is Normal(0, 1) per unit.
-    quality_scale, reliability_scale : float, optional
-        Fixed value of sigma or lambda, instead of its prior.
-    reliability_range : pair of float, optional
-        Uniform priors instead of the above: qualities from 0 to 1, reliabilities in this range.
-
-    Returns
-    -------
-    pymc.Model
-        Variables of the table, as far as the arguments call for them; the log likelihood of
-        ``observed_winner`` is pointwise by annotation.
-
-    Raises
-    ------
-    ValueError
-        If the arguments contradict each other or the data: ties with ``ties="none"``, or raters who are
-        anonymous or only one, unless reliability is "shared".
-
-    Warns
-    -----
-    DataWarning
-        If the comparisons do not connect all items: the prior alone places the components relative to each
-        other.
+    {arguments}
 
     Examples
     --------
@@ -114,15 +77,8 @@ def thurstone(
     ``reliability_range=(1, 20)``).
     """
     tied = ties_are_modelled(require_votes(pairs), ties, "threshold")
-    prior = strength_prior(
-        pairs,
-        reliability=reliability,
-        signed=signed,
-        covariates=covariates,
-        quality_scale=quality_scale,
-        reliability_scale=reliability_scale,
-        reliability_range=reliability_range,
-    )
+    scales = (quality_scale, reliability_scale)
+    prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
     with pm.Model(coords=coords_of(pairs, tied) | prior.coords) as model:
         strength = prior.register(pairs)
         observe_winners(pairs, strength, "thurstone", ties=tied, left_bias=left_bias)

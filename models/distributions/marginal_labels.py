@@ -18,7 +18,7 @@ from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
 from .compiling import cached_njit, source_digest
-from .marginal_labels_kernels import ANY, Answers, answer_sweeps
+from .marginal_labels_kernels import ANY_NUMBER, Answers, answer_sweeps
 
 
 def distinct_items(answers: Answers) -> tuple[Answers, np.ndarray]:
@@ -28,25 +28,17 @@ def distinct_items(answers: Answers) -> tuple[Answers, np.ndarray]:
 
     Shapes: second result int64 (item,), an index into the distinct items.
     """
-    start, code, known = answers
-    item = np.repeat(np.arange(len(known)), np.diff(start))
-    code = code[np.lexsort((code, item))]  # within each item
-    kinds: dict[tuple[int, bytes], int] = {}
-    kind, first = np.empty(len(known), np.int64), []
-    for i in range(len(known)):
-        key = (int(known[i]), code[start[i] : start[i + 1]].tobytes())
-        if key not in kinds:
-            kinds[key] = len(kinds)
-            first.append(i)
-        kind[i] = kinds[key]
-    length = np.diff(start)[first]
-    kept = [code[start[i] : start[i + 1]] for i in first]
-    own = Answers(
-        np.concatenate([[0], np.cumsum(length)]).astype(start.dtype),
-        np.concatenate([*kept, code[:0]]),
-        known[first],
-    )
-    return own, kind
+    start, code, gold_category = answers
+    length = np.diff(start)
+    code = code[np.lexsort((code, np.repeat(np.arange(len(length)), length)))]  # sorted within each item
+    own = [code[start[i] : start[i + 1]] for i in range(len(length))]
+    seen: dict[tuple[int, bytes], int] = {}
+    keys = ((int(gold), codes.tobytes()) for gold, codes in zip(gold_category, own, strict=True))
+    distinct_index = np.array([seen.setdefault(key, len(seen)) for key in keys], np.int64)
+    first = np.unique(distinct_index, return_index=True)[1]
+    starts = np.concatenate([[0], np.cumsum(length[first])]).astype(start.dtype)
+    codes = np.concatenate([*(own[i] for i in first), code[:0]])
+    return Answers(starts, codes, gold_category[first]), distinct_index
 
 
 # --- Draw replicates of labels: true categories, and answers given them ---
@@ -57,26 +49,26 @@ def draw_labels(
     rng: np.random.Generator,
     prevalence: np.ndarray,
     confusion: np.ndarray,
-    of_item: tuple[np.ndarray, np.ndarray, np.ndarray],
+    item_layout: tuple[np.ndarray, np.ndarray, np.ndarray],
     label: np.ndarray,
     nodes: int = 1,
 ) -> None:
     """Draw the true category of every item and overwrite `label` with its answers.
 
-    Shapes: prevalence (category,); confusion (rater, category, label); `of_item` holds start (item + 1,),
+    Shapes: prevalence (category,); confusion (rater, category, label); `item_layout` holds start (item + 1,),
     rater (answer,) and known category (item,), -1 without a gold label; label (answer,). With `nodes` > 1
     prevalence and confusion are over states, `nodes` adjacent ones for each category.
     """
-    start, rater, known = of_item
-    for i in range(len(known)):
-        if known[i] < 0:
+    start, rater, gold_category = item_layout
+    for i in range(len(gold_category)):
+        if gold_category[i] < 0:
             truth = _draw(rng, prevalence)
         elif nodes == 1:
-            truth = known[i]
+            truth = gold_category[i]
         else:
             # gold item: a state of the known category
-            block = prevalence[known[i] * nodes : (known[i] + 1) * nodes]
-            truth = known[i] * nodes + _draw(rng, block / block.sum())
+            block = prevalence[gold_category[i] * nodes : (gold_category[i] + 1) * nodes]
+            truth = gold_category[i] * nodes + _draw(rng, block / block.sum())
         for a in range(start[i], start[i + 1]):
             label[a] = _draw(rng, confusion[rater[a], truth])
 
@@ -103,8 +95,8 @@ def _cache_key(op: Op, n_categories: int, nodes: int = 1) -> str:
 
 
 def _unrolled(n_categories: int | None) -> int:
-    """Return the number of categories if it is known and small, else `ANY`."""
-    return n_categories if n_categories and n_categories <= MOST_UNROLLED else ANY
+    """Return the number of categories if it is known and small, else `ANY_NUMBER`."""
+    return n_categories if n_categories and n_categories <= MOST_UNROLLED else ANY_NUMBER
 
 
 class LabelLogP(Op):
@@ -120,7 +112,7 @@ class LabelLogP(Op):
         self.nodes = nodes
 
     def make_node(self, *inputs: Variable) -> Apply:
-        """Apply to log prevalence (category,), log table (rater * label, category), start, code and known."""
+        """Apply to log prevalence (category,), log table (rater * label, category), start, code and gold_category."""
         log_prevalence, log_table, *answers = map(pt.as_tensor_variable, inputs)
         if log_prevalence.type.ndim != 1 or log_table.type.ndim != 2:
             raise TypeError("log_prevalence must be a vector, and log_table a matrix")
@@ -191,10 +183,10 @@ def _numba_log_p(op, node, **kwargs):
     sweep = answer_sweeps(n_categories, op.nodes).log_p
 
     @numba_njit
-    def label_log_p(log_prevalence, log_table, start, code, known):
-        log_p = np.empty(len(known))
-        plausibility = np.empty((len(known), len(log_prevalence)))
-        answers = Answers(start, code, known)
+    def label_log_p(log_prevalence, log_table, start, code, gold_category):
+        log_p = np.empty(len(gold_category))
+        plausibility = np.empty((len(gold_category), len(log_prevalence)))
+        answers = Answers(start, code, gold_category)
         sweep(np.exp(log_prevalence), np.exp(log_table), answers, log_p, plausibility)
         return log_p, plausibility
 
@@ -222,7 +214,7 @@ def label_logp(
 
     Shapes: prevalence (category,); confusion (rater, category, label); answers as in `Answers`, arrays or
     integer variables; results (item,) and (item, category). With `nodes` > 1 categories become states,
-    `nodes` adjacent ones for each category, except in ``known``.
+    `nodes` adjacent ones for each category, except in ``gold_category``.
 
     Reference: Dawid and Skene (1979), section 2 and equation 2.5, doi:10.2307/2346806.
     """
@@ -258,17 +250,17 @@ class MarginalLabelsRV(RandomVariable):
         self.nodes = nodes
         super().__init__(**kwargs)
 
-    def rng_fn(self, rng, prevalence, confusion, start, rater, known, size=None):
+    def rng_fn(self, rng, prevalence, confusion, start, rater, gold_category, size=None):
         """Draw all answers, one replicate after the other; `size` is the batch shape."""
         batch = np.broadcast_shapes(prevalence.shape[:-1], confusion.shape[:-3])
         batch = batch if size is None else tuple(size)
         prevalence = np.broadcast_to(prevalence, (*batch, prevalence.shape[-1]))
         confusion = np.broadcast_to(confusion, (*batch, *confusion.shape[-3:]))
-        start, rater, known = (x.reshape(-1, x.shape[-1])[0] for x in (start, rater, known))
+        start, rater, gold_category = (x.reshape(-1, x.shape[-1])[0] for x in (start, rater, gold_category))
         label = np.empty((*batch, len(rater)), self.dtype)
         for index in np.ndindex(batch):
-            of_item = (start, rater, known)
-            draw_labels(rng, prevalence[index], confusion[index], of_item, label[index], self.nodes)
+            item_layout = (start, rater, gold_category)
+            draw_labels(rng, prevalence[index], confusion[index], item_layout, label[index], self.nodes)
         return label
 
 
@@ -278,12 +270,12 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
 
     Label codes are checked first, so that compiled code never reads outside the table.
     """
-    *_, prevalence, confusion, start, rater, known = inputs
+    *_, prevalence, confusion, start, rater, gold_category = inputs
     label, who = (x.data if isinstance(x, Constant) else x for x in (values[0], rater))  # for JAX
     n_labels = confusion.type.shape[2] or confusion.shape[2]
     possible = (label >= 0) & (label < n_labels)
     code = who * n_labels + (np.where if isinstance(possible, np.ndarray) else pt.switch)(possible, label, 0)
-    log_p = _pointwise(prevalence, confusion, (start, code, known), op.nodes)
+    log_p = _pointwise(prevalence, confusion, (start, code, gold_category), op.nodes)
     return cast(TensorVariable, pt.switch(possible.all(), log_p, -np.inf))
 
 
@@ -292,8 +284,8 @@ def _pointwise(prevalence, confusion, answers, nodes: int) -> TensorVariable:
     constant = [x.data if isinstance(x, Constant) else x for x in answers]
     if nodes == 1 or not all(isinstance(x, np.ndarray) for x in constant):
         return label_logp(prevalence, confusion, answers, nodes)[0]
-    answers, kind = distinct_items(Answers(*constant))
-    return cast(Any, label_logp(prevalence, confusion, answers, nodes)[0])[kind]
+    answers, distinct_index = distinct_items(Answers(*constant))
+    return cast(Any, label_logp(prevalence, confusion, answers, nodes)[0])[distinct_index]
 
 
 @numba_core_rv_funcify.register(MarginalLabelsRV)
@@ -301,9 +293,9 @@ def _numba_marginal_labels(op, node):
     nodes = op.nodes
 
     @numba_njit
-    def random_fn(rng, prevalence, confusion, start, rater, known):
+    def random_fn(rng, prevalence, confusion, start, rater, gold_category):
         label = np.empty(len(rater), np.int32)
-        draw_labels(rng, prevalence, confusion, (start, rater, known), label, nodes)
+        draw_labels(rng, prevalence, confusion, (start, rater, gold_category), label, nodes)
         return label
 
     return random_fn, source_digest(__file__)
@@ -323,11 +315,11 @@ class MarginalLabels(pm.Discrete):
     y                     value: label code of every answer, item by item             annotation
     start                 start: answers of item i are ``start[i]:start[i + 1]``      item + 1
     rater                 rater: rater code of every answer                           annotation
-    T                     summed out; known: category of gold items, -1 elsewhere     item
+    T                     summed out; gold_category: that of gold items, -1 elsewhere         item
     ====================  ==========================================================  ====================
 
     With ``nodes`` > 1 a category is a block of that many states, the nodes of a quadrature over item effects:
-    p and pi are over states, ``known`` is a category, and the state is summed out (of gold items within their
+    p and pi are over states, ``gold_category`` is a category, and the state is summed out (of gold items within their
     block). The log probability is pointwise by item: the answers to one item are dependent once its category
     is summed out.
 
@@ -340,10 +332,9 @@ class MarginalLabels(pm.Discrete):
     rv_type = MarginalLabelsRV
 
     @classmethod
-    def dist(cls, prevalence, confusion, start, rater, known, **kwargs) -> TensorVariable:
+    def dist(cls, prevalence, confusion, start, rater, gold_category, **kwargs) -> TensorVariable:
         """Return the distribution as a tensor variable outside a model."""
-        given = (prevalence, confusion, start, rater, known)
-        parameters = [pt.as_tensor_variable(x) for x in given]
+        parameters = [pt.as_tensor_variable(x) for x in (prevalence, confusion, start, rater, gold_category)]
         _check_answers(parameters, kwargs.get("nodes", 1))
         return super().dist(parameters, **kwargs)
 
@@ -361,16 +352,20 @@ def _check_answers(parameters: list[TensorVariable], nodes: int) -> None:
     values = [variable.data for variable in answers if isinstance(variable, Constant)]
     if len(values) < len(answers):
         return
-    start, rater, known = values
+    start, rater, gold_category = values
     n_raters, n_states = confusion.type.shape[-3], prevalence.type.shape[-1]
     n_categories = None if n_states is None else n_states // nodes
-    for name, codes, least, end in (("rater", rater, 0, n_raters), ("known", known, -1, n_categories)):
+    for name, codes, least, end in (
+        ("rater", rater, 0, n_raters),
+        ("gold_category", gold_category, -1, n_categories),
+    ):
         wrong = (codes < least) | (codes >= (np.inf if end is None else end))
         if wrong.any():
             place = int(wrong.argmax())
             raise ValueError(f"{name}[{place}] is {codes[place]}; it must be from {least} to below {end}")
-    rises = len(start) == len(known) + 1 and start[0] == 0 and (np.diff(start) >= 0).all()
+    n_items = len(gold_category)
+    rises = len(start) == n_items + 1 and start[0] == 0 and (np.diff(start) >= 0).all()
     if not rises or start[-1] != len(rater):
         raise ValueError(
-            f"start must rise from 0 to {len(rater)}, the number of answers, over one entry more than the {len(known)} items"
+            f"start must rise from 0 to {len(rater)}, the number of answers, over one entry more than the {n_items} items"
         )

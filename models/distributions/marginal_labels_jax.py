@@ -8,12 +8,14 @@ from pytensor.graph.basic import Constant
 
 def jax_label_log_p(op, node, **kwargs):
     """Return the JAX implementation of `LabelLogP`."""
-    start, code, known = map(_constant, node.inputs[2:])
+    start, code, gold_category = map(_constant, node.inputs[2:])
     nodes = op.nodes
-    item, n_items = np.repeat(np.arange(len(known)), np.diff(start)), len(known)
+    item, n_items = np.repeat(np.arange(len(gold_category)), np.diff(start)), len(gold_category)
 
     def label_log_p(log_prevalence, log_table, *_):
-        possible = (known < 0)[:, None] | (known[:, None] == np.arange(log_table.shape[1]) // nodes)
+        possible = (gold_category < 0)[:, None] | (
+            gold_category[:, None] == np.arange(log_table.shape[1]) // nodes
+        )
         joint = jax.ops.segment_sum(log_table[code], item, n_items) + log_prevalence
         joint = jnp.where(possible, joint, -jnp.inf)
         return jax.nn.logsumexp(joint, axis=1), jax.nn.softmax(joint, axis=1)

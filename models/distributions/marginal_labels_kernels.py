@@ -42,16 +42,10 @@ def _stack_space(typing_context: Any, size: Any) -> tuple[Any, Any]:
 
 stack_space: Any = intrinsic(prefer_literal=True)(_stack_space)
 
-# --- One pass over all answers: marginal likelihood, true-category probabilities and expected label counts ---
-
 UNKNOWN = -1  # the true category of an item without gold label
-
-ANY = 0  # number of categories is unknown at compile time
-
+ANY_NUMBER = 0  # number of categories is unknown at compile time
 SMALL, LARGE, RESCALE, LOG_RESCALE = 1e-100, 1e100, 2.0**500, 500 * math.log(2)
-
-LOST = 1e-290  # products below this have lost digits, which matter if the other products become as small
-
+DIGITS_LOST = 1e-290  # smaller products have lost digits, which matter if the other products become as small
 CHECKED_EVERY = 8  # answers between two checks for underflow
 
 
@@ -60,7 +54,7 @@ class Answers(NamedTuple):
 
     start: np.ndarray  # int64 (item + 1,): answers of item i are start[i]:start[i + 1]
     code: np.ndarray  # int32 (answer,): row rater * n_labels + label of the table of probabilities
-    known: np.ndarray  # int64 (item,): true category of gold items, -1 elsewhere
+    gold_category: np.ndarray  # int64 (item,): true category of gold items, -1 elsewhere
 
 
 def answer_codes(rater: np.ndarray, label: np.ndarray, n_labels: int) -> np.ndarray:
@@ -86,19 +80,19 @@ class AnswerSweeps(NamedTuple):
     counts : callable
         ``counts(plausibility, weight, answers, counts)`` overwrites ``counts`` (rater * label, category) with
         the weighted expected number of each rater's labels by true category.
-    both : callable
-        ``both(prevalence, table, answers, weight, (categories, counts)) -> float`` returns the weighted sum
-        of log p and overwrites the expected numbers of items (category,) and of labels (rater * label,
-        category).
+    log_p_and_counts : callable
+        ``log_p_and_counts(prevalence, table, answers, weight, (categories, counts)) -> float`` returns the
+        weighted sum of log p and overwrites the expected numbers of items (category,) and of labels
+        (rater * label, category).
     """
 
     log_p: Callable
     counts: Callable
-    both: Callable
+    log_p_and_counts: Callable
 
 
 @cache
-def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
+def answer_sweeps(n_categories: int = ANY_NUMBER, nodes: int = 1) -> AnswerSweeps:
     """Compile the passes for a constant number of categories or states (twice as fast), or for any number.
 
     Each category is a block of `nodes` adjacent states.
@@ -107,7 +101,7 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
 
     @cached_njit(nogil=True, error_model="numpy")
     def log_p(prevalence, table, answers, log_p, plausibility):
-        start, code, known = answers
+        start, code, gold_category = answers
         n = n_categories if n_categories > 0 else len(prevalence)
         if fixed:
             p = carray(stack_space(n_categories), n_categories)
@@ -115,7 +109,7 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
             p = np.empty(n)
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
-            log_p[i] = item_log_p(prevalence, table, code, span, known[i], p, n, nodes)
+            log_p[i] = item_log_p(prevalence, table, code, span, gold_category[i], p, n, nodes)
             for j in range(n):
                 plausibility[i, j] = p[j]
         _repeat_in_logs(prevalence, table, answers, log_p, plausibility, nodes)
@@ -138,8 +132,8 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
                     counts[row, j] += share[j]  # numerator of equation 2.3
 
     @cached_njit(nogil=True, error_model="numpy")
-    def both(prevalence, table, answers, weight, expected):
-        start, code, known = answers
+    def log_p_and_counts(prevalence, table, answers, weight, expected):
+        start, code, gold_category = answers
         categories, counts = expected
         n = n_categories if n_categories > 0 else len(prevalence)
         categories[:] = 0.0
@@ -151,7 +145,7 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
         total, product = 0.0, 1.0  # items of weight one share a logarithm
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
-            mass, shift = _item_mass(prevalence, table, code, span, known[i], p, n, nodes)
+            mass, shift = _item_probability(prevalence, table, code, span, gold_category[i], p, n, nodes)
             total += weight[i] * shift
             if weight[i] == 1.0:
                 product *= mass
@@ -169,32 +163,32 @@ def answer_sweeps(n_categories: int = ANY, nodes: int = 1) -> AnswerSweeps:
                     counts[row, j] += p[j]  # numerator of equation 2.3
         total += math.log(product)
         if total != total:  # NaN: an item left the range of doubles
-            total = _both_in_logs(prevalence, table, answers, weight, expected, nodes)
+            total = _log_p_and_counts_in_logs(prevalence, table, answers, weight, expected, nodes)
         return total
 
-    return AnswerSweeps(log_p, counts, both)
+    return AnswerSweeps(log_p, counts, log_p_and_counts)
 
 
 @nb.njit(error_model="numpy", inline="always")
-def item_log_p(prevalence, table, code, span, known, p, n, nodes=1):
+def item_log_p(prevalence, table, code, span, gold_category, p, n, nodes=1):
     """Return log p of one item's answers and overwrite p with p(true category | answers).
 
     Both are NaN where products of probabilities leave the range of doubles; see `item_log_p_in_logs`.
 
-    Shapes: p (n,); `span` holds the first answer of the item and of the next; `known` is -1 without a gold
-    label.
+    Shapes: p (n,); `span` holds the first answer of the item and of the next; `gold_category` is -1 without
+    a gold label.
     """
-    mass, shift = _item_mass(prevalence, table, code, span, known, p, n, nodes)
+    mass, shift = _item_probability(prevalence, table, code, span, gold_category, p, n, nodes)
     return math.log(mass) + shift
 
 
 @nb.njit(error_model="numpy", inline="always")
-def _item_mass(prevalence, table, code, span, known, p, n, nodes):
+def _item_probability(prevalence, table, code, span, gold_category, p, n, nodes):
     """Return p(answers) of one item as a factor and the log of a second; overwrite p as `item_log_p` does."""
     shift, total, lost = 0.0, 0.0, False
     # p_j = prevalence_j prod_a confusion[rater_a, j, label_a]
     for j in range(n):
-        p[j] = prevalence[j] if known < 0 or known == j // nodes else 0.0
+        p[j] = prevalence[j] if gold_category < 0 or gold_category == j // nodes else 0.0
     first = span[0]
     while True:
         last = min(first + CHECKED_EVERY, span[1])
@@ -210,7 +204,7 @@ def _item_mass(prevalence, table, code, span, known, p, n, nodes):
         first = last
         if total < SMALL:
             for j in range(n):
-                if p[j] < LOST and (known < 0 or known == j // nodes):
+                if p[j] < DIGITS_LOST and (gold_category < 0 or gold_category == j // nodes):
                     lost = True  # later answers may favour this category again
                 p[j] *= RESCALE
             shift -= LOG_RESCALE
@@ -223,13 +217,13 @@ def _item_mass(prevalence, table, code, span, known, p, n, nodes):
 
 
 @nb.njit(error_model="numpy")
-def item_log_p_in_logs(prevalence, table, code, span, known, p, nodes=1):
+def item_log_p_in_logs(prevalence, table, code, span, gold_category, p, nodes=1):
     """Compute `item_log_p` in logs; p is NaN and log p is -inf where no category explains the answers."""
     n = len(p)
     largest = -np.inf
     for j in range(n):
         p[j] = -np.inf
-        if known < 0 or known == j // nodes:
+        if gold_category < 0 or gold_category == j // nodes:
             p[j] = math.log(prevalence[j])
             for a in range(span[0], span[1]):
                 p[j] += math.log(table[code[a], j])
@@ -246,18 +240,18 @@ def item_log_p_in_logs(prevalence, table, code, span, known, p, nodes=1):
 @nb.njit(error_model="numpy")
 def _repeat_in_logs(prevalence, table, answers, log_p, plausibility, nodes):
     """Recompute in logs the items whose products left the range of doubles (log p is NaN)."""
-    start, code, known = answers
+    start, code, gold_category = answers
     for i in range(len(log_p)):
         if log_p[i] != log_p[i]:
             span = (start[i], start[i + 1])
             p = plausibility[i]
-            log_p[i] = item_log_p_in_logs(prevalence, table, code, span, known[i], p, nodes)
+            log_p[i] = item_log_p_in_logs(prevalence, table, code, span, gold_category[i], p, nodes)
 
 
 @nb.njit(error_model="numpy")
-def _both_in_logs(prevalence, table, answers, weight, expected, nodes):
-    """Compute the pass `both` in logs."""
-    start, code, known = answers
+def _log_p_and_counts_in_logs(prevalence, table, answers, weight, expected, nodes):
+    """Compute the pass `log_p_and_counts` in logs."""
+    start, code, gold_category = answers
     categories, counts = expected
     categories[:] = 0.0
     counts[:] = 0.0
@@ -265,7 +259,7 @@ def _both_in_logs(prevalence, table, answers, weight, expected, nodes):
     total = 0.0
     for i in range(len(start) - 1):
         span = (start[i], start[i + 1])
-        total += weight[i] * item_log_p_in_logs(prevalence, table, code, span, known[i], p, nodes)
+        total += weight[i] * item_log_p_in_logs(prevalence, table, code, span, gold_category[i], p, nodes)
         for j in range(len(p)):
             p[j] *= weight[i]
             categories[j] += p[j]

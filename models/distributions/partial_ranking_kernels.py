@@ -9,13 +9,9 @@ import numpy as np
 from .compiling import cached_njit
 
 LARGEST_RECURSION = 8  # beyond, the race is faster
-
 STEP = 0.125  # trapezoid step in log t, for blocks whose integrand is not narrower than that
-
 RELATIVE_STEP = 0.55  # of the integrand's width at its mode
-
 NEGLIGIBLE = -38.0  # log of a negligible term, relative to the largest
-
 TINY = -37.0  # log a below which 1 - exp(-a) is a
 
 
@@ -166,7 +162,6 @@ def _mode(log_ratio):
 # --- Numba kernels of partial rankings, row by row: log probability, gradient and replicates ---
 
 MODERATE = 300.0  # span of log worths
-
 SAFE = 600.0  # log range within which a product of a block's worths neither under- nor overflows
 
 

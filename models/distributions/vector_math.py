@@ -16,17 +16,11 @@ FAST: dict[str, Any] = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "err
 
 # Options for formulas whose rounding errors cancel in the order written.
 EXACT: dict[str, Any] = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
-
 LOG2_E, LOG_2 = 1.4426950408889634, 0.6931471805599453
-
 LOG_2_HIGH, LOG_2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # add up to log 2
-
 SHIFT = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest whole number in the last bits
-
 MANTISSA, ONE_BITS = 0xFFFFFFFFFFFFF, 0x3FF0000000000000
-
 LEAST, MOST = -708.0, 709.0
-
 SQRT_2 = 1.4142135623730951
 
 

@@ -6,9 +6,9 @@ import pymc as pm
 
 from .._catalog import recorded
 from ..data.labels import Labels
+from ..data.prior_arguments import positive_pair
 from .observed import (
     ability_confusion,
-    ability_prior,
     coords_of,
     observe_labels,
     prevalence_prior,
@@ -85,7 +85,7 @@ def class_conditional(
     (class-conditional Dawid-Skene), arXiv:1411.4086.
     """
     coords = coords_of(require_identified_raters(labels, "class_conditional"))
-    right, wrong = ability_prior(ability_concentration)
+    right, wrong = positive_pair("ability_concentration", ability_concentration)
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         ability = pm.Beta("ability", right, wrong, dims=("rater", "category"))

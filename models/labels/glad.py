@@ -19,11 +19,8 @@ __all__ = ["glad"]
 # Range of the nodes, in standard deviations of the log easiness. Random answers make an item very hard, the more so the more
 # answers there are, and the easier or more alike the items are a priori.
 LEAST, MOST, FARTHEST = -7.0, 5.0, -20.0
-
 HARDEST = -6.0  # log easiness where everyone answers at random
-
 MOST_NODES = 100_000
-
 LEAST_LOG = -600.0  # floor of log probabilities: doubles end at -708
 
 

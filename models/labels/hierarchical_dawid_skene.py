@@ -11,7 +11,7 @@ from .._catalog import recorded
 from ..data.labels import Labels
 from ..data.prior_arguments import finite_number, positive_array
 from ..data.raters import rater_groups
-from .observed import Rotated, coords_of, observe_labels, prevalence_prior, require_identified_raters
+from .observed import HelmertRotation, coords_of, observe_labels, prevalence_prior, require_identified_raters
 
 __all__ = ["hierarchical_dawid_skene"]
 
@@ -129,7 +129,7 @@ def hierarchical_dawid_skene(
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         favoured = ahead * np.eye(len(labels.categories))
-        rotated = Rotated(len(favoured))
+        rotated = HelmertRotation(len(favoured))
         mean = pm.Normal("population_mean", favoured, 1.0, dims=dims[1:], transform=rotated)
         sd = pm.HalfNormal("population_spread", scale, dims=dims[1:])
         deviation = pm.Normal("rater_deviation", dims=dims)

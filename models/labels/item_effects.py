@@ -20,22 +20,17 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from ..data.errors import BUILDERS, DataWarning
-from ..data.labels import Labels, one_by_one
-from ..distributions.marginal_labels import MarginalLabels, distinct_items, label_logp
-from ..distributions.marginal_labels_kernels import Answers
+from ..data.labels import Labels
+from ..data.prior_arguments import finite_number
+from ..distributions.marginal_labels import distinct_items, label_logp
+from .observed import register_answers
 
 REACH = 7.0  # standard deviations: 3e-12 of a normal are beyond
-
 ERROR = 1e-8
-
 STEEPEST = 4.0  # largest slope for which the bound holds, in log odds per standard deviation
-
 MOST_NODES = 100_000
-
 MOST_DIMS_OF_PRODUCT, NODES_OF_SET = 3, 512
-
 STEEPEST_OF_PRODUCT, ERROR_OF_PRODUCT = 2.0, {2: 0.1, 3: 0.3}
-
 MANY_ANSWERS = 10  # with a Sobol set the error of an item's log probability may reach .4
 
 
@@ -142,11 +137,8 @@ def _sobol_set(dims: int, nodes: int) -> Nodes:
     return Nodes(ndtri(uniform[:nodes]), np.full(nodes, 1 / nodes))
 
 
-# --- Likelihood of models with item effects: the effect is summed out over quadrature nodes ---
-
 MOST_CELLS = 50_000_000  # numbers in a table, of which memory holds several copies
-
-FEWEST = 5  # fewest useful nodes
+FEWEST_NODES = 5  # that are of use
 
 
 def observe_states(
@@ -171,13 +163,13 @@ def observe_states(
     check_size(labels, confusion.type.shape[0] or 1, n * nodes)
     probability = cast(TensorVariable, prevalence[:, None] * weight).reshape((n * nodes,))
     by_state = confusion.reshape((confusion.shape[0], n * nodes, n))
-    state, kind = observe_state_labels(labels, probability, by_state, nodes, rater)
+    state, distinct_index = observe_state_labels(labels, probability, by_state, nodes, rater)
     state = state.reshape((-1, n, nodes))
-    pm.Deterministic("plausibility", state.sum(axis=2)[kind], dims=("item", "category"))
+    pm.Deterministic("plausibility", state.sum(axis=2)[distinct_index], dims=("item", "category"))
     if effect is not None:
         expected = cast(Any, pt.tensordot(state, effect, axes=[[1, 2], [0, 1]]))
-        pm.Deterministic("expected_effect", expected[kind], dims=("item", "contrast"))
-    return state[kind]
+        pm.Deterministic("expected_effect", expected[distinct_index], dims=("item", "contrast"))
+    return state[distinct_index]
 
 
 def observe_state_labels(
@@ -187,31 +179,15 @@ def observe_state_labels(
     nodes: int,
     rater: np.ndarray | None = None,
 ) -> tuple[Any, np.ndarray]:
-    """Register ``observed_label`` and the data that evaluation reads; return p(state | parameters, answers).
+    """Register ``observed_label``; return p(state | parameters, answers) of distinct items, and the index of each item.
 
-    The state probabilities are computed once for items with the same answers (a kind). ``nodes`` is the
-    number of adjacent states of each category, those possible for a gold item.
+    Arguments and warning as of `register_answers`. Items with the same answers are one distinct item.
 
     Shapes: probability (state,); confusion (rater, state, label); rater (annotation of the container,);
-    results (kind, state), and kind of each item (item,).
+    results (distinct item, state) and (item,).
     """
-    if not labels.identified:
-        warnings.warn(
-            "no item has two answers: the raters are not identified, and the posterior repeats their prior",
-            DataWarning,
-            skip_file_prefixes=BUILDERS,
-        )
-    item, own, label = one_by_one(labels)
-    start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
-    by = (own if rater is None else np.repeat(rater, labels.count)).astype(np.int64)
-    known = labels.gold.astype(np.int64)
-    pm.Data("annotation_item", item, dims="annotation")
-    pm.Data("annotation_rater", own, dims="annotation")
-    pm.Data("gold", labels.gold, dims="item")
-    law = (probability, confusion, start, by, known)
-    MarginalLabels("observed_label", *law, nodes=nodes, observed=label, dims="annotation")
-    answers, kind = distinct_items(Answers(start, by * len(labels.categories) + label, known))
-    return label_logp(probability, confusion, answers, nodes)[1], kind
+    answers, distinct_index = distinct_items(register_answers(labels, probability, confusion, rater, nodes))
+    return label_logp(probability, confusion, answers, nodes)[1], distinct_index
 
 
 def favoured_contrasts(n_categories: int, diagonal: float) -> np.ndarray:
@@ -220,10 +196,8 @@ def favoured_contrasts(n_categories: int, diagonal: float) -> np.ndarray:
     Shapes: result (category, contrast): `diagonal` where label and category agree, -`diagonal` in the last
     row.
     """
-    if not isinstance(diagonal, int | float) or not np.isfinite(diagonal):
-        raise ValueError(f"diagonal={diagonal!r} must be a finite number")
     right = np.eye(n_categories)
-    return diagonal * (right[:, :-1] - right[:, -1:])
+    return finite_number("diagonal", diagonal) * (right[:, :-1] - right[:, -1:])
 
 
 def most_answers(labels: Labels) -> int:
@@ -240,11 +214,8 @@ def check_size(labels: Labels, raters: int, states: int) -> None:
     tables = {f"{raters:,} raters x {n:,} labels": raters * n, f"{items:,} items": items}
     for rows, size in tables.items():
         if size * states > MOST_CELLS:
-            fewer = (
-                "ask for fewer nodes="
-                if size * n * FEWEST <= MOST_CELLS
-                else "use models.hierarchical_dawid_skene"
-            )
+            possible = size * n * FEWEST_NODES <= MOST_CELLS
+            fewer = "ask for fewer nodes=" if possible else "use models.hierarchical_dawid_skene"
             raise ValueError(
                 f"{rows} x {states:,} states of an item are {size * states:,} probabilities, more than {MOST_CELLS:,}; {fewer}"
             )

@@ -11,12 +11,13 @@ from pymc.logprob.transforms import Transform
 from pytensor.tensor.variable import TensorVariable
 from scipy.linalg import helmert
 
-from ..data.container import expect
+from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
-from ..data.labels import Labels, check_answers, one_by_one
-from ..data.prior_arguments import favoured_rows, positive_array, positive_pair
-from ..data.raters import check_attributes
+from ..data.labels import Labels, expand_answers, require_answers
+from ..data.prior_arguments import confusion_concentrations, positive_array
+from ..data.raters import refuse_reserved_attributes
 from ..distributions.marginal_labels import MarginalLabels, label_logp
+from ..distributions.marginal_labels_kernels import Answers
 
 
 def ability_confusion(ability: TensorVariable, n_categories: int) -> TensorVariable:
@@ -30,13 +31,15 @@ def ability_confusion(ability: TensorVariable, n_categories: int) -> TensorVaria
     return cast(TensorVariable, pm.Deterministic("confusion", confusion, dims=dims))
 
 
-# --- Shared parts of the models of labels: coordinates, priors of confusion matrices, observed answers ---
+def require_labels(labels: Labels) -> None:
+    """Raise if the data are not labels, or there are no, or too many, answers."""
+    require_container(labels, Labels)
+    require_answers(labels)
 
 
 def require_identified_raters(labels: Labels, model: str) -> Labels:
     """Return the labels, or raise if the raters are anonymous or there are no, or too many, answers."""
-    expect(labels, Labels)
-    check_answers(labels)
+    require_labels(labels)
     if labels.anonymous:
         raise ValueError(
             f"{model} describes each rater, but these labels are counts of anonymous raters; "
@@ -50,9 +53,8 @@ def coords_of(labels: Labels, taken: Sequence[str] = ()) -> dict[str, np.ndarray
 
     ``taken`` are attribute names that would collide with ``rater_...`` variables of the model.
     """
-    check_attributes(labels.rater_attributes, taken)
-    said = {f"rater_{name}": values for name, values in labels.rater_attributes.items()}
-    return said | {
+    refuse_reserved_attributes(labels.rater_attributes, taken)
+    return {f"rater_{name}": values for name, values in labels.rater_attributes.items()} | {
         "item": labels.items,
         "rater": labels.raters,
         "category": labels.categories,
@@ -63,9 +65,20 @@ def coords_of(labels: Labels, taken: Sequence[str] = ()) -> dict[str, np.ndarray
 
 def prevalence_prior(labels: Labels, concentration: Any) -> TensorVariable:
     """Register ``prevalence`` ~ Dirichlet(concentration), one number or one for each category."""
-    shape = (len(labels.categories),)
-    alpha = positive_array("prevalence_concentration", concentration, shape)
+    alpha = positive_array("prevalence_concentration", concentration, (len(labels.categories),))
     return pm.Dirichlet("prevalence", alpha, dims="category")
+
+
+def prevalence_or_uniform(labels: Labels, concentration: Any | Literal["uniform"]) -> TensorVariable:
+    """Register ``prevalence``, with a Dirichlet prior or, for concentration "uniform", fixed as uniform.
+
+    Shapes: concentration one number or (category,); result (category,).
+    """
+    if not isinstance(concentration, str) or concentration != "uniform":
+        return prevalence_prior(labels, concentration)
+    n = len(labels.categories)
+    fixed = pt.as_tensor_variable(np.full(n, 1 / n))
+    return cast(TensorVariable, pm.Deterministic("prevalence", fixed, dims="category"))
 
 
 def concentration_of_confusion(labels: Labels, concentration: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -74,13 +87,8 @@ def concentration_of_confusion(labels: Labels, concentration: Any, shape: tuple[
     Shapes: shape ends in (category, label).
     """
     if concentration is None:
-        concentration = favoured_rows(len(labels.categories))
+        concentration = confusion_concentrations(len(labels.categories))
     return positive_array("confusion_concentration", concentration, shape)
-
-
-def ability_prior(concentration: Any) -> tuple[float, float]:
-    """Return the two parameters of a Beta prior of abilities."""
-    return positive_pair("ability_concentration", concentration)
 
 
 def observe_labels(
@@ -88,10 +96,27 @@ def observe_labels(
 ) -> None:
     """Register ``observed_label``, pointwise by item, and ``plausibility``, p(true category | answers).
 
-    An answer given n times is n annotations. ``rater`` selects the confusion matrix of each annotation, by
-    default that of its rater. Warns (DataWarning) if no item has two answers, or one and a gold label.
+    Arguments and warning as of `register_answers`, with one state for each category.
+    """
+    answers = register_answers(labels, prevalence, confusion, rater)
+    plausibility = label_logp(prevalence, confusion, answers)[1]
+    pm.Deterministic("plausibility", plausibility, dims=("item", "category"))
 
-    Shapes: prevalence (category,); confusion (rater, category, label); rater (annotation of the container,).
+
+def register_answers(
+    labels: Labels,
+    probability: TensorVariable,
+    confusion: TensorVariable,
+    rater: np.ndarray | None,
+    nodes: int = 1,
+) -> Answers:
+    """Register ``observed_label`` and the data that evaluation reads; return the answers as compiled code reads them.
+
+    An answer given n times is n annotations. ``rater`` selects the confusion matrix of each annotation, by
+    default that of its rater. ``nodes`` is the number of adjacent states of each category. Warns (DataWarning)
+    if no item has two answers, or one and a gold label.
+
+    Shapes: probability (state,); confusion (rater, state, label); rater (annotation of the container,).
     """
     if not labels.identified:
         warnings.warn(
@@ -99,24 +124,22 @@ def observe_labels(
             DataWarning,
             skip_file_prefixes=BUILDERS,
         )
-    item, own, label = one_by_one(labels)
+    item, own, label = expand_answers(labels)
     start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
-    by = own if rater is None else np.repeat(rater, labels.count)
-    known = labels.gold.astype(np.int64)
+    by = (own if rater is None else np.repeat(rater, labels.count)).astype(np.int64)
+    gold = labels.gold.astype(np.int64)
     pm.Data("annotation_item", item, dims="annotation")
     pm.Data("annotation_rater", own, dims="annotation")
     pm.Data("gold", labels.gold, dims="item")
-    law = (start, by.astype(np.int64), known)
-    MarginalLabels("observed_label", prevalence, confusion, *law, observed=label, dims="annotation")
-    code = by.astype(np.int64) * len(labels.categories) + label
-    plausibility = label_logp(prevalence, confusion, (start, code, known))[1]
-    pm.Deterministic("plausibility", plausibility, dims=("item", "category"))
+    law = (probability, confusion, start, by, gold)
+    MarginalLabels("observed_label", *law, nodes=nodes, observed=label, dims="annotation")
+    return Answers(start, by * len(labels.categories) + label, gold)
 
 
 # --- Transform of log odds to orthonormal coordinates, one of which is the unidentified constant of each row ---
 
 
-class Rotated(Transform):
+class HelmertRotation(Transform):
     """Transform of a random variable: its rows of length n times an orthonormal matrix.
 
         z = H x,    H orthonormal, with 1/sqrt(n) throughout its first row (Helmert)
@@ -146,18 +169,3 @@ class Rotated(Transform):
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         """Return 0 for each row: a rotation preserves volume."""
         return pt.zeros_like(value[..., 0])
-
-
-# --- Prevalence with a Dirichlet prior, or fixed as uniform ---
-
-
-def prevalence_or_uniform(labels: Labels, concentration: Any | Literal["uniform"]) -> TensorVariable:
-    """Register ``prevalence``, with a Dirichlet prior or, for concentration "uniform", fixed as uniform.
-
-    Shapes: concentration one number or (category,); result (category,).
-    """
-    if not isinstance(concentration, str) or concentration != "uniform":
-        return prevalence_prior(labels, concentration)
-    n = len(labels.categories)
-    fixed = pt.as_tensor_variable(np.full(n, 1 / n))
-    return cast(TensorVariable, pm.Deterministic("prevalence", fixed, dims="category"))

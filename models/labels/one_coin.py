@@ -6,9 +6,9 @@ import pymc as pm
 
 from .._catalog import recorded
 from ..data.labels import Labels
+from ..data.prior_arguments import positive_pair
 from .observed import (
     ability_confusion,
-    ability_prior,
     coords_of,
     observe_labels,
     prevalence_prior,
@@ -85,7 +85,7 @@ def one_coin(
     EM, JMLR 17, section 2 (the one-coin model), arXiv:1406.3824.
     """
     coords = coords_of(require_identified_raters(labels, "one_coin"))
-    right, wrong = ability_prior(ability_concentration)
+    right, wrong = positive_pair("ability_concentration", ability_concentration)
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         ability = pm.Beta("ability", right, wrong, dims="rater")

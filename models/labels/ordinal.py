@@ -11,12 +11,11 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from .._catalog import recorded
-from ..data.container import expect
-from ..data.labels import Labels, check_answers
+from ..data.labels import Labels
 from ..data.prior_arguments import positive_array
 from ..data.reading.matching import distinct_ids, match_ids
 from .item_effects import Nodes, check_size, most_answers, normal_nodes, observe_state_labels
-from .observed import coords_of
+from .observed import coords_of, require_labels
 
 __all__ = ["ordinal"]
 
@@ -117,8 +116,7 @@ def ordinal(
     monograph 17 (the graded response model); Johnson (1996), On Bayesian analysis of multirater ordinal data,
     JASA 91(433), doi:10.1080/01621459.1996.10476661 (raters with thresholds of their own).
     """
-    expect(labels, Labels)
-    check_answers(labels)
+    require_labels(labels)
     place, n = _places(labels.categories, order), len(labels.categories)
     t = positive_array("spread", spread, ())
     grid = normal_nodes(1, 2 * most_answers(labels), nodes)  # a label between two has two factors
@@ -207,12 +205,14 @@ def _observe(labels: Labels, typical: Any, confusion: Any, grid: Nodes, rater: n
     pm.Deterministic("prevalence", joint.sum(axis=1), dims="category")
     if (labels.gold >= 0).any():
         by_state = pt.tile(confusion, (1, n, 1))
-        state, kind = observe_state_labels(labels, joint.reshape((n * nodes,)), by_state, nodes, rater)
+        state, distinct_index = observe_state_labels(
+            labels, joint.reshape((n * nodes,)), by_state, nodes, rater
+        )
         state = state.reshape((-1, n, nodes))
         plausibility, location = state.sum(axis=2), state.sum(axis=1)
     else:
         weight = pt.as_tensor(grid.weight)
-        location, kind = observe_state_labels(labels, weight, confusion, nodes, rater)
+        location, distinct_index = observe_state_labels(labels, weight, confusion, nodes, rater)
         plausibility = location @ typical.T
-    pm.Deterministic("plausibility", plausibility[kind], dims=("item", "category"))
-    pm.Deterministic("expected_location", (location @ grid.point[:, 0])[kind], dims="item")
+    pm.Deterministic("plausibility", plausibility[distinct_index], dims=("item", "category"))
+    pm.Deterministic("expected_location", (location @ grid.point[:, 0])[distinct_index], dims="item")

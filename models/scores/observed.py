@@ -11,11 +11,8 @@ from ..data.errors import BUILDERS, DataError, DataWarning
 from ..data.scores import Scores
 
 MAX_SCORES = 200_000_000
-
 ROUNDING = 1e-12  # of the largest score: smaller differences are rounding errors
-
 LARGEST = 1e100  # prior mean and spread; the squares of all numbers are still doubles
-
 WIDTHS = 6.0  # standard deviations between the bounds, in a typical item
 
 

@@ -128,7 +128,7 @@ def swept(prevalence, confusion, start, rater, known, label, n_categories=0):
     sweeps = answer_sweeps(n_categories)
     sweeps.log_p(prevalence, table, answers, log_p, plausibility)
     weight, expected = np.ones(len(known)), (np.empty(len(prevalence)), np.empty(table.shape))
-    total = sweeps.both(prevalence, table, answers, weight, expected)
+    total = sweeps.log_p_and_counts(prevalence, table, answers, weight, expected)
     counts = np.empty(table.shape)
     sweeps.counts(plausibility, weight, answers, counts)
     np.testing.assert_allclose(total, log_p.sum(), rtol=1e-12)
@@ -165,7 +165,7 @@ def test_any_number_of_answers_on_every_item(n_categories):
         exact = np.logaddexp.reduce(joint, axis=1).sum()
         expected = (np.empty(n_categories), np.empty_like(table))
         for n in (n_categories, 0):
-            both = answer_sweeps(n).both
+            both = answer_sweeps(n).log_p_and_counts
             found = both(prevalence, table, Answers(start, code, known), np.ones(n_items), expected)
             assert found == pytest.approx(exact, rel=1e-12)
             assert expected[0].sum() == pytest.approx(n_items)
@@ -242,7 +242,7 @@ def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them():
     for rater, start_, known_, message in [
         ([0, 1, 2], start, known, r"rater\[2\] is 2; it must be from 0 to below 2"),
         ([0, -1, 1], start, known, r"rater\[1\] is -1"),
-        ([0, 1, 1], start, [-1, 3], r"known\[1\] is 3; it must be from -1 to below 3"),
+        ([0, 1, 1], start, [-1, 3], r"gold_category\[1\] is 3; it must be from -1 to below 3"),
         ([0, 1, 1], [0, 1, 4], known, "start must rise from 0 to 3"),
         ([0, 1, 1], [0, 3], known, "over one entry more than the 2 items"),
     ]:

@@ -83,7 +83,7 @@ def design(rng, items, states, nodes, answers):
 def log_table_law(probability, table, answers, nodes):
     """Enumerate in logs, also of complex parameters, which are probabilities of states and of codes."""
     total = []
-    for i, g in enumerate(answers.known):
+    for i, g in enumerate(answers.gold_category):
         own = answers.code[answers.start[i] : answers.start[i + 1]]
         block = slice(None) if g < 0 else slice(g * nodes, (g + 1) * nodes)
         total.append(np.log((probability * np.prod(table[own], axis=0))[block].sum()))
@@ -102,11 +102,11 @@ def test_passes_leave_gold_items_their_block(unrolled):
         exact = log_table_law(probability, table / scale, answers, 3)
         exact = exact + np.diff(answers.start) * np.log(scale)
         np.testing.assert_allclose(log_p, exact, rtol=1e-12)
-        gold = np.flatnonzero(answers.known >= 0)
+        gold = np.flatnonzero(answers.gold_category >= 0)
         blocks = state.reshape(40, 2, 3).sum(axis=2)
-        np.testing.assert_allclose(blocks[gold, answers.known[gold]], 1, rtol=1e-12)
+        np.testing.assert_allclose(blocks[gold, answers.gold_category[gold]], 1, rtol=1e-12)
         expected = (np.empty(6), np.empty_like(table))
-        total = sweeps.both(probability, table, answers, np.ones(40), expected)
+        total = sweeps.log_p_and_counts(probability, table, answers, np.ones(40), expected)
         assert total == pytest.approx(exact.sum(), rel=1e-12)
         np.testing.assert_allclose(expected[0], state.sum(axis=0), rtol=1e-11)
 
@@ -164,11 +164,11 @@ def test_items_alike_are_computed_once():
     start = np.arange(0, 301, 3)
     answers = Answers(start, rng.integers(0, 2, 300), rng.integers(-1, 2, 100))
     own, kind = distinct_items(answers)
-    assert len(own.known) <= 3 * 4 < len(kind) == 100
+    assert len(own.gold_category) <= 3 * 4 < len(kind) == 100
     for i in range(100):
         k = kind[i]
         mine, kept = (answers.code[start[i] : start[i + 1]], own.code[own.start[k] : own.start[k + 1]])
-        assert sorted(mine) == sorted(kept) and answers.known[i] == own.known[k]
+        assert sorted(mine) == sorted(kept) and answers.gold_category[i] == own.gold_category[k]
     empty, kind = distinct_items(Answers(np.array([0, 0]), np.array([], int), np.array([-1])))
     assert empty.start.tolist() == [0, 0] and kind.tolist() == [0]
 
