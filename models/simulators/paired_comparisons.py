@@ -7,7 +7,7 @@ import numpy as np
 from ..data.coded_rows import CodedRows
 from ..data.comparison_tables import LEFT, RIGHT, TIE
 from ..data.comparisons import Comparisons
-from .simulated import Simulated
+from .simulated import Simulated, check_whole
 
 
 def regular_graph(
@@ -41,9 +41,8 @@ def regular_graph(
     >>> pairs.shape
     (20, 2)
     """
-    for name, value, least in (("items", items, 2), ("degree", degree, 1)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name}={value!r} must be a whole number from {least}")
+    check_whole(2, items=items)
+    check_whole(degree=degree)
     if degree >= items - 1:
         return np.column_stack(np.triu_indices(items, 1))
     if degree < 2:
@@ -64,11 +63,9 @@ def regular_graph(
 
 
 def compared_pairs(graph: Any, items: int) -> np.ndarray:
-    """Return the edges of a graph on item codes (networkx.Graph or array), the smaller code first, ascending.
+    """Edges (pair, 2) of a graph on item codes, networkx.Graph or array (pair, 2): smaller code first, ascending.
 
     Raises ValueError for unknown codes, duplicate pairs and pairs of an item with itself.
-
-    Shapes: graph, if an array, and result (pair, 2).
     """
     edges: Any = np.asarray(list(graph.edges) if hasattr(graph, "edges") else graph)
     if edges.ndim != 2 or edges.shape[1] != 2 or not len(edges) or edges.dtype.kind not in "iu":
@@ -94,9 +91,7 @@ def compared_pairs(graph: Any, items: int) -> np.ndarray:
 def allot_raters(n_pairs: int, raters: int, per_pair: int, rng: np.random.Generator) -> np.ndarray:
     """Allot `per_pair` different raters to each pair at random, with loads that differ by at most one pair.
 
-    Pair by pair, the raters with the fewest pairs so far go first.
-
-    Shapes: result (pair, rater of the pair), ascending within a pair.
+    Pair by pair, the raters with the fewest pairs so far go first. Returns (pair, rater of the pair), ascending.
     """
     if per_pair == raters:
         return np.tile(np.arange(raters), (n_pairs, 1))
@@ -200,10 +195,7 @@ def comparisons(
     _refuse_range("quality_range", quality_range, -np.inf)
     _refuse_range("reliability_range", reliability_range, 0.0)
     rng = np.random.default_rng(random_seed)
-    if graph is None:
-        pairs = regular_graph(items, degree, random_seed=rng)
-    else:
-        pairs = compared_pairs(graph, items)
+    pairs = regular_graph(items, degree, random_seed=rng) if graph is None else compared_pairs(graph, items)
     rater = allot_raters(len(pairs), raters, max(1, round(alpha * raters)), rng)
     quality = rng.uniform(*quality_range, items)
     reliability = rng.uniform(*reliability_range, raters) * np.where(rng.random(raters) < signed, -1, 1)
@@ -232,8 +224,7 @@ def _outcomes(rng: np.random.Generator, link: Link, x: np.ndarray, tie: float) -
 
 def _refuse_numbers(raters: int, alpha: float, tie: float, left_bias: float, signed: float) -> None:
     """Raise unless the numbers are within their ranges."""
-    if isinstance(raters, bool) or not isinstance(raters, int | np.integer) or raters < 1:
-        raise ValueError(f"raters={raters!r} must be a whole number from 1")
+    check_whole(raters=raters)
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha={alpha!r} must be a share of the raters above 0, up to 1")
     if not 0 <= tie < np.inf:

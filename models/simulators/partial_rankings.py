@@ -10,28 +10,19 @@ from .simulated import Simulated
 
 
 def log_gamma(shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw log Gamma(shape, 1) as log Gamma(shape + 1) + log(U) / shape, which does not underflow.
-
-    A shape of zero gives -inf. Shapes: result as `shape`.
-    """
+    """Draw log Gamma(shape, 1), as log Gamma(shape + 1) + log(U) / shape against underflow; -inf for shape 0."""
     with np.errstate(divide="ignore"):
         return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
 
 
 def normalised(log_worth: np.ndarray) -> np.ndarray:
-    """Return worths normalised to sum to one over the last axis.
-
-    Shapes: log_worth and result (..., category).
-    """
+    """Worths (..., category) normalised to sum to one over the last axis."""
     worth = np.exp(log_worth - log_worth.max(axis=-1, keepdims=True))
     return worth / worth.sum(axis=-1, keepdims=True)
 
 
 def draw_order(log_worth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw full rankings, best first: the order of log worth plus Gumbel noise.
-
-    Shapes: log_worth and result (annotation, category).
-    """
+    """Draw full rankings (annotation, category), best first: the order of log worth plus Gumbel noise."""
     return np.argsort(-log_worth - rng.gumbel(size=log_worth.shape), axis=-1)
 
 
@@ -117,10 +108,7 @@ def rankings(
 
 
 def padded_sizes(block_sizes: Sequence[int] | Sequence[Sequence[int]]) -> np.ndarray:
-    """Write block structures as rows of one array, padded with zeros; raises ValueError for empty blocks.
-
-    Shapes: result (structure, block).
-    """
+    """Write block structures as rows of one array (structure, block), padded with zeros; refuses empty blocks."""
     one = all(isinstance(size, int) for size in block_sizes)
     structures: list[Any] = [block_sizes] if one else [*block_sizes]
     if not all(len(sizes) and min(sizes) > 0 for sizes in structures):
@@ -152,23 +140,9 @@ _READERS = np.array([25, 132, 359, 434, 289, 374, 97, 85, 68, 84])
 
 # Number of annotations by block structure; fifteen rarer structures are left out.
 _STRUCTURES = {
-    (1,): 5194,
-    (1, 1): 2318,
-    (1, 1, 1): 567,
-    (2,): 542,
-    (1, 2): 485,
-    (2, 1): 236,
-    (3,): 111,
-    (1, 1, 2): 28,
-    (1, 3): 24,
-    (2, 2): 21,
-    (1, 2, 1): 18,
-    (4,): 8,
-    (2, 1, 1): 8,
-    (3, 1): 6,
-    (5,): 2,
-    (6,): 1,
-}
+    (1,): 5194, (1, 1): 2318, (1, 1, 1): 567, (2,): 542, (1, 2): 485, (2, 1): 236, (3,): 111, (1, 1, 2): 28,
+    (1, 3): 24, (2, 2): 21, (1, 2, 1): 18, (4,): 8, (2, 1, 1): 8, (3, 1): 6, (5,): 2, (6,): 1,
+}  # fmt: skip
 
 
 def differential_diagnoses(
@@ -223,16 +197,16 @@ def differential_diagnoses(
     popularity /= popularity.sum()
     log_worth = log_gamma(np.tile(concentration * popularity, (items, 1)), rng)
 
-    readers = 1 + _drawn(_READERS[:raters], items, rng)
+    readers = 1 + _draw_index(_READERS[:raters], items, rng)
     item = np.repeat(np.arange(items), readers)
     rater = np.arange(len(item)) - np.repeat(np.cumsum(readers) - readers, readers)
     known = {sizes: n for sizes, n in _STRUCTURES.items() if sum(sizes) <= categories}
-    sizes = padded_sizes([*known])[_drawn(np.array([*known.values()]), len(item), rng)]
+    sizes = padded_sizes([*known])[_draw_index(np.array([*known.values()]), len(item), rng)]
     data = draw_rankings(log_worth, item, rater, sizes, rng)
     truth = {"log_worth": log_worth, "plausibility": normalised(log_worth), "popularity": popularity}
     return Simulated(data, truth)
 
 
-def _drawn(counts: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_index(counts: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
     """Draw indices with probability proportional to counts."""
     return rng.choice(len(counts), size=size, p=counts / counts.sum())

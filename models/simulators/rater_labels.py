@@ -9,7 +9,7 @@ import numpy as np
 from ..data.labels import Labels
 from ..data.prior_arguments import confusion_concentrations
 from .partial_rankings import normalised
-from .simulated import LARGEST, SMALLEST, Simulated, check_number
+from .simulated import LARGEST, SMALLEST, Simulated, check_number, check_whole, draw_columns
 
 RIGHT_LOG_ODDS = 2.0  # mean log odds of the right label against each other one
 
@@ -34,8 +34,8 @@ def _mace(rng: np.random.Generator, design: Design) -> Law:
     n = len(design.prevalence)
     competence, spam = rng.beta(2.0, 1.0, design.raters), rng.dirichlet(np.ones(n), design.raters)
     known, truth = _true_categories(rng, design)
-    told = competence[:, None, None]
-    confusion = told * np.eye(n) + (1 - told) * spam[:, None]
+    right = competence[:, None, None]
+    confusion = right * np.eye(n) + (1 - right) * spam[:, None]
     truth |= {"competence": competence, "spam": spam, "confusion": confusion}
     return truth, confusion[design.rater, known]
 
@@ -52,7 +52,7 @@ def _glad(rng: np.random.Generator, design: Design) -> Law:
 
 def _item_difficulty(rng: np.random.Generator, design: Design) -> Law:
     """Item difficulty: log odds of an item vary about those of its category, the same for all raters."""
-    mean = _favoured(rng, len(design.prevalence))
+    mean = _mean_log_odds(rng, len(design.prevalence))
     spread = np.abs(rng.standard_normal(mean.shape))
     _, truth = _true_categories(rng, design)
     own = truth["true_category"]
@@ -63,7 +63,7 @@ def _item_difficulty(rng: np.random.Generator, design: Design) -> Law:
 
 def _logistic_random_effects(rng: np.random.Generator, design: Design) -> Law:
     """Logistic random effects: log odds of raters from a population, minus the item effect."""
-    mean = _favoured(rng, len(design.prevalence))
+    mean = _mean_log_odds(rng, len(design.prevalence))
     population, spread = np.abs(rng.standard_normal((2, *mean.shape)))
     log_odds = rng.normal(mean, population, (design.raters, *mean.shape))
     known, truth = _true_categories(rng, design)
@@ -87,7 +87,7 @@ def _ordinal(rng: np.random.Generator, design: Design) -> Law:
     own = scale * np.exp(rng.normal(0, scale_spread, design.raters))
     location = rng.standard_normal(design.items)
     typical = _between(threshold - location[:, None], np.full(design.items, scale))
-    truth = {"true_category": _draws(rng, typical), "location": location, "threshold": threshold}
+    truth = {"true_category": draw_columns(rng, typical), "location": location, "threshold": threshold}
     truth |= {"scale": np.array(scale), "rater_shift": shift, "rater_scale": own}
     away = threshold + shift[design.rater, None] - location[design.item, None]
     return truth, _between(away, own[design.rater])
@@ -99,31 +99,26 @@ def _true_categories(rng: np.random.Generator, design: Design) -> tuple[np.ndarr
     return drawn[design.item], {"prevalence": design.prevalence, "true_category": drawn}
 
 
-def _favoured(rng: np.random.Generator, n: int) -> np.ndarray:
+def _mean_log_odds(rng: np.random.Generator, n: int) -> np.ndarray:
     """Draw mean log odds of the labels but the last against the last, shape (category, contrast)."""
     right = np.eye(n)
     return rng.normal(RIGHT_LOG_ODDS * (right[:, :-1] - right[:, -1:]), 1.0)
 
 
 def _probability(log_odds: np.ndarray) -> np.ndarray:
-    """Return the probabilities of all labels, of which the last has log odds 0."""
+    """Probabilities of all labels; the last has log odds 0."""
     return normalised(np.pad(log_odds, ((0, 0), (0, 1))))
 
 
 def _logistic(x: np.ndarray) -> np.ndarray:
-    """Return 1 / (1 + e^-x)."""
+    """Logistic function 1 / (1 + e^-x)."""
     return np.exp(-np.logaddexp(0.0, -x))
 
 
 def _between(away: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return the logistic probabilities between thresholds, given as distances from the location."""
+    """Logistic probabilities between thresholds, given as distances from the location."""
     below = _logistic(away / scale[:, None])
     return np.diff(below, axis=1, prepend=0.0, append=1.0)
-
-
-def _draws(rng: np.random.Generator, law: np.ndarray) -> np.ndarray:
-    """Draw one column for each row of probabilities."""
-    return (law.cumsum(axis=1)[:, :-1] < rng.random((len(law), 1))).sum(axis=1)
 
 
 EFFECTS: dict[str, Callable[[np.random.Generator, Design], Law]] = {
@@ -247,11 +242,9 @@ def labels(
     et al. (2013), aclanthology N13-1132 (MACE). Whitehill et al. (2009), NIPS 22 (GLAD). Samejima (1969),
     Psychometrika monograph 17 (ordinal).
     """
-    for name, value, least in (
-        ("items", items, 1), ("raters", raters, 1), ("categories", categories, 2), ("answers", answers, 1),
-    ):  # fmt: skip
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name}={value!r} must be a whole number from {least}")
+    check_whole(items=items, raters=raters)
+    check_whole(2, categories=categories)
+    check_whole(answers=answers)
     if model not in LabelModel.__args__:
         raise ValueError(f"model={model!r} is not one of {', '.join(LabelModel.__args__)}")
     check_number("gold", gold, 0, 1)
@@ -260,7 +253,9 @@ def labels(
         raise ValueError(f"gold={gold!r}: under model='dirichlet' no category is the true one")
     rng = np.random.default_rng(random_seed)
     item = np.repeat(np.arange(items), answers)
-    rater = np.concatenate([_who(rng, raters, answers) for _ in range(items)])
+    rounds = -(-answers // raters)  # different raters, and all of them again if there are too few
+    raters_of = [[rng.permutation(raters) for _ in range(rounds)] for _ in range(items)]
+    rater = np.concatenate([np.concatenate(orders)[:answers] for orders in raters_of])
     alpha = np.full(categories, prevalence_concentration)
     if model == "dirichlet":
         truth = {"plausibility": rng.dirichlet(alpha, items)}
@@ -273,19 +268,13 @@ def labels(
         true_category = rng.choice(categories, items, p=prevalence)
         truth = {"prevalence": prevalence, "confusion": confusion, "true_category": true_category}
         law = confusion[rater, true_category[item]]
-    label = (law.cumsum(axis=1)[:, :-1] < rng.random((len(item), 1))).sum(axis=1)
-    table = {"item": item, "rater": rater, "label": label}
+    table = {"item": item, "rater": rater, "label": draw_columns(rng, law)}
     if gold:
-        told = rng.random(items) < gold
-        table["gold"] = [int(truth["true_category"][i]) if told[i] else None for i in item]
-    known = "gold" if "gold" in table else None
-    return Simulated(Labels.from_table(table, gold=known, categories=range(categories)), truth)
-
-
-def _who(rng: np.random.Generator, raters: int, answers: int) -> np.ndarray:
-    """Draw the raters of an item: different ones, and all of them again if there are too few."""
-    rounds = -(-answers // raters)
-    return np.concatenate([rng.permutation(raters) for _ in range(rounds)])[:answers]
+        is_gold = rng.random(items) < gold
+        table["gold"] = [int(truth["true_category"][i]) if is_gold[i] else None for i in item]
+    return Simulated(
+        Labels.from_table(table, gold="gold" if gold else None, categories=range(categories)), truth
+    )
 
 
 def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.ndarray:

@@ -6,14 +6,13 @@ from typing import Literal
 import numpy as np
 
 from ..data.coded_rows import ANONYMOUS, NO_RATERS, CodedRows
-from ..data.reading.numbers import read_bounds
+from ..data.reading.numbers import MAX_COUNT, read_bounds
 from ..data.scores import Scores
-from .simulated import LARGEST, SMALLEST, Simulated, check_counts, check_number
+from .simulated import LARGEST, SMALLEST, Simulated, check_number, check_whole
 
 ScoreModel = Literal["hierarchical_scores", "normal_scores"]
 
 SHAPE = 3.0  # of the inverse gamma of the items' variances; their own variance is finite above 2
-
 MOST_UNEQUAL = 10.0  # scales of two raters then often differ by a factor of a million
 
 
@@ -98,7 +97,7 @@ def scores(
     """
     if model not in ScoreModel.__args__:
         raise ValueError(f"model={model!r} is not one of {', '.join(ScoreModel.__args__)}")
-    check_counts(items=items, raters=raters, answers=answers)
+    check_whole(most=MAX_COUNT, items=items, raters=raters, answers=answers)
     check_number("spread", spread, 0, LARGEST)
     check_number("bias", bias, 0, LARGEST)
     check_number("scale", scale, SMALLEST, LARGEST)
@@ -131,9 +130,7 @@ def scores(
 def different_raters(rng: np.random.Generator, items: int, raters: int, answers: int) -> np.ndarray:
     """Draw the raters of each item: different ones, and all of them again if there are too few.
 
-    Floyd's algorithm: draw one of the first j + 1 raters; if already chosen, take rater j.
-
-    Shapes: result (item, answer).
+    Floyd's algorithm: draw one of the first j + 1 raters; if already chosen, take rater j. Returns (item, answer).
     """
     rounds, rest = divmod(answers, raters)
     chosen = np.empty((items, rest), np.int64)
@@ -169,10 +166,8 @@ def _refuse_step(step: float | None, bounds: tuple[float, float] | None) -> None
 # (mean and standard deviation of the locations, typical scale) of ordinary and of toxic comments
 ORDINARY, TOXIC = (0.35, 0.25, 0.65), (-1.0, 0.35, 0.8)
 
-FEWEST, USUAL, MOST = 78, 210, 549
-
+FEWEST, USUAL, MOST = 78, 210, 549  # votes on a photograph
 VOTE_WEIGHT = 10.0  # sum of the parameters of the votes' Beta: standard deviation 64 about 210
-
 MOST_VOTES = 1e8  # the counts of an item still fit 32 bits
 
 
@@ -231,7 +226,7 @@ def toxicity_scores(
     and their Wikipedia Talk Labels: Toxicity. Stutz et al. (2025), arXiv:2307.02191, appendix A (threshold at
     0).
     """
-    check_counts(items=items, raters=raters)
+    check_whole(most=MAX_COUNT, items=items, raters=raters)
     check_number("toxic", toxic, 0, 1)
     rng = np.random.default_rng(random_seed)
     is_toxic = rng.random(items) < toxic
@@ -298,7 +293,7 @@ def aesthetic_scores(
     Murray, Marchesotti and Perronnin (2012), AVA: a large-scale database for aesthetic visual analysis, CVPR,
     doi:10.1109/CVPR.2012.6247954. Stutz et al. (2025), arXiv:2307.02191, appendix A (threshold at 5).
     """
-    check_counts(items=items)
+    check_whole(most=MAX_COUNT, items=items)
     check_number("votes", votes, SMALLEST, MOST_VOTES)
     check_number("center", center, -LARGEST, LARGEST)
     check_number("spread", spread, 0, LARGEST)
@@ -333,7 +328,7 @@ def _rated(
 
 
 def _rounded_normal(location: np.ndarray, scale: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return the probability that each level is nearest to a normal draw, shape (item, level)."""
+    """Probability that each level is nearest to a normal draw, shape (item, level)."""
     z = (level[:-1] + 0.5 - location[:, None]) / (scale[:, None] * sqrt(2.0))
     below = 0.5 + 0.5 * np.fromiter(map(erf, z.ravel().tolist()), float, z.size).reshape(z.shape)
     return np.diff(below, axis=1, prepend=0.0, append=1.0)

@@ -5,16 +5,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.reading.numbers import MAX_COUNT
-
 SMALLEST, LARGEST = 1e-50, 1e50  # range of scales within which every draw is a valid score
 
 
-def check_counts(**counts: object) -> None:
-    """Raise ValueError unless each named argument is a whole number from 1."""
-    for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= MAX_COUNT:
-            raise ValueError(f"{name}={count!r} must be a whole number from 1 to {MAX_COUNT:,}")
+def check_whole(least: int = 1, most: int | None = None, **numbers: object) -> None:
+    """Raise ValueError unless each named argument is a whole number from `least`, up to `most` if given."""
+    for name, number in numbers.items():
+        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not whole or number < least or (most is not None and number > most):
+            end = "" if most is None else f" to {most:,}"
+            raise ValueError(f"{name}={number!r} must be a whole number from {least}{end}")
+
+
+def check_not_negative(**numbers: float) -> None:
+    """Raise ValueError unless each named argument is a finite number from 0."""
+    for name, number in numbers.items():
+        if not 0 <= number < np.inf:
+            raise ValueError(f"{name}={number!r} must be a finite number from 0")
+
+
+def draw_columns(rng: np.random.Generator, probability: np.ndarray) -> np.ndarray:
+    """Draw one column for each row of probabilities, shape (row,)."""
+    return (probability.cumsum(axis=1)[:, :-1] < rng.random((len(probability), 1))).sum(axis=1)
 
 
 def check_number(name: str, number: object, least: float, most: float) -> None:
@@ -22,9 +34,6 @@ def check_number(name: str, number: object, least: float, most: float) -> None:
     value = number.item() if isinstance(number, np.generic) else number  # the ends have 64 bits
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise ValueError(f"{name}={number!r} must be a number from {least:g} to {most:g}")
-
-
-# --- Result of a simulator: data and the truth behind them ---
 
 
 @dataclass(frozen=True, eq=False)

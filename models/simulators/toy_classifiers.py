@@ -7,7 +7,7 @@ import numpy as np
 from ..data.labels import Labels
 from ..data.rankings import PartialRankings
 from .partial_rankings import draw_order, log_gamma, normalised
-from .simulated import Simulated
+from .simulated import Simulated, check_not_negative, check_whole
 
 
 def ambiguous_items(
@@ -69,14 +69,9 @@ def ambiguous_items(
     Stutz et al. (2023), Conformal prediction under ambiguous ground truth, TMLR, arXiv:2307.09302 (its toy
     data set is a mixture of Gaussians too).
     """
-    for name, count, least in (
-        ("items", items, 1), ("raters", raters, 1), ("categories", categories, 2),
-    ):  # fmt: skip
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
-            raise ValueError(f"{name}={count!r} must be a whole number from {least}")
-    for name, size in (("separation", separation), ("sharpness", sharpness), ("error", error)):
-        if not 0 <= size < np.inf:
-            raise ValueError(f"{name}={size!r} must be a finite number from 0")
+    check_whole(items=items, raters=raters)
+    check_whole(2, categories=categories)
+    check_not_negative(separation=separation, sharpness=sharpness, error=error)
     rng = np.random.default_rng(random_seed)
     angle = 2 * np.pi * np.arange(categories) / categories
     center = separation * np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -249,16 +244,13 @@ def urn_items(
     example).
     """
     share, mean, rho = _law(weight, probability, spread)
-    if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
-        raise ValueError(f"items={items!r} must be a whole number from 1")
+    check_whole(items=items)
     total = np.broadcast_to(np.asarray(raters), (items,)) if np.ndim(raters) == 0 else np.asarray(raters)
     if total.shape != (items,) or total.dtype.kind not in "iu" or (total < 1).any():
         raise ValueError(
             f"raters={raters!r} must be a whole number from 1, or one for each of the {items} items"
         )
-    for name, size in (("sharpness", sharpness), ("error", error)):
-        if not 0 <= size < np.inf:
-            raise ValueError(f"{name}={size!r} must be a finite number from 0")
+    check_not_negative(sharpness=sharpness, error=error)
     rng = np.random.default_rng(random_seed)
     state = rng.choice(len(share), items, p=share)
     plausibility = mean[state]
@@ -277,7 +269,7 @@ def urn_items(
 
 
 def _law(weight: object, probability: object, spread: object) -> tuple[np.ndarray, ...]:
-    """Return share (state,), probability (state, category) and spread (state,) as arrays, or raise."""
+    """Validate share (state,), probability (state, category) and spread (state,), and return them as arrays."""
     share, mean = np.asarray(weight, float), np.asarray(probability, float)
     if share.ndim != 1 or not (share >= 0).all() or abs(share.sum() - 1) > 1e-9:
         raise ValueError(f"weight={weight!r} must be shares that sum to one")
