@@ -108,6 +108,8 @@ def test_gold_stays_with_its_item():
 def test_whose_names_is_one_of_two_words():
     with pytest.raises(DataError, match=r"'items' is not a choice of ids to replace.*allowed: 'raters'"):
         Labels.from_table(TABLE).to_table(anonymize="items")
+    with pytest.raises(DataError, match=r"^argument whose: 'items' is not a choice"):
+        Labels.from_table(TABLE).anonymized(whose="items")
     ranked = {"item": [1, 1], "rater": ["me", "me"], "category": ["a", "b"], "rank": [1, 2]}
     table = PartialRankings.from_table(ranked).to_table(anonymize="raters")
     assert table["rater"].tolist() == ["rater 1", "rater 1"]

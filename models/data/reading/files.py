@@ -352,7 +352,7 @@ def _read_parquet(path: Path) -> nw.DataFrame[Any]:
     try:
         with parquet.ParquetFile(path) as file:
             footer = file.metadata
-        _refuse_bomb(footer, path)
+        _refuse_oversized(footer, path)
         columns = [footer.schema.column(c) for c in range(footer.num_columns)]
         text = [column.path for column in columns if column.logical_type.type == "STRING"]
         with parquet.ParquetFile(path, read_dictionary=text) as file:
@@ -381,7 +381,7 @@ def _validate(table: Any) -> None:
                 chunk.dictionary.validate(full=True)
 
 
-def _refuse_bomb(footer: Any, path: Path) -> None:
+def _refuse_oversized(footer: Any, path: Path) -> None:
     """Raise if the footer announces more cells or bytes than allowed, before anything is decompressed."""
     cells = footer.num_rows * footer.num_columns
     size = sum(footer.row_group(g).total_byte_size for g in range(footer.num_row_groups))

@@ -1,4 +1,4 @@
-"""Validation of ranks and counts: integers or their decimal text, within bounds."""
+"""Columns of numbers: scores, ranks and counts, or their decimal text, within bounds."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ _DECIMAL = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9}
 
 _COMMA = re.compile(r"\s*[+-]?[0-9]+,[0-9]+\s*")
 
-_SAY_THE_SCORE = "write the score as a number, or leave the row out where none was given"
+_WRITE_SCORE = "write the score as a number, or leave the row out where none was given"
 
 
 def read_scores(column: Column, bounds: Bounds | None) -> np.ndarray:
@@ -44,19 +44,30 @@ def read_scores(column: Column, bounds: Bounds | None) -> np.ndarray:
     Numbers keep their exact value, but minus zero becomes zero. Refuses cells that are missing, not a number,
     infinite, out of bounds, or without an exact value in 64 bits.
     """
-    kinds = kinds_of(column)
-    if odd := {kind for kind in kinds if not _may_be_score(kind)}:
-        place = first_place(column, lambda value: type(value) in odd)
-        problem = f"is of type {type(column.values[place]).__name__}, not a number"
-        raise refused_cell(column, place, problem, allowed=_allowed(bounds), remedy=_SAY_THE_SCORE)
+    allowed = _allowed(bounds)
+    kinds = _require_numbers(
+        column, (str, Decimal, *FLOATS), "is of type {}, not a number", allowed, _WRITE_SCORE
+    )
     if kinds == {float}:
         scores = np.array(column.values)
     else:
-        scores = _coded_numbers(column, bounds)
+        for place, value in enumerate(column.values):
+            # a signalling NaN can be neither compared nor hashed
+            if isinstance(value, Decimal) and value.is_nan():
+                raise refused_cell(column, place, "is a missing cell", remedy=NO_MISSING)
+        code, distinct = code_values(column.values)
+        scores = np.array([_score(column, value, allowed) for value in distinct])[code]
     low, high = bounds or (-MAX_SCORE, MAX_SCORE)
     if (outside := (scores < low) | (scores > high)).any():
         place = int(outside.argmax())
-        raise _outside(column, place, float(scores[place]), bounds)
+        if not isfinite(scores[place]):
+            problem, remedy = "is not finite", _WRITE_SCORE
+        elif bounds is None:
+            problem, remedy = f"is larger than {MAX_SCORE:g} in size", "change the unit"
+        else:
+            problem = "is below the lower bound" if scores[place] < low else "is above the upper bound"
+            remedy = "correct the cell, or declare the bounds of the whole scale: bounds=(low, high)"
+        raise refused_cell(column, place, problem, allowed=allowed, remedy=remedy)
     return scores + 0.0  # minus zero is zero
 
 
@@ -78,27 +89,27 @@ def read_bounds(bounds: Sequence[Any] | np.ndarray | None) -> Bounds | None:
     return low, high
 
 
-def _may_be_score(kind: type) -> bool:
-    """Type test: text, Decimal, float or integer."""
-    return issubclass(kind, (str, Decimal, *FLOATS)) or is_integer(kind)
+def _require_numbers(
+    column: Column, types: tuple[type, ...], problem: str, allowed: str, remedy: str
+) -> set[type]:
+    """Types of the cells, all integers or of the given types; raises at the first missing or other cell."""
+    kinds = kinds_of(column)
+    if odd := {kind for kind in kinds if not issubclass(kind, types) and not is_integer(kind)}:
+        place = first_place(column, lambda value: type(value) in odd)
+        problem = problem.format(type(column.values[place]).__name__)
+        raise refused_cell(column, place, problem, allowed=allowed, remedy=remedy)
+    return kinds
 
 
-def _coded_numbers(column: Column, bounds: Bounds | None) -> np.ndarray:
-    """Cells of a column of several types as floats; each distinct value is converted once."""
-    for place, value in enumerate(column.values):
-        # a signalling NaN can be neither compared nor hashed
-        if isinstance(value, Decimal) and value.is_nan():
-            raise refused_cell(column, place, "is a missing cell", remedy=NO_MISSING)
-    code, distinct = code_values(column.values)
-    return np.array([_score(column, value, bounds) for value in distinct])[code]
-
-
-def _score(column: Column, value: Any, bounds: Bounds | None) -> float:
+def _score(column: Column, value: Any, allowed: str) -> float:
     """Convert one distinct value to a float, infinite if it exceeds the range of floats."""
     if isinstance(value, str):
         if _DECIMAL.fullmatch(value):
             return float(value)
-        raise _no_number(column, value, bounds)
+        problem, remedy = "is not a number" if value.strip() else "is empty", _WRITE_SCORE
+        if _COMMA.fullmatch(value):
+            remedy = f"write the decimal point: {value.strip().replace(',', '.')}"
+        raise refused_value(column, value, problem, allowed=allowed, remedy=remedy)
     try:
         number = float(value)
     except OverflowError:
@@ -106,18 +117,8 @@ def _score(column: Column, value: Any, bounds: Bounds | None) -> float:
     # decimals are written in base ten: the nearest float is what they mean
     if number != value and not isinstance(value, Decimal) and abs(number) <= MAX_SCORE:
         problem, remedy = "has no exact value as a 64-bit float", "round it, or change the unit"
-        raise refused_value(column, value, problem, allowed=_allowed(bounds), remedy=remedy)
+        raise refused_value(column, value, problem, allowed=allowed, remedy=remedy)
     return number
-
-
-def _no_number(column: Column, text: str, bounds: Bounds | None) -> DataError:
-    """Error about text that is not a decimal number."""
-    problem, remedy = "is not a number", _SAY_THE_SCORE
-    if not text.strip():
-        problem = "is empty"
-    elif _COMMA.fullmatch(text):
-        remedy = f"write the decimal point: {text.strip().replace(',', '.')}"
-    return refused_value(column, text, problem, allowed=_allowed(bounds), remedy=remedy)
 
 
 def _allowed(bounds: Bounds | None) -> str:
@@ -125,18 +126,6 @@ def _allowed(bounds: Bounds | None) -> str:
     if bounds is None:
         return f"finite numbers, at most {MAX_SCORE:g} in size"
     return f"numbers from {bounds[0]:.12g} to {bounds[1]:.12g}"
-
-
-def _outside(column: Column, place: int, score: float, bounds: Bounds | None) -> DataError:
-    """Error about a score that is infinite, too large, or out of bounds."""
-    if not isfinite(score):
-        problem, remedy = "is not finite", _SAY_THE_SCORE
-    elif bounds is None:
-        problem, remedy = f"is larger than {MAX_SCORE:g} in size", "change the unit"
-    else:
-        problem = "is below the lower bound" if score < bounds[0] else "is above the upper bound"
-        remedy = "correct the cell, or declare the bounds of the whole scale: bounds=(low, high)"
-    return refused_cell(column, place, problem, allowed=_allowed(bounds), remedy=remedy)
 
 
 def _refused_bounds(bounds: Any, problem: str) -> DataError:
@@ -160,7 +149,7 @@ _WHOLE = re.compile(r"\s*([+-]?[0-9]{1,100})(\.0*)?\s*")
 
 
 @dataclass(frozen=True)
-class _Meaning:
+class _NumberKind:
     """Bounds of a column of integers, and the phrases of its errors."""
 
     least: int
@@ -171,7 +160,7 @@ class _Meaning:
     too_large: str
 
 
-_RANK = _Meaning(
+_RANK = _NumberKind(
     least=1,
     most=MAX_RANK,
     allowed=f"whole numbers from 1 (best) to {MAX_RANK:,}, equal ranks for a tie",
@@ -180,7 +169,7 @@ _RANK = _Meaning(
     too_large="leave out the rows of unranked categories",
 )
 
-_COUNT = _Meaning(
+_COUNT = _NumberKind(
     least=0,
     most=MAX_COUNT,
     allowed=f"whole numbers from 0 to {MAX_COUNT:,}",
@@ -192,12 +181,12 @@ _COUNT = _Meaning(
 
 def read_ranks(column: Column) -> np.ndarray:
     """Read a column of ranks from 1, integers or decimal text, as int64, shape (row,)."""
-    return _read(column, _RANK)
+    return _read_whole(column, _RANK)
 
 
 def read_counts(column: Column) -> np.ndarray:
     """Read a column of counts from 0, integers or decimal text, as int64, shape (row,)."""
-    return _read(column, _COUNT)
+    return _read_whole(column, _COUNT)
 
 
 def split_counts(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -210,38 +199,26 @@ def split_counts(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return split | {"count": np.minimum(count[row] - nth * MAX_COUNT, MAX_COUNT)}
 
 
-def _read(column: Column, meaning: _Meaning) -> np.ndarray:
+def _read_whole(column: Column, kind: _NumberKind) -> np.ndarray:
     """Read a column of integers; each distinct value is converted once."""
-    if odd := {kind for kind in kinds_of(column) if not _may_be_number(kind)}:
-        raise refused_cell(
-            column,
-            first_place(column, lambda value: type(value) in odd),
-            "is not a number",
-            allowed=meaning.allowed,
-            remedy=meaning.not_whole,
-        )
+    _require_numbers(column, (str, *FLOATS), "is not a number", kind.allowed, kind.not_whole)
     code, distinct = code_values(column.values)
-    return np.array([_number(column, value, meaning) for value in distinct], np.int64)[code]
+    return np.array([_whole(column, value, kind) for value in distinct], np.int64)[code]
 
 
-def _may_be_number(kind: type) -> bool:
-    """Type test: text, float or integer."""
-    return issubclass(kind, (str, *FLOATS)) or is_integer(kind)
-
-
-def _number(column: Column, value: Any, meaning: _Meaning) -> int:
+def _whole(column: Column, value: Any, kind: _NumberKind) -> int:
     """Convert one distinct value to an integer within bounds."""
     number = None
     if isinstance(value, str):
-        number = int(whole[1]) if (whole := _WHOLE.fullmatch(value)) else None
+        number = int(digits[1]) if (digits := _WHOLE.fullmatch(value)) else None
     elif not isinstance(value, FLOATS) or value.is_integer():
         number = int(value)
     if number is None:
-        problem, remedy = "is not a whole number", meaning.not_whole
-    elif number < meaning.least:
-        problem, remedy = f"is below {meaning.least}", meaning.too_small
-    elif number > meaning.most:
-        problem, remedy = f"is above {meaning.most:,}", meaning.too_large
+        problem, remedy = "is not a whole number", kind.not_whole
+    elif number < kind.least:
+        problem, remedy = f"is below {kind.least}", kind.too_small
+    elif number > kind.most:
+        problem, remedy = f"is above {kind.most:,}", kind.too_large
     else:
         return number
-    raise refused_value(column, value, problem, allowed=meaning.allowed, remedy=remedy)
+    raise refused_value(column, value, problem, allowed=kind.allowed, remedy=remedy)
