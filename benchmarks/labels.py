@@ -15,10 +15,11 @@ import pandas as pd
 import pymc as pm
 from raterzoo import inference, models
 from raterzoo.inference.kernels.convergence import mixing_of
-from raterzoo.inference.labels.dawid_skene_em import InMemory, _pseudo_counts, patterns_of
+from raterzoo.inference.labels.dawid_skene_em import InMemory, _pseudo_counts
 from raterzoo.inference.labels.gibbs import draw_labels_model
-from raterzoo.inference.labels.kernels.em import AnswerPatterns, Ascent, ascend, vote_share
+from raterzoo.inference.labels.kernels.em import AnswerPatterns, EmResult, run_em_on_patterns, vote_share
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
+from raterzoo.inference.labels.votes import patterns_of
 from raterzoo.inference.runs.run import ChainPlan
 from scipy.special import logsumexp
 
@@ -46,8 +47,8 @@ def em(answers: int, raters: int, iterations: int, peer: bool) -> None:
     print(f"{answers:,} answers: table to codes        cpu {cpu:7.2f} s   wall {wall:7.2f} s")
     patterns, pseudo = patterns_of(labels), _pseudo_counts(labels, None)
     start = vote_share(patterns.answers, len(labels.categories))
-    ascend(patterns, start, pseudo, 1, 0.0)  # compiles
-    run, cpu, wall = timed(lambda: ascend(patterns, start, pseudo, iterations, -np.inf))
+    run_em_on_patterns(patterns, start, pseudo, 1, 0.0)  # compiles
+    run, cpu, wall = timed(lambda: run_em_on_patterns(patterns, start, pseudo, iterations, -np.inf))
     print(
         f"{answers:,} answers: {iterations} EM iterations      cpu {cpu:7.3f} s   wall {wall:7.3f} s   "
         f"{1e3 * cpu / iterations:.3f} ms each, log-likelihood {run.log_likelihood:.4f}"
@@ -64,7 +65,7 @@ def em(answers: int, raters: int, iterations: int, peer: bool) -> None:
             compare(labels, run, patterns, (named, iterations))
 
 
-def compare(labels: models.Labels, run: Ascent, patterns: AnswerPatterns, peer: tuple) -> None:
+def compare(labels: models.Labels, run: EmResult, patterns: AnswerPatterns, peer: tuple) -> None:
     """Compare with crowd-kit: its probabilities after as many passes, and the likelihood of the estimate they are from."""
     from crowdkit.aggregation import DawidSkene
 

@@ -12,7 +12,7 @@ from pytensor.compile.maker import function
 from raterzoo.inference.comparisons import hmc as comparison_chains
 from raterzoo.inference.comparisons.hmc import begin_hmc
 from raterzoo.inference.comparisons.kernels import hmc as laplace_hmc
-from raterzoo.inference.comparisons.kernels.centre import find_centre
+from raterzoo.inference.comparisons.kernels.centre import fit_laplace
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells
 from raterzoo.inference.comparisons.recognition import coordinates_of, read_comparisons, values_of
 from raterzoo.inference.kernels.random_streams import stream
@@ -22,7 +22,7 @@ from raterzoo.inference.labels.gibbs import begin_labels_gibbs
 from raterzoo.inference.labels.item_states import begin_item_states_gibbs
 from raterzoo.inference.labels.kernels import gibbs as label_chain
 from raterzoo.inference.labels.kernels import item_states
-from raterzoo.inference.labels.kernels.gibbs import ROWS, LabelDraws, LabelSchedule, LabelState
+from raterzoo.inference.labels.kernels.gibbs import FREE_ROWS, LabelDraws, LabelSchedule, LabelState
 from raterzoo.inference.labels.recognition import as_table, constant_prior, read_item_states, read_labels
 from raterzoo.inference.rankings import gibbs as worth_chains
 from raterzoo.inference.rankings.gibbs import begin_gibbs
@@ -103,12 +103,12 @@ class LabelChains(Chains):
         told = self.told(answers)
         skills = [values[str(rv.name)] for rv in self.law.skills]
         table = as_table(np.asarray(self._confusion(*skills)))
-        log_p = np.log(values[str(self.law.prevalence.name)]) + np.zeros((len(told.known), self.n))
+        log_p = np.log(values[str(self.law.prevalence.name)]) + np.zeros((len(told.gold_category), self.n))
         np.add.at(log_p, np.repeat(np.arange(len(log_p)), np.diff(told.start)), np.log(table)[told.code])  # fmt: skip
         category = np.argmax(log_p + rng.gumbel(size=log_p.shape), axis=1).astype(np.int64)
         shapes = ((1, self.n), (1, *table.shape), (1, *log_p.shape), (1, len(log_p)))
         draws = LabelDraws(*(np.empty(shape) for shape in shapes))
-        schedule = LabelSchedule(0, moves, self.prior.kind == ROWS)
+        schedule = LabelSchedule(0, moves, self.prior.kind == FREE_ROWS)
         state = LabelState(category, table.copy())
         label_chain.sample_labels(stream(rng), told, self.prior, schedule, (state, draws))
         return {name: x[0] for name, x in self.named(draws.prevalence, draws.table).items()}
@@ -249,7 +249,7 @@ class PairChains(Chains):
     def run(self, answers: np.ndarray, seed: int) -> Values:
         """Find the Laplace centre, tune the step sizes and run one chain."""
         model = (self.told(answers), self.law.prior)
-        centre = find_centre(*model)
+        centre = fit_laplace(*model)
         steps = comparison_chains.tuned_steps(model, centre, seed)
         plan = ChainPlan(1, KEPT, self.tune, seed, 1, thin=self.thin)
         return self.named(comparison_chains.draw_comparisons(model, centre, steps, plan)[0][0])
@@ -257,12 +257,12 @@ class PairChains(Chains):
     def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
         """Make transitions of three HMC trajectories about the Laplace centre of these answers."""
         prior, cells = self.law.prior, self.told(answers)
-        centre = find_centre(cells, prior)
+        centre = fit_laplace(cells, prior)
         own = {role: np.asarray(values[str(rv.name)]) for role, rv in self.law.variables.items()}
         sizes = np.sqrt([prior.n_items, prior.n_raters])  # of means that are known to no variable
         theta = coordinates_of(own, prior, rng.standard_normal(2) / sizes)
         draws = np.empty((moves, len(theta)))
-        schedule = laplace_hmc.HmcSchedule(0, 3, centre.open_scales, centre.rival is not None)
+        schedule = laplace_hmc.HmcSchedule(0, 3, centre.open_scales, centre.second_mode is not None)
         laplace_hmc.sample_pairs(stream(rng), (cells, prior), centre.laplace, schedule, (theta, draws))  # fmt: skip
         return {name: x[0] for name, x in self.named(draws[-1:]).items()}
 

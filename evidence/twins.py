@@ -123,10 +123,10 @@ OF_LABELS = (
          told=lambda: models.dawid_skene(
              designs.labels(), prevalence_concentration=2.7, confusion_concentration=[[5.5, 3.9], [3.9, 5.5]])),
     _labels("a wrong answer counts twice", "one_coin", "invariance",
-            ("_draw_coins", ("wrong += counts[row, j]", "wrong += 2 * counts[row, j]"))),
+            ("_draw_abilities", ("wrong += counts[row, j]", "wrong += 2 * counts[row, j]"))),
     _labels("counts of one category are carried to the next", "class_conditional", "invariance",
-            ("_draw_coins", ("if prior.kind == COINS:\n            right, wrong = 0, 0",
-                             "if prior.kind == SPAM:\n            right, wrong = 0, 0"))),
+            ("_draw_abilities", ("if prior.kind == ABILITIES:\n            right, wrong = 0, 0",
+                             "if prior.kind == COMPETENCE:\n            right, wrong = 0, 0"))),
     _labels("two draws from the same random numbers", "multinomial", "invariance",
             ("sample_labels", (SWEEP + LAST, SWEEP.replace("rng", "rng.copy()", 1) + LAST))),
     _labels("every true answer is the competence's", "mace", "invariance",
@@ -168,7 +168,7 @@ OF_SCORES = (
     _normal("the location has the normal variable of the variance",
             ("_propose", ("normal[i] = radius * far", "normal[i] = radius * near"))),
     _normal("the same random numbers for every item",
-            ("item_streams", ("mixed = _mixed(keys[i])", "mixed = _mixed(keys[0])"))),
+            ("item_streams", ("mixed = _splitmix(keys[i])", "mixed = _splitmix(keys[0])"))),
     Twin("shape + .4", "normal_scores", "exact", "calibration",
          told=lambda: models.normal_scores(designs.many_scores(1000), mean=1.5, mean_weight=0.4, shape=2.1, rate=0.9)),
 )  # fmt: skip

@@ -22,8 +22,8 @@ from .comparisons.hmc import begin_hmc
 from .comparisons.recognition import read_comparisons
 from .labels.dirichlet import begin_counted_labels
 from .labels.gibbs import begin_labels_gibbs
-from .labels.item_states import begin_item_states_gibbs, in_order
-from .labels.kernels.gibbs import COIN, COINS, SPAM
+from .labels.item_states import begin_item_states_gibbs, sort_states
+from .labels.kernels.gibbs import ABILITIES, COMPETENCE, ONE_ABILITY
 from .labels.recognition import (
     LabelStructure,
     constant_prior,
@@ -53,9 +53,7 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
         cores=plan.cores,
         random_seed=plan.seed,
         progressbar=plan.progressbar,
-        model=freeze_dims_and_data(model)
-        if by_jax
-        else model,  # the JAX dispatch of our distributions requires constant data
+        model=freeze_dims_and_data(model) if by_jax else model,  # the laws in JAX require constant data
         **asked,
         **nuts_options(model, options),
     )
@@ -71,9 +69,9 @@ def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str
     power = _likelihood_power(model)
     if "log_likelihood" in groups and power is not None:
         groups["log_likelihood"] = groups["log_likelihood"] / power
-    if any(isinstance(rv.owner.op, MixedCountsRV) for rv in model.observed_RVs):
-        groups = in_order(groups)
-    if any(isinstance(rv.owner.op, ItemScoresRV) for rv in model.observed_RVs):
+    if _observes(model, MixedCountsRV):
+        groups = sort_states(groups)
+    if _observes(model, ItemScoresRV):
         groups = scores_by_item(model, groups)
     return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
 
@@ -98,15 +96,15 @@ def nuts_thinning(model: pm.Model, plan: Draws) -> int:
 def catalog_entry(model: pm.Model) -> CatalogEntry | None:
     """Entry of a model: that of its builder, or for a label model changed since, by the marks among its variables."""
     entry = entry_of(model)
-    if entry is not None or not _is_of_labels(model):
+    if entry is not None or not _observes(model, MarginalLabelsRV):
         return entry
     marked = (e for e in catalog.values() if e.marks and set(e.marks) <= set(model.named_vars))
     return max(marked, key=lambda e: len(e.marks), default=None)
 
 
-def _is_of_labels(model: pm.Model) -> bool:
-    """Whether the model has a marginal likelihood of labels."""
-    return any(isinstance(rv.owner.op, MarginalLabelsRV) for rv in model.observed_RVs)
+def _observes(model: pm.Model, law: type) -> bool:
+    """Whether an observed variable of the model has this random variable as its law."""
+    return any(isinstance(rv.owner.op, law) for rv in model.observed_RVs)
 
 
 def thinned(tree: xr.DataTree, every: int) -> xr.DataTree:
@@ -153,9 +151,6 @@ def _likelihood_power(model: pm.Model) -> np.ndarray | None:
     return None
 
 
-# --- Dispatch: the sampler for each model, by the structure of its graph ---
-
-
 @dataclass(frozen=True)
 class Route:
     """Sampler of a model: its name, the method, the reason, and the function that sets the sampler up."""
@@ -171,18 +166,28 @@ def route_of(model: pm.Model) -> Route:
     if (independent := _independent_worths(model)) is not None:
         reason = "nothing is observed and the worths are independent Gammas"
         return Route("prirn", "exact", reason, partial(begin_independent, independent))
-    if _is_of_labels(model):
+    if _observes(model, MarginalLabelsRV):
         return _route_of_labels(model)
-    if any(isinstance(rv.owner.op, CountedLabelsRV) for rv in model.observed_RVs):
-        return _route_of_counts(model)
-    if any(isinstance(rv.owner.op, MixedCountsRV) for rv in model.observed_RVs):
-        return _route_of_states(model)
-    if any(isinstance(rv.owner.op, PairedComparisonsRV) for rv in model.observed_RVs):
-        return _route_of_comparisons(model)
-    if any(isinstance(rv.owner.op, ItemScoresRV) for rv in model.observed_RVs):
-        return _route_of_item_scores(model)
+    if _observes(model, CountedLabelsRV):
+        reason = "counts of labels and a Dirichlet prior are conjugate"
+        return _route(model, "dirichlet", "exact", reason, read_counted_labels, begin_counted_labels)
+    if _observes(model, MixedCountsRV):
+        reason = "given the states of the items, their weights and probabilities are conjugate"
+        name = "item_states"
+        return _route(model, name, "gibbs", reason, read_item_states, begin_item_states_gibbs, name)
+    if _observes(model, PairedComparisonsRV):
+        ours = (rv.owner.op for rv in model.observed_RVs)
+        link = next(op.link for op in ours if isinstance(op, PairedComparisonsRV))
+        reason = "qualities and reliabilities of comparisons are nearly normal about their centre"
+        return _route(model, link, "hmc", reason, read_comparisons, begin_hmc, link)
+    if _observes(model, ItemScoresRV):
+        reason = "normal scores and a normal-inverse-gamma prior are conjugate"
+        return _route(model, "normal_scores", "exact", reason, read_item_scores, begin_scores)
     if {"rater_bias", "rater_variance"} <= set(model.named_vars):
-        return _route_of_rater_scores(model)
+        reason = "given the rest, locations, biases and variances of hierarchical scores are conjugate"
+        return _route(
+            model, "hierarchical_scores", "gibbs", reason, read_rater_scores, begin_hierarchical_scores
+        )
     try:
         likelihood = read_rankings(model)
         prior = gamma_parameters(likelihood.worth)
@@ -213,6 +218,23 @@ def _by_nuts(name: str, refusal: NotConjugate) -> Route:
     return Route(name, "nuts", str(refusal), None)
 
 
+def _route(
+    model: pm.Model,
+    name: str,
+    method: str,
+    reason: str,
+    read: Callable[[pm.Model], Any],
+    begin: Callable[..., Run],
+    name_with_nuts: str | None = None,
+) -> Route:
+    """Route to the sampler of a law, or to NUTS (by default under the model's name in the catalog) if `read` refuses."""
+    try:
+        structure = read(model)
+    except NotConjugate as refusal:
+        return _by_nuts(name_with_nuts or _name_of(model), refusal)
+    return Route(name, method, reason, partial(begin, structure))
+
+
 def _name_of(model: pm.Model) -> str:
     """Name of a model in the catalog, or "pm.Model"."""
     entry = catalog_entry(model)
@@ -234,65 +256,13 @@ def _route_of_labels(model: pm.Model) -> Route:
 
 def _name_of_law(structure: LabelStructure) -> str:
     """Name of the model with these confusion matrices."""
-    if structure.kind == SPAM:
+    if structure.kind == COMPETENCE:
         return "mace"
-    if structure.kind == COIN:
+    if structure.kind == ONE_ABILITY:
         return "one_coin"
-    if structure.kind == COINS:
+    if structure.kind == ABILITIES:
         return "class_conditional"
     return "dawid_skene" if structure.skills[0].type.ndim == 3 else "multinomial"
-
-
-def _route_of_counts(model: pm.Model) -> Route:
-    """Route of a model of label counts."""
-    try:
-        law = read_counted_labels(model)
-    except NotConjugate as refusal:
-        return _by_nuts(_name_of(model), refusal)
-    reason = "counts of labels and a Dirichlet prior are conjugate"
-    return Route("dirichlet", "exact", reason, partial(begin_counted_labels, law))
-
-
-def _route_of_states(model: pm.Model) -> Route:
-    """Route of a mixture of item states."""
-    try:
-        law = read_item_states(model)
-    except NotConjugate as refusal:
-        return _by_nuts("item_states", refusal)
-    reason = "given the states of the items, their weights and probabilities are conjugate"
-    return Route("item_states", "gibbs", reason, partial(begin_item_states_gibbs, law))
-
-
-def _route_of_comparisons(model: pm.Model) -> Route:
-    """Route of a comparison model."""
-    ours = (rv.owner.op for rv in model.observed_RVs)
-    op = next(op for op in ours if isinstance(op, PairedComparisonsRV))
-    try:
-        structure = read_comparisons(model)
-    except NotConjugate as refusal:
-        return _by_nuts(op.link, refusal)
-    reason = "qualities and reliabilities of comparisons are nearly normal about their centre"
-    return Route(op.link, "hmc", reason, partial(begin_hmc, structure))
-
-
-def _route_of_item_scores(model: pm.Model) -> Route:
-    """Route of a model of item scores without raters."""
-    try:
-        law = read_item_scores(model)
-    except NotConjugate as refusal:
-        return _by_nuts(_name_of(model), refusal)
-    reason = "normal scores and a normal-inverse-gamma prior are conjugate"
-    return Route("normal_scores", "exact", reason, partial(begin_scores, law))
-
-
-def _route_of_rater_scores(model: pm.Model) -> Route:
-    """Route of a model of scores with raters."""
-    try:
-        law = read_rater_scores(model)
-    except NotConjugate as refusal:
-        return _by_nuts(_name_of(model), refusal)
-    reason = "given the rest, locations, biases and variances of hierarchical scores are conjugate"
-    return Route("hierarchical_scores", "gibbs", reason, partial(begin_hierarchical_scores, law))
 
 
 def _independent_worths(model: pm.Model) -> tuple[np.ndarray, np.ndarray] | None:

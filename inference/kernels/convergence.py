@@ -38,9 +38,7 @@ import numpy as np
 
 from ...models.distributions.compiling import cached_njit
 
-DIGIT_BITS = 11
-
-N_DIGITS = 6
+DIGIT_BITS, N_DIGITS = 11, 6  # of the radix sort
 
 
 def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
@@ -151,13 +149,11 @@ def rounded(x, single):
     return np.float64(np.float32(x)) if single else x
 
 
-# --- Convergence diagnostics of many quantities: R-hat, bulk and tail ESS, Monte-Carlo error ---
+# --- Diagnostics of one quantity after the other ---
 
 TAIL = 0.89
-
 MIN_DRAWS = 4
-
-GATHERED = 16  # quantities read together: one cache line of float32
+CHUNK = 16  # quantities read together: one cache line of float32
 
 
 @cached_njit(nogil=True)
@@ -175,9 +171,9 @@ def measure_mixing(draws, scores, first, last, tail=TAIL):
         return result
     single = draws.itemsize == 4
     places = _places(n_chains, n_draws)
-    gathered = np.empty((GATHERED, n_chains * n_draws))
-    for start in range(first, last, GATHERED):
-        width = min(GATHERED, last - start)
+    gathered = np.empty((CHUNK, n_chains * n_draws))
+    for start in range(first, last, CHUNK):
+        width = min(CHUNK, last - start)
         for chain in range(n_chains):
             for draw in range(n_draws):
                 for q in range(width):
@@ -214,9 +210,7 @@ def _diagnose(x, places, n_chains, single, scores, tail):
     flat = chains.reshape(-1)
 
     score_ranks(value, place, scores, flat)
-    r_hat = np.nan
-    if n_chains > 1:
-        r_hat = _scale_reduction(chains)
+    r_hat = _scale_reduction(chains) if n_chains > 1 else np.nan
     ess_bulk = _effective_size(chains)
     middle = len(value) // 2
     median = rounded(rounded(value[middle - 1] + value[middle], single) / 2, single)
@@ -232,7 +226,7 @@ def _diagnose(x, places, n_chains, single, scores, tail):
         flat[place] = value <= quantile(ascending, probability, single)
         ess_tail = min(ess_tail, _effective_size(chains))
     flat[place] = value
-    return r_hat, ess_bulk, ess_tail, _deviation(x) / np.sqrt(_effective_size(chains))
+    return r_hat, ess_bulk, ess_tail, _standard_deviation(x) / np.sqrt(_effective_size(chains))
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -243,8 +237,8 @@ def _scale_reduction(chains):
     within = 0.0
     for chain in range(len(chains)):
         means[chain] = _mean(chains[chain])
-        within += _squares(chains[chain], means[chain]) / (n_draws - 1) / len(chains)
-    between = _squares(means, _mean(means)) / (len(chains) - 1)  # B / N
+        within += _squared_deviations(chains[chain], means[chain]) / (n_draws - 1) / len(chains)
+    between = _squared_deviations(means, _mean(means)) / (len(chains) - 1)  # B / N
     return np.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
 
 
@@ -258,7 +252,7 @@ def _effective_size(chains):
     for chain in range(n_chains):
         means[chain] = _mean(chains[chain])
         chains[chain] -= means[chain]
-    variance = _squares(means, _mean(means)) / (n_chains - 1)
+    variance = _squared_deviations(means, _mean(means)) / (n_chains - 1)
     within = _autocovariance(chains, 0) * n_draws / (n_draws - 1)
     total = within * (n_draws - 1) / n_draws + variance  # var+
 
@@ -304,20 +298,20 @@ def _mean(x):
 
 
 @cached_njit(nogil=True)
-def _squares(x, mean):
+def _squared_deviations(x, mean):
     """Return the sum of squared deviations from `mean`."""
     return ((x - mean) ** 2).sum()
 
 
 @cached_njit(nogil=True)
-def _deviation(x):
+def _standard_deviation(x):
     """Return the sample standard deviation."""
-    return np.sqrt(_squares(x, _mean(x)) / (len(x) - 1))
+    return np.sqrt(_squared_deviations(x, _mean(x)) / (len(x) - 1))
 
 
-# --- Convergence diagnostics of a posterior tree: R-hat, effective sample sizes, Monte Carlo errors ---
+# --- Diagnostics on several threads ---
 
-CHUNK = 256
+QUANTITIES_PER_TASK = 256
 
 
 def mixing_of(draws: np.ndarray, threads: int | None) -> np.ndarray:
@@ -329,8 +323,8 @@ def mixing_of(draws: np.ndarray, threads: int | None) -> np.ndarray:
     scores = normal_scores(n_chains, n_draws, draws.dtype)
 
     def part(first: int) -> np.ndarray:
-        return measure_mixing(draws, scores, first, min(first + CHUNK, n_quantities))
+        return measure_mixing(draws, scores, first, min(first + QUANTITIES_PER_TASK, n_quantities))
 
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        parts = list(pool.map(part, range(0, n_quantities, CHUNK)))
+        parts = list(pool.map(part, range(0, n_quantities, QUANTITIES_PER_TASK)))
     return np.concatenate([np.empty((4, 0)), *parts], axis=1)

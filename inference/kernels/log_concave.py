@@ -12,10 +12,9 @@ import numpy as np
 
 from .random_streams import standard_exponential, uniform
 
+# Slope below which x is a mode, and longest first step from the mode: a log density may have a plateau
+# without curvature, as wide as the range of the worths.
 FLAT, WIDEST = 1e-9, 64.0
-
-"""Slope below which x is a mode, and longest first step from the mode: a log density may have a plateau
-without curvature, as wide as the range of the worths."""
 
 
 def log_concave_sampler(density: Callable) -> Callable:

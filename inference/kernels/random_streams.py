@@ -74,7 +74,7 @@ def standard_normal(rng: np.ndarray) -> float:
     return v / u
 
 
-# --- Independent draws of the location and variance of items from normal-inverse-gamma laws ---
+# --- Streams of items ---
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -85,14 +85,14 @@ def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
     """
     streams = np.empty((4, len(keys)), np.uint64)
     for i in range(len(keys)):
-        mixed = _mixed(keys[i])
+        mixed = _splitmix(keys[i])
         for k in range(4):
-            streams[k, i] = _mixed(mixed ^ words[k])
+            streams[k, i] = _splitmix(mixed ^ words[k])
     return streams
 
 
 @nb.njit(inline="always")
-def _mixed(word):
+def _splitmix(word):
     """Mix the bits of a word, one to one (SplitMix64)."""
     word = word + np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -149,16 +149,38 @@ def log_add(a: float, b: float) -> float:
     return high
 
 
-# --- Binomial and multinomial draws from a stream, for any number of trials ---
+@nb.njit(error_model="numpy", inline="always")
+def exp_normalise(p: np.ndarray) -> None:
+    """Replace log weights by the weights, divided by their sum."""
+    largest = p.max()
+    total = 0.0
+    for j in range(len(p)):
+        p[j] = math.exp(p[j] - largest)
+        total += p[j]
+    for j in range(len(p)):
+        p[j] /= total
 
-COUNTED = 12  # this many trials or fewer are drawn one by one
+
+@nb.njit(error_model="numpy")
+def category_at(weight: np.ndarray, left: float) -> int:
+    """Return the first category up to which the weights sum to more than `left`; the last, if none."""
+    for j in range(len(weight)):
+        left -= weight[j]
+        if left < 0.0:
+            return j
+    return len(weight) - 1
+
+
+# --- Binomial and multinomial draws, for any number of trials ---
+
+DIRECT_TRIALS = 12  # largest number of trials that are drawn one by one
 
 
 @nb.njit(error_model="numpy")
 def draw_binomial(rng: np.ndarray, trials: int, p: float) -> int:
     """Draw a Binomial(trials, p) variable, for trials from 0 and p from 0 to 1."""
     below = 0
-    while trials > COUNTED and 0.0 < p < 1.0:
+    while trials > DIRECT_TRIALS and 0.0 < p < 1.0:
         a = 1 + trials // 2
         # middle ~ Beta(a, n + 1 - a), the a-th smallest of n uniforms
         low = standard_gamma(rng, float(a))
@@ -202,7 +224,7 @@ def split_count(rng: np.ndarray, count: int, share: np.ndarray, parts: np.ndarra
     parts[last] = count
 
 
-# --- Independent log Gamma variables of items, each item with its own stream ---
+# --- Log Gamma variables of items ---
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -211,8 +233,8 @@ def draw_log_gammas(
 ) -> None:
     """Draw the logs of Gamma(shape, rate) variables.
 
-    Shapes: streams uint64 (4, item), advanced in place; start (item + 1,), variables of each item, relative
-    to start[0]; shape, log_rate (variable,); draws (draw, variable), overwritten.
+    Shapes: streams uint64 (4, item), advanced in place; start (item + 1,), variables of each item, relative to
+    start[0]; shape, log_rate (variable,); draws (draw, variable), overwritten.
     """
     rng = np.empty(4, np.uint64)
     for i in range(len(start) - 1):

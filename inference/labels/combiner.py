@@ -7,9 +7,8 @@ import xarray as xr
 from scipy.special import softmax
 
 CELLS = 2_000_000  # largest number of (sample, kind, row) computed at once
-
+# names of the variables, and of the dims of kinds and of labels
 STATES = ("state_weight", "state_probability", "state", "category")
-
 CONFUSIONS = ("prevalence", "confusion", "category", "label")
 
 
@@ -158,18 +157,17 @@ class LabelCombiner:
     def _of_samples(self, which: slice, counts: np.ndarray) -> np.ndarray:
         """Sum over a slice of samples of the probabilities of the next label. Shapes: counts (row, category)."""
         theta, rho = self.probability[which], self.spread[which, :, None]
-        # zeros are values that underflowed
-        floor = np.finfo(float).tiny
-        heard = counts.sum(axis=1)
+        floor = np.finfo(float).tiny  # replaces probabilities that underflowed
+        n_labels = counts.sum(axis=1)
         before = np.arange(counts.max(initial=0))
         # log p(j, y) = log w_j + sum_i log p(y_i | j, y_1 ... y_i-1), as a ratio of rising factorials
         log_p = np.log(np.maximum(self.weight[which], floor))[..., None]
-        log_p = log_p - _sums(np.log(1 - rho + rho * np.arange(heard.max(initial=0))))[..., heard]
+        log_p = log_p - _sums(np.log(1 - rho + rho * np.arange(n_labels.max(initial=0))))[..., n_labels]
         for c, number in enumerate(counts.T):
             own = (1 - rho) * theta[..., c, None] + rho * before
             log_p += _sums(np.log(np.maximum(own, floor)))[..., number]
         # sum_j p(j | y) p(c | j, y)
-        of_kind = softmax(log_p, axis=1) / (1 - rho + rho * heard)
+        of_kind = softmax(log_p, axis=1) / (1 - rho + rho * n_labels)
         law = np.tensordot(of_kind * (1 - rho), theta, axes=([0, 1], [0, 1]))
         return law + (of_kind * rho).sum(axis=(0, 1))[:, None] * counts
 

@@ -10,66 +10,56 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
-from ...models.data.container import expect
-from ...models.data.labels import Labels, check_answers, one_by_one
-from ...models.data.prior_arguments import favoured_rows
+from ...models.data.labels import Labels
+from ...models.data.prior_arguments import confusion_concentrations
 from ...models.distributions.marginal_labels_kernels import answer_sweeps
 from ..diagnostics import EstimateWarning
 from ..parallel.workers import AnyExecutor
-from . import sharded_answers as label_tasks
-from .kernels.em import (
-    AnswerPatterns,
-    Ascent,
-    answer_patterns,
-    ascend,
-    climb,
-    coded_answers,
-    jittered_vote,
-    vote_share,
-)
+from . import sharded_answers
+from .kernels.em import AnswerPatterns, EmResult, pattern_plausibility, run_em, run_em_on_patterns
 from .sharded_answers import LabelWork, label_work, total
+from .votes import (
+    UNIDENTIFIED,
+    check_search,
+    estimate_coords,
+    generator_of,
+    patterns_of,
+    unconverged,
+    vote_starts,
+)
 
 Prior = tuple[np.ndarray, np.ndarray]
 
 
-class LabelEvidence(Protocol):
+class EmData(Protocol):
     """Interface of EM to the labels, wherever they are stored."""
 
-    def ascents(
+    def runs(
         self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
-    ) -> Iterator[Ascent]:
+    ) -> Iterator[EmResult]:
         """Yield the EM result from the vote shares, then from `restarts` random starts near them.
 
         `prior` holds the pseudo-counts of prevalence and confusion; `stop` the largest number of iterations
         and the relative gain of the objective below which a start has converged.
         """
-        ...
 
-    def expected_labels(self, run: Ascent) -> np.ndarray:
+    def expected_labels(self, run: EmResult) -> np.ndarray:
         """Return the expected labels by true category, shape (rater * label, category)."""
-        ...
 
-    def plausibility(self, run: Ascent) -> np.ndarray:
+    def plausibility(self, run: EmResult) -> np.ndarray:
         """Return p(true category | estimate, answers), shape (item, category)."""
-        ...
 
 
 @contextmanager
-def evidence_of(
+def open_labels(
     labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
-) -> Iterator[LabelEvidence]:
+) -> Iterator[EmData]:
     """Context manager: labels in memory, or in shards if an executor or a number of shards is given."""
     if executor is None and shards is None:
         yield InMemory(patterns_of(labels), len(labels.categories))
-        return
-    with label_work(labels, executor, shards, folder) as work:
-        yield InShards(work)
-
-
-def patterns_of(labels: Labels) -> AnswerPatterns:
-    """Return the distinct answer patterns of the items, with their multiplicities."""
-    item, rater, label = one_by_one(labels)
-    return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
+    else:
+        with label_work(labels, executor, shards, folder) as work:
+            yield InShards(work)
 
 
 class InMemory:
@@ -78,33 +68,25 @@ class InMemory:
     def __init__(self, patterns: AnswerPatterns, n_categories: int) -> None:
         self._patterns, self._n = patterns, n_categories
 
-    def ascents(
+    def runs(
         self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
-    ) -> Iterator[Ascent]:
+    ) -> Iterator[EmResult]:
         """Yield the EM result of every start."""
         rng = np.random.default_rng(random_seed)
-        answers = self._patterns.answers
-        for number in range(restarts + 1):
-            near = jittered_vote(answers, self._n, rng) if number else vote_share(answers, self._n)
-            yield ascend(self._patterns, near, prior, *stop)
+        for plausibility in vote_starts(self._patterns, self._n, restarts, rng):
+            yield run_em_on_patterns(self._patterns, plausibility, prior, *stop)
 
-    def expected_labels(self, run: Ascent) -> np.ndarray:
+    def expected_labels(self, run: EmResult) -> np.ndarray:
         """Return the expected labels by true category, shape (rater * label, category)."""
-        answers, weight, _ = self._patterns
-        counts = np.empty(run.table.shape)
-        answer_sweeps(self._n).counts(self._of_patterns(run), weight, answers, counts)
+        patterns, counts = self._patterns, np.empty(run.table.shape)
+        plausibility, _ = pattern_plausibility(patterns, run.prevalence, run.table)
+        answer_sweeps(self._n).counts(plausibility, patterns.multiplicity, patterns.answers, counts)
         return counts
 
-    def plausibility(self, run: Ascent) -> np.ndarray:
+    def plausibility(self, run: EmResult) -> np.ndarray:
         """Return p(true category | estimate, answers), shape (item, category)."""
-        return self._of_patterns(run)[self._patterns.pattern]
-
-    def _of_patterns(self, run: Ascent) -> np.ndarray:
-        log_p = np.empty(len(self._patterns.multiplicity))
-        found = np.empty((len(log_p), self._n))
-        table = np.ascontiguousarray(run.table)
-        answer_sweeps(self._n).log_p(run.prevalence, table, self._patterns.answers, log_p, found)
-        return found
+        plausibility, _ = pattern_plausibility(self._patterns, run.prevalence, run.table)
+        return plausibility[self._patterns.pattern]
 
 
 class InShards:
@@ -113,18 +95,18 @@ class InShards:
     def __init__(self, work: LabelWork) -> None:
         self._work = work
 
-    def ascents(
+    def runs(
         self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
-    ) -> Iterator[Ascent]:
+    ) -> Iterator[EmResult]:
         """Yield the EM result of every start; the starts do not depend on the division into shards."""
         work = self._work
         seed = int(np.random.SeedSequence(random_seed).generate_state(1)[0])
         for number in range(restarts + 1):
             if number:
-                which = label_tasks.Sweep(seed, number, 0)
-                expected = total(work.map(label_tasks.near_vote, work.shape, which))
+                sweep = sharded_answers.Sweep(seed, number, 0)
+                expected = total(work.map(sharded_answers.counts_near_vote, work.shape, sweep, False))
             else:
-                expected = total(work.map(label_tasks.vote_counts, work.shape))
+                expected = total(work.map(sharded_answers.vote_counts, work.shape))
 
             def expect(prevalence, table, expected=expected):
                 counts, log_likelihood = self._expected(prevalence, table)
@@ -132,35 +114,34 @@ class InShards:
                     whole[...] = summed
                 return log_likelihood
 
-            yield climb(expect, expected, prior, *stop)
+            yield run_em(expect, expected, prior, *stop)
 
-    def expected_labels(self, run: Ascent) -> np.ndarray:
+    def expected_labels(self, run: EmResult) -> np.ndarray:
         """Return the expected labels by true category, shape (rater * label, category)."""
         (_, labels), _ = self._expected(run.prevalence, run.table)
         return labels
 
-    def plausibility(self, run: Ascent) -> np.ndarray:
+    def plausibility(self, run: EmResult) -> np.ndarray:
         """Return p(true category | estimate, answers), shape (item, category)."""
         parameters = run.prevalence, np.ascontiguousarray(run.table)
-        found = self._work.map(label_tasks.plausibility, parameters)
-        return np.concatenate([of_items for of_items, _ in found])
+        parts = self._work.map(sharded_answers.plausibility, parameters)
+        return np.concatenate([part for part, _ in parts])
 
     def _expected(self, prevalence, table):
         """Return expected counts and log likelihood, summed over the shards."""
         parameters, log_p = (prevalence, np.ascontiguousarray(table)), []
 
         def counts():
-            for part, of_part in self._work.map(label_tasks.expected_counts, parameters):
-                log_p.append(of_part)
+            for part, log_likelihood in self._work.map(sharded_answers.expected_counts, parameters):
+                log_p.append(log_likelihood)
                 yield part
 
         return total(counts()), sum(log_p)
 
 
-# --- Point estimate of Dawid and Skene's model by EM, with every distinct optimum that random starts find ---
+# --- The estimator ---
 
-# largest differences of two runs at the same optimum: relative, and absolute
-SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01
+SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01  # largest relative and absolute difference at one optimum
 
 
 def dawid_skene_em(
@@ -252,40 +233,23 @@ def dawid_skene_em(
     Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS
     C 28(1), doi:10.2307/2346806.
     """
-    _check(labels, start, prior, restarts, max_iterations)
-    _check_tolerance(tolerance)
-    pseudo, stop = _pseudo_counts(labels, prior), (max_iterations, tolerance)
-    with evidence_of(labels, executor, shards, folder) as evidence:
-        found = list(evidence.ascents(restarts, random_seed, pseudo, stop))
-        if prior is None and (labels.gold < 0).all():
-            found = [_aligned(run, evidence) for run in found]
-        optima, ended = _distinct(found, evidence)
-    result = _dataset(labels, optima, prior)
-    result["optimum_found"] = ("optimum", np.bincount(ended, minlength=len(optima)))
-    result["vote_optimum"] = ended[0]
-    _warn(labels, prior, result, found)
-    return result
-
-
-def _check_tolerance(tolerance: float) -> None:
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or tolerance != tolerance:
-        raise ValueError(f"tolerance={tolerance!r} must be a number; below zero every iteration is made")
-
-
-def _check(labels: Labels, start: str, prior: str | None, restarts: int, iterations: int) -> None:
-    expect(labels, Labels)
-    check_answers(labels)
-    if labels.anonymous:
-        raise ValueError(
-            "dawid_skene_em describes each rater, but these labels are counts of anonymous raters; read a table with raters"
-        )
+    check_search(labels, "dawid_skene_em", restarts, max_iterations, tolerance)
     if start != "vote":
         raise ValueError(f"start={start!r} is not 'vote'")
     if prior not in ("diagonal", None):
         raise ValueError(f"prior={prior!r} is neither 'diagonal' nor None")
-    for name, value, least in (("restarts", restarts, 0), ("max_iterations", iterations, 1)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name}={value!r} must be a whole number from {least}")
+    generator_of(random_seed)
+    pseudo, stop = _pseudo_counts(labels, prior), (max_iterations, tolerance)
+    with open_labels(labels, executor, shards, folder) as em_data:
+        runs = list(em_data.runs(restarts, random_seed, pseudo, stop))
+        if prior is None and (labels.gold < 0).all():
+            runs = [_aligned(run, em_data) for run in runs]
+        optima, ended = _distinct(runs, em_data)
+    result = _dataset(labels, optima, prior)
+    result["optimum_found"] = ("optimum", np.bincount(ended, minlength=len(optima)))
+    result["vote_optimum"] = ended[0]
+    _warn(labels, prior, result, runs)
+    return result
 
 
 def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.ndarray]:
@@ -293,26 +257,24 @@ def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.nd
     n = len(labels.categories)
     if prior is None:
         return np.zeros(n), np.zeros((len(labels.raters) * n, n))
-    return np.ones(n), np.tile(favoured_rows(n), (len(labels.raters), 1))
+    return np.ones(n), np.tile(confusion_concentrations(n), (len(labels.raters), 1))
 
 
-def _aligned(run: Ascent, evidence: LabelEvidence) -> Ascent:
+def _aligned(run: EmResult, em_data: EmData) -> EmResult:
     """Permute the categories so that raters are right as often as possible; the likelihood is invariant."""
     n = len(run.prevalence)
-    right = evidence.expected_labels(run).reshape(-1, n, n).sum(axis=0)  # (label, category)
+    right = em_data.expected_labels(run).reshape(-1, n, n).sum(axis=0)  # (label, category)
     _, category = linear_sum_assignment(right, maximize=True)
     return run._replace(prevalence=run.prevalence[category], table=run.table[:, category])
 
 
-def _distinct(
-    found: list[Ascent], evidence: LabelEvidence
-) -> tuple[list[tuple[Ascent, np.ndarray]], np.ndarray]:
+def _distinct(runs: list[EmResult], em_data: EmData) -> tuple[list[tuple[EmResult, np.ndarray]], np.ndarray]:
     """Return one run and plausibility per distinct optimum, the best first; and the optimum of each run."""
-    order = np.argsort([-run.trace[-1] for run in found], kind="stable")
-    optima: list[tuple[Ascent, np.ndarray]] = []
-    ended = np.empty(len(found), int)
+    order = np.argsort([-run.trace[-1] for run in runs], kind="stable")
+    optima: list[tuple[EmResult, np.ndarray]] = []
+    ended = np.empty(len(runs), int)
     for place in order:
-        run, own = found[place], evidence.plausibility(found[place])
+        run, own = runs[place], em_data.plausibility(runs[place])
         for k, (other, theirs) in enumerate(optima):
             near = abs(run.trace[-1] - other.trace[-1]) <= SAME_OBJECTIVE * (1 + abs(run.trace[-1]))
             if near and np.abs(own - theirs).max() < SAME_PLAUSIBILITY:
@@ -324,14 +286,12 @@ def _distinct(
     return optima, ended
 
 
-def _dataset(labels: Labels, optima: list[tuple[Ascent, np.ndarray]], prior: str | None) -> xr.Dataset:
+def _dataset(labels: Labels, optima: list[tuple[EmResult, np.ndarray]], prior: str | None) -> xr.Dataset:
     """Assemble the result from the optima."""
-    n, names = len(labels.categories), labels.categories.astype(str)
-    runs = [run for run, _ in optima]
+    n, runs = len(labels.categories), [run for run, _ in optima]
     tables = np.stack([run.table for run in runs]).reshape(len(runs), -1, n, n)
     if prior is None:
-        unseen = tables.sum(axis=2, keepdims=True) == 0
-        tables = np.where(unseen, np.nan, tables)
+        tables = np.where(tables.sum(axis=2, keepdims=True) == 0, np.nan, tables)
     variables: dict[str, Any] = {
         "prevalence": (("category",), np.stack([run.prevalence for run in runs])),
         "confusion": (("rater", "category", "label"), tables.swapaxes(2, 3)),
@@ -342,37 +302,31 @@ def _dataset(labels: Labels, optima: list[tuple[Ascent, np.ndarray]], prior: str
     data = {name: (dims, values[0]) for name, (dims, values) in variables.items()}
     data |= {f"optimum_{k}": (("optimum", *dims), v) for k, (dims, v) in variables.items()}
     data["trace"] = (("iteration",), runs[0].trace)
-    kind = {"kind": "integer" if np.issubdtype(labels.categories.dtype, np.integer) else "text"}
-    coords = {"item": labels.items, "rater": labels.raters}
-    coords |= {dim: xr.DataArray(names, dims=dim, attrs=kind) for dim in ("category", "label")}
     attrs = {
         "log_likelihood": float(runs[0].log_likelihood),
         "converged": int(runs[0].converged),
         "iterations": len(runs[0].trace),
     }
-    return xr.Dataset(data, coords, attrs)
+    return xr.Dataset(data, estimate_coords(labels), attrs)
 
 
-def _warn(labels: Labels, prior: str | None, result: xr.Dataset, found: list[Ascent]) -> None:
+def _warn(labels: Labels, prior: str | None, result: xr.Dataset, runs: list[EmResult]) -> None:
     """Warn of overfitting, unidentified raters, several optima or starts that have not converged."""
-    said = []
-    if not labels.identified:
-        said.append(
-            "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"
-        )
+    reasons = [] if labels.identified else [UNIDENTIFIED]
     if prior is None:
-        said.append(
+        reasons.append(
             "maximum likelihood is overconfident and overfits raters with few answers; prior='diagonal' does not"
         )
         unseen = np.argwhere(result["confusion"].isnull().any("label").to_numpy())
         if len(unseen):
             rater, category = (labels.raters[unseen[0][0]].item(), labels.categories[unseen[0][1]].item())
-            said.append(
+            reasons.append(
                 f"{len(unseen)} rows of confusion matrices are NaN: rater {rater!r} never faced category {category!r}"
             )
     if (several := result.sizes["optimum"]) > 1:
-        said.append(f"{len(found)} starts ended at {several} distinct optima; see the variables optimum_...")
-    if stopped := sum(not run.converged for run in found):
-        said.append(f"{stopped} of {len(found)} starts have not converged; raise max_iterations")
-    if said:
-        warnings.warn("; ".join(said), EstimateWarning, stacklevel=3)
+        reasons.append(
+            f"{len(runs)} starts ended at {several} distinct optima; see the variables optimum_..."
+        )
+    reasons += unconverged([run.converged for run in runs])
+    if reasons:
+        warnings.warn("; ".join(reasons), EstimateWarning, stacklevel=3)

@@ -12,8 +12,7 @@ from ..runs.trees import as_dataset
 from .kernels.item_states import DirichletDraws, DirichletItems, draw_dirichlet_items
 
 SAMPLE = ("chain", "draw")
-
-BLOCK = 256  # items in one unit of work
+BLOCK = 256  # items per task
 
 
 def begin_counted_labels(
@@ -60,8 +59,8 @@ def _draw(laws: DirichletItems, streams: np.ndarray, n: int, plan: Draws) -> Dir
     def run(chain: int, first: int) -> None:
         own = slice(first, first + BLOCK)
         block = DirichletItems(*(array[own] for array in laws))
-        place = DirichletDraws(*(array[chain, :, own] for array in draws))
-        draw_dirichlet_items(streams[chain, :, own], block, place)
+        out = DirichletDraws(*(array[chain, :, own] for array in draws))
+        draw_dirichlet_items(streams[chain, :, own], block, out)
 
     in_threads(run, product(range(plan.chains), range(0, len(laws.counts), BLOCK)), plan.cores)
     return draws

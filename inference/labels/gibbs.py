@@ -13,9 +13,9 @@ from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, pilot
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
 from .kernels.gibbs import (
-    COIN,
-    ROWS,
-    SPAM,
+    COMPETENCE,
+    FREE_ROWS,
+    ONE_ABILITY,
     ConfusionPrior,
     LabelDraws,
     LabelSchedule,
@@ -30,8 +30,7 @@ def draw_labels_model(
     answers: Answers, prior: ConfusionPrior, plan: ChainPlan, collapsed: bool = True
 ) -> LabelDraws:
     """Run all chains from their start; returns as `continue_labels`."""
-    state = begin_labels(answers, prior, plan)
-    return continue_labels(answers, prior, plan, state, collapsed)
+    return continue_labels(answers, prior, plan, begin_labels(answers, prior, plan), collapsed)
 
 
 def begin_labels(answers: Answers, prior: ConfusionPrior, plan: ChainPlan) -> dict[str, np.ndarray]:
@@ -40,7 +39,7 @@ def begin_labels(answers: Answers, prior: ConfusionPrior, plan: ChainPlan) -> di
     Shapes of the returned state: stream (chain, word); the fields of `LabelState` with a leading dim chain.
     """
     n_rows, n = prior.confusion.shape
-    n_items = len(answers.known)
+    n_items = len(answers.gold_category)
     state = {
         "stream": np.empty((plan.chains, 4), np.uint64),
         "category": np.empty((plan.chains, n_items), np.int64),
@@ -49,8 +48,7 @@ def begin_labels(answers: Answers, prior: ConfusionPrior, plan: ChainPlan) -> di
     for chain in range(plan.chains):
         rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
         vote = jittered_vote(answers, n, rng)
-        below = vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))
-        state["category"][chain] = below.sum(axis=1)
+        state["category"][chain] = (vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))).sum(axis=1)
         state["stream"][chain] = stream(rng)
         begin_table(state["stream"][chain], prior, state["table"][chain])
     return state
@@ -68,9 +66,9 @@ def continue_labels(
     `collapsed` sweeps integrate the confusion tables out. Returns `LabelDraws` with leading dims (chain, draw).
     """
     n_rows, n = prior.confusion.shape
-    n_items, size = len(answers.known), (plan.chains, plan.draws)
+    n_items, size = len(answers.gold_category), (plan.chains, plan.draws)
     # MACE: a competence is a difference of two entries, which single precision would round away
-    of_table = "float64" if prior.kind == SPAM else plan.dtype
+    of_table = "float64" if prior.kind == COMPETENCE else plan.dtype
     draws = LabelDraws(
         np.empty((*size, n), plan.dtype),
         np.empty((*size, n_rows, n), of_table),
@@ -80,18 +78,17 @@ def continue_labels(
     schedule = LabelSchedule(plan.tune, plan.thin, collapsed)
 
     def run(chain: int) -> None:
-        own = LabelDraws(*(array[chain] for array in draws))
-        place = (LabelState(state["category"][chain], state["table"][chain]), own)
+        own = LabelState(state["category"][chain], state["table"][chain])
+        place = (own, LabelDraws(*(array[chain] for array in draws)))
         sample_labels(state["stream"][chain], answers, prior, schedule, place)
 
     in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws
 
 
-# --- Sampler of label models with conjugate confusion: the compiled Gibbs loop ---
+# --- The sampler as a run ---
 
 SWEEPS_BEFORE = 200  # default warm-up
-
 SAMPLE = ("chain", "draw")
 
 
@@ -133,7 +130,7 @@ def _groups(
     confusion = drawn.table.reshape(*drawn.table.shape[:2], -1, n, n).swapaxes(-1, -2)
     values = (drawn.prevalence, *structure.skills_of(confusion))
     arrays = {str(rv.name): value for rv, value in zip(structure.free, values, strict=True)}
-    if prior.kind != ROWS and "confusion" in model.named_vars:
+    if prior.kind != FREE_ROWS and "confusion" in model.named_vars:
         arrays["confusion"] = confusion
     if "plausibility" in model.named_vars:
         arrays["plausibility"] = drawn.plausibility
@@ -156,14 +153,14 @@ def _log_prior(
     prevalence, *skills = drawn
     n = len(prior.prevalence)
     concentration = prior.confusion.reshape(-1, n, n)
-    if prior.kind == ROWS:
+    if prior.kind == FREE_ROWS:
         beta = concentration.swapaxes(1, 2)
         own = [_dirichlet_log_density(skills[0], beta if skills[0].ndim == 5 else beta[0])]
-    elif prior.kind == SPAM:
+    elif prior.kind == COMPETENCE:
         own = [_beta_log_density(skills[0], concentration[:, 0, 1], concentration[:, 1, 1])]
         own.append(_dirichlet_log_density(skills[1], concentration[:, :, 0]))
     else:
-        coin = 0 if prior.kind == COIN else slice(None)
+        coin = 0 if prior.kind == ONE_ABILITY else slice(None)
         own = [_beta_log_density(skills[0], concentration[:, 0, coin], concentration[:, 1, coin])]
     variables = {"prevalence": (SAMPLE, _dirichlet_log_density(prevalence, prior.prevalence))}
     coords = {}
@@ -183,11 +180,6 @@ def _beta_log_density(p: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> np
 
 def _dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Log density of the Dirichlet distribution along the last axis."""
-    # storage may have rounded a probability to 0
-    return _density_of_logs(np.log(np.maximum(p, np.finfo(p.dtype).tiny)), alpha)
-
-
-def _density_of_logs(log_p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """Log density of the Dirichlet distribution along the last axis, from finite log probabilities."""
+    log_p = np.log(np.maximum(p, np.finfo(p.dtype).tiny))  # storage may have rounded a probability to 0
     normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
     return ((alpha - 1) * log_p).sum(axis=-1) + normaliser

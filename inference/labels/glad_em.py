@@ -8,15 +8,15 @@ import xarray as xr
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import log_normal_prior, normal_prior
 from .kernels.em import AnswerPatterns
-from .kernels.glad import answers_by_rater, maximise_skills, true_labels
+from .kernels.glad import answers_by_rater, e_step, m_step
 from .votes import (
     check_search,
     estimate_coords,
+    generator_of,
     patterns_of,
     prevalence_prior,
-    stream_of,
     vote_starts,
-    warn_of_estimate,
+    warn_estimate,
 )
 
 
@@ -104,12 +104,12 @@ def glad_em(
     alpha = prevalence_prior(prevalence_concentration, n)
     priors = (*normal_prior("ability", ability), *log_normal_prior("easiness", easiness))
     search = _Search(len(labels.raters), alpha, priors, max_iterations, tolerance)
-    patterns, rng = patterns_of(labels), stream_of(random_seed)
-    starts = vote_starts(patterns, n, restarts, rng)
-    found = [_climb(patterns, start, search) for start in starts]
-    ends = np.array([run.trace[-1] for run in found])
-    warn_of_estimate(labels, ends, sum(not run.converged for run in found))
-    best = found[ends.argmax()]
+    patterns = patterns_of(labels)
+    starts = vote_starts(patterns, n, restarts, generator_of(random_seed))
+    runs = [_run_em(patterns, start, search) for start in starts]
+    ends = np.array([run.trace[-1] for run in runs])
+    warn_estimate(labels, ends, [run.converged for run in runs])
+    best = runs[ends.argmax()]
     data = {
         "prevalence": ("category", best.prevalence),
         "ability": ("rater", best.ability),
@@ -150,7 +150,7 @@ class _Run(NamedTuple):
     converged: bool
 
 
-def _climb(patterns: AnswerPatterns, start: np.ndarray, search: _Search) -> _Run:
+def _run_em(patterns: AnswerPatterns, start: np.ndarray, search: _Search) -> _Run:
     """Run EM from one start, shape (pattern, category)."""
     answers, weight = patterns.answers, patterns.multiplicity
     n, (mean, sd, easy, spread) = start.shape[1], search.priors
@@ -160,8 +160,7 @@ def _climb(patterns: AnswerPatterns, start: np.ndarray, search: _Search) -> _Run
     trace, log_likelihood, converged = [], -np.inf, False
     for _ in range(search.max_iterations):
         log_prior = 0.0
-        expected, skills = (plausibility, weight), (ability, log_easiness)
-        maximise_skills(answers, by_rater, expected, search.priors, skills)
+        m_step(answers, by_rater, (plausibility, weight), search.priors, (ability, log_easiness))
         if search.alpha is not None:
             prevalence = search.alpha + weight @ plausibility
             prevalence /= prevalence.sum()
@@ -169,7 +168,7 @@ def _climb(patterns: AnswerPatterns, start: np.ndarray, search: _Search) -> _Run
         log_prior -= 0.5 * (((ability - mean) / sd) ** 2).sum()
         log_prior -= 0.5 * weight @ (((log_easiness - easy) / spread) ** 2)
         parameters = (np.log(prevalence), ability, log_easiness)
-        log_likelihood = true_labels(answers, parameters, plausibility, weight)
+        log_likelihood = e_step(answers, parameters, plausibility, weight)
         trace.append(log_likelihood + log_prior)
         if len(trace) > 1 and trace[-1] - trace[-2] <= search.tolerance * (abs(trace[-1]) + 1):
             converged = True

@@ -62,7 +62,7 @@ def continue_states(
     return draws
 
 
-def in_order(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+def sort_states(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Sort the states of every draw by their probability of the last category, as the compiled loop does.
 
     Applies to all variables of ``posterior`` and ``log_prior`` with states; ``posterior`` holds
@@ -71,13 +71,14 @@ def in_order(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     last = groups["posterior"]["state_probability"].isel(category=-1, drop=True)
     last = last.transpose("chain", "draw", "state").drop_vars("state")
     order = last.copy(data=np.argsort(last.to_numpy(), axis=-1, kind="stable"))
-    listed = {}
-    for group in {"posterior", "log_prior"} & set(groups):
-        listed[group] = groups[group].map(lambda v: _listed(v, order), keep_attrs=True)
-    return groups | listed
+    return groups | {
+        group: groups[group].map(lambda v: _permuted(v, order), keep_attrs=True)
+        for group in ("posterior", "log_prior")
+        if group in groups
+    }
 
 
-def _listed(variable: xr.DataArray, order: xr.DataArray) -> xr.DataArray:
+def _permuted(variable: xr.DataArray, order: xr.DataArray) -> xr.DataArray:
     """Permute the states of every draw of a variable; the coordinate stays. Shapes: order (chain, draw, state)."""
     state = next((dim for dim in variable.dims if "state" in str(dim)), None)
     if state is None:
@@ -88,7 +89,7 @@ def _listed(variable: xr.DataArray, order: xr.DataArray) -> xr.DataArray:
     return moved.transpose(*variable.dims).assign_coords(variable.coords)
 
 
-# --- Draws of the plausibility of items under item-state mixtures: each item is in one state in every draw ---
+# --- Draws of the plausibility of items: each item is in one state in every draw ---
 
 
 def streams_of_drawn_items(model: pm.Model, plan: Draws) -> np.ndarray | None:
@@ -101,8 +102,7 @@ def streams_of_drawn_items(model: pm.Model, plan: Draws) -> np.ndarray | None:
     keys = [int(key) for key in item_keys(np.asarray(model.coords["item"]))]
     streams = np.empty((plan.chains, len(keys), 4), np.uint64)
     for chain, item in np.ndindex(streams.shape[:2]):
-        seed = np.random.SeedSequence(plan.seed, spawn_key=(chain, keys[item]))
-        streams[chain, item] = stream(seed)
+        streams[chain, item] = stream(np.random.SeedSequence(plan.seed, spawn_key=(chain, keys[item])))
     return streams
 
 
@@ -126,9 +126,8 @@ def with_items_drawn(
     plausibility = np.empty(shape, posterior["state_probability"].dtype)
 
     def run(chain: int) -> None:
-        weight, probability, spread = (array[chain] for array in states)
-        own, rng = (weight, probability, spread), streams[chain]
-        draw_item_plausibility(rng, patterns, pattern.astype(np.int64), own, plausibility[chain])
+        own = tuple(array[chain] for array in states)
+        draw_item_plausibility(streams[chain], patterns, pattern.astype(np.int64), own, plausibility[chain])
 
     in_threads(run, zip(range(len(plausibility))), plan.cores or len(plausibility))
     dims = ("chain", "draw", "item", "category")
@@ -139,22 +138,18 @@ def with_items_drawn(
 
 def _states(posterior: xr.Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weight, probability and spread (0 if absent) of the states (chain, draw, state, ...), in double precision."""
-    names, dims = ("state_weight", "state_probability", "state_spread"), ("chain", "draw", "state")
-    arrays = [
-        posterior[name].transpose(*dims, ...).to_numpy().astype(np.float64)
-        for name in names
-        if name in posterior
-    ]
-    if len(arrays) < len(names):
-        arrays.append(np.zeros_like(arrays[0]))
-    weight, probability, spread = (np.ascontiguousarray(array) for array in arrays)
+    weight, probability = posterior["state_weight"], posterior["state_probability"]
+    spread = posterior.get("state_spread", xr.zeros_like(weight))
+    weight, probability, spread = (
+        np.ascontiguousarray(array.transpose("chain", "draw", "state", ...).to_numpy(), np.float64)
+        for array in (weight, probability, spread)
+    )
     return weight, probability, spread
 
 
-# --- Sampler of item-state mixtures: the compiled Gibbs loop, then draws of the items given their states ---
+# --- The sampler as a run ---
 
 SWEEPS_BEFORE = 1000  # default warm-up: a sweep of a dozen patterns takes microseconds
-
 SAMPLE = ("chain", "draw")
 
 
@@ -172,8 +167,7 @@ def begin_item_states_gibbs(
 
     def parameters(trial: ChainPlan) -> np.ndarray:
         draws = draw_states(patterns, prior, trial)
-        arrays = [array.reshape(trial.chains, trial.draws, -1) for array in draws]
-        return np.concatenate(arrays, axis=2)
+        return np.concatenate([array.reshape(trial.chains, trial.draws, -1) for array in draws], axis=2)
 
     if found is None:
         thin = plan.thin
@@ -204,20 +198,19 @@ def _groups(
         name = str(model.observed_RVs[0].name)
         log_p = _pointwise(weight, probability, patterns.counts, plan.dtype)
         groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), log_p[:, :, pattern])})
-        of_states = (*SAMPLE, "state")
-        of_probability = _log_dirichlet(probability, prior.probability)
-        of_weight = _log_dirichlet(weight, prior.weight)
-        groups["log_prior"] = xr.Dataset(
-            {"state_weight": (SAMPLE, of_weight), "state_probability": (of_states, of_probability)}
-        )
+        log_prior = {
+            "state_weight": (SAMPLE, _log_dirichlet(weight, prior.weight)),
+            "state_probability": ((*SAMPLE, "state"), _log_dirichlet(probability, prior.probability)),
+        }
+        groups["log_prior"] = xr.Dataset(log_prior)
     return groups
 
 
 def _pointwise(weight: np.ndarray, probability: np.ndarray, counts: np.ndarray, dtype: str) -> np.ndarray:
     """Log likelihood of every distinct vector of counts, chain by chain.
 
-    Shapes: weight (chain, draw, state); probability (chain, draw, state, category); counts (pattern,
-    category); returns (chain, draw, pattern).
+    Shapes: weight (chain, draw, state); probability (chain, draw, state, category); counts (pattern, category);
+    returns (chain, draw, pattern).
     """
     log_p = np.empty((*weight.shape[:2], len(counts)), dtype)
     floor = np.finfo(np.float64).tiny  # for probabilities that underflowed

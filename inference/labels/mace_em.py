@@ -13,11 +13,11 @@ from .kernels.em import AnswerPatterns
 from .votes import (
     check_search,
     estimate_coords,
+    generator_of,
     patterns_of,
     prevalence_prior,
-    stream_of,
     vote_starts,
-    warn_of_estimate,
+    warn_estimate,
 )
 
 LEAST_LOG = -690.0  # log weights above this have a normal double as exponential
@@ -48,7 +48,7 @@ def mace_em(
     theta) xi_l) is credited to competence, the rest and all other labels to spam. With these counts the
     M-step is
 
-        EM     theta = (a + told) / (a + b + answers),   xi_l = (c_l + spam_l) / (sum c + spam)
+        EM     theta = (a + honest) / (a + b + answers),   xi_l = (c_l + spam_l) / (sum c + spam)
         VB     the same with exp(digamma(.)) in place of every number
 
     EM maximises the posterior of the log odds, whose density has the exponents a, b and c. Variational Bayes
@@ -126,20 +126,20 @@ def mace_em(
     )
     if variational:
         _check_logs(prior)
-    patterns, rng = patterns_of(labels), stream_of(random_seed)
-    starts = vote_starts(patterns, n, restarts, rng)
+    patterns = patterns_of(labels)
+    starts = vote_starts(patterns, n, restarts, generator_of(random_seed))
     rule = (variational, max_iterations, tolerance)
-    found = [_climb(patterns, start, prior, rule) for start in starts]
-    ends = np.array([run.trace[-1] for run in found])
-    warn_of_estimate(labels, ends, sum(not run.converged for run in found))
-    return _dataset(labels, patterns, found[ends.argmax()], ends)
+    runs = [_run_em(patterns, start, prior, rule) for start in starts]
+    ends = np.array([run.trace[-1] for run in runs])
+    warn_estimate(labels, ends, [run.converged for run in runs])
+    return _dataset(labels, patterns, runs[ends.argmax()], ends)
 
 
 class _Counts(NamedTuple):
     """Dirichlet concentrations, or expected counts, of the three sets of parameters."""
 
     prevalence: np.ndarray | None  # (category,); None: fixed as uniform
-    competence: np.ndarray  # (rater, 2): told the truth, spammed
+    competence: np.ndarray  # (rater, 2): honest, spam
     spam: np.ndarray  # (rater, label)
 
 
@@ -147,15 +147,15 @@ class _Weights(NamedTuple):
     """Log weights of the E-step."""
 
     category: np.ndarray  # (category,), log p
-    told: np.ndarray  # (rater,), log theta
-    missed: np.ndarray  # (rater, label), log (1 - theta) xi
+    honest: np.ndarray  # (rater,), log theta
+    spam: np.ndarray  # (rater, label), log (1 - theta) xi
 
     @property
     def table(self) -> np.ndarray:
         """Log weights of a label given rater and true category, shape (rater * label, category)."""
         n = len(self.category)
-        table, same = np.repeat(self.missed[:, :, None], n, axis=2), np.arange(n)
-        table[:, same, same] = np.logaddexp(self.told[:, None], self.missed)
+        table, same = np.repeat(self.spam[:, :, None], n, axis=2), np.arange(n)
+        table[:, same, same] = np.logaddexp(self.honest[:, None], self.spam)
         return table.reshape(-1, n)
 
 
@@ -178,15 +178,14 @@ def _check_logs(prior: _Counts) -> None:
             )
 
 
-def _climb(patterns: AnswerPatterns, plausibility: np.ndarray, prior: _Counts, rule: tuple) -> _Run:
+def _run_em(patterns: AnswerPatterns, plausibility: np.ndarray, prior: _Counts, rule: tuple) -> _Run:
     """Run EM or variational Bayes from one start; `plausibility` has shape (pattern, category)."""
     variational, max_iterations, tolerance = rule
     answers, weight = patterns.answers, patterns.multiplicity
     (n_raters, n), sweeps = prior.spam.shape, answer_sweeps(prior.spam.shape[1])
     categories, counts = weight @ plausibility, np.empty((n_raters * n, n))
     sweeps.counts(plausibility, weight, answers, counts)
-    halves = np.full(n_raters, np.log(0.5))
-    weights = _Weights(np.zeros(n), halves, np.full((n_raters, n), np.log(0.5 / n)))
+    weights = _Weights(np.zeros(n), np.full(n_raters, np.log(0.5)), np.full((n_raters, n), np.log(0.5 / n)))
     trace, posterior, converged = [], prior, False
     for _ in range(max_iterations):
         posterior = _posterior(prior, weights, categories, counts)
@@ -208,7 +207,7 @@ def _expect(patterns: AnswerPatterns, weights: _Weights, expected: tuple[np.ndar
     answers, weight, table = patterns.answers, patterns.multiplicity, weights.table
     categories, counts = expected
     if min(weights.category.min(), table.min()) > LEAST_LOG:
-        sweep = answer_sweeps(len(categories)).both
+        sweep = answer_sweeps(len(categories)).log_p_and_counts
         return sweep(np.exp(weights.category), np.exp(table), answers, weight, expected)
     log_p, truth = _item_logs(answers, weights.category, table)
     truth *= weight[:, None]
@@ -224,7 +223,7 @@ def _item_logs(answers: Answers, category: np.ndarray, table: np.ndarray) -> tup
 
     Shapes: category (category,); table (rater * label, category); result (item,) and (item, category).
     """
-    item, known = _item_of(answers), answers.known
+    item, known = _item_of(answers), answers.gold_category
     sums = [np.bincount(item, of[answers.code], len(known)) for of in table.T]
     joint = category + np.stack(sums, axis=1)
     joint[(known[:, None] >= 0) & (known[:, None] != np.arange(len(category)))] = -np.inf
@@ -234,7 +233,7 @@ def _item_logs(answers: Answers, category: np.ndarray, table: np.ndarray) -> tup
 
 def _item_of(answers: Answers) -> np.ndarray:
     """Return the item of each answer, shape (answer,)."""
-    return np.repeat(np.arange(len(answers.known)), np.diff(answers.start))
+    return np.repeat(np.arange(len(answers.gold_category)), np.diff(answers.start))
 
 
 def _posterior(prior: _Counts, weights: _Weights, categories: np.ndarray, counts: np.ndarray) -> _Counts:
@@ -245,11 +244,10 @@ def _posterior(prior: _Counts, weights: _Weights, categories: np.ndarray, counts
     n = len(categories)
     by_truth = counts.reshape(-1, n, n)
     # theta / (theta + (1 - theta) xi_l), of the labels that equal the true category
-    # theta / (theta + (1 - theta) xi_l), of the labels that equal the true category
-    share = expit(weights.told[:, None] - weights.missed)
-    told = np.diagonal(by_truth, axis1=1, axis2=2) * share
-    spam = by_truth.sum(axis=2) - told
-    competence = np.column_stack([told.sum(axis=1), spam.sum(axis=1)])
+    share = expit(weights.honest[:, None] - weights.spam)
+    honest = np.diagonal(by_truth, axis1=1, axis2=2) * share
+    spam = by_truth.sum(axis=2) - honest
+    competence = np.column_stack([honest.sum(axis=1), spam.sum(axis=1)])
     prevalence = None if prior.prevalence is None else prior.prevalence + categories
     return _Counts(prevalence, prior.competence + competence, prior.spam + spam)
 

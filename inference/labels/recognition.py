@@ -22,7 +22,7 @@ from ..runs.model_graph import (
     only_observed,
     shape_of,
 )
-from .kernels.gibbs import COIN, COINS, ROWS, SPAM, ConfusionPrior, competence_of
+from .kernels.gibbs import ABILITIES, COMPETENCE, FREE_ROWS, ONE_ABILITY, ConfusionPrior, competence_of
 from .kernels.item_states import StatePrior
 
 
@@ -36,7 +36,7 @@ class LabelStructure:
     skills: tuple[TensorVariable, ...]
     confusion: Variable  # the confusion matrices, a function of `skills`
     shapes: tuple[tuple[int, ...], ...]  # of `skills`
-    kind: int  # ROWS, COIN, COINS or SPAM
+    kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES or COMPETENCE
 
     @property
     def free(self) -> tuple[TensorVariable, ...]:
@@ -52,11 +52,11 @@ class LabelStructure:
         """Return the priors in the layout of the kernels, given the values of `concentrations`."""
         alpha, shape = np.array(prevalence, np.float64), self.shapes[0]
         own = [np.broadcast_to(p, shape) for p in skill[:2]]
-        if self.kind == ROWS:
-            return ConfusionPrior(alpha, as_table(own[0].reshape(-1, *shape[-2:])), ROWS)
+        if self.kind == FREE_ROWS:
+            return ConfusionPrior(alpha, as_table(own[0].reshape(-1, *shape[-2:])), FREE_ROWS)
         n, n_raters = len(alpha), shape[0]
         table = np.zeros((n_raters, n, n))
-        if self.kind == SPAM:
+        if self.kind == COMPETENCE:
             table[:, :, 0] = skill[2]
             table[:, 0, 1], table[:, 1, 1] = own
         else:
@@ -65,12 +65,12 @@ class LabelStructure:
 
     def skills_of(self, confusion: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the values of `skills` given draws of confusion matrices (..., rater, category, label)."""
-        if self.kind == SPAM:
+        if self.kind == COMPETENCE:
             return competence_of(confusion)
-        if self.kind == ROWS:
+        if self.kind == FREE_ROWS:
             return (confusion if len(self.shapes[0]) == 3 else confusion[..., 0, :, :],)
         ability = np.diagonal(confusion, axis1=-2, axis2=-1)
-        return (ability[..., 0] if self.kind == COIN else ability,)
+        return (ability[..., 0] if self.kind == ONE_ABILITY else ability,)
 
 
 def read_labels(model: pm.Model) -> LabelStructure:
@@ -177,13 +177,13 @@ def _matrices(
     trial, dims = trials[0], len(shapes[0])
     if len(skills) == 2 and shapes[1] == (*shapes[0], n):
         missed = ((1 - trial)[:, None] * trials[1])[:, None, :]
-        yield SPAM, trial[:, None, None] * np.eye(n) + missed
+        yield COMPETENCE, trial[:, None, None] * np.eye(n) + missed
     elif isinstance(skills[0].owner.op, DirichletRV) and dims in (2, 3):
-        yield ROWS, trial.reshape(-1, *shapes[0][-2:])
+        yield FREE_ROWS, trial.reshape(-1, *shapes[0][-2:])
     elif isinstance(skills[0].owner.op, BetaRV) and dims in (1, 2):
         ability = trial.reshape(len(trial), -1, 1)
         alike = np.where(np.eye(n, dtype=bool), ability, (1 - ability) / (n - 1))
-        yield (COIN if dims == 1 else COINS), alike
+        yield (ONE_ABILITY if dims == 1 else ABILITIES), alike
 
 
 def as_table(confusion: np.ndarray) -> np.ndarray:

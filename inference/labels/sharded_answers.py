@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...models.data.labels import Labels, one_by_one
+from ...models.data.labels import Labels, expand_answers
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps
 from ..kernels.random_streams import item_streams, stream
 from ..parallel.slices import items_between
 from ..parallel.workers import AnyExecutor, Workers, workers_of
 from ..storage.interruptions import cleaned_up
-from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, vote_share
+from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, pattern_plausibility, vote_share
 from .kernels.sharded import count_drawn_categories, count_near_vote
 
 ANSWERS_OF_A_SHARD = 1_000_000
@@ -74,19 +74,11 @@ def write_label_shards(labels: Labels, edges: np.ndarray, folder: Path) -> list[
     n, written = len(labels.categories), []
     for number, (first, end) in enumerate(pairwise(edges.tolist())):
         own = items_between(labels, first, end)
-        answers = coded_answers(*_codes(own), own.gold, n)
-        shard = LabelShard(str(folder), number, first)
-        shard.write(answer_patterns(answers))
-        written.append(shard)
+        # a shard may have no answers
+        codes = expand_answers(own) if len(own.count) else (np.zeros(0, np.int32),) * 3
+        written.append(LabelShard(str(folder), number, first))
+        written[-1].write(answer_patterns(coded_answers(*codes, own.gold, n)))
     return written
-
-
-def _codes(labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return item, rater and label of each answer; a shard may have none."""
-    if not len(labels.count):
-        none = np.zeros(0, np.int32)
-        return none, none, none
-    return one_by_one(labels)
 
 
 # --- Tasks of a worker on a shard of labels: they return sums over its items, or the stored draws of each ---
@@ -120,14 +112,14 @@ def vote_counts(shard: LabelShard, shape: tuple[int, int]) -> Counts:
     return _counted(patterns, share * patterns.multiplicity[:, None], shape)
 
 
-def near_vote(shard: LabelShard, shape: tuple[int, int], which: Sweep) -> Counts:
-    """Return the expected counts of a random start of EM near the vote shares."""
-    return _near_vote(shard, shape, which, False)
-
-
-def drawn_start(shard: LabelShard, shape: tuple[int, int], which: Sweep) -> Counts:
-    """Return the counts of true categories drawn near the vote shares: the start of a chain."""
-    return _near_vote(shard, shape, which, True)
+def counts_near_vote(shard: LabelShard, shape: tuple[int, int], sweep: Sweep, drawn: bool) -> Counts:
+    """Return the counts of a random start near the vote: drawn true categories of a chain, or expected ones of EM."""
+    patterns = shard.open()
+    share = vote_share(patterns.answers, shape[1])
+    mass = np.zeros_like(share)
+    streams = sweep.streams(shard, len(patterns.pattern))
+    count_near_vote(streams, patterns.pattern, share, patterns.answers.gold_category, (mass, drawn))
+    return _counted(patterns, mass, shape)
 
 
 def expected_counts(shard: LabelShard, parameters: Parameters) -> tuple[Counts, float]:
@@ -135,62 +127,39 @@ def expected_counts(shard: LabelShard, parameters: Parameters) -> tuple[Counts, 
     prevalence, table = parameters
     patterns = shard.open()
     counts = np.empty_like(prevalence), np.empty_like(table)
-    both = answer_sweeps(len(prevalence)).both
-    log_likelihood = both(*parameters, patterns.answers, patterns.multiplicity, counts)
-    return counts, log_likelihood
+    sweep = answer_sweeps(len(prevalence)).log_p_and_counts
+    return counts, sweep(prevalence, table, patterns.answers, patterns.multiplicity, counts)
 
 
 def plausibility(shard: LabelShard, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
     """Return p(true category | answers), (item, category), and log p of an item's answers, (item,)."""
     patterns = shard.open()
-    by_pattern, log_p = _by_pattern(patterns, parameters)
+    by_pattern, log_p = pattern_plausibility(patterns, *parameters)
     return by_pattern[patterns.pattern], log_p[patterns.pattern]
 
 
-def sweep(
-    shard: LabelShard, parameters: Parameters, which: Sweep, stored: str | None
+def draw_categories(
+    shard: LabelShard, parameters: Parameters, sweep: Sweep, dtype: str | None
 ) -> tuple[Counts, tuple[np.ndarray, np.ndarray] | None]:
-    """Draw true categories given parameters; return their counts and, if `stored` is a dtype, what is stored.
+    """Draw true categories given parameters; return their counts and, if `dtype` is given, what is stored.
 
-    Stored are p(true category | answers), shape (item, category), and log p of the answers to each item,
-    (item,).
+    Stored are p(true category | answers), shape (item, category), and log p of an item's answers, (item,).
     """
     patterns = shard.open()
-    by_pattern, log_p = _by_pattern(patterns, parameters)
+    by_pattern, log_p = pattern_plausibility(patterns, *parameters)
     drawn = np.zeros_like(by_pattern)
-    streams = which.streams(shard, len(patterns.pattern))
-    count_drawn_categories(streams, patterns.pattern, by_pattern, drawn)
+    count_drawn_categories(sweep.streams(shard, len(patterns.pattern)), patterns.pattern, by_pattern, drawn)
     counts = _counted(patterns, drawn, parameters[1].shape)
-    if stored is None:
+    if dtype is None:
         return counts, None
-    kept = (by_pattern.astype(stored)[patterns.pattern], log_p.astype(stored)[patterns.pattern])
-    return counts, kept
-
-
-def _near_vote(shard: LabelShard, shape: tuple[int, int], which: Sweep, draws: bool) -> Counts:
-    patterns = shard.open()
-    share = vote_share(patterns.answers, shape[1])
-    mass = np.zeros_like(share)
-    streams = which.streams(shard, len(patterns.pattern))
-    count_near_vote(streams, patterns.pattern, share, patterns.answers.known, (mass, draws))
-    return _counted(patterns, mass, shape)
+    return counts, (by_pattern.astype(dtype)[patterns.pattern], log_p.astype(dtype)[patterns.pattern])
 
 
 def _counted(patterns: AnswerPatterns, mass: np.ndarray, shape: tuple[int, int]) -> Counts:
     """Return the counts if `mass` (pattern, category) items of each pattern are of each category."""
     labels = np.empty(shape)
-    ones = np.ones(len(mass))
-    answer_sweeps(shape[1]).counts(mass, ones, patterns.answers, labels)
+    answer_sweeps(shape[1]).counts(mass, np.ones(len(mass)), patterns.answers, labels)
     return mass.sum(axis=0), labels
-
-
-def _by_pattern(patterns: AnswerPatterns, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
-    """Return p(true category | answers), shape (pattern, category), and log p of the answers, (pattern,)."""
-    prevalence, table = parameters
-    log_p = np.empty(len(patterns.multiplicity))
-    found = np.empty((len(log_p), len(prevalence)))
-    answer_sweeps(len(prevalence)).log_p(prevalence, table, patterns.answers, log_p, found)
-    return found, log_p
 
 
 # --- Labels in shards and the workers that process them; sums over shards are taken in their order ---

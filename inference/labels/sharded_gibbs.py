@@ -19,18 +19,18 @@ import xarray as xr
 from rich.progress import Progress
 from scipy.special import gammaln, xlogy
 
-from ...models.data.labels import Labels, one_by_one
+from ...models.data.labels import Labels, expand_answers
 from ...models.data.prior_arguments import positive_array
 from ...models.labels.observed import concentration_of_confusion, require_identified_raters
 from ..kernels.random_streams import stream
-from ..parallel.slices import pack
+from ..parallel.slices import picklable
 from ..parallel.workers import AnyExecutor
 from ..runs.run import check_options
 from ..runs.trees import attributes, label
-from ..storage.resumable_calls import ASKED, Asked, begun_or_new, digest_of
-from ..storage.store import DrawStore, at_full_size, read_draws, store_attrs
+from ..storage.resumable_calls import ARGUMENTS, digest_of, open_or_create_store, record_of_call
+from ..storage.store import DrawStore, allocated, read_draws, store_attrs
 from ..storage.untrusted_files import WRITTEN
-from .kernels.gibbs import ROWS, ConfusionPrior
+from .kernels.gibbs import FREE_ROWS, ConfusionPrior
 from .kernels.sharded import draw_parameters
 from .recognition import as_table
 from .sharded_answers import (
@@ -101,12 +101,12 @@ class PosteriorLayout:
             np.zeros((*size, n_items), self.dtype),
         )
 
-    def at_full_size(self) -> dict[str, xr.Dataset]:
+    def allocated(self) -> dict[str, xr.Dataset]:
         """Return all groups at their final shapes, without allocating memory for the draws."""
         groups = self.of(self.allocate(1)) | {"sample_stats": xr.Dataset({"thinning": self.thin})}
         tree = label(xr.DataTree.from_dict(groups | self._known()), self.labels)
         labelled = {name: node.to_dataset() for name, node in tree.children.items()}
-        return at_full_size(labelled, {"chain": self.chains, "draw": self.draws})
+        return allocated(labelled, {"chain": self.chains, "draw": self.draws})
 
     def of(self, batch: DrawBatch) -> dict[str, xr.Dataset]:
         """Convert a batch to posterior, log likelihood (of all items) and log prior."""
@@ -142,7 +142,7 @@ class PosteriorLayout:
 
     def _known(self) -> dict[str, xr.Dataset]:
         """Return the groups that hold the data."""
-        item, rater, given = one_by_one(self.labels)
+        item, rater, given = expand_answers(self.labels)
         constant = {
             "annotation_item": ("annotation", item),
             "annotation_rater": ("annotation", rater),
@@ -164,7 +164,7 @@ def _log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     return xlogy(alpha - 1, np.maximum(p, np.finfo(p.dtype).tiny)).sum(axis=-1) + normaliser
 
 
-# --- Gibbs chains of Dawid and Skene's model: workers draw the true categories, the driver the parameters ---
+# --- Chains ---
 
 
 class SharedChains:
@@ -239,7 +239,7 @@ class SharedChains:
         return parameters
 
 
-# --- Distributed Gibbs sampler of the Dawid-Skene model, in shards of items ---
+# --- The call ---
 
 
 def dawid_skene_gibbs(
@@ -334,13 +334,13 @@ def dawid_skene_gibbs(
         confusion_concentration,
     )
     groups = PosteriorLayout(labels, prior, chains, draws, thin, dtype)
-    arguments = _run_arguments(groups, tune, random_seed).agreed(Path(store))
+    record = record_of_call(Path(store), _run_arguments(groups, tune), random_seed)
     reason = "given the true categories, prevalence and confusion are conjugate"
-    attrs = attributes("dawid_skene", "gibbs", reason, arguments.seed) | {ASKED: arguments.text}
-    with begun_or_new(Path(store), attrs, groups.at_full_size, groups.chunks) as kept:
+    attrs = attributes("dawid_skene", "gibbs", reason, record.seed) | {ARGUMENTS: record.text}
+    with open_or_create_store(Path(store), attrs, groups.allocated, groups.chunks) as kept:
         if kept is not None:
             with label_work(labels, executor, shards, folder) as work:
-                _draw(SharedChains(work, groups, arguments.seed), kept, tune, progressbar)
+                _draw(SharedChains(work, groups, record.seed), kept, tune, progressbar)
             begun = {k: v for k, v in store_attrs(Path(store)).items() if k != WRITTEN}
             kept.finish(begun | {"seconds": perf_counter() - started})
     return read_draws(store)
@@ -351,21 +351,24 @@ def _prior(labels: Labels, alpha: Any, beta: Any) -> ConfusionPrior:
     n = len(labels.categories)
     prevalence = positive_array("prevalence_concentration", alpha, (n,))
     confusion = concentration_of_confusion(labels, beta, (len(labels.raters), n, n))
-    return ConfusionPrior(np.array(prevalence, np.float64), as_table(confusion), ROWS)
+    return ConfusionPrior(np.array(prevalence, np.float64), as_table(confusion), FREE_ROWS)
 
 
-def _run_arguments(groups: PosteriorLayout, tune: int, seed: int | None) -> Asked:
+def _run_arguments(groups: PosteriorLayout, tune: int) -> dict[str, Any]:
     """Arguments that determine the draws, with digests of the data and the prior."""
     numbers = {name: getattr(groups, name) for name in ("draws", "chains", "thin", "dtype")}
-    digests = {"labels": digest_of(pack(groups.labels).values), "prior": digest_of(groups.prior._asdict())}
-    return Asked({"call": "dawid_skene_gibbs"} | numbers | {"tune": tune} | digests, seed)
+    digests = {
+        "labels": digest_of(picklable(groups.labels).values),
+        "prior": digest_of(groups.prior._asdict()),
+    }
+    return {"call": "dawid_skene_gibbs"} | numbers | {"tune": tune} | digests
 
 
 def _draw(chains: SharedChains, store: DrawStore, tune: int, progressbar: bool) -> None:
     """Draw and write the draws that the store lacks."""
     groups, drawn = chains.groups, 0
     if store.is_marked:
-        note, state = store.kept()
+        note, state = store.read_journal()
         drawn = note["drawn"]
         chains.restore(state, note["number"])
     else:

@@ -1,6 +1,6 @@
 """ConfusionGibbs: the Gibbs sweep of a label model as a PyMC step.
 
-The step and the compiled loop of `inference.sample` share the kernel `kernels.label_chain.sweep_labels`.
+The step and the compiled loop of `inference.sample` share the conditionals of `kernels.gibbs`.
 """
 
 from typing import Any, cast
@@ -17,9 +17,7 @@ from .kernels.gibbs import sweep_labels
 from .recognition import as_table, read_labels
 
 # bounds of probabilities, of which PyMC's transforms take logs
-SMALLEST = np.finfo(np.float64).tiny
-
-NEARLY_ONE = np.nextafter(1.0, 0.0)
+SMALLEST, NEARLY_ONE = np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0)
 
 
 class ConfusionGibbs(GibbsStep):
@@ -87,8 +85,7 @@ class ConfusionGibbs(GibbsStep):
         self.vars = get_value_vars_from_user_vars(vars or own, model)
         values = [model.rvs_to_values[rv] for rv in own]
         if set(self.vars) != set(values):
-            names = ", ".join(str(v) for v in self.vars)
-            moved = " and ".join(repr(rv.name) for rv in own)
+            moved, names = " and ".join(repr(rv.name) for rv in own), ", ".join(map(str, self.vars))
             raise NotConjugate(f"ConfusionGibbs moves {moved} together, not {names}")
         self._names = [str(v.name) for v in values]
         options = compile_kwargs or {}
@@ -97,7 +94,7 @@ class ConfusionGibbs(GibbsStep):
             model.replace_rvs_by_values(state), on_unused_input="ignore", **options
         )
         self._values = compiled_values(model, own, options)
-        self._category = np.zeros(len(structure.answers.known), np.int64)
+        self._category = np.zeros(len(structure.answers.gold_category), np.int64)
         self.blocked, self.tune = blocked, True
         self.rng = get_random_generator(rng)
 
@@ -108,7 +105,6 @@ class ConfusionGibbs(GibbsStep):
         prevalence, table = np.array(prevalence), as_table(confusion)
         sweep_labels(stream(self.rng), self._structure.answers, prior, (prevalence, table), self._category)
         n = len(prevalence)
-        drawn = table.reshape(-1, n, n).swapaxes(1, 2)
-        moved = (prevalence, *self._structure.skills_of(drawn))
+        moved = (prevalence, *self._structure.skills_of(table.reshape(-1, n, n).swapaxes(1, 2)))
         values = self._values(*(np.clip(p, SMALLEST, NEARLY_ONE) for p in moved))
         return point | dict(zip(self._names, values, strict=True)), [{"tune": self.tune}]

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from ...models.data.container import expect
-from ...models.data.labels import Labels, check_answers, one_by_one
+from ...models.data.container import require_container
+from ...models.data.labels import Labels, expand_answers, require_answers
 from ...models.data.prior_arguments import positive_array
 from ..diagnostics import EstimateWarning
 from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, jittered_vote, vote_share
@@ -37,7 +37,7 @@ def majority_vote(labels: Labels) -> xr.Dataset:
     >>> vote["plausibility"].to_numpy().round(2).tolist(), vote["label"].to_numpy().tolist()
     ([[0.67, 0.33], [0.0, 1.0]], ['p', 'q'])
     """
-    expect(labels, Labels)
+    require_container(labels, Labels)
     counts = labels.counts
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
@@ -50,7 +50,7 @@ def majority_vote(labels: Labels) -> xr.Dataset:
     )
 
 
-# --- Shared parts of EM estimators that start near the vote: argument checks, starts, coordinates, warnings ---
+# --- Shared parts of EM estimators ---
 
 SAME_OBJECTIVE = 1e-6  # relative difference up to which a start has found the best optimum
 
@@ -58,9 +58,9 @@ SAME_OBJECTIVE = 1e-6  # relative difference up to which a start has found the b
 def check_search(
     labels: Labels, estimator: str, restarts: int, max_iterations: int, tolerance: float
 ) -> None:
-    """Raise unless raters are identified and arguments in range; `estimator` is for the message."""
-    expect(labels, Labels)
-    check_answers(labels)
+    """Raise unless raters are identified and arguments in range; `estimator` is named in the message."""
+    require_container(labels, Labels)
+    require_answers(labels)
     if labels.anonymous:
         raise ValueError(
             f"{estimator} describes each rater, but these labels are counts of anonymous raters; read a table with raters"
@@ -80,7 +80,7 @@ def prevalence_prior(concentration: Any | Literal["uniform"], n_categories: int)
     return positive_array("prevalence_concentration", concentration, (n_categories,))
 
 
-def stream_of(random_seed: int | None) -> np.random.Generator:
+def generator_of(random_seed: int | None) -> np.random.Generator:
     """Return the random generator of a seed; raise unless it is a whole number from 0, or None."""
     whole = isinstance(random_seed, int | np.integer) and not isinstance(random_seed, bool)
     if random_seed is not None and (not whole or random_seed < 0):
@@ -90,7 +90,7 @@ def stream_of(random_seed: int | None) -> np.random.Generator:
 
 def patterns_of(labels: Labels) -> AnswerPatterns:
     """Return the distinct answer patterns of the items, with their multiplicities."""
-    item, rater, label = one_by_one(labels)
+    item, rater, label = expand_answers(labels)
     return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
 
 
@@ -105,27 +105,33 @@ def vote_starts(
 
 def estimate_coords(labels: Labels) -> dict[str, Any]:
     """Return the coordinates of an estimate: ids of items and raters, names of categories and labels."""
-    whole = np.issubdtype(labels.categories.dtype, np.integer)
-    kind, names = {"kind": "integer" if whole else "text"}, labels.categories.astype(str)
-    named = {dim: xr.DataArray(names, dims=dim, attrs=kind) for dim in ("category", "label")}
-    return {"item": labels.items, "rater": labels.raters} | named
+    kind = {"kind": "integer" if np.issubdtype(labels.categories.dtype, np.integer) else "text"}
+    names = {dim: (dim, labels.categories.astype(str), kind) for dim in ("category", "label")}
+    return {"item": labels.items, "rater": labels.raters} | names
 
 
-def warn_of_estimate(labels: Labels, objectives: np.ndarray, stopped: int) -> None:
+UNIDENTIFIED = (
+    "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"
+)
+
+
+def warn_estimate(labels: Labels, objectives: np.ndarray, converged: list[bool]) -> None:
     """Warn if no item has two answers, or starts ended at lower optima or have not converged.
 
-    `objectives` (start,) holds the final objective of each start, `stopped` the number that have not
-    converged.
+    `objectives` (start,) holds the final objective of each start.
     """
-    said = []
-    if not labels.identified:
-        said.append(
-            "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"
-        )
+    reasons = [] if labels.identified else [UNIDENTIFIED]
     best = objectives.max()
     if lower := int((objectives < best - SAME_OBJECTIVE * (1 + abs(best))).sum()):
-        said.append(f"{lower} of {len(objectives)} starts ended at a lower optimum; see start_objective")
-    if stopped:
-        said.append(f"{stopped} of {len(objectives)} starts have not converged; raise max_iterations")
-    if said:
-        warnings.warn("; ".join(said), EstimateWarning, stacklevel=3)
+        reasons.append(f"{lower} of {len(objectives)} starts ended at a lower optimum; see start_objective")
+    reasons += unconverged(converged)
+    if reasons:
+        warnings.warn("; ".join(reasons), EstimateWarning, stacklevel=3)
+
+
+def unconverged(converged: list[bool]) -> list[str]:
+    """Return a warning, in a list, if some starts have not converged."""
+    if all(converged):
+        return []
+    stopped = len(converged) - sum(converged)
+    return [f"{stopped} of {len(converged)} starts have not converged; raise max_iterations"]

@@ -74,7 +74,7 @@ def _by_draw(
 
 # --- Multi-threaded Gibbs chains of worths, item by item ---
 
-RUN = 16  # items in one unit of work
+ITEMS_PER_TASK = 16
 
 
 def draw_log_worths(
@@ -86,9 +86,7 @@ def draw_log_worths(
 ) -> np.ndarray:
     """Run all chains of all items from their start.
 
-    Shapes: keys uint64, from `item_keys` (item,); thinning, sweeps per kept draw () or (item,); returns
-    (chain, draw, candidate).
-    `progress` is called with the number of newly finished items, counted over all chains.
+    Shapes: keys uint64, from `item_keys` (item,); the rest as in `continue_worths`.
     """
     return continue_worths(posterior, thinning, plan, begin_worths(posterior, keys, plan), progress)
 
@@ -102,9 +100,9 @@ def begin_worths(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -
     streams = np.empty((plan.chains, len(keys), 4), np.uint64)
     log_worth = np.empty((plan.chains, start[-1]))
     for chain, item in np.ndindex(streams.shape[:2]):
-        streams[chain, item] = stream(_seed(plan.seed, chain, int(keys[item])))
-        own = log_worth[chain, start[item] : start[item + 1]]
-        begin_item(streams[chain, item], item, posterior, own)
+        seed = np.random.SeedSequence(plan.seed, spawn_key=(chain, int(keys[item])))
+        streams[chain, item] = stream(seed)
+        begin_item(streams[chain, item], item, posterior, log_worth[chain, start[item] : start[item + 1]])
     return {"stream": streams, "log_worth": log_worth}
 
 
@@ -126,23 +124,17 @@ def continue_worths(
     out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
 
     def run(first: int, chain: int) -> None:
-        end = min(first + RUN, n_items)
+        end = min(first + ITEMS_PER_TASK, n_items)
         for item in range(first, end):
             own = slice(start[item], start[item + 1])
             draws = np.empty((plan.draws, own.stop - own.start))
-            schedule = Schedule(plan.tune, int(thinning[item]))
-            place = (log_worth[chain, own], draws)
+            schedule, place = Schedule(plan.tune, int(thinning[item])), (log_worth[chain, own], draws)
             continue_item(streams[chain, item], item, posterior, schedule, place)
             out[chain, :, own] = draws
         progress(end - first)
 
-    in_threads(run, product(range(0, n_items, RUN), range(plan.chains)), plan.threads)
+    in_threads(run, product(range(0, n_items, ITEMS_PER_TASK), range(plan.chains)), plan.threads)
     return out
-
-
-def _seed(seed: int, chain: int, key: int) -> np.random.SeedSequence:
-    """Seed sequence of one chain of one item."""
-    return np.random.SeedSequence(seed, spawn_key=(chain, key))
 
 
 def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> np.ndarray:
@@ -161,8 +153,7 @@ def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan)
 def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Plausibilities: worths normalised within each item.
 
-    Shapes: log_worth (..., draw, candidate); start, candidates of item i are start[i]:start[i + 1] (item +
-    1,); returns as log_worth, in its dtype.
+    Shapes: log_worth (..., draw, candidate); start (item + 1,), first candidates; returns as log_worth, in its dtype.
     """
     item = np.repeat(np.arange(len(start) - 1), np.diff(start))
     out = np.empty_like(log_worth)
@@ -176,9 +167,9 @@ def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:
     return out
 
 
-# --- Independent multi-threaded draws of worths from their prior; they do not depend on the number of threads ---
+# --- Independent draws of worths from their prior ---
 
-BLOCK = 256  # items in one unit of work
+BLOCK = 256  # items per task
 
 
 def draw_prior_log_worths(
@@ -186,27 +177,23 @@ def draw_prior_log_worths(
 ) -> np.ndarray:
     """Draw independent log worths of all items from their Gamma priors.
 
-    A Gamma(a) variable is a Gamma(a + 1) variable times U ** (1 / a), which does not underflow on the log
-    scale.
-    Shapes: law, shapes and rates (candidate,); start, candidates of item i are start[i]:start[i + 1] (item +
-    1,); streams (chain, 4, item), advanced in place; returns (chain, draw, candidate).
+    Shapes: law, shapes and rates (candidate,); start (item + 1,), candidates of item i are start[i]:start[i + 1];
+    streams (chain, 4, item), advanced in place; returns (chain, draw, candidate).
     """
     out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
     shape, log_rate = law[0], np.log(law[1])
 
     def run(chain: int, first: int) -> None:
-        items = slice(first, first + BLOCK)
         bounds = start[first : first + BLOCK + 1]
         own = slice(bounds[0], bounds[-1])
-        draws = out[chain, :, own]
-        draw_log_gammas(streams[chain, :, items], bounds, shape[own], log_rate[own], draws)
+        block = streams[chain, :, first : first + BLOCK]
+        draw_log_gammas(block, bounds, shape[own], log_rate[own], out[chain, :, own])
 
-    work = product(range(plan.chains), range(0, len(start) - 1, BLOCK))
-    in_threads(run, work, plan.threads)
+    in_threads(run, product(range(plan.chains), range(0, len(start) - 1, BLOCK)), plan.threads)
     return out
 
 
-# --- Samplers of ranking models: independent draws without data, the compiled Gibbs loop with partial rankings ---
+# --- The two samplers as runs ---
 
 SWEEPS_BEFORE = 200  # default warm-up of Gibbs
 
@@ -275,14 +262,13 @@ def _densities(
     likelihood, gammas = law
     pointwise = ranking_log_likelihood(log_worth, likelihood.candidate, likelihood.block, plan.cores)
     prior = worth_log_prior(log_worth, *gammas, plan.cores)
-    name = likelihood.worth.name
-    dims = ("chain", "draw")
-    observed = model.observed_RVs[0].name
-    by_annotation = xr.DataArray(pointwise, dims=(*dims, model.named_vars_to_dims[observed][0]))
+    dims, observed = ("chain", "draw"), model.observed_RVs[0].name
+    all_dims = (*dims, model.named_vars_to_dims[observed][0])
+    coords = {dim: np.arange(n) for dim, n in zip(all_dims, pointwise.shape, strict=True)}
     shaped = prior.reshape(*prior.shape[:2], *shape_of(likelihood.worth))
     return {
-        "log_likelihood": _counted(xr.Dataset({observed: by_annotation})),
-        "log_prior": as_dataset(model, {str(name): shaped}, dims),
+        "log_likelihood": xr.Dataset({observed: (all_dims, pointwise)}, coords),
+        "log_prior": as_dataset(model, {str(likelihood.worth.name): shaped}, dims),
     }
 
 
@@ -297,8 +283,3 @@ def _posterior_groups(model: pm.Model, log_worth: np.ndarray, start: np.ndarray)
     shape = (*log_worth.shape[:2], *shape_of(model["worth"]))
     arrays = {"worth": worth.reshape(shape), "plausibility": plausibility.reshape(shape)}
     return {"posterior": as_dataset(model, arrays, ("chain", "draw"))}
-
-
-def _counted(group: xr.Dataset) -> xr.Dataset:
-    """Assign the coordinate 0, 1, 2, ... to every dim of a group."""
-    return group.assign_coords({dim: np.arange(n) for dim, n in group.sizes.items()})

@@ -1,4 +1,4 @@
-"""Maximum likelihood of Plackett-Luce with ties, item by item."""
+"""Point estimates of partial rankings: inverse rank normalisation, and maximum likelihood item by item."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 import xarray as xr
 
-from ...models.data.container import expect
+from ...models.data.container import require_container
 from ...models.data.ranked_pairs import RankedPairs, inverse_rank_scores, ranked_pairs
 from ...models.data.rankings import PartialRankings
-from .kernels.mle import Races, ascend_worth, strong_components
+from .kernels.mle import Races, maximise_worth, strong_components
 
 
 def by_candidate(values: np.ndarray, rankings: PartialRankings, pairs: RankedPairs) -> xr.DataArray:
@@ -27,7 +27,7 @@ def by_candidate(values: np.ndarray, rankings: PartialRankings, pairs: RankedPai
     return xr.DataArray(values, coords, ("candidate",), name="plausibility")
 
 
-# --- IRN, inverse rank normalisation: a deterministic aggregate of partial rankings ---
+# --- Inverse rank normalisation ---
 
 
 def irn(rankings: PartialRankings, *, tie_weight: Literal["split", "full"] = "split") -> xr.DataArray:
@@ -65,12 +65,11 @@ def irn(rankings: PartialRankings, *, tie_weight: Literal["split", "full"] = "sp
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
     Image Analysis, eq. 3-5, arXiv:2307.02191.
     """
-    expect(rankings, PartialRankings)
-    plausibility = inverse_rank_scores(rankings, tie_weight)
-    return by_candidate(plausibility, rankings, ranked_pairs(rankings))
+    require_container(rankings, PartialRankings)
+    return by_candidate(inverse_rank_scores(rankings, tie_weight), rankings, ranked_pairs(rankings))
 
 
-# --- Maximum likelihood of Plackett-Luce with ties, item by item ---
+# --- Maximum likelihood ---
 
 
 def plackett_luce_mle(
@@ -135,17 +134,15 @@ def plackett_luce_mle(
     doi:10.1214/aos/1079120141. Stutz et al. (2025), Evaluating medical AI systems in dermatology under
     uncertain ground truth, Medical Image Analysis, figures 5-6, arXiv:2307.02191.
     """
-    expect(rankings, PartialRankings)
-    power = _powers(rankings, reliability)
-    pairs = ranked_pairs(rankings)
+    require_container(rankings, PartialRankings)
+    power, pairs = _powers(rankings, reliability), ranked_pairs(rankings)
     rows = _rows(rankings, pairs)
-    codes = np.arange(len(rankings.items) + 1)
-    annotation_start = np.searchsorted(rankings.annotation_item, codes)
+    annotation_start = np.searchsorted(rankings.annotation_item, np.arange(len(rankings.items) + 1))
     component, unbeaten = strong_components(
         pairs.start, annotation_start, rows.start, rows.candidate, rows.block
     )
     races, contested = _races(rows, component, power)
-    worth, log_likelihood, iterations, converged = ascend_worth(races, max_iterations, tolerance)
+    worth, log_likelihood, iterations, converged = maximise_worth(races, max_iterations, tolerance)
 
     plausibility = unbeaten.astype(float)
     plausibility[contested] *= worth
@@ -160,14 +157,10 @@ def plackett_luce_mle(
         "converged": np.bincount(item, ~converged, n_items) == 0,
         "iterations": most,
     }
-    return xr.Dataset(
-        {
-            "plausibility": by_candidate(plausibility, rankings, pairs),
-            **{name: ("item", values) for name, values in by_item.items()},
-        },
-        coords={"items": ("item", rankings.items)},
-        attrs={"converged": int(converged.all())},
-    )
+    data = {name: ("item", values) for name, values in by_item.items()}
+    data = {"plausibility": by_candidate(plausibility, rankings, pairs)} | data
+    attrs = {"converged": int(converged.all())}
+    return xr.Dataset(data, {"items": ("item", rankings.items)}, attrs)
 
 
 class _Rows(NamedTuple):
@@ -202,9 +195,9 @@ def _races(rows: _Rows, component: np.ndarray, power: np.ndarray) -> tuple[Races
 
     # A ranking of a single block carries no information about the worths within it.
     ranking = np.cumsum(new_ranking) - 1
-    telling = np.bincount(ranking, new_block)[ranking] > 1
-    candidate, annotation = candidate[telling], annotation[telling]
-    new_ranking, new_block = new_ranking[telling], new_block[telling]
+    informative = np.bincount(ranking, new_block)[ranking] > 1
+    candidate, annotation = candidate[informative], annotation[informative]
+    new_ranking, new_block = new_ranking[informative], new_block[informative]
 
     by_component = np.argsort(component, kind="stable")
     contested = by_component[np.bincount(component)[component[by_component]] > 1]

@@ -1,6 +1,6 @@
 """WorthGibbs: the Gibbs sweep of Plackett-Luce worths as a PyMC step.
 
-The step and the compiled loop of `inference.sample` share the kernels of `kernels.worth`.
+The step and the compiled loop of `inference.sample` share the kernels of `kernels.gibbs`.
 """
 
 from collections.abc import Callable

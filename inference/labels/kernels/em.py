@@ -36,18 +36,18 @@ class AnswerPatterns(NamedTuple):
 
 def answer_patterns(answers: Answers) -> AnswerPatterns:
     """Group items with equal answers (sorted within an item) and equal gold labels."""
-    n_items = len(answers.known)
-    pattern, kept = _alike(answers)
+    n_items = len(answers.gold_category)
+    pattern, kept = _pattern_of_items(answers)
     if len(kept) == n_items:
         return AnswerPatterns(answers, np.ones(n_items), np.arange(n_items))
     length = np.diff(answers.start)[kept]
     start = np.concatenate([[0], np.cumsum(length)])
     place = np.repeat(answers.start[kept] - start[:-1], length) + np.arange(start[-1])
-    distinct = Answers(start, answers.code[place], answers.known[kept])
+    distinct = Answers(start, answers.code[place], answers.gold_category[kept])
     return AnswerPatterns(distinct, np.bincount(pattern).astype(np.float64), pattern)
 
 
-def _alike(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
+def _pattern_of_items(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
     """Return the pattern of each item, (item,), and the first item of each pattern, (pattern,).
 
     Items are hashed by a sum of random words; equality is then checked.
@@ -56,16 +56,27 @@ def _alike(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
     words = np.random.default_rng(0).integers(0, 2**64, answers.code.max(initial=0) + 1, np.uint64)
     total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words[answers.code])])
     digest = total[answers.start[1:]] - total[answers.start[:-1]]
-    digest ^= answers.known.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    digest ^= answers.gold_category.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     _, kept, pattern = np.unique(digest, return_index=True, return_inverse=True)
     first = kept[pattern]
-    same = (length == length[first]) & (answers.known == answers.known[first])
+    same = (length == length[first]) & (answers.gold_category == answers.gold_category[first])
     if same.all():
         shift = np.repeat(answers.start[first] - answers.start[:-1], length)
         same = answers.code == answers.code[np.arange(len(answers.code)) + shift]
     if not same.all():  # hash collision, p = 1e-7 for a million items: no grouping
-        kept = pattern = np.arange(len(answers.known))
+        kept = pattern = np.arange(len(answers.gold_category))
     return pattern, kept
+
+
+def pattern_plausibility(
+    patterns: AnswerPatterns, prevalence: np.ndarray, table: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return p(true category | answers), shape (pattern, category), and log p of the answers, (pattern,)."""
+    log_p = np.empty(len(patterns.multiplicity))
+    plausibility = np.empty((len(log_p), len(prevalence)))
+    sweep = answer_sweeps(len(prevalence)).log_p
+    sweep(prevalence, np.ascontiguousarray(table), patterns.answers, log_p, plausibility)
+    return plausibility, log_p
 
 
 def coded_answers(
@@ -92,7 +103,7 @@ def jittered_vote(answers: Answers, n_categories: int, rng: np.random.Generator)
     share = vote_share(answers, n_categories)
     jitter = rng.standard_gamma(VOTE_WEIGHT * share + VOTE_JITTER)
     jitter /= jitter.sum(axis=1, keepdims=True)
-    return np.where(answers.known[:, None] < 0, jitter, share)
+    return np.where(answers.gold_category[:, None] < 0, jitter, share)
 
 
 def vote_share(answers: Answers, n_categories: int) -> np.ndarray:
@@ -100,25 +111,24 @@ def vote_share(answers: Answers, n_categories: int) -> np.ndarray:
 
     Shapes: result (item, category), rows sum to one, uniform without answers.
     """
-    n_items = len(answers.known)
+    n_items = len(answers.gold_category)
     item = np.repeat(np.arange(n_items), np.diff(answers.start))
     cell = item * n_categories + answers.code % n_categories
     votes = np.bincount(cell, minlength=n_items * n_categories).reshape(n_items, n_categories)
     total = votes.sum(axis=1, keepdims=True)
     share = np.where(total > 0, votes / np.maximum(total, 1), 1 / n_categories)
-    gold = np.flatnonzero(answers.known >= 0)
-    share[gold] = np.eye(n_categories)[answers.known[gold]]
+    gold = np.flatnonzero(answers.gold_category >= 0)
+    share[gold] = np.eye(n_categories)[answers.gold_category[gold]]
     return share
 
 
-# --- EM of prevalence and confusion: expected counts from one pass over the answers, then their maximum ---
+# --- EM iterations ---
 
 LEAST_PART = 400_000  # answers; smaller parts are not worth a thread
-
 MOST_PARTS = 4  # the parts, hence the rounding of sums, do not depend on the number of threads
 
 
-class Ascent(NamedTuple):
+class EmResult(NamedTuple):
     """Result of EM."""
 
     prevalence: np.ndarray  # (category,)
@@ -128,51 +138,49 @@ class Ascent(NamedTuple):
     converged: bool  # whether the last gain was below the tolerance
 
 
-def ascend(
+def run_em_on_patterns(
     patterns: AnswerPatterns,
     plausibility: np.ndarray,
     prior: tuple[np.ndarray, np.ndarray],
     max_iterations: int,
     tolerance: float,
-) -> Ascent:
+) -> EmResult:
     """Run EM from initial plausibilities.
 
-    Shapes: plausibility (pattern, category), p(true category); prior: pseudo-counts alpha (category,) and
-    beta (rater * label, category), from 0. `tolerance` is the relative gain of the objective at which to
-    stop.
+    Shapes: plausibility (pattern, category), p(true category); prior: pseudo-counts alpha (category,) and beta
+    (rater * label, category), from 0. `tolerance` is the relative gain of the objective at which to stop.
     """
     answers, weight, _ = patterns
     alpha, beta = prior
     categories, counts = (weight[:, None] * plausibility).sum(axis=0), np.empty(beta.shape)
     answer_sweeps(len(alpha)).counts(plausibility, weight, answers, counts)
-    expected = (categories, counts)
-    with _expectation(answers, weight, expected) as expect:
-        return climb(expect, expected, prior, max_iterations, tolerance)
+    with _expectation(answers, weight, (categories, counts)) as expect:
+        return run_em(expect, (categories, counts), prior, max_iterations, tolerance)
 
 
-def climb(
+def run_em(
     expect: Callable[[np.ndarray, np.ndarray], float],
     expected: tuple[np.ndarray, np.ndarray],
     prior: tuple[np.ndarray, np.ndarray],
     max_iterations: int,
     tolerance: float,
-) -> Ascent:
+) -> EmResult:
     """Run EM with a given E-step, such as one over shards of the answers.
 
     ``expect(prevalence, table)`` overwrites `expected`, the counts of items (category,) and of labels
-    (rater * label, category), and returns the log likelihood. The other arguments are as in `ascend`.
+    (rater * label, category), and returns the log likelihood. The other arguments are as in `run_em_on_patterns`.
     """
     categories, counts = expected
     prevalence, table = np.empty(len(categories)), np.empty(counts.shape)
     trace, log_likelihood, converged = [], -np.inf, False
     for _ in range(max_iterations):
-        log_prior = maximise(prior, categories, counts, prevalence, table)
+        log_prior = m_step(prior, categories, counts, prevalence, table)
         log_likelihood = expect(prevalence, table)
         trace.append(log_likelihood + log_prior)
         if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
             converged = True
             break
-    return Ascent(prevalence, table, np.array(trace), log_likelihood, converged)
+    return EmResult(prevalence, table, np.array(trace), log_likelihood, converged)
 
 
 @contextmanager
@@ -181,7 +189,7 @@ def _expectation(
 ) -> Iterator[Callable[[np.ndarray, np.ndarray], float]]:
     """Context manager: the E-step as a function of (prevalence, table), on threads if they pay."""
     categories, counts = expected
-    sweep = answer_sweeps(len(categories)).both
+    sweep = answer_sweeps(len(categories)).log_p_and_counts
     n_parts = min(MOST_PARTS, len(answers.code) // LEAST_PART)
     if n_parts < 2:
         yield lambda prevalence, table: sweep(prevalence, table, answers, weight, expected)
@@ -192,7 +200,7 @@ def _expectation(
 
     def run(prevalence: np.ndarray, table: np.ndarray, part: int) -> float:
         first, last = edges[part], edges[part + 1]
-        own = Answers(answers.start[first : last + 1], answers.code, answers.known[first:last])
+        own = Answers(answers.start[first : last + 1], answers.code, answers.gold_category[first:last])
         return sweep(prevalence, table, own, weight[first:last], of_part[part])
 
     def expect(prevalence: np.ndarray, table: np.ndarray) -> float:
@@ -206,7 +214,7 @@ def _expectation(
 
 
 @cached_njit(error_model="numpy")
-def maximise(
+def m_step(
     prior: tuple[np.ndarray, np.ndarray],
     categories: np.ndarray,
     counts: np.ndarray,

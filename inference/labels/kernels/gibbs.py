@@ -17,7 +17,7 @@ import numpy as np
 
 from ....models.distributions.compiling import cached_njit
 from ....models.distributions.marginal_labels_kernels import Answers, item_log_p, item_log_p_in_logs
-from ...kernels.random_streams import draw_binomial, log_standard_gamma, uniform
+from ...kernels.random_streams import category_at, draw_binomial, exp_normalise, log_standard_gamma, uniform
 
 
 @nb.njit(error_model="numpy")
@@ -30,7 +30,7 @@ def draw_competence(
     Concentration: in category 0, c of the spam; in category 1, a at label 0 and b at label 1.
     """
     n = table.shape[1]
-    told, answers = 0, 0
+    honest, answers = 0, 0
     largest = -np.inf
     for label in range(n):
         row, other = first + label, (label + 1) % n
@@ -39,23 +39,23 @@ def draw_competence(
         # m_l
         true = draw_binomial(rng, counts[row, label], share) if counts[row, label] > 0 else 0
         given = counts[row].sum()
-        told += true
+        honest += true
         answers += given
         # log Gamma draw behind xi_l: c_l + number of labels l - m_l
         table[row, other] = log_standard_gamma(rng, concentration[row, 0] + given - true)
         largest = max(largest, table[row, other])
     # theta ~ Beta(a + sum m, b + answers - sum m)
-    log_told = log_standard_gamma(rng, concentration[first, 1] + told)
-    log_spam = log_standard_gamma(rng, concentration[first + 1, 1] + answers - told)
-    competence = 1.0 / (1.0 + math.exp(log_spam - log_told))
+    log_honest = log_standard_gamma(rng, concentration[first, 1] + honest)
+    log_spam = log_standard_gamma(rng, concentration[first + 1, 1] + answers - honest)
+    competence = 1.0 / (1.0 + math.exp(log_spam - log_honest))
     total = 0.0
     for label in range(n):
         total += math.exp(table[first + label, (label + 1) % n] - largest)
     # (1 - theta) / sum of the Gamma draws
-    missed = 1.0 / (1.0 + math.exp(log_told - log_spam)) / total
+    spam_scale = 1.0 / (1.0 + math.exp(log_honest - log_spam)) / total
     for label in range(n):
         row = first + label
-        spam = missed * math.exp(table[row, (label + 1) % n] - largest)
+        spam = spam_scale * math.exp(table[row, (label + 1) % n] - largest)
         for j in range(n):
             # theta 1[j = l] + (1 - theta) xi_l
             table[row, j] = competence + spam if j == label else spam
@@ -69,32 +69,31 @@ def competence_of(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     n = confusion.shape[-1]
     label = np.arange(n)
-    missed = confusion[..., (label + 1) % n, label]
-    total = missed.sum(axis=-1)
-    lost = total[..., None] == 0
-    spam = np.where(lost, 1 / n, missed / np.where(lost, 1.0, total[..., None]))
+    spam_scale = confusion[..., (label + 1) % n, label]
+    total = spam_scale.sum(axis=-1)
+    underflowed = total[..., None] == 0
+    spam = np.where(underflowed, 1 / n, spam_scale / np.where(underflowed, 1.0, total[..., None]))
     return 1 - total, spam
 
 
 # --- Conditionals of prevalence and confusion given the true categories ---
 
-ROWS, COIN, COINS, SPAM = 0, 1, 2, 3
-
-"""Parameters of a confusion matrix: rows; one ability; an ability for each true category; competence and spam."""
+# parameters of a confusion matrix: its rows; one ability; an ability for each true category; competence and spam
+FREE_ROWS, ONE_ABILITY, ABILITIES, COMPETENCE = 0, 1, 2, 3
 
 
 class ConfusionPrior(NamedTuple):
     """Dirichlet and Beta priors of prevalence and confusion.
 
-    `confusion` holds the concentration of each row of each matrix, in the layout of `Answers.code`. COINS use
-    only the entries of label 0 (right) and label 1 (wrong) of each rater and category, COIN only those of
-    category 0. SPAM: category 0 holds the concentration of the spam, category 1 that of the competence, at
+    `confusion` holds the concentration of each row of each matrix, in the layout of `Answers.code`. ABILITIES use
+    only the entries of label 0 (right) and label 1 (wrong) of each rater and category, ONE_ABILITY only those of
+    category 0. COMPETENCE: category 0 holds the concentration of the spam, category 1 that of the competence, at
     label 0 (true) and label 1 (spam).
     """
 
     prevalence: np.ndarray  # (category,), Dirichlet concentration
     confusion: np.ndarray  # (rater * label, category)
-    kind: int  # ROWS, COIN, COINS or SPAM
+    kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES or COMPETENCE
 
 
 @nb.njit(error_model="numpy")
@@ -108,13 +107,7 @@ def draw_prevalence(
     for j in range(len(prevalence)):
         # Dirichlet(alpha + n_j), equation 2.4
         prevalence[j] = log_standard_gamma(rng, prior.prevalence[j] + categories[j])
-    largest = prevalence.max()
-    total = 0.0
-    for j in range(len(prevalence)):
-        prevalence[j] = math.exp(prevalence[j] - largest)
-        total += prevalence[j]
-    for j in range(len(prevalence)):
-        prevalence[j] /= total
+    exp_normalise(prevalence)
 
 
 @nb.njit(error_model="numpy")
@@ -122,17 +115,17 @@ def draw_confusion(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, t
     """Draw all confusion matrices given the number of each rater's labels by true category.
 
     Shapes: counts int64, table (rater * label, category). `table` is overwritten with
-    p(label | rater, true category); SPAM first reads the previous draw from it.
+    p(label | rater, true category); COMPETENCE first reads the previous draw from it.
     """
     n = table.shape[1]
     for first in range(0, len(table), n):
-        if prior.kind == ROWS:
+        if prior.kind == FREE_ROWS:
             for j in range(n):
                 _draw_row(rng, prior.confusion, counts, table, (first, j))
-        elif prior.kind == SPAM:
+        elif prior.kind == COMPETENCE:
             draw_competence(rng, prior.confusion, counts, table, first)
         else:
-            _draw_coins(rng, prior, counts, table, first)
+            _draw_abilities(rng, prior, counts, table, first)
 
 
 @nb.njit(error_model="numpy")
@@ -140,40 +133,33 @@ def _draw_row(rng, concentration, counts, table, place):
     """Draw one row of one rater's matrix, which is a piece of a column of the table."""
     first, j = place
     n = table.shape[1]
-    largest = -np.inf
     for row in range(first, first + n):
         # Dirichlet(beta_kjl + n_kjl), equation 2.3
         table[row, j] = log_standard_gamma(rng, concentration[row, j] + counts[row, j])
-        largest = max(largest, table[row, j])
-    total = 0.0
-    for row in range(first, first + n):
-        table[row, j] = math.exp(table[row, j] - largest)
-        total += table[row, j]
-    for row in range(first, first + n):
-        table[row, j] /= total
+    exp_normalise(table[first : first + n, j])
 
 
 @nb.njit(error_model="numpy")
-def _draw_coins(rng, prior, counts, table, first):
+def _draw_abilities(rng, prior, counts, table, first):
     """Draw one rater's ability or abilities, and overwrite the matrix."""
     n = table.shape[1]
     right, wrong = 0, 0
     for j in range(n):
-        if prior.kind == COINS:
+        if prior.kind == ABILITIES:
             right, wrong = 0, 0
         for row in range(first, first + n):
             if row - first == j:
                 right += counts[row, j]
             else:
                 wrong += counts[row, j]
-        if prior.kind == COINS:
-            _fill(rng, prior.confusion, (right, wrong, first, j, j + 1), table)
-    if prior.kind == COIN:
-        _fill(rng, prior.confusion, (right, wrong, first, 0, n), table)
+        if prior.kind == ABILITIES:
+            _draw_ability(rng, prior.confusion, (right, wrong, first, j, j + 1), table)
+    if prior.kind == ONE_ABILITY:
+        _draw_ability(rng, prior.confusion, (right, wrong, first, 0, n), table)
 
 
 @nb.njit(error_model="numpy")
-def _fill(rng, concentration, coin, table):
+def _draw_ability(rng, concentration, coin, table):
     """Draw one ability; write it for the true categories from `category` to before `end`."""
     right, wrong, first, category, end = coin
     # ability ~ Beta(a + right, b + wrong)
@@ -187,14 +173,13 @@ def _fill(rng, concentration, coin, table):
             table[row, j] = ability if row - first == j else other
 
 
-# --- Conditionals of the true categories, given prevalence and confusion or with these integrated out ---
+# --- Conditionals of the true categories ---
 
 SMALL = 1e-200  # smaller weights are stored as logs
 
+# true categories int64 (item,), and their counts: items (category,), labels (rater * label, category),
+# answers (rater, category)
 Truth = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-
-"""True categories int64 (item,), and their counts: items (category,), labels (rater * label, category),
-answers (rater, category)."""
 
 
 @nb.njit(error_model="numpy")
@@ -253,7 +238,7 @@ def draw_collapsed(
 ) -> None:
     """Draw the true categories one after the other, each given all others.
 
-    Shapes: row_total (rater, category), total concentration of each row. The prior is of ROWS; the answers of
+    Shapes: row_total (rater, category), total concentration of each row. The prior is of FREE_ROWS; the answers of
     one rater to an item must be adjacent; `truth` is overwritten.
     """
     category, items, labels, totals = truth
@@ -282,13 +267,13 @@ def draw_collapsed(
                     p[j] = 1.0
             seen[row - rater * n] += 1
             same += 1
-        _share(p, log_p)
+        _combine_logs(p, log_p)
         category[i] = _draw(rng, p)
         _count(answers, i, truth, 1)
 
 
 @nb.njit(error_model="numpy", inline="always")
-def _share(p, log_p):
+def _combine_logs(p, log_p):
     """Multiply weights by the factors stored as logs, up to a common one."""
     if log_p.min() < 0.0:
         for j in range(len(p)):
@@ -304,17 +289,10 @@ def _draw(rng, p):
     total = 0.0
     for j in range(len(p)):
         total += p[j]
-    left = uniform(rng) * total
-    chosen = len(p) - 1
-    for j in range(len(p)):
-        left -= p[j]
-        if left < 0.0:
-            chosen = j
-            break
-    return chosen
+    return category_at(p, uniform(rng) * total)
 
 
-# --- Gibbs chains of prevalence, confusion and true categories T, started near the vote ---
+# --- Chains and sweeps ---
 
 
 class LabelSchedule(NamedTuple):
@@ -329,7 +307,7 @@ class LabelState(NamedTuple):
     """State of a chain, overwritten in place."""
 
     category: np.ndarray  # int64 (item,), true categories
-    table: np.ndarray  # (rater * label, category); only SPAM reads the previous one
+    table: np.ndarray  # (rater * label, category); only COMPETENCE reads the previous one
 
 
 class LabelDraws(NamedTuple):
@@ -343,12 +321,12 @@ class LabelDraws(NamedTuple):
 
 @cached_njit(nogil=True, error_model="numpy")
 def begin_table(rng: np.ndarray, prior: ConfusionPrior, table: np.ndarray) -> None:
-    """Overwrite the table with a draw of its prior for SPAM, with ones otherwise: no other law reads it.
+    """Overwrite the table with a draw of its prior for COMPETENCE, with ones otherwise: no other law reads it.
 
     Shapes: table (rater * label, category).
     """
     table[:] = 1.0
-    if prior.kind == SPAM:
+    if prior.kind == COMPETENCE:
         draw_confusion(rng, prior, np.zeros(table.shape, np.int64), table)
 
 
@@ -362,7 +340,7 @@ def sample_labels(
 ) -> None:
     """Run one Gibbs chain on from its state, which is overwritten.
 
-    The answers of one rater to an item must be adjacent. Only ROWS can be collapsed.
+    The answers of one rater to an item must be adjacent. Only FREE_ROWS can be collapsed.
     """
     (category, table), draws = state_and_draws
     n_rows, n = prior.confusion.shape
@@ -372,7 +350,7 @@ def sample_labels(
     row_total = prior.confusion.copy().reshape(n_rows // n, n, n).sum(axis=1)
     parameters = (np.empty(n), table)
     pointwise = (np.empty(len(category)), np.empty((len(category), n)))
-    collapsed = schedule.collapsed and prior.kind == ROWS
+    collapsed = schedule.collapsed and prior.kind == FREE_ROWS
     sweeps = schedule.tune
     for d in range(len(draws.prevalence)):
         sweeps += schedule.thin

@@ -40,12 +40,12 @@ def answers_by_rater(answers: Answers, n_labels: int, n_raters: int) -> AnswersB
     """Sort answers, given item by item, by rater."""
     rater = answers.code // n_labels
     order = np.argsort(rater, kind="stable")
-    item = np.repeat(np.arange(len(answers.known)), np.diff(answers.start))
+    item = np.repeat(np.arange(len(answers.gold_category)), np.diff(answers.start))
     return AnswersByRater(np.searchsorted(rater[order], np.arange(n_raters + 1)), order, item[order])
 
 
 @cached_njit(nogil=True, error_model="numpy")
-def true_labels(
+def e_step(
     answers: Answers,
     parameters: tuple[np.ndarray, np.ndarray, np.ndarray],
     plausibility: np.ndarray,
@@ -86,7 +86,7 @@ def true_labels(
 
 
 @cached_njit(nogil=True, error_model="numpy")
-def maximise_skills(
+def m_step(
     answers: Answers,
     by_rater: AnswersByRater,
     expected: tuple[np.ndarray, np.ndarray],
@@ -109,7 +109,7 @@ def maximise_skills(
             right[a], other[a] = plausibility[i, code[a] - rater * n], ability[rater]
         span = slice(start[i], start[i + 1])
         terms = (right[span], other[span], other[span])
-        log_easiness[i] = _raised(log_easiness[i], True, terms, (priors[2], priors[3]))
+        log_easiness[i] = _newton_increase(log_easiness[i], True, terms, (priors[2], priors[3]))
     counted = np.empty(len(code))
     for a in range(len(code)):
         i = by_rater.item[a]
@@ -118,17 +118,17 @@ def maximise_skills(
     for k in range(len(ability)):
         span = slice(by_rater.start[k], by_rater.start[k + 1])
         terms = (right[span], other[span], counted[span])
-        ability[k] = _raised(ability[k], False, terms, (priors[0], priors[1]))
+        ability[k] = _newton_increase(ability[k], False, terms, (priors[0], priors[1]))
 
 
 @nb.njit(error_model="numpy")
-def _raised(x, in_logs, terms, prior):
+def _newton_increase(x, in_logs, terms, prior):
     """Take Newton steps; return a skill of higher expected log density, or the same one at its maximum."""
-    value, slope, information = _density(x, in_logs, terms, prior)
+    value, slope, information = _log_density(x, in_logs, terms, prior)
     for _ in range(NEWTON_STEPS):
         step, found = slope / information, (value, slope, information)
         for _ in range(MOST_HALVINGS):
-            found = _density(x + step, in_logs, terms, prior)
+            found = _log_density(x + step, in_logs, terms, prior)
             if found[0] >= value:
                 break
             step *= 0.5
@@ -140,7 +140,7 @@ def _raised(x, in_logs, terms, prior):
 
 
 @nb.njit(error_model="numpy")
-def _density(x, in_logs, terms, prior):
+def _log_density(x, in_logs, terms, prior):
     """Return the expected log density of a skill, its slope and its expected information.
 
     Shapes: terms: p(right), factor, weight (answer,). The log odds of an answer are factor * exp(x) and its

@@ -74,7 +74,7 @@ def draw_dirichlet_items(streams: np.ndarray, items: DirichletItems, draws: Diri
         streams[:, i] = rng
 
 
-# --- State and label probabilities of every item, for each draw of a mixture of item states ---
+# --- Label probabilities of items given the states ---
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -161,7 +161,7 @@ def _draw_within(rng, spread, counts, own):
     own[:] = own / own.sum()
 
 
-# --- Gibbs sweep of a mixture of item states; items with equal label counts are drawn together ---
+# --- Gibbs sweep of the states ---
 
 
 class CountPatterns(NamedTuple):
@@ -183,16 +183,6 @@ class StateDraws(NamedTuple):
 
     weight: np.ndarray  # (draw, state)
     probability: np.ndarray  # (draw, state, category)
-
-
-@cached_njit(nogil=True, error_model="numpy")
-def sample_item_states(
-    rng: np.ndarray, patterns: CountPatterns, prior: StatePrior, schedule: tuple[int, int], draws: StateDraws
-) -> None:
-    """Run one Gibbs chain from a draw of the prior; `schedule` is (warm-up sweeps, sweeps per stored draw)."""
-    state = (np.empty(prior.weight.shape), np.empty(prior.probability.shape))
-    begin_item_states(rng, prior, state)
-    continue_item_states(rng, patterns, prior, schedule, (state, draws))
 
 
 @cached_njit(nogil=True, error_model="numpy")

@@ -5,13 +5,10 @@ only the number of items of each pattern and category; the counts of labels foll
 patterns.
 """
 
-import math
-
-import numba as nb
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit
-from ...kernels.random_streams import log_standard_gamma, uniform
+from ...kernels.random_streams import category_at, exp_normalise, log_standard_gamma, uniform
 from .em import VOTE_JITTER, VOTE_WEIGHT
 from .gibbs import ConfusionPrior, draw_confusion, draw_prevalence
 
@@ -29,7 +26,7 @@ def count_drawn_categories(
     for i in range(len(pattern)):
         rng[:] = streams[:, i]
         own = plausibility[pattern[i]]
-        counts[pattern[i], _category(rng, own)] += 1.0
+        counts[pattern[i], category_at(own, uniform(rng))] += 1.0
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -54,35 +51,15 @@ def count_near_vote(
         k = pattern[i]
         p[:] = share[k]
         if known[k] < 0:
-            largest = -np.inf
             for j in range(n):
                 # Dirichlet(20 share + .3)
                 p[j] = log_standard_gamma(rng, VOTE_WEIGHT * share[k, j] + VOTE_JITTER)
-                largest = max(largest, p[j])
-            total = 0.0
-            for j in range(n):
-                p[j] = math.exp(p[j] - largest)
-                total += p[j]
-            for j in range(n):
-                p[j] /= total
+            exp_normalise(p)
         if draws:
-            counts[k, _category(rng, p)] += 1.0
+            counts[k, category_at(p, uniform(rng))] += 1.0
         else:
             for j in range(n):
                 counts[k, j] += p[j]
-
-
-@nb.njit(error_model="numpy", inline="always")
-def _category(rng, p):
-    """Draw a category from probabilities."""
-    left = uniform(rng)
-    chosen = len(p) - 1
-    for j in range(len(p)):
-        left -= p[j]
-        if left < 0.0:
-            chosen = j
-            break
-    return chosen
 
 
 @cached_njit(error_model="numpy")

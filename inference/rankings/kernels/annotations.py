@@ -18,19 +18,18 @@ class DistinctAnnotations(NamedTuple):
     after it.
     """
 
-    # int64 (item + 1,); candidates of item i: candidate_start[i]:candidate_start[i + 1]
-    candidate_start: np.ndarray
+    candidate_start: np.ndarray  # int64 (item + 1,); first candidate of each item
     annotation_start: np.ndarray  # int64 (item + 1,); distinct annotations of each item
     multiplicity: np.ndarray  # int64 (distinct,); number of times given, times reliability
     block_start: np.ndarray  # int64 (distinct + 1,); blocks of each annotation, best first
     member_start: np.ndarray  # int64 (block + 1,); members of each block
     member: np.ndarray  # int64 (member,); candidate, counted from the first of its item
-    # float64 (candidate,); annotations, times reliability, that rank it above the last block
-    wins: np.ndarray
-    # int64 (item,); candidate most often in a first block (ties shared), as in member
-    leader: np.ndarray
+    wins: (
+        np.ndarray
+    )  # float64 (candidate,); annotations, times reliability, that rank it above the last block
+    leader: np.ndarray  # int64 (item,); candidate most often in a first block (ties shared), as in member
     # bool (item,); behind >= 2 (in front + 1), counting places relative to the leader: the worths behind it
-    # then mix slowly without `lead`
+    # then mix slowly without `draw_leader_factor`
     settled: np.ndarray
 
 
@@ -46,7 +45,7 @@ def distinct_annotations(
     covers all candidates of one item.
     """
     block = np.asarray(block)
-    copies = _whole(reliability, len(block))
+    copies = _whole_reliability(reliability, len(block))
     width = (block >= 0).sum(axis=1)
     first = np.asarray(candidate)[:, 0].astype(np.int64)
     candidate_start = _item_starts(block, candidate, width, n_candidates)
@@ -61,14 +60,12 @@ def distinct_annotations(
     number = rows[row, place].astype(np.int64)
     by_block = np.lexsort((number, row))
     row, place, number = row[by_block], place[by_block], number[by_block]
-    opens = np.ones(len(row), bool)
-    opens[1:] = (row[1:] != row[:-1]) | (number[1:] != number[:-1])
-    is_ranked = rows < rows.max(axis=1, keepdims=True)
-    is_ranked &= rows >= 0
+    opens = (np.diff(row, prepend=-1) != 0) | (np.diff(number, prepend=-1) != 0)
+    is_ranked = (rows < rows.max(axis=1, keepdims=True)) & (rows >= 0)
     in_row, at = np.nonzero(is_ranked)
     wins = np.bincount(first[in_row] + at, multiplicity[in_row], minlength=n_candidates)
     item_row = np.searchsorted(first, candidate_start)
-    leader, settled = _lead(rows, is_ranked, multiplicity, item_row)
+    leader, settled = _leaders(rows, is_ranked, multiplicity, item_row)
     return DistinctAnnotations(
         candidate_start=candidate_start,
         annotation_start=item_row,
@@ -82,7 +79,7 @@ def distinct_annotations(
     )
 
 
-def _lead(
+def _leaders(
     rows: np.ndarray, is_ranked: np.ndarray, multiplicity: np.ndarray, item_row: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each item's candidate with the largest share of first blocks, and whether it is settled.
@@ -103,7 +100,7 @@ def _lead(
     return leader, behind >= 2 * (before + 1)
 
 
-def _whole(reliability: np.ndarray | float, n_annotations: int) -> np.ndarray:
+def _whole_reliability(reliability: np.ndarray | float, n_annotations: int) -> np.ndarray:
     """Return the reliability of every annotation as int64, or raise unless it is a whole number from 1."""
     power = np.asarray(reliability, np.float64)
     wrong = ~((power >= 1) & (power == np.floor(power)) & (power < 2**31))
@@ -125,8 +122,7 @@ def _item_starts(
     row_is_whole = ((block >= 0) == inside) & ((candidate == first + column) | ~inside)
     start, index = np.unique(first[:, 0], return_index=True)
     start = np.append(start, n_candidates).astype(np.int64)
-    item_width = np.diff(start)[np.searchsorted(start[:-1], first[:, 0])]
-    broken = ~row_is_whole.all(axis=1) | (width != item_width)
+    broken = ~row_is_whole.all(axis=1) | (width != np.diff(start)[np.searchsorted(start[:-1], first[:, 0])])
     if broken.any() or start[0] != 0:
         row = int(np.flatnonzero(broken)[0]) if broken.any() else int(index[0])
         raise ValueError(
@@ -147,8 +143,7 @@ def _sorted_distinct(block: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, 
     keys = (padded + np.int64(1)).astype(f">u{bits // 8}").view(">u8").astype(np.uint64)
     order = np.lexsort((*keys.T[::-1], first))
     is_new = np.ones(len(order), bool)
-    is_new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
-    is_new[1:] |= first[order[1:]] != first[order[:-1]]
+    is_new[1:] = (np.diff(keys[order], axis=0) != 0).any(axis=1) | (np.diff(first[order]) != 0)
     return order, is_new
 
 
@@ -181,15 +176,11 @@ def worth_posterior(
 
     Shapes: shape, rate () or (candidate,). Raises ValueError unless they are positive and finite.
     """
-    n_candidates = len(annotations.wins)
     for name, value in (("shape", np.asarray(shape)), ("rate", np.asarray(rate))):
         wrong = ~((value > 0) & (value < np.inf))
         if wrong.any():
             raise ValueError(
                 f"{name}={value[wrong].flat[0]:g} of the Gamma prior must be positive and finite"
             )
-    return WorthPosterior(
-        *annotations,
-        np.array(np.broadcast_to(shape, n_candidates), np.float64),
-        np.array(np.broadcast_to(rate, n_candidates), np.float64),
-    )
+    n = len(annotations.wins)
+    return WorthPosterior(*annotations, *(np.array(np.broadcast_to(p, n), np.float64) for p in (shape, rate)))

@@ -6,7 +6,7 @@ With the arrival times of `race` as latent variables the conditionals are
 
     exposures | w              `race.draw_log_rates`
     w_k | exposures            Gamma(a_k + wins_k, b_k + exposure_k)
-    common factor of all but the leader | the rest, without arrival times and total:  `lead`
+    common factor of all but the leader | the rest, without arrival times and total:  `draw_leader_factor`
     c with w = c v | v         Gamma(sum_k a_k, sum_k b_k v_k)    (the likelihood does not depend on c)
 
 The state is log w: at shapes such as 1/419 the worths themselves would underflow.
@@ -44,7 +44,7 @@ from .race import (
 
 
 @intrinsic
-def _borrow(typing_context, value):
+def _without_refcount(typing_context, value):
     """Return an array, or a tuple of arrays, without reference count: valid while the caller holds it."""
 
     def code(context, builder, signature, arguments):
@@ -53,7 +53,7 @@ def _borrow(typing_context, value):
     return value(value), code
 
 
-borrow: Any = _borrow
+without_refcount: Any = _without_refcount
 
 
 def _without_owner(context, builder, kind, value):
@@ -69,11 +69,11 @@ def _without_owner(context, builder, kind, value):
     return value
 
 
-# --- Exact move of the common factor of all worths of an item but its leader's ---
+# --- Move of the common factor of all worths but the leader's ---
 
 
 @nb.njit(error_model="numpy")
-def draw_lead(
+def draw_leader_factor(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
     """Redraw the common factor of all worths of an item but its leader's.
@@ -101,7 +101,7 @@ def draw_lead(
     lead = log_worth[leader] - largest
     track.offset[0] = math.log(mean_total / posterior.rate[first + leader])
     track.count[0] = total_shape  # factor of the prior of the total
-    n_waits, left_behind = _waits(rng, item, posterior, lead, track)
+    n_waits, left_behind = _list_waits(rng, item, posterior, lead, track)
     for i in range(n_waits):
         track.offset[i] -= lead
     waits = (power - left_behind, track.offset[:n_waits], track.count[:n_waits])
@@ -131,7 +131,7 @@ _draw_log_factor = log_concave_sampler(_log_density)
 
 
 @nb.njit(error_model="numpy")
-def _waits(rng, item, posterior, lead, track):
+def _list_waits(rng, item, posterior, lead, track):
     """List the waits with the leader from slot 1 of the track on; first waits are merged in slot 1.
 
     Returns the number of slots in use, and the number of waits after the leader's arrival.
@@ -240,7 +240,7 @@ def _tied_waits_by_arrival(rng, block, race, n_waits, track):
     return n_waits, left_behind
 
 
-# --- Gibbs sweep of Plackett-Luce with ties: the worths of one item ---
+# --- Sweeps and chains ---
 
 
 class Schedule(NamedTuple):
@@ -267,7 +267,7 @@ def update_worth(
         log_draw = log_standard_gamma(rng, float(shape[first + k] + wins[first + k]))
         log_worth[k] = log_draw - log_rate[k]
     if posterior.settled[item]:
-        draw_lead(rng, item, posterior, log_worth, track)
+        draw_leader_factor(rng, item, posterior, log_worth, track)
     _draw_total(rng, first, posterior, log_worth)
 
 
@@ -286,20 +286,6 @@ def _draw_total(rng, first, posterior, log_worth):
     shift = log_standard_gamma(rng, total_shape) - math.log(mean_total) - largest
     for k in range(len(log_worth)):
         log_worth[k] += shift
-
-
-@cached_njit(nogil=True, error_model="numpy")
-def sample_item(
-    rng: np.ndarray, item: int, posterior: WorthPosterior, schedule: Schedule, draws: np.ndarray
-) -> None:
-    """Run one chain of one item, from a draw of its prior.
-
-    Shapes: draws (draw, candidate of the item), overwritten with the log worths after every ``schedule.thin``
-    sweeps.
-    """
-    log_worth = np.empty(draws.shape[1])
-    begin_item(rng, item, posterior, log_worth)
-    continue_item(rng, item, posterior, schedule, (log_worth, draws))
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -329,7 +315,7 @@ def continue_item(
     """
     state, draws = state_and_draws
     track = race_track(posterior, item, item + 1)
-    rng, posterior, lent_track, log_worth = borrow((rng, posterior, track, state))
+    rng, posterior, lent_track, log_worth = without_refcount((rng, posterior, track, state))
     for _ in range(schedule.tune):
         update_worth(rng, item, posterior, log_worth, lent_track)
     for d in range(draws.shape[0]):
@@ -337,7 +323,7 @@ def continue_item(
             update_worth(rng, item, posterior, log_worth, lent_track)
         for k in range(len(log_worth)):
             draws[d, k] = log_worth[k]
-    track.worth[0] = state[0]  # keeps the borrowed arrays alive until here
+    track.worth[0] = state[0]  # keeps the arrays alive until here
 
 
 @cached_njit(error_model="numpy")
@@ -348,7 +334,7 @@ def sweep_items(rng: np.ndarray, posterior: WorthPosterior, log_worth: np.ndarra
     """
     start = posterior.candidate_start
     track = race_track(posterior, 0, len(start) - 1)
-    rng, posterior, lent_track, state = borrow((rng, posterior, track, log_worth))
+    rng, posterior, lent_track, state = without_refcount((rng, posterior, track, log_worth))
     for item in range(len(start) - 1):
         update_worth(rng, item, posterior, state[start[item] : start[item + 1]], lent_track)
-    track.worth[0] = log_worth[0]  # keeps the borrowed arrays alive until here
+    track.worth[0] = log_worth[0]  # keeps the arrays alive until here

@@ -64,17 +64,9 @@ def strong_components(start, annotation_start, row_start, candidate, block):
 
 # --- Expected arrival times of the members of a tied block, given that all precede the rest ---
 
-MAX_SUBSETS = 8
-
-"""Largest block for which subsets are enumerated."""
-
-STEP = 1 / 8
-
-"""Step of the trapezoid rule in log s; its error is at the level of rounding."""
-
-NEGLIGIBLE = 45.0
-
-"""Minus the log of the relative size at which the integrand is cut off."""
+MAX_SUBSETS = 8  # largest block for which subsets are enumerated
+STEP = 1 / 8  # of the trapezoid rule in log s; its error is at the level of rounding
+NEGLIGIBLE = 45.0  # minus the log of the relative size at which the integrand is cut off
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -167,7 +159,7 @@ def _truncated_mean(rate, end):
     return (1 - x / math.expm1(x)) / rate
 
 
-# --- Maximum-likelihood worths of partial rankings with ties, by expectation-maximisation ---
+# --- Expectation-maximisation ---
 
 
 class Races(NamedTuple):
@@ -177,13 +169,12 @@ class Races(NamedTuple):
     ranking_start: np.ndarray  # int64 (problem + 1,), rankings of each problem
     block_start: np.ndarray  # int64 (ranking + 1,), at least two blocks, best first
     member_start: np.ndarray  # int64 (block + 1,), members of each block
-    # int64 (member,), candidates; the blocks of a ranking partition those of its problem
-    member: np.ndarray
+    member: np.ndarray  # int64 (member,), candidates; the blocks of a ranking partition those of its problem
     weight: np.ndarray  # float64 (ranking,), power of the likelihood
 
 
 @cached_njit(nogil=True)
-def ascend_worth(races, max_iterations, tolerance):
+def maximise_worth(races, max_iterations, tolerance):
     """Maximise the likelihood of every problem from equal worths.
 
     Shapes: worth (candidate,), sums to one in each problem; log likelihood with every ranking counted once,
@@ -206,7 +197,7 @@ def ascend_worth(races, max_iterations, tolerance):
         weight = races.weight[races.ranking_start[problem] : races.ranking_start[problem + 1]].sum()
         step = 0
         while True:
-            log_likelihood[problem] = _expect(races, problem, here, table, exposure)
+            log_likelihood[problem] = _e_step(races, problem, here, table, exposure)
             # gradient in log w_k: n_k - w_k e_k
             converged[problem] = np.abs(wins - here * exposure).max() <= tolerance * weight
             if converged[problem] or step == max_iterations:
@@ -231,7 +222,7 @@ def _count_wins(races, problem):
 
 
 @cached_njit(nogil=True, error_model="numpy")
-def _expect(races, problem, worth, table, exposure):
+def _e_step(races, problem, worth, table, exposure):
     """Run the E-step: overwrite `exposure` with e_k; return the log likelihood."""
     first = races.candidate_start[problem]
     exposure[:] = 0.0

@@ -6,7 +6,7 @@ unranked candidates are censored. Given the worths:
 
 - an untied block {k}, before a rest of total worth Z: the wait is Exponential(w_k + Z), whatever
   the waits before it. The waits of c identical annotations sum to Gamma(c, 1) / (w_k + Z);
-- a tied block: `tied_blocks`.
+- a tied block: `draw_orders`, or `draw_log_arrivals` if it is large.
 
 The exposure of a candidate is the time from the start to its arrival, or to the end, summed over
 the annotations of the item. Censored times go with the number of annotations that *rank* it
@@ -35,19 +35,14 @@ from ...kernels.random_streams import (
 )
 from .annotations import WorthPosterior
 
+# Largest block whose orders are drawn. Worths may differ by a factor exp(80) without overflow
+# of R, which grows like the reciprocal of a product of that many worths.
 MAX_ORDERED = 8
-
-"""Largest block whose orders are drawn. Worths may differ by a factor exp(80) without overflow
-of R, which grows like the reciprocal of a product of that many worths."""
-
+# Log rates (w t) below and above which an exponential truncated to (0, t) is, to the last bit of a
+# double, uniform or untruncated: exp(5.8) = 330 mean times, where expm1 is far from overflow.
 UNIFORM_BELOW, UNTRUNCATED_ABOVE = -37.0, 5.8
-
-"""Log rates (w t) below and above which an exponential truncated to (0, t) is, to the last bit of a
-double, uniform or untruncated: exp(5.8) = 330 mean times, where expm1 is far from overflow."""
-
+# Work space of `draw_orders`: R, racing worth, and visits (int64), of every subset of a block.
 OrderTable = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-"""Work space of `draw_orders`: R, racing worth, and visits (int64), of every subset of a block."""
 
 
 @nb.njit(error_model="numpy")
@@ -76,11 +71,11 @@ def draw_orders(rng: np.ndarray, worth: np.ndarray, rest: float, copies: int, ta
     visits[everyone] = copies
     for members in range(everyone, 0, -1):
         if members & (members - 1):  # the last member has no choice
-            _leave(rng, members, recursion, racing, visits)
+            _draw_departures(rng, members, recursion, racing, visits)
 
 
 @nb.njit(error_model="numpy")
-def _leave(rng, members, recursion, racing, visits):
+def _draw_departures(rng, members, recursion, racing, visits):
     """Move every copy in the state `members` to the state without the member that arrives next."""
     ways = recursion[members] * racing[members]
     for _ in range(visits[members]):
@@ -148,7 +143,7 @@ def _log_density(x, parameters):
 
 _draw_log_horizon = log_concave_sampler(_log_density)
 
-# --- Work space for the races of one item at a time, allocated once for many items and sweeps ---
+# --- Work space, allocated once for many items and sweeps ---
 
 
 class RaceTrack(NamedTuple):
@@ -163,8 +158,8 @@ class RaceTrack(NamedTuple):
     recursion: np.ndarray  # (subset of one block), for `draw_orders`
     racing: np.ndarray  # (subset of one block)
     visits: np.ndarray  # (subset of one block)
-    offset: np.ndarray  # (wait of the item), for `lead`
-    count: np.ndarray  # (wait of the item), for `lead`
+    offset: np.ndarray  # (wait of the item), for `draw_leader_factor`
+    count: np.ndarray  # (wait of the item), for `draw_leader_factor`
 
 
 @cached_njit()
@@ -198,11 +193,9 @@ def race_track(posterior: WorthPosterior, first: int, last: int) -> RaceTrack:
     )
 
 
-# --- Latent race of Plackett-Luce with ties: exposures of the candidates of an item, given the worths ---
+# --- Exposures of the candidates of an item, given the worths ---
 
-SAFE_LOG_RANGE = 80.0
-
-"""Log range of worths within which R of `MAX_ORDERED` tied candidates stays in range."""
+SAFE_LOG_RANGE = 80.0  # log range of worths within which R of `MAX_ORDERED` tied candidates stays in range
 
 
 @nb.njit(error_model="numpy", inline="always")

@@ -209,7 +209,7 @@ def test_patterns_are_exact():
         one = answers.code[answers.start[i] : answers.start[i + 1]]
         other = patterns.answers.code[patterns.answers.start[p] : patterns.answers.start[p + 1]]
         np.testing.assert_array_equal(one, other)
-        assert answers.known[i] == patterns.answers.known[p]
+        assert answers.gold_category[i] == patterns.answers.gold_category[p]
 
 
 def test_there_is_something_to_learn_from_and_not_too_much():

@@ -88,8 +88,8 @@ def falls(module):
         third, weight, p = np.full(3, 1 / 3), np.ones(20), np.empty((20, 3))
         for _ in range(10):
             before = objective(labels, third, *skills)[0]
-            module.true_labels(answers, (np.log(third), *skills), p, weight)
-            module.maximise_skills(answers, by_rater, (p, weight), (1.0, 1.0, 1.0, 1.0), skills)
+            module.e_step(answers, (np.log(third), *skills), p, weight)
+            module.m_step(answers, by_rater, (p, weight), (1.0, 1.0, 1.0, 1.0), skills)
             fallen |= objective(labels, third, *skills)[0] < before - 1e-10
     return fallen
 
@@ -97,7 +97,7 @@ def falls(module):
 def test_objective_never_falls_from_anywhere():
     assert not falls(glad_ascent)
     unchecked = (("if found[0] >= value:", "if True:"), ("if not found[0] > value:", "if False:"))
-    assert falls(altered("_raised", *unchecked))
+    assert falls(altered("_newton_increase", *unchecked))
 
 
 @pytest.mark.parametrize("prevalence", [2.0, "uniform"])

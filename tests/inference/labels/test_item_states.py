@@ -188,7 +188,7 @@ def test_other_models_are_drawn_by_nuts_and_say_why():
 N_DRAWS = 49
 
 
-def ranks_of(sample, seed, extra=0.0):
+def ranks_of(module, seed, extra=0.0):
     rng, ranks = np.random.default_rng(seed), []
     alpha, beta = np.full(3, 1.0), np.tile([0.8, 1.0, 1.2], (3, 1))
     prior = StatePrior(alpha, beta + extra)
@@ -198,7 +198,9 @@ def ranks_of(sample, seed, extra=0.0):
         counts = rng.multinomial(6, probability[rng.choice(3, 40, p=weight)])
         draws = kernel.StateDraws(np.empty((N_DRAWS, 3)), np.empty((N_DRAWS, 3, 3)))
         own = stream(np.random.SeedSequence([seed, s]))
-        sample(own, patterns_of(counts), prior, (300, 20), draws)
+        state = (np.empty(3), np.empty((3, 3)))
+        module.begin_item_states(own, prior, state)
+        module.continue_item_states(own, patterns_of(counts), prior, (300, 20), (state, draws))
         ranks.append(
             sbc_ranks(functionals(weight[None], probability[None]), functionals(*draws)[None], rng)[0]
         )
@@ -217,8 +219,8 @@ def functionals(weight, probability):
 @pytest.mark.slow
 def test_truths_are_ranked_uniformly():
     seed, level = seed_of("item states"), 1 - 0.01 / 7
-    assert within_sbc_band(ranks_of(kernel.sample_item_states, seed), N_DRAWS, level).all()
-    wrong_prior = ranks_of(kernel.sample_item_states, seed, extra=1.0)
+    assert within_sbc_band(ranks_of(kernel, seed), N_DRAWS, level).all()
+    wrong_prior = ranks_of(kernel, seed, extra=1.0)
     assert not within_sbc_band(wrong_prior, N_DRAWS, level).all()
 
 
@@ -230,4 +232,4 @@ def test_ranks_tell_that_multiplicities_are_forgotten():
         "_allocate",
         ("labels[j, c] += parts[j] * patterns.counts[p, c]", "labels[j, c] += patterns.counts[p, c] * min(parts[j], 1)"),
     )  # fmt: skip
-    assert not within_sbc_band(ranks_of(twin.sample_item_states, seed), N_DRAWS, level).all()
+    assert not within_sbc_band(ranks_of(twin, seed), N_DRAWS, level).all()

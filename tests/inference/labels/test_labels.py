@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.labels.gibbs import draw_labels_model
-from raterzoo.inference.labels.kernels.gibbs import COIN, COINS, ROWS, ConfusionPrior
+from raterzoo.inference.labels.kernels.gibbs import ABILITIES, FREE_ROWS, ONE_ABILITY, ConfusionPrior
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
 from raterzoo.inference.runs.run import ChainPlan
 from raterzoo.models.distributions.counted_labels import CountedLabels
@@ -76,7 +76,7 @@ def test_collapsed_sweep_keeps_every_category_in_play():
     # rows of huge concentration: the confusion matrices are all but known
     beta = 1e12 * np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.1, 0.9]]])
     table = np.ascontiguousarray(beta.swapaxes(1, 2)).reshape(-1, 2)
-    prior = ConfusionPrior(np.full(2, 50.0), table, ROWS)
+    prior = ConfusionPrior(np.full(2, 50.0), table, FREE_ROWS)
     for collapsed in (True, False):
         plan = ChainPlan(4, 1000, 10, seed_of("odds"), dtype="float64")
         draws = draw_labels_model(answers, prior, plan, collapsed)
@@ -225,11 +225,11 @@ def simulated(rng, design, kind, alpha, beta):
     n = design.categories
     prevalence = rng.dirichlet(alpha)
     confusion = np.empty((design.raters, n, n))
-    if kind == ROWS:
+    if kind == FREE_ROWS:
         for r, j in np.ndindex(confusion.shape[:2]):
             confusion[r, j] = rng.dirichlet(beta[r, j])
     else:
-        size = (design.raters, 1 if kind == COIN else n)
+        size = (design.raters, 1 if kind == ONE_ABILITY else n)
         ability = np.broadcast_to(rng.beta(4.0, 2.0, size), (design.raters, n))[:, :, None]
         confusion = np.where(np.eye(n, dtype=bool), ability, (1 - ability) / (n - 1))
     truth = rng.choice(n, design.items, p=prevalence)
@@ -247,7 +247,7 @@ def ranks_of(design, kind, beta, collapsed, seed, extra=0.0):
     alpha = np.full(n, 2.0)
     table = np.zeros((design.raters, n, n))
     table[:, 0], table[:, 1] = 4.0 + extra, 2.0
-    if kind == ROWS:
+    if kind == FREE_ROWS:
         table = beta.swapaxes(1, 2) + extra
     prior = ConfusionPrior(alpha, np.ascontiguousarray(table).reshape(-1, n), kind)
     for s in range(300):
@@ -273,7 +273,7 @@ def ranks_of(design, kind, beta, collapsed, seed, extra=0.0):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "collapsed"), [(ROWS, True), (ROWS, False), (COIN, False), (COINS, False)],
+    ("kind", "collapsed"), [(FREE_ROWS, True), (FREE_ROWS, False), (ONE_ABILITY, False), (ABILITIES, False)],
     ids=["collapsed rows", "rows", "coin", "coins"],
 )  # fmt: skip
 def test_truths_are_ranked_uniformly(kind, collapsed):
@@ -289,10 +289,10 @@ def test_truths_are_ranked_uniformly(kind, collapsed):
 def test_a_flat_prior_fails_calibration_because_labels_switch():
     design = Design(items=60, raters=8, answers=8)
     flat = np.ones((design.raters, 2, 2))
-    ranks = ranks_of(design, ROWS, flat, collapsed=True, seed=seed_of("flat"))
+    ranks = ranks_of(design, FREE_ROWS, flat, collapsed=True, seed=seed_of("flat"))
     assert not within_sbc_band(ranks, N_DRAWS, 1 - 0.01 / 5).all()
     named = np.broadcast_to(favoured(2), flat.shape)
-    ranks = ranks_of(design, ROWS, named, collapsed=True, seed=seed_of("named"))
+    ranks = ranks_of(design, FREE_ROWS, named, collapsed=True, seed=seed_of("named"))
     assert within_sbc_band(ranks, N_DRAWS, 1 - 0.01 / 5).all()
 
 

@@ -10,7 +10,7 @@ from raterzoo import inference, models
 from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.labels.gibbs import draw_labels_model
 from raterzoo.inference.labels.kernels import gibbs as competence
-from raterzoo.inference.labels.kernels.gibbs import SPAM, ConfusionPrior
+from raterzoo.inference.labels.kernels.gibbs import COMPETENCE, ConfusionPrior
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
 from raterzoo.inference.runs.run import ChainPlan
 from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes
@@ -192,7 +192,7 @@ def ranks_of(simulations, seed, extra=0.0):
     rng, ranks = np.random.default_rng(seed), []
     table = np.zeros((RATERS, CATEGORIES, CATEGORIES))
     table[:, :, 0], table[:, 0, 1], table[:, 1, 1] = 1.0, 2.0, 1.0 + extra
-    prior = ConfusionPrior(np.full(CATEGORIES, 2.0), table.reshape(-1, CATEGORIES), SPAM)
+    prior = ConfusionPrior(np.full(CATEGORIES, 2.0), table.reshape(-1, CATEGORIES), COMPETENCE)
     for s in range(simulations):
         answers, truth = simulated(rng)
         draws = draw_labels_model(answers, prior, ChainPlan(1, N_DRAWS, 200, seed + s, 1, "float64", thin=10))

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from raterzoo import inference
 from raterzoo.inference.kernels.random_streams import item_streams
-from raterzoo.inference.labels import sharded_answers as label_tasks
+from raterzoo.inference.labels import sharded_answers
 from raterzoo.inference.labels import sharded_gibbs as shared_chains
 from raterzoo.inference.labels.kernels.sharded import count_drawn_categories
 from raterzoo.inference.labels.sharded_answers import shard_edges
@@ -155,7 +155,7 @@ def test_gibbs_against_enumeration(tmp_path):
 
 def test_wrong_twin_counts_of_one_shard_are_lost(tmp_path, monkeypatch):
     def forgetful(shard, *arguments):
-        counts, stored = label_tasks.sweep(shard, *arguments)
+        counts, stored = sharded_answers.draw_categories(shard, *arguments)
         return (counts[0] * (shard.number == 0), counts[1] * (shard.number == 0)), stored
 
     monkeypatch.setattr(shared_chains, "sweep", forgetful)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.rankings.kernels.annotations import distinct_annotations, worth_posterior
-from raterzoo.inference.rankings.kernels.gibbs import Schedule, sample_item
+from raterzoo.inference.rankings.kernels.gibbs import Schedule, begin_item, continue_item
 from scipy.special import digamma, logsumexp
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
@@ -106,6 +106,13 @@ def test_quadrature_is_a_beta_integral(a):
 @pytest.fixture(scope="module")
 def exact():
     return {case: exact_statistics(*case) for case in CASES}
+
+
+def sample_item(rng, item, posterior, schedule, draws):
+    """Run one chain of one item from a draw of its prior."""
+    log_worth = np.empty(draws.shape[1])
+    begin_item(rng, item, posterior, log_worth)
+    continue_item(rng, item, posterior, schedule, (log_worth, draws))
 
 
 def log_plausibilities(name, posterior, schedule, n_draws):

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.labels.kernels.gibbs import ROWS, ConfusionPrior
-from raterzoo.inference.labels.sharded_gibbs import GibbsGroups
+from raterzoo.inference.labels.kernels.gibbs import FREE_ROWS, ConfusionPrior
+from raterzoo.inference.labels.sharded_gibbs import PosteriorLayout
 from raterzoo.inference.runs import versions
 from raterzoo.inference.storage.store import store_attrs
 
@@ -44,8 +44,8 @@ def groups_of(items, raters, categories):
     rater = np.arange(raters)
     frame = {"item": rater % items, "rater": rater, "label": (rater % categories).astype(str)}
     n = categories
-    prior = ConfusionPrior(np.ones(n), np.ones((raters * n, n)), ROWS)
-    return GibbsGroups(models.Labels.from_table(frame), prior, 4, 1000, 1, "float32")
+    prior = ConfusionPrior(np.ones(n), np.ones((raters * n, n)), FREE_ROWS)
+    return PosteriorLayout(models.Labels.from_table(frame), prior, 4, 1000, 1, "float32")
 
 
 def test_confusion_of_many_raters_counts_among_what_is_buffered():
