@@ -9,7 +9,7 @@ import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from math import ceil
@@ -29,18 +29,17 @@ from .runs.run import Draws, Run, SinglePrecisionError
 from .runs.trees import Completion
 from .runs.versions import ResumeWarning, other_versions, tell_versions
 from .storage.interruptions import Interruptions
-from .storage.journal import Kept, of_recipe, of_state
+from .storage.journal import JournalEntries, recipe_errors, state_errors
 from .storage.model_identity import SCHEME, build_again, fingerprint, note_of_run
-from .storage.resumable_calls import refuse_asked
-from .storage.store import DrawStore, at_full_size, read_draws, refuse_existing, store_attrs
+from .storage.resumable_calls import refuse_resume_of_sharded_run
+from .storage.store import DrawStore, allocated, read_draws, refuse_existing, store_attrs
 from .storage.untrusted_files import WRITTEN
 
 SECONDS = 5.0  # between two polls of the sampler
-
-PIECES = 20  # chunks of every variable
-
+FEWEST_BLOCKS = 20  # of draws of a run, and chunks of every variable
+MOST_BYTES = 2**26  # of a block of draws
+FOUND = "found_"  # prefix of the arrays of the tuning in the journal
 RAW = ("posterior", "sample_stats")
-
 CONSTANT = ("constant_data", "observed_data")
 
 
@@ -57,24 +56,6 @@ def draw_nuts_into(
     installed, or `options` of `pymc.sample` has others than ``target_accept``.
     """
     refuse_existing(Path(path))
-    _refuse_others(options)
-    note, arrays = note_of_run(model, plan, attrs)
-    note |= {"every": nuts_thinning(model, plan), "options": nuts_options(model, options)}
-    begun, drawn = time.perf_counter(), 0
-    with Interruptions() as interruptions, ExitStack() as held:
-        store = None
-        for piece in _pieces(model, plan, note, (drawn, 0), interruptions):
-            if store is None:
-                store = held.enter_context(_created(path, model, plan, (note, arrays), piece))
-            drawn = _append_block(store, piece, drawn, ([], begun))
-        if store is not None and drawn == plan.draws:
-            _finish(store, model, plan, (note["attributes"], begun))
-    if drawn < plan.draws:
-        raise KeyboardInterrupt(f"stopped after {drawn} draws of each chain")
-
-
-def _refuse_others(options: dict[str, Any]) -> None:
-    """Raise a `ValueError` unless nutpie is installed and takes all options."""
     if find_spec("nutpie") is None:
         raise ValueError(
             "store=: draws of NUTS are written as they are made by nutpie alone; install nutpie, or leave store= out and write "
@@ -84,9 +65,22 @@ def _refuse_others(options: dict[str, Any]) -> None:
         raise ValueError(
             f"{', '.join(further)}: with store=, NUTS takes target_accept alone; leave it out, or leave store= out"
         )
+    note, arrays = note_of_run(model, plan, attrs)
+    note |= {"every": nuts_thinning(model, plan), "options": nuts_options(model, options)}
+    begun, drawn = perf_counter(), 0
+    with Interruptions() as interruptions, ExitStack() as held:
+        store = None
+        for block in _blocks(model, plan, note, (drawn, 0), interruptions):
+            if store is None:
+                store = held.enter_context(_create_store(path, model, plan, (note, arrays), block))
+            drawn = _append_block(store, block, drawn, ([], begun))
+        if store is not None and drawn == plan.draws:
+            _finish(store, model, plan, (note["attributes"], begun))
+    if drawn < plan.draws:
+        raise KeyboardInterrupt(f"stopped after {drawn} draws of each chain")
 
 
-def _created(
+def _create_store(
     path: str | os.PathLike[str],
     model: pm.Model,
     plan: Draws,
@@ -95,17 +89,16 @@ def _created(
 ) -> DrawStore:
     """Create the store of a run of NUTS at its full size, with the first draws as template."""
     tree = _finished(model, plan, first)
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
-    full = at_full_size(groups, {"draw": plan.draws})
-    kept = {"run": run, "state": ({"drawn": 0, "restarts": [], "seconds": 0.0}, {})}
-    chunks = {"draw": ceil(plan.draws / PIECES)}
-    return DrawStore.create(path, full, run[0]["attributes"], chunks, kept)
+    full = allocated({n: node.to_dataset() for n, node in tree.children.items()}, {"draw": plan.draws})
+    journal = {"run": run, "state": ({"drawn": 0, "restarts": [], "seconds": 0.0}, {})}
+    chunks = {"draw": ceil(plan.draws / FEWEST_BLOCKS)}
+    return DrawStore.create(path, full, run[0]["attributes"], chunks, journal)
 
 
 def resume_nuts(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, Any]) -> None:
     """Keep the draws of an opened store, draw the rest by fresh chains, and finish the store."""
-    marked, _ = store.kept()
-    begun = time.perf_counter() - marked.get("seconds", 0.0)
+    marked, _ = store.read_journal()
+    begun = perf_counter() - marked.get("seconds", 0.0)
     drawn, restarts = int(marked["drawn"]), list(marked["restarts"])
     if drawn < plan.draws:
         restarts.append(drawn)
@@ -116,15 +109,15 @@ def resume_nuts(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, 
             stacklevel=3,
         )
         with Interruptions() as interruptions:
-            for piece in _pieces(model, plan, note, (drawn, len(restarts)), interruptions):
-                drawn = _append_block(store, piece, drawn, (restarts, begun))
+            for block in _blocks(model, plan, note, (drawn, len(restarts)), interruptions):
+                drawn = _append_block(store, block, drawn, (restarts, begun))
         if drawn < plan.draws:
             raise KeyboardInterrupt(f"stopped after {drawn} draws of each chain")
-    said = note["attributes"] | {"restarted_at": json.dumps(restarts)}
-    _finish(store, model, plan, (said, begun))
+    attrs = note["attributes"] | {"restarted_at": json.dumps(restarts)}
+    _finish(store, model, plan, (attrs, begun))
 
 
-def _pieces(
+def _blocks(
     model: pm.Model, plan: Draws, note: dict[str, Any], start: tuple[int, int], interruptions: Interruptions
 ) -> Iterator[xr.DataTree]:
     """Yield blocks of the missing draws: those that all chains have made since the previous block."""
@@ -146,7 +139,7 @@ def _pieces(
     )
     ended = stopped = False
     while not ended:
-        ended, stopped = _waited(sampler, interruptions)
+        ended, stopped = _poll(sampler, interruptions)
         try:
             tree = sampler.wait() if ended else sampler.abort() if stopped else sampler.inspect()
         except TimeoutError:  # busy: try again at the next poll
@@ -154,41 +147,32 @@ def _pieces(
         ready = _common_draws(tree) // every
         if ready > taken:
             new = slice(taken * every, ready * every)
-            groups = {name: _numbers(tree[name].to_dataset()).isel(draw=new) for name in RAW}
+            groups = {name: tree[name].to_dataset() for name in RAW}
+            for name, group in groups.items():  # messages are objects, and a store holds no pickles
+                numeric = [v for v, array in group.data_vars.items() if array.dtype.kind in "biuf"]
+                groups[name] = group[numeric].isel(draw=new)
             yield thinned(xr.DataTree.from_dict(groups), every)
             taken = ready
         ended = ended or stopped
 
 
-def _numbers(group: xr.Dataset) -> xr.Dataset:
-    """Drop variables of object dtype, such as messages, because a store holds no pickles."""
-    return group[[name for name, array in group.data_vars.items() if array.dtype.kind in "biuf"]]
-
-
-def _is_finished(sampler: Any) -> bool:
-    """Whether all chains have ended; False while the sampler is too busy to answer."""
-    try:
-        return sampler.is_finished
-    except TimeoutError:
-        return False
-
-
-def _waited(sampler: Any, interruptions: Interruptions) -> tuple[bool, bool]:
+def _poll(sampler: Any, interruptions: Interruptions) -> tuple[bool, bool]:
     """Wait for the next poll of the sampler; return whether all chains have ended, and whether to stop."""
-    until = time.perf_counter() + SECONDS
-    while not (ended := _is_finished(sampler)) and time.perf_counter() < until:
-        if interruptions.asked is not None:
-            break
+    until = perf_counter() + SECONDS
+    while True:
+        with suppress(TimeoutError):  # the sampler is too busy to answer
+            if sampler.is_finished:
+                return True, interruptions.asked is not None
+        if interruptions.asked is not None or perf_counter() >= until:
+            return False, interruptions.asked is not None
         time.sleep(0.02)
-    return ended, interruptions.asked is not None
 
 
 def _common_draws(tree: xr.DataTree) -> int:
     """Return the number of draws that all chains have made."""
     if "posterior" not in tree.children:
         return 0
-    there = ~np.isnan(tree["sample_stats"]["logp"].to_numpy())
-    return int(there.sum(axis=1).min())
+    return int((~np.isnan(tree["sample_stats"]["logp"].to_numpy())).sum(axis=1).min())
 
 
 def _finished(model: pm.Model, plan: Draws, tree: xr.DataTree) -> xr.DataTree:
@@ -200,14 +184,12 @@ def _finished(model: pm.Model, plan: Draws, tree: xr.DataTree) -> xr.DataTree:
     return Completion(model)(groups, computed=True)
 
 
-def _append_block(store: DrawStore, piece: xr.DataTree, drawn: int, run: tuple[list[int], float]) -> int:
+def _append_block(store: DrawStore, block: xr.DataTree, drawn: int, run: tuple[list[int], float]) -> int:
     """Write a block of draws after the first `drawn`, and mark it; return the new number of draws."""
     restarts, begun = run
-    end = drawn + piece["posterior"].sizes["draw"]
-    groups = {name: piece[name].to_dataset() for name in RAW}
-    store.write({"draw": slice(drawn, end)}, groups)
-    seconds = time.perf_counter() - begun
-    store.mark({"drawn": end, "restarts": restarts, "seconds": seconds}, {}, end)
+    end = drawn + block["posterior"].sizes["draw"]
+    store.write({"draw": slice(drawn, end)}, {name: block[name].to_dataset() for name in RAW})
+    store.mark({"drawn": end, "restarts": restarts, "seconds": perf_counter() - begun}, {}, end)
     return end
 
 
@@ -219,16 +201,10 @@ def _finish(store: DrawStore, model: pm.Model, plan: Draws, run: tuple[dict[str,
     whole = _finished(model, plan, tree)
     groups = {n: node.to_dataset() for n, node in whole.children.items() if n not in CONSTANT}
     store.write({"draw": slice(0, plan.draws)}, groups)
-    store.finish(attrs | {"seconds": time.perf_counter() - begun})
+    store.finish(attrs | {"seconds": perf_counter() - begun})
 
 
-# --- Checkpointing: sampling runs that write their draws to a store and can be resumed after any interruption ---
-
-MOST_BYTES = 2**26  # of a block of draws
-
-FEWEST_PIECES = 20
-
-FOUND = "found_"
+# --- Resume of a stored run, by the model's own sampler or NUTS ---
 
 
 def resume(
@@ -294,16 +270,16 @@ def resume(
     """
     attrs = store_attrs(Path(path))
     if WRITTEN in attrs:
-        refuse_asked(Path(path), attrs)
+        refuse_resume_of_sharded_run(Path(path), attrs)
         with DrawStore.open(path) as store:
-            note, arrays = store.kept("run")
+            note, arrays = store.read_journal("run")
             model = _same_model(store.path, model, note, arrays)
             tell_versions(store.path, note["attributes"], stacklevel=3)
             plan = Draws(**note["plan"] | {"cores": cores, "progressbar": progressbar})
             if note["attributes"]["method"] == "nuts":
                 resume_nuts(store, model, plan, note)
             else:
-                _resume_own(store, model, plan, (note, arrays))
+                _resume_compiled(store, model, plan, (note, arrays))
     tree = read_draws(path)
     if tree.attrs.get("method") != "exact":
         warn_unless_converged(diagnose(tree, threads=cores))
@@ -320,8 +296,7 @@ def draw_into(
     """Run a model's own sampler from its start to its end, with the draws written to a new store.
 
     `attrs` are the attributes of the final tree without the duration; `route` is that of the model, if it is
-    recognised already. Begins again in double precision where
-    single precision cannot hold the draws.
+    recognised already. Begins again in double precision where single precision cannot hold the draws.
     """
     try:
         _draw_into(path, model, plan, attrs, route)
@@ -334,56 +309,53 @@ def _draw_into(
 ) -> None:
     """Run the sampler into a new store; the store is removed if the draws exceed single precision (`SinglePrecisionError`)."""
     refuse_existing(Path(path))
-    quiet = replace(plan, progressbar=False)
     begun, completion = perf_counter(), Completion(model)
-    run = begin_run(model, quiet, route=route)
+    run = begin_run(model, replace(plan, progressbar=False), route=route)
     first = completion(run.advance(1))  # the template of all variables, dims and dtypes
     note, arrays = note_of_run(model, plan, attrs)
-    note["piece"] = _length_of_piece(first, plan.draws)
-    found = {FOUND + name: array for name, array in run.found.items()}
-    kept = {"run": (note, arrays | found), "state": ({"drawn": 0, "seconds": 0.0}, {})}
-    groups = {name: node.to_dataset() for name, node in first.children.items()}
-    full = at_full_size(groups, {"draw": plan.draws})
-    with DrawStore.create(path, full, attrs, {"draw": note["piece"]}, kept) as store:
+    note["piece"] = _draws_per_block(first, plan.draws)
+    found = {FOUND + name: array for name, array in run.tuning.items()}
+    journal = {"run": (note, arrays | found), "state": ({"drawn": 0, "seconds": 0.0}, {})}
+    full = allocated({n: node.to_dataset() for n, node in first.children.items()}, {"draw": plan.draws})
+    with DrawStore.create(path, full, attrs, {"draw": note["piece"]}, journal) as store:
         try:
             _append(store, run, first, perf_counter() - begun)
-            _go_on(store, run, completion, (plan, note, perf_counter() - begun))
+            _draw_rest(store, run, completion, (plan, note, perf_counter() - begun))
         except SinglePrecisionError:
             store.discard()
             raise
 
 
-def _resume_own(
-    store: DrawStore, model: pm.Model, plan: Draws, kept: tuple[dict[str, Any], dict[str, np.ndarray]]
+def _resume_compiled(
+    store: DrawStore, model: pm.Model, plan: Draws, journal: tuple[dict[str, Any], dict[str, np.ndarray]]
 ) -> None:
     """Restore the state of the model's own sampler from the journal, and run it to its end."""
-    note, arrays = kept
+    note, arrays = journal
     found = {k.removeprefix(FOUND): v for k, v in arrays.items() if k.startswith(FOUND)}
-    found = Kept(store.journal / "run.npz", found)
-    run = begin_run(model, replace(plan, progressbar=False), found)
-    marked, state = store.kept()
+    entries = JournalEntries(store.journal / "run.npz", found)
+    run = begin_run(model, replace(plan, progressbar=False), entries)
+    marked, state = store.read_journal()
     if marked["drawn"]:
-        with of_state(store.path):
+        with state_errors(store.path):
             run.restore(state, marked["drawn"])
     try:
-        _go_on(store, run, Completion(model), (plan, note, marked["seconds"]))
+        _draw_rest(store, run, Completion(model), (plan, note, marked["seconds"]))
     except SinglePrecisionError:
         store.discard()
         draw_into(store.path, model, replace(plan, dtype="float64"), note["attributes"])
 
 
-def _go_on(
+def _draw_rest(
     store: DrawStore, run: Run, completion: Completion, settings: tuple[Draws, dict[str, Any], float]
 ) -> None:
     """Write the remaining blocks of draws and finish the store; stop after a block at SIGINT or SIGTERM."""
     plan, note, before = settings
-    begun, piece = perf_counter() - before, int(note["piece"])
+    begun, length = perf_counter() - before, int(note["piece"])
     with Interruptions() as interruptions, Progress(disable=not plan.progressbar, transient=True) as bar:
         task = bar.add_task("Draws of each chain", total=plan.draws, completed=run.drawn)
         while run.drawn < plan.draws and interruptions.asked is None:
-            wanted = min(piece - run.drawn % piece, plan.draws - run.drawn)
-            tree = completion(run.advance(wanted))
-            _append(store, run, tree, perf_counter() - begun)
+            wanted = min(length - run.drawn % length, plan.draws - run.drawn)
+            _append(store, run, completion(run.advance(wanted)), perf_counter() - begun)
             bar.update(task, completed=run.drawn)
     if run.drawn < plan.draws:  # the process has a signal handler that does not end it
         raise KeyboardInterrupt(f"stopped after {run.drawn} draws of each chain")
@@ -398,11 +370,10 @@ def _append(store: DrawStore, run: Run, tree: xr.DataTree, seconds: float) -> No
     store.mark({"drawn": run.drawn, "seconds": seconds}, run.state, run.drawn)
 
 
-def _length_of_piece(first: xr.DataTree, draws: int) -> int:
+def _draws_per_block(first: xr.DataTree, draws: int) -> int:
     """Return the number of draws per block: a twentieth of the run, or fewer where these exceed `MOST_BYTES`."""
-    groups = (node.to_dataset() for node in first.children.values())
-    size = sum(group.nbytes for group in groups if "draw" in group.dims)
-    return max(1, min(MOST_BYTES // size, ceil(draws / FEWEST_PIECES)))
+    size = sum(node.to_dataset().nbytes for node in first.children.values() if "draw" in node.dims)
+    return max(1, min(MOST_BYTES // size, ceil(draws / FEWEST_BLOCKS)))
 
 
 def _same_model(
@@ -416,7 +387,7 @@ def _same_model(
         )
     if model is None:
         model = _built_again(path, note, arrays)
-    if fingerprint(model) != _expected(path, note, arrays):
+    if fingerprint(model) != _expected_fingerprint(path, note, arrays):
         differ = other_versions(note["attributes"])
         upgrade = f", or go on with {differ}, where it may be another graph" if differ else ""
         raise ValueError(
@@ -426,7 +397,7 @@ def _same_model(
     return model
 
 
-def _expected(path: Path, note: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+def _expected_fingerprint(path: Path, note: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
     """Fingerprint that the model must have; recomputed from the recipe if the stored one has an old scheme."""
     if note["fingerprint"].startswith(SCHEME):
         return note["fingerprint"]
@@ -440,5 +411,5 @@ def _expected(path: Path, note: dict[str, Any], arrays: dict[str, np.ndarray]) -
 
 def _built_again(path: Path, note: dict[str, Any], arrays: dict[str, np.ndarray]) -> pm.Model:
     """Rebuild the model of a run from the recipe in the journal."""
-    with of_recipe(path):
+    with recipe_errors(path):
         return build_again(note["recipe"], arrays)

@@ -13,266 +13,14 @@ from scipy.optimize import linear_sum_assignment
 
 from .kernels.convergence import mixing_of
 
-ENUMERATED = 5  # categories up to which all permutations are tried at once
 
-
-def relabel(tree: xr.DataTree) -> xr.DataTree:
-    """Permute the categories of every draw so that raters are right as often as possible.
-
-    The likelihood of a Dawid-Skene model is invariant under permutations of the true categories, together
-    with the rows of the confusion matrices; only the prior names them. Each draw is given the permutation
-    that maximises the sum of the diagonal of the confusion matrices, averaged over raters.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Posterior with ``confusion`` (chain, draw[, rater], category, label), and other variables along
-        ``category``.
-
-    Returns
-    -------
-    DataTree
-        The same tree with all variables of the posterior permuted along ``category``, and ``naming`` (chain,
-        draw, category) in ``sample_stats``: the former position of each category. Log densities are not
-        changed; under an asymmetric prior they do not hold for permuted draws.
-
-    Raises
-    ------
-    ValueError
-        If the posterior has no confusion matrices, or they are functions of abilities, which are not
-        invariant.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import inference
-    >>> switched = [[[0.1, 0.9], [0.7, 0.3]]]  # one draw, in which raters are mostly wrong
-    >>> posterior = xr.Dataset({"confusion": (("chain", "draw", "category", "label"), [switched])})
-    >>> tree = inference.relabel(xr.DataTree.from_dict({"posterior": posterior}))
-    >>> tree["posterior"]["confusion"].values[0, 0]
-    array([[0.7, 0.3],
-           [0.1, 0.9]])
-
-    References
-    ----------
-    Stephens (2000), Dealing with label switching in mixture models, JRSS B 62(4),
-    doi:10.1111/1467-9868.00265, algorithm 4.1 (here with the diagonal as the loss).
-    """
-    if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
-        raise ValueError(f"a {type(tree).__name__} is not a DataTree with a posterior")
-    posterior = tree["posterior"].to_dataset()
-    if "confusion" not in posterior:
-        raise ValueError(
-            f"the posterior holds {', '.join(map(str, posterior.data_vars))}, but no 'confusion' to name the categories by"
-        )
-    order = naming(posterior["confusion"])
-    if "ability" in posterior and (order != np.arange(order.shape[-1])).any():
-        raise ValueError(
-            "the confusion matrices are made of abilities, which have no meaning under other names of the categories; "
-            "give the abilities a prior above one half instead"
-        )
-    at = xr.DataArray(order, dims=("chain", "draw", "category"))
-    moved = {
-        name: _permuted(variable, at) if "category" in variable.dims else variable
-        for name, variable in posterior.data_vars.items()
-    }
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
-    groups["posterior"] = posterior.assign(moved)
-    stats = groups.get("sample_stats", xr.Dataset())
-    groups["sample_stats"] = stats.assign(naming=at)
-    result = xr.DataTree.from_dict(groups)
-    result.attrs = dict(tree.attrs)
-    return result
-
-
-def _permuted(variable: xr.DataArray, at: xr.DataArray) -> xr.DataArray:
-    """Permute the categories of every draw of a variable; the coordinate stays.
-
-    Shapes: at (chain, draw, category).
-    """
-    moved = variable.drop_vars("category", errors="ignore").isel(
-        chain=xr.DataArray(np.arange(at.sizes["chain"]), dims="chain"),
-        draw=xr.DataArray(np.arange(at.sizes["draw"]), dims="draw"),
-        category=at,
-    )
-    return moved.transpose(*variable.dims).assign_coords(variable.coords)
-
-
-def naming(confusion: xr.DataArray) -> np.ndarray:
-    """Permutation of the categories with the largest diagonal of the confusion matrices, by draw.
-
-    Shapes: confusion (chain, draw[, rater], category, label); returns positions (chain, draw, category).
-    """
-    pooled = confusion.mean("rater") if "rater" in confusion.dims else confusion
-    right = pooled.transpose("chain", "draw", "category", "label").to_numpy().astype(float)
-    n = right.shape[-1]
-    if n <= ENUMERATED:
-        orders = np.array(list(permutations(range(n))))
-        total = right[..., orders, np.arange(n)].sum(axis=-1)
-        return orders[total.argmax(axis=-1)]
-    order = np.empty(right.shape[:-1], int)
-    for index in np.ndindex(right.shape[:2]):
-        category, label = linear_sum_assignment(right[index], maximize=True)
-        order[index][label] = category
-    return order
-
-
-def switched(confusion: xr.DataArray) -> xr.DataArray:
-    """Share of draws in which another permutation of the categories fits better.
-
-    Shapes: confusion (chain, draw[, rater], category, label); returns (chain,).
-    """
-    order = naming(confusion)
-    other = (order != np.arange(order.shape[-1])).any(axis=-1)
-    return xr.DataArray(other.mean(axis=1), dims=("chain",))
-
-
-# --- Verdict on convergence: one sentence that says whether draws converged, or which did not ---
-
-LOWEST_E_BFMI = 0.3
-
-RARELY = 0.05  # share of draws with switched labels up to which it is not mentioned
-
-
-def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
-    """Whether a diagnosis by `diagnose` passes, and a one-line summary that names the `listed` worst failures."""
-    chains, draws = diagnosis.attrs["chains"], diagnosis.attrs["draws"]
-    infinite = _not_finite(diagnosis, listed)
-    if diagnosis.attrs["exact"]:
-        if infinite:
-            return False, f"NOT exact: {infinite[0]}"
-        return (True, f"exact: {chains * draws:,} independent draws, which have nothing to converge to")
-    complaints = [*infinite, *_failed_items(diagnosis, listed), *_failed_elements(diagnosis, listed)]
-    if chains < 2:
-        complaints.insert(0, "one chain has no R-hat, sample at least two")
-    if count := int(diagnosis["divergences"].sum()) if "divergences" in diagnosis else 0:
-        complaints.append(f"{count:,} divergences")
-    if "e_bfmi" in diagnosis:
-        lowest = float(diagnosis["e_bfmi"].min())
-        if not lowest >= LOWEST_E_BFMI:
-            complaints.append(f"E-BFMI {lowest:.2f} is below {LOWEST_E_BFMI}")
-    switching = _switching_remarks(diagnosis)
-    if complaints:
-        return False, "NOT converged: " + "; ".join([*complaints, *switching])
-    return True, "; ".join([_praise(diagnosis), *switching])
-
-
-def _switching_remarks(diagnosis: xr.Dataset) -> list[str]:
-    """Note on label switching, if it is frequent."""
-    if "switched" not in diagnosis:
-        return []
-    share = diagnosis["switched"].to_numpy()
-    if not (share > RARELY).any():
-        return []
-    chains = ", ".join(
-        f"chain {chain} ({share[chain]:.0%} of the draws)" for chain in np.flatnonzero(share > RARELY)
-    )
-    return [
-        f"label switching in {chains}: raters would be right more often under other names of the "
-        "categories; give a prior that favours the diagonal, or see inference.relabel"
-    ]
-
-
-def _not_finite(diagnosis: xr.Dataset, listed: int) -> list[str]:
-    """Note on infinite and NaN draws, if there are any."""
-    by_item, element = diagnosis["not_finite"], diagnosis["element_not_finite"].to_numpy() > 0
-    place = np.argwhere(by_item.to_numpy() > 0).tolist()
-    quantity, item = by_item["quantity"].to_numpy(), by_item["item"].to_numpy()
-    names = [f"{quantity[q]} of item {item[i]}" for q, i in place[:listed]]
-    names += diagnosis["element"].to_numpy()[element][: listed - len(names)].tolist()
-    found = len(place) + int(element.sum())
-    if not found:
-        return []
-    more = f", and {found - len(names):,} more" if found > len(names) else ""
-    are = "is" if found == 1 else "are"
-    return [f"{', '.join(names)}{more} {are} infinite or NaN in a draw"]
-
-
-def _failed_items(diagnosis: xr.Dataset, listed: int) -> list[str]:
-    """Note on the items that missed a threshold, each at its worst quantity."""
-    failed = diagnosis["failed"].to_numpy() > 0
-    n_failed = int(failed.any(axis=0).sum())
-    if not n_failed:
-        return []
-    smallest = _smallest_ess(diagnosis, "")
-    smallest = np.where(failed, np.nan_to_num(smallest, nan=-np.inf), np.inf)
-    worst = np.argsort(smallest.min(axis=0), kind="stable")[: min(listed, n_failed)]
-    names = []
-    for item in worst:
-        quantity = smallest[:, item].argmin()
-        cell = diagnosis.isel(item=item, quantity=quantity)
-        names.append(f"item {cell['item'].item()} ({cell['quantity'].item()}: {_figures(cell, '')})")
-    return [_complaint(n_failed, diagnosis.sizes["item"], "items", diagnosis, names)]
-
-
-def _failed_elements(diagnosis: xr.Dataset, listed: int) -> list[str]:
-    """Note on the elements of variables without items that missed a threshold."""
-    failed = diagnosis.isel(element=diagnosis["element_failed"].to_numpy() > 0)
-    n_failed = failed.sizes["element"]
-    if not n_failed:
-        return []
-    smallest = np.nan_to_num(_smallest_ess(failed, "element_"), nan=-np.inf)
-    cells = (failed.isel(element=i) for i in np.argsort(smallest, kind="stable")[:listed])
-    names = [f"{cell['element'].item()} ({_figures(cell, 'element_')})" for cell in cells]
-    kind = "other quantities" if diagnosis.sizes["item"] else "quantities"
-    return [_complaint(n_failed, diagnosis.sizes["element"], kind, diagnosis, names)]
-
-
-def _complaint(n_failed: int, total: int, kind: str, diagnosis: xr.Dataset, names: list[str]) -> str:
-    """Sentence with the number of failures, the thresholds and the worst names."""
-    gates = f"R-hat {diagnosis.attrs['r_hat']:g} / ESS {diagnosis.attrs['ess']:g}"
-    verb = "misses" if n_failed == 1 else "miss"
-    more = f", and {n_failed - len(names):,} more" if n_failed > len(names) else ""
-    return f"{n_failed:,} of {total:,} {kind} {verb} {gates}: {', '.join(names)}{more}"
-
-
-def _smallest_ess(diagnosis: xr.Dataset, prefix: str) -> np.ndarray:
-    """Smaller one of bulk and tail ESS."""
-    ess = (diagnosis[f"{prefix}{part}"].to_numpy() for part in ("ess_bulk", "ess_tail"))
-    return np.minimum(*ess)
-
-
-def _figures(cell: xr.Dataset, prefix: str) -> str:
-    """R-hat and ESS of one item or element, as text."""
-    ess = float(_smallest_ess(cell, prefix))
-    if np.isnan(ess):
-        return "NaN or too few draws"
-    return f"R-hat {float(cell[f'{prefix}r_hat']):.3f}, ESS {ess:.0f}"
-
-
-def _praise(diagnosis: xr.Dataset) -> str:
-    """Summary of converged draws: worst R-hat, bulk and tail ESS, each rounded to the conservative side."""
-    moving = diagnosis["constant"] < diagnosis["elements"]
-    worst = {}
-    for statistic, reduce in (("r_hat", np.nanmax), ("ess_bulk", np.nanmin), ("ess_tail", np.nanmin)):
-        items = diagnosis[statistic].where(moving).to_numpy().ravel()
-        elements = diagnosis[f"element_{statistic}"].where(diagnosis["element_constant"] == 0)
-        figures = np.concatenate([items, elements.to_numpy()])
-        if np.isnan(figures).all():
-            return "converged: no quantity ever moved"
-        worst[statistic] = reduce(figures)
-    names = [str(name) for name in diagnosis["quantity"].to_numpy()]
-    others = diagnosis.sizes["element"]
-    count = int(diagnosis["elements"].sum()) + others
-    of = ", ".join(names + [f"{others:,} others"] * bool(names and others))
-    constant = int(diagnosis["constant"].sum() + diagnosis["element_constant"].sum())
-    return (
-        f"converged: R-hat <= {np.ceil(1000 * worst['r_hat']) / 1000:.3f}, "
-        f"bulk ESS >= {np.floor(worst['ess_bulk']):,.0f}, "
-        f"tail ESS >= {np.floor(worst['ess_tail']):,.0f} "
-        f"over {count:,} quantities{f' ({of})' if of else ''}"
-        f"{f'; {constant:,} of them never moved' if constant else ''}"
-    )
-
-
-# --- Point estimate of Dawid and Skene's model by EM, with every distinct optimum that random starts find ---
+class ConvergenceWarning(UserWarning):
+    """Warning: draws miss a convergence threshold, or an approximation is not reliable."""
 
 
 class EstimateWarning(UserWarning):
     """Warning: a point estimate is less certain than it looks, as when starts end at several optima."""
 
-
-# --- Convergence diagnostics of a posterior tree: R-hat, effective sample sizes, Monte Carlo errors ---
 
 # Reduction of the elements of an item to the worst one. fmax ignores the R-hat of constant draws, which is NaN;
 # an ESS that is NaN makes that of the item NaN.
@@ -286,10 +34,6 @@ SUMMARY: dict[str, np.ufunc] = {
     "failed": np.add,
     "not_finite": np.add,
 }
-
-
-class ConvergenceWarning(UserWarning):
-    """Draws that miss a convergence threshold, or an approximation that is not reliable."""
 
 
 def diagnose(
@@ -363,9 +107,8 @@ def diagnose(
     for name, variable in posterior.data_vars.items():
         draws = variable.transpose("chain", "draw", ...)
         has_items = "item" in draws.coords or "item" in draws.dims
-        (with_items if has_items else others)[name] = draws, _judged(draws, r_hat, ess, threads)
-    found = _by_item(with_items) | _by_element(others) | _nuts(tree) | _switching(posterior)
-    diagnosis = xr.Dataset(found)
+        (with_items if has_items else others)[name] = draws, _element_diagnostics(draws, r_hat, ess, threads)
+    diagnosis = xr.Dataset(_by_item(with_items) | _by_element(others) | _nuts(tree) | _switching(posterior))
     diagnosis.attrs = {
         "chains": posterior.sizes["chain"],
         "draws": posterior.sizes["draw"],
@@ -410,7 +153,9 @@ def _posterior(tree: xr.DataTree, var_names: str | Sequence[str] | None) -> xr.D
     return posterior[[name for name in names if posterior[name].dtype.kind in "biuf"]]
 
 
-def _judged(draws: xr.DataArray, r_hat: float, ess: float, threads: int | None) -> dict[str, np.ndarray]:
+def _element_diagnostics(
+    draws: xr.DataArray, r_hat: float, ess: float, threads: int | None
+) -> dict[str, np.ndarray]:
     """Diagnostics of every element of a variable, and failure flags, in C order. Shapes: draws (chain, draw, ...)."""
     matrix = draws.to_numpy().reshape(*draws.shape[:2], -1)
     if matrix.dtype not in (np.float32, np.float64):
@@ -480,10 +225,12 @@ def _element_names(draws: xr.DataArray) -> Iterable[str]:
 
 
 def _switching(posterior: xr.Dataset) -> dict[str, xr.DataArray]:
-    """Share of draws with switched labels, for confusion matrices. Returns an array (chain,)."""
+    """Share of draws whose confusion matrices fit better under another permutation of categories, shape (chain,)."""
     if not {"category", "label"} <= set(posterior.dims) or "confusion" not in posterior:
         return {}
-    return {"switched": switched(posterior["confusion"])}
+    order = _best_permutation(posterior["confusion"])
+    switched = (order != np.arange(order.shape[-1])).any(axis=-1)
+    return {"switched": xr.DataArray(switched.mean(axis=1), dims=("chain",))}
 
 
 def _nuts(tree: xr.DataTree) -> dict[str, xr.DataArray]:
@@ -498,3 +245,241 @@ def _nuts(tree: xr.DataTree) -> dict[str, xr.DataArray]:
         energy = stats["energy"]
         found["e_bfmi"] = (energy.diff("draw") ** 2).mean("draw") / energy.var("draw", ddof=1)
     return found
+
+
+# --- Verdict on convergence: one sentence that says whether draws converged, or which did not ---
+
+LOWEST_E_BFMI = 0.3
+SWITCHING_THRESHOLD = 0.05  # share of draws with switched labels up to which it is not mentioned
+
+
+def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
+    """Whether a diagnosis by `diagnose` passes, and a one-line summary that names the `listed` worst failures."""
+    chains, draws = diagnosis.attrs["chains"], diagnosis.attrs["draws"]
+    infinite = _not_finite(diagnosis, listed)
+    if diagnosis.attrs["exact"]:
+        if infinite:
+            return False, f"NOT exact: {infinite[0]}"
+        return True, f"exact: {chains * draws:,} independent draws, which have nothing to converge to"
+    failures = [*infinite, *_failed_items(diagnosis, listed), *_failed_elements(diagnosis, listed)]
+    if chains < 2:
+        failures.insert(0, "one chain has no R-hat, sample at least two")
+    if count := int(diagnosis["divergences"].sum()) if "divergences" in diagnosis else 0:
+        failures.append(f"{count:,} divergences")
+    if "e_bfmi" in diagnosis:
+        lowest = float(diagnosis["e_bfmi"].min())
+        if not lowest >= LOWEST_E_BFMI:
+            failures.append(f"E-BFMI {lowest:.2f} is below {LOWEST_E_BFMI}")
+    switching = _switching_remarks(diagnosis)
+    if failures:
+        return False, "NOT converged: " + "; ".join([*failures, *switching])
+    return True, "; ".join([_summary(diagnosis), *switching])
+
+
+def _switching_remarks(diagnosis: xr.Dataset) -> list[str]:
+    """Note on label switching, if it is frequent."""
+    if "switched" not in diagnosis:
+        return []
+    share = diagnosis["switched"].to_numpy()
+    often = np.flatnonzero(share > SWITCHING_THRESHOLD)
+    if not len(often):
+        return []
+    chains = ", ".join(f"chain {chain} ({share[chain]:.0%} of the draws)" for chain in often)
+    return [
+        f"label switching in {chains}: raters would be right more often under other names of the "
+        "categories; give a prior that favours the diagonal, or see inference.relabel"
+    ]
+
+
+def _not_finite(diagnosis: xr.Dataset, listed: int) -> list[str]:
+    """Note on infinite and NaN draws, if there are any."""
+    by_item, element = diagnosis["not_finite"], diagnosis["element_not_finite"].to_numpy() > 0
+    place = np.argwhere(by_item.to_numpy() > 0).tolist()
+    quantity, item = by_item["quantity"].to_numpy(), by_item["item"].to_numpy()
+    names = [f"{quantity[q]} of item {item[i]}" for q, i in place[:listed]]
+    names += diagnosis["element"].to_numpy()[element][: listed - len(names)].tolist()
+    found = len(place) + int(element.sum())
+    if not found:
+        return []
+    more = f", and {found - len(names):,} more" if found > len(names) else ""
+    return [f"{', '.join(names)}{more} {'is' if found == 1 else 'are'} infinite or NaN in a draw"]
+
+
+def _failed_items(diagnosis: xr.Dataset, listed: int) -> list[str]:
+    """Note on the items that missed a threshold, each at its worst quantity."""
+    failed = diagnosis["failed"].to_numpy() > 0
+    n_failed = int(failed.any(axis=0).sum())
+    if not n_failed:
+        return []
+    smallest = np.where(failed, np.nan_to_num(_smallest_ess(diagnosis, ""), nan=-np.inf), np.inf)
+    worst = np.argsort(smallest.min(axis=0), kind="stable")[: min(listed, n_failed)]
+    names = []
+    for item in worst:
+        cell = diagnosis.isel(item=item, quantity=smallest[:, item].argmin())
+        names.append(f"item {cell['item'].item()} ({cell['quantity'].item()}: {_diagnostics_text(cell, '')})")
+    return [_failure_sentence(n_failed, diagnosis.sizes["item"], "items", diagnosis, names)]
+
+
+def _failed_elements(diagnosis: xr.Dataset, listed: int) -> list[str]:
+    """Note on the elements of variables without items that missed a threshold."""
+    failed = diagnosis.isel(element=diagnosis["element_failed"].to_numpy() > 0)
+    n_failed = failed.sizes["element"]
+    if not n_failed:
+        return []
+    smallest = np.nan_to_num(_smallest_ess(failed, "element_"), nan=-np.inf)
+    cells = (failed.isel(element=i) for i in np.argsort(smallest, kind="stable")[:listed])
+    names = [f"{cell['element'].item()} ({_diagnostics_text(cell, 'element_')})" for cell in cells]
+    kind = "other quantities" if diagnosis.sizes["item"] else "quantities"
+    return [_failure_sentence(n_failed, diagnosis.sizes["element"], kind, diagnosis, names)]
+
+
+def _failure_sentence(n_failed: int, total: int, kind: str, diagnosis: xr.Dataset, names: list[str]) -> str:
+    """Sentence with the number of failures, the thresholds and the worst names."""
+    gates = f"R-hat {diagnosis.attrs['r_hat']:g} / ESS {diagnosis.attrs['ess']:g}"
+    verb = "misses" if n_failed == 1 else "miss"
+    more = f", and {n_failed - len(names):,} more" if n_failed > len(names) else ""
+    return f"{n_failed:,} of {total:,} {kind} {verb} {gates}: {', '.join(names)}{more}"
+
+
+def _smallest_ess(diagnosis: xr.Dataset, prefix: str) -> np.ndarray:
+    """Smaller one of bulk and tail ESS."""
+    return np.minimum(diagnosis[f"{prefix}ess_bulk"].to_numpy(), diagnosis[f"{prefix}ess_tail"].to_numpy())
+
+
+def _diagnostics_text(cell: xr.Dataset, prefix: str) -> str:
+    """R-hat and ESS of one item or element, as text."""
+    ess = float(_smallest_ess(cell, prefix))
+    if np.isnan(ess):
+        return "NaN or too few draws"
+    return f"R-hat {float(cell[f'{prefix}r_hat']):.3f}, ESS {ess:.0f}"
+
+
+def _summary(diagnosis: xr.Dataset) -> str:
+    """Summary of converged draws: worst R-hat, bulk and tail ESS, each rounded to the conservative side."""
+    moving = diagnosis["constant"] < diagnosis["elements"]
+    worst = {}
+    for statistic, reduce in (("r_hat", np.nanmax), ("ess_bulk", np.nanmin), ("ess_tail", np.nanmin)):
+        items = diagnosis[statistic].where(moving).to_numpy().ravel()
+        elements = diagnosis[f"element_{statistic}"].where(diagnosis["element_constant"] == 0)
+        figures = np.concatenate([items, elements.to_numpy()])
+        if np.isnan(figures).all():
+            return "converged: no quantity ever moved"
+        worst[statistic] = reduce(figures)
+    names = [str(name) for name in diagnosis["quantity"].to_numpy()]
+    others = diagnosis.sizes["element"]
+    count = int(diagnosis["elements"].sum()) + others
+    of = ", ".join(names + [f"{others:,} others"] * bool(names and others))
+    constant = int(diagnosis["constant"].sum() + diagnosis["element_constant"].sum())
+    return (
+        f"converged: R-hat <= {np.ceil(1000 * worst['r_hat']) / 1000:.3f}, "
+        f"bulk ESS >= {np.floor(worst['ess_bulk']):,.0f}, "
+        f"tail ESS >= {np.floor(worst['ess_tail']):,.0f} "
+        f"over {count:,} quantities{f' ({of})' if of else ''}"
+        f"{f'; {constant:,} of them never moved' if constant else ''}"
+    )
+
+
+# --- Label switching: the permutation of the categories in which raters are right most often ---
+
+ENUMERATED = 5  # categories up to which all permutations are tried at once
+
+
+def relabel(tree: xr.DataTree) -> xr.DataTree:
+    """Permute the categories of every draw so that raters are right as often as possible.
+
+    The likelihood of a Dawid-Skene model is invariant under permutations of the true categories, together
+    with the rows of the confusion matrices; only the prior names them. Each draw is given the permutation
+    that maximises the sum of the diagonal of the confusion matrices, averaged over raters.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior with ``confusion`` (chain, draw[, rater], category, label), and other variables along
+        ``category``.
+
+    Returns
+    -------
+    DataTree
+        The same tree with all variables of the posterior permuted along ``category``, and ``naming`` (chain,
+        draw, category) in ``sample_stats``: the former position of each category. Log densities are not
+        changed; under an asymmetric prior they do not hold for permuted draws.
+
+    Raises
+    ------
+    ValueError
+        If the posterior has no confusion matrices, or they are functions of abilities, which are not
+        invariant.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from raterzoo import inference
+    >>> switched = [[[0.1, 0.9], [0.7, 0.3]]]  # one draw, in which raters are mostly wrong
+    >>> posterior = xr.Dataset({"confusion": (("chain", "draw", "category", "label"), [switched])})
+    >>> tree = inference.relabel(xr.DataTree.from_dict({"posterior": posterior}))
+    >>> tree["posterior"]["confusion"].values[0, 0]
+    array([[0.7, 0.3],
+           [0.1, 0.9]])
+
+    References
+    ----------
+    Stephens (2000), Dealing with label switching in mixture models, JRSS B 62(4),
+    doi:10.1111/1467-9868.00265, algorithm 4.1 (here with the diagonal as the loss).
+    """
+    if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
+        raise ValueError(f"a {type(tree).__name__} is not a DataTree with a posterior")
+    posterior = tree["posterior"].to_dataset()
+    if "confusion" not in posterior:
+        raise ValueError(
+            f"the posterior holds {', '.join(map(str, posterior.data_vars))}, but no 'confusion' to name the categories by"
+        )
+    order = _best_permutation(posterior["confusion"])
+    if "ability" in posterior and (order != np.arange(order.shape[-1])).any():
+        raise ValueError(
+            "the confusion matrices are made of abilities, which have no meaning under other names of the categories; "
+            "give the abilities a prior above one half instead"
+        )
+    at = xr.DataArray(order, dims=("chain", "draw", "category"))
+    moved = {
+        name: _permuted(variable, at) if "category" in variable.dims else variable
+        for name, variable in posterior.data_vars.items()
+    }
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    groups["posterior"] = posterior.assign(moved)
+    stats = groups.get("sample_stats", xr.Dataset())
+    groups["sample_stats"] = stats.assign(naming=at)
+    result = xr.DataTree.from_dict(groups)
+    result.attrs = dict(tree.attrs)
+    return result
+
+
+def _permuted(variable: xr.DataArray, at: xr.DataArray) -> xr.DataArray:
+    """Permute the categories of every draw of a variable; the coordinate stays.
+
+    Shapes: at (chain, draw, category).
+    """
+    moved = variable.drop_vars("category", errors="ignore").isel(
+        chain=xr.DataArray(np.arange(at.sizes["chain"]), dims="chain"),
+        draw=xr.DataArray(np.arange(at.sizes["draw"]), dims="draw"),
+        category=at,
+    )
+    return moved.transpose(*variable.dims).assign_coords(variable.coords)
+
+
+def _best_permutation(confusion: xr.DataArray) -> np.ndarray:
+    """Permutation of the categories with the largest diagonal of the confusion matrices, by draw.
+
+    Shapes: confusion (chain, draw[, rater], category, label); returns positions (chain, draw, category).
+    """
+    pooled = confusion.mean("rater") if "rater" in confusion.dims else confusion
+    right = pooled.transpose("chain", "draw", "category", "label").to_numpy().astype(float)
+    n = right.shape[-1]
+    if n <= ENUMERATED:
+        orders = np.array(list(permutations(range(n))))
+        total = right[..., orders, np.arange(n)].sum(axis=-1)
+        return orders[total.argmax(axis=-1)]
+    order = np.empty(right.shape[:-1], int)
+    for index in np.ndindex(right.shape[:2]):
+        category, label = linear_sum_assignment(right[index], maximize=True)
+        order[index][label] = category
+    return order

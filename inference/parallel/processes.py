@@ -23,32 +23,31 @@ from threadpoolctl import threadpool_limits
 
 # bytes; smaller results go through the pipe: Linux writes up to 4,096 bytes atomically
 LEAST = 2**10
+SUFFIX = ".result"
 
-SUFFIX = ".parcel"
 
-
-class Parcel(NamedTuple):
+class FileResult(NamedTuple):
     """Result in a file: its arrays one after the other, then the pickle of the rest."""
 
     file: str
     lengths: tuple[int, ...]  # bytes of each part
 
-    def opened(self) -> Any:
+    def load(self) -> Any:
         """Read the result and remove the file."""
         try:
             with open(self.file, "rb", buffering=0) as file:
                 *arrays, rest = [_read(file, length) for length in self.lengths]
         finally:
-            self.drop()
+            self.remove()
         return pickle.loads(rest, buffers=arrays)
 
-    def drop(self) -> None:
+    def remove(self) -> None:
         """Remove the file."""
         Path(self.file).unlink(missing_ok=True)
 
 
-def packed(folder: str, function: Callable, *arguments: Any) -> Any:
-    """Call a function; return its result, or a `Parcel` if it is large and the file can be written."""
+def call_with_file_result(folder: str, function: Callable, *arguments: Any) -> Any:
+    """Call a function; return its result, or a `FileResult` if it is large and the file can be written."""
     result = function(*arguments)
     arrays: list[pickle.PickleBuffer] = []
     rest = pickle.dumps(result, protocol=5, buffer_callback=arrays.append)
@@ -56,19 +55,19 @@ def packed(folder: str, function: Callable, *arguments: Any) -> Any:
     lengths = tuple(part.nbytes for part in parts)
     if sum(lengths) < LEAST:
         return result
-    parcel = Parcel(str(Path(folder, uuid4().hex).with_suffix(SUFFIX)), lengths)
+    stored = FileResult(str(Path(folder, uuid4().hex).with_suffix(SUFFIX)), lengths)
     try:
-        with open(parcel.file, "xb", buffering=0) as file:
+        with open(stored.file, "xb", buffering=0) as file:
             for part in parts:
                 _write(file, part)
     except OSError:
-        parcel.drop()
+        stored.remove()
         return result
-    return parcel
+    return stored
 
 
-def handed_over(sent: Future[Any]) -> Future[Any]:
-    """Return a future of the result from that of a call of `packed`; cancelling cancels the call."""
+def loaded_future(sent: Future[Any]) -> Future[Any]:
+    """Return a future of the result from that of a call of `call_with_file_result`; cancelling cancels the call."""
     future: Future[Any] = Future()
 
     def pass_on(sent: Future[Any]) -> None:
@@ -77,8 +76,8 @@ def handed_over(sent: Future[Any]) -> Future[Any]:
         wanted = future.set_running_or_notify_cancel()
         try:
             result = sent.result()
-            if isinstance(result, Parcel):
-                result = result.opened() if wanted else result.drop()
+            if isinstance(result, FileResult):
+                result = result.load() if wanted else result.remove()
         except BaseException as error:
             if wanted:
                 future.set_exception(error)
@@ -96,12 +95,6 @@ def handed_over(sent: Future[Any]) -> Future[Any]:
     sent.add_done_callback(pass_on)
     future.add_done_callback(cancel)
     return future
-
-
-def clear(folder: Path) -> None:
-    """Remove files of results that a dead process left."""
-    for left in folder.glob("*" + SUFFIX):
-        left.unlink(missing_ok=True)
 
 
 def _read(file: FileIO, length: int) -> memoryview:
@@ -123,7 +116,7 @@ def _write(file: FileIO, part: memoryview) -> None:
 
 # --- Executor of processes that may die: each is a pool of one, so a death loses only its own work ---
 
-NOT_BEGUN = (
+START_FAILED = (
     "a worker process could not start; see the error above. Worker processes import the main script: put its code below "
     "`if __name__ == '__main__':`, or pass workers that exist, such as a dask.distributed.Client"
 )
@@ -152,29 +145,26 @@ class Processes(Executor):
         Raises RuntimeError if the process could not start, as when the main script has no ``__main__`` guard.
         """
         place = min(range(self.count), key=lambda k: len(self._waiting[k]))
-        task = (packed, str(self._own(place)), partial(fn, **kwargs), *args)
+        task = (call_with_file_result, str(self._folder / str(place)), partial(fn, **kwargs), *args)
         try:
             sent = self._sent(place, task)
         except (EOFError, ConnectionError) as problem:  # the fork server ended
-            raise RuntimeError(NOT_BEGUN) from problem
+            raise RuntimeError(START_FAILED) from problem
         self._processes[place] = list((self._pool(place)._processes or {}).values())
         self._waiting[place].add(sent)
         sent.add_done_callback(self._waiting[place].discard)
-        return handed_over(sent)
-
-    def _own(self, place: int) -> Path:
-        """Return the folder of one process."""
-        return self._folder / str(place)
+        return loaded_future(sent)
 
     def _sent(self, place: int, task: tuple[Any, ...]) -> Future[Any]:
         """Send a call to a process, or to its replacement."""
         try:
             return self._pool(place).submit(*task)
         except BrokenProcessPool:  # it died idle, or a future has already reported its death
-            own = self._own(place)
+            own = self._folder / str(place)
             if not own.exists() and any(p.exitcode == 1 for p in self._processes[place]):
-                raise RuntimeError(NOT_BEGUN) from None
-            clear(own)
+                raise RuntimeError(START_FAILED) from None
+            for left in own.glob("*" + SUFFIX):  # by the dead process
+                left.unlink(missing_ok=True)
             self._pools[place] = None
             return self._pool(place).submit(*task)
 
@@ -183,8 +173,8 @@ class Processes(Executor):
         pool = self._pools[place]
         if pool is None:
             context = get_context("spawn" if sys.platform == "win32" else "forkserver")
-            own = (str(self._own(place)),)
-            pool = ProcessPoolExecutor(1, context, initializer=begin, initargs=own)
+            own = str(self._folder / str(place))
+            pool = ProcessPoolExecutor(1, context, initializer=initialise_worker, initargs=(own,))
             self._pools[place] = pool
         return pool
 
@@ -194,30 +184,24 @@ class Processes(Executor):
         return [pid for pool in self._pools if pool for pid in pool._processes or ()]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes; with `cancel_futures` kill those at work and drop waiting tasks."""
-        if cancel_futures:
-            self._kill_at_work()
+        """End the processes; with `cancel_futures` kill those at work and remove waiting tasks."""
+        for pool, waiting in zip(self._pools, self._waiting, strict=True):
+            if cancel_futures and pool is not None and waiting:
+                for process in list((pool._processes or {}).values()):
+                    process.kill()  # its result is not needed, and an interrupted driver has little time
         for pool in self._pools:
             if pool is not None:
                 pool.shutdown(wait, cancel_futures=cancel_futures)
         rmtree(self._folder, ignore_errors=True)
 
-    def _kill_at_work(self) -> None:
-        """Kill busy processes: their results are not needed, and an interrupted driver has little time."""
-        for pool, waiting in zip(self._pools, self._waiting, strict=True):
-            if pool is not None and waiting:
-                for process in list((pool._processes or {}).values()):
-                    process.kill()
 
-
-def begin(own: str) -> None:
+def initialise_worker(own: str) -> None:
     """Initialise a process: one thread, its own folder, and exit when the driver exits."""
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     threadpool_limits(1)  # for libraries that are already loaded
     Path(own).mkdir(exist_ok=True)
-    flags = os.environ.get("PYTENSOR_FLAGS", "")
-    compiled = f"base_compiledir={own}"
-    os.environ["PYTENSOR_FLAGS"] = f"{flags},{compiled}" if flags else compiled
+    flags = filter(None, (os.environ.get("PYTENSOR_FLAGS"), f"base_compiledir={own}"))
+    os.environ["PYTENSOR_FLAGS"] = ",".join(flags)
     threading.Thread(target=_end_with_the_driver, daemon=True).start()
 
 

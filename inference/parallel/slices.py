@@ -1,7 +1,7 @@
 """Consecutive items of a container: slicing, and a picklable form."""
 
 from dataclasses import fields, replace
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ...models.data.scores import Scores
 Annotations = PartialRankings | Labels | Scores
 
 
-class Packed(NamedTuple):
+class PicklableContainer(NamedTuple):
     """Container as plain arrays: its read-only mappings cannot be pickled."""
 
     kind: type[Container]
@@ -24,64 +24,35 @@ class Packed(NamedTuple):
         return self.kind(**self.values)
 
 
-def pack(data: Container) -> Packed:
+def picklable(data: Container) -> PicklableContainer:
     """Return a container in a picklable form."""
     names = [field.name for field in fields(data)]  # type: ignore[arg-type]
     values = {name: getattr(data, name) for name in names}
     if "rater_attributes" in values:
         values["rater_attributes"] = dict(values["rater_attributes"])
-    return Packed(type(data), values)
+    return PicklableContainer(type(data), values)
 
 
-@overload
-def items_between(data: PartialRankings, first: int, end: int) -> PartialRankings: ...
-
-
-@overload
-def items_between(data: Labels, first: int, end: int) -> Labels: ...
-
-
-@overload
-def items_between(data: Scores, first: int, end: int) -> Scores: ...
-
-
-def items_between(data: Annotations, first: int, end: int) -> Annotations:
+def items_between[Data: (PartialRankings, Labels, Scores)](data: Data, first: int, end: int) -> Data:
     """Return the annotations of items first ... end - 1, as views of the same arrays.
 
-    Raters and categories keep their codes; unlike ``data.select`` it keeps raters without annotations of
-    these items.
+    Raters and categories keep their codes; unlike ``data.select`` it keeps raters without annotations of these items.
     """
     own = slice(*np.searchsorted(data.annotation_item, (first, end)).tolist())
-    items = data.items[first:end]
-    item = data.annotation_item[own] - np.int32(first)
-    rater = data.annotation_rater[own]
+    columns = {
+        "items": data.items[first:end],
+        "annotation_item": data.annotation_item[own] - np.int32(first),
+        "annotation_rater": data.annotation_rater[own],
+    }
     if isinstance(data, PartialRankings):
         start = data.annotation_start[own.start : own.stop + 1]
         blocks = data.block_start[start[0] : start[-1] + 1]
-        return replace(
-            data,
-            items=items,
-            annotation_item=item,
-            annotation_rater=rater,
-            annotation_start=start - start[0],
-            block_start=blocks - blocks[0],
-            category_code=data.category_code[blocks[0] : blocks[-1]],
-        )
+        columns["annotation_start"], columns["block_start"] = start - start[0], blocks - blocks[0]
+        columns["category_code"] = data.category_code[blocks[0] : blocks[-1]]
+    else:
+        columns["count"] = data.count[own]
     if isinstance(data, Labels):
-        return replace(
-            data,
-            items=items,
-            annotation_item=item,
-            annotation_rater=rater,
-            label_code=data.label_code[own],
-            count=data.count[own],
-            gold=data.gold[first:end],
-        )
-    return replace(
-        data,
-        items=items,
-        annotation_item=item,
-        annotation_rater=rater,
-        score=data.score[own],
-        count=data.count[own],
-    )
+        columns["label_code"], columns["gold"] = data.label_code[own], data.gold[first:end]
+    elif isinstance(data, Scores):
+        columns["score"] = data.score[own]
+    return replace(data, **columns)

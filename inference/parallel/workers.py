@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,11 +12,9 @@ from typing import Any, Protocol
 
 from .processes import Processes
 
-AHEAD = 2  # tasks submitted per worker: the running one and the next
-
+TASKS_PER_WORKER = 2  # tasks submitted per worker: the running one and the next
 MOST_TRIES = 20  # a worker may be killed for reasons unrelated to its task
-
-LOST = {"KilledWorker", "FutureCancelledError", "CancelledError"}  # dask errors of a lost worker
+DASK_LOST_WORKER = {"KilledWorker", "FutureCancelledError", "CancelledError"}  # dask errors of a lost worker
 
 
 class Submits(Protocol):
@@ -52,10 +50,10 @@ class Workers:
     ) -> Iterator[tuple[int, Any]]:
         """Run tasks and yield (number, result) in the order of completion.
 
-        `function` must return the same result when it is repeated, as happens if its worker dies. `tasks`
-        holds the arguments; they are consumed only when a worker is about to be free, and waiting results
-        are bounded by the tasks in flight, so memory does not grow with the number of tasks. `named` names a
-        task for errors. Raises `WorkersLost` if every try of a task fails.
+        `function` must return the same result when it is repeated, as happens if its worker dies. `tasks` holds
+        the arguments; they are consumed only when a worker is about to be free, and waiting results are bounded
+        by the tasks in flight, so memory does not grow with the number of tasks. `named` names a task for errors.
+        Raises `WorkersLost` if every try of a task fails.
         """
         done: Queue[tuple[int, Any]] = Queue()
         left = enumerate(tasks)
@@ -65,10 +63,11 @@ class Workers:
         def start(number: int, arguments: tuple) -> None:
             at_work[number] = arguments
             tries[number] = tries.get(number, 0) + 1
-            future = self._submit(function, arguments)
+            options = {"pure": False} if self.of_dask else {}
+            future = self.executor.submit(function, *arguments, **options)
             future.add_done_callback(lambda future: done.put((number, future)))
 
-        for number, arguments in islice(left, AHEAD * self.count):
+        for number, arguments in islice(left, TASKS_PER_WORKER * self.count):
             start(number, arguments)
         while at_work:
             number, future = done.get()
@@ -110,13 +109,10 @@ class Workers:
                 yield early.pop(awaited)
                 awaited += 1
 
-    def _submit(self, function: Callable, arguments: tuple) -> Future[Any]:
-        if self.of_dask:
-            return self.executor.submit(function, *arguments, pure=False)
-        return self.executor.submit(function, *arguments)
-
     def _is_lost(self, error: BaseException | None) -> bool:
-        return isinstance(error, BrokenProcessPool) or (self.of_dask and type(error).__name__ in LOST)
+        return isinstance(error, BrokenProcessPool) or (
+            self.of_dask and type(error).__name__ in DASK_LOST_WORKER
+        )
 
     def _survives(self) -> bool:
         """Return whether the executor survives a death, as our processes and dask do."""
@@ -157,19 +153,14 @@ def workers_of(executor: AnyExecutor, most_tries: int = MOST_TRIES) -> Iterator[
             f"executor={executor!r} has no method submit: pass a number of processes, a concurrent.futures.Executor or a "
             "dask.distributed.Client"
         )
-    yield _given(executor, most_tries)
-
-
-def _given(executor: Submits, most_tries: int) -> Workers:
-    """Wrap an executor of the caller, with the number of its workers."""
-    nthreads = getattr(executor, "nthreads", None)
-    if callable(nthreads):
-        counts = nthreads()
+    threads_of_dask = getattr(executor, "nthreads", None)
+    if callable(threads_of_dask):
+        counts = threads_of_dask()
         threads = sum(counts.values()) if isinstance(counts, dict) else 1
-        return Workers(executor, max(threads, 1), of_dask=True, most_tries=most_tries)
-    count = getattr(executor, "count", None) or getattr(executor, "_max_workers", None)
-    count = count or os.cpu_count() or 1
-    return Workers(executor, count, most_tries=most_tries)
+        yield Workers(executor, max(threads, 1), of_dask=True, most_tries=most_tries)
+    else:
+        count = getattr(executor, "count", None) or getattr(executor, "_max_workers", None)
+        yield Workers(executor, count or os.cpu_count() or 1, most_tries=most_tries)
 
 
 def is_of_processes(executor: AnyExecutor) -> bool:

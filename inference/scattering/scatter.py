@@ -7,7 +7,7 @@ on all items.
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -22,48 +22,47 @@ from rich.progress import Progress
 
 from ..diagnostics import ConvergenceWarning
 from ..methods import Route, route_of
-from ..parallel.slices import Annotations, items_between, pack
+from ..parallel.slices import Annotations, items_between, picklable
 from ..parallel.workers import AnyExecutor, is_of_processes, workers_of
 from ..runs.model_graph import graph_lock
 from ..runs.run import check_options
 from ..scores.precision import Storage
 from ..storage.interruptions import cleaned_up
-from ..storage.journal import refuse_journal
-from ..storage.resumable_calls import ASKED, Agreed, Asked, digest_of
+from ..storage.journal import raise_journal_error
+from ..storage.resumable_calls import ARGUMENTS, StoreRecord, digest_of, record_of_call
 from ..storage.store import DrawStore, read_draws, store_attrs
 from ..storage.untrusted_files import WRITTEN
 from .shards import (
     GROWING_DIMS,
     ItemDraws,
     ItemGroups,
-    ItemLaw,
+    ItemPrior,
     ItemShard,
     groups_of,
-    item_law,
-    refusal,
+    item_prior,
+    reason_not_divisible,
     sample_shard,
     storage_of,
 )
 
 SHARD_BYTES = 48 * 2**20  # of the draws of one shard
-
 COPIES = 3  # stored numbers per draw and cell: worth, plausibility, densities
 
 Builder = Callable[[Any], pm.Model]
 
 
 @dataclass(frozen=True)
-class WholeItems:
+class ScatteredModel:
     """Data and model of all items, and how to draw them."""
 
     data: Annotations
     model: pm.Model  # of all items; not sampled, it provides the constants
     route: Route
-    law: ItemLaw
+    prior: ItemPrior
     dtype: Storage  # needed for the draws of all items
 
     @classmethod
-    def of(cls, build: Builder, data: Annotations, draws: int, dtype: Storage) -> "WholeItems":
+    def of(cls, build: Builder, data: Annotations, draws: int, dtype: Storage) -> "ScatteredModel":
         """Build the model of all items; raise if they are not independent. `draws` counts all chains."""
         if not isinstance(data, Annotations):
             raise ValueError(
@@ -76,18 +75,18 @@ class WholeItems:
                     f"model_builder made a {type(model).__name__}, not a pymc.Model; pass a function of raterzoo.models"
                 )
             route = route_of(model)
-            if why := refusal(route):
+            if why := reason_not_divisible(route):
                 raise ValueError(why)
-            law = item_law(model, route.name)
-            return cls(data, model, route, law, storage_of(model, route.name, draws, dtype))
+            prior = item_prior(model, route.name)
+            return cls(data, model, route, prior, storage_of(model, route.name, draws, dtype))
 
-    def asked(self, options: dict[str, Any], seed: int | None) -> Asked:
-        """Return everything that the draws depend on, to be kept in the store."""
+    def arguments(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all that the draws depend on, except the seed, to be recorded in the store."""
         digests = {
-            "data": digest_of(pack(self.data).values),
-            "prior": self.law.digest(0, len(self.data.items)),
+            "data": digest_of(picklable(self.data).values),
+            "prior": self.prior.digest(0, len(self.data.items)),
         }
-        return Asked({"call": "scatter", "model": self.route.name} | options | digests, seed)
+        return {"call": "scatter", "model": self.route.name, **options, **digests}
 
     def shards(self, size: int | None, draws: int) -> list[tuple[int, int]]:
         """Divide the items into shards (first, end), each with at least one annotation.
@@ -97,37 +96,34 @@ class WholeItems:
         """
         n_items = len(self.data.items)
         if size is None:
-            cells = self.law.starts["candidate"][-1] if "candidate" in self.law.starts else n_items
+            cells = self.prior.starts["candidate"][-1] if "candidate" in self.prior.starts else n_items
             if cells == n_items:
                 cells *= len(self.model.coords.get("category") or (0,))
             each = draws * cells / n_items * np.dtype(self.dtype).itemsize * COPIES
             size = max(int(SHARD_BYTES / each), 1)
         edges = np.append(np.arange(0, n_items, size), n_items)
-        said = np.searchsorted(self.data.annotation_item, edges)
-        kept = np.append(said[:-1] < said[1:], True)  # a shard without annotations is merged with the next
-        kept[0] = True
-        edges = edges[kept | (edges == n_items)]
-        if len(edges) > 2 and said[-2] == said[-1]:
+        before = np.searchsorted(self.data.annotation_item, edges)  # annotations of earlier items
+        starts = np.append(
+            before[:-1] < before[1:], True
+        )  # a shard without annotations is merged with the next
+        starts[0] = True
+        edges = edges[starts | (edges == n_items)]
+        if len(edges) > 2 and before[-2] == before[-1]:
             edges = np.delete(edges, -2)
         return list(pairwise(edges.tolist()))
 
     def shard(self, first: int, end: int) -> ItemShard:
         """Return the task of items first ... end - 1."""
-        data = pack(items_between(self.data, first, end))
-        return ItemShard(data, self.route.name, self.law.digest(first, end))
+        data = picklable(items_between(self.data, first, end))
+        return ItemShard(data, self.route.name, self.prior.digest(first, end))
 
-    def namer(self, shards: Sequence[tuple[int, int]]) -> Callable[[int], str]:
-        """Return a function that names a shard by its first and last item, for errors."""
-
-        def named(number: int) -> str:
-            first, end = shards[number]
-            ends = self.data.items[[first, end - 1]].tolist()
-            return f"{end - first} items from {ends[0]!r} to {ends[1]!r}"
-
-        return named
+    def name_of(self, first: int, end: int) -> str:
+        """Return the name of a shard by its first and last item, for errors."""
+        ends = self.data.items[[first, end - 1]].tolist()
+        return f"{end - first} items from {ends[0]!r} to {ends[1]!r}"
 
 
-def check_sent(build: Builder) -> None:
+def check_picklable(build: Builder) -> None:
     """Raise unless a builder can be pickled by reference and imported in another process."""
     inner = build
     while isinstance(inner, partial):
@@ -141,22 +137,17 @@ def check_sent(build: Builder) -> None:
         )
 
 
-# --- Writer of the draws of item shards into a store ---
-
-NOTHING_SAID: dict[str, Any] = {"warned": 0, "first": ""}
-
-
-class ItemResults:
+class ShardWriter:
     """Context manager that writes shards into a store and continues an interrupted one.
 
     `done` (item,) is the mask of items that are in the store.
     """
 
-    def __init__(self, whole: WholeItems, path: Path, agreed: Agreed) -> None:
-        self._whole, self._path, self._agreed = whole, path, agreed
+    def __init__(self, whole: ScatteredModel, path: Path, record: StoreRecord) -> None:
+        self._whole, self._path, self._record = whole, path, record
         self._store: DrawStore | None = None
         self._groups: ItemGroups | None = None
-        self._said: dict[str, Any] = dict(NOTHING_SAID)
+        self._warned: dict[str, Any] = {"warned": 0, "first": ""}  # number of shards, and first message
         self.done: np.ndarray = np.zeros(len(whole.data.items), bool)
 
     @property
@@ -164,14 +155,14 @@ class ItemResults:
         """Whether the store was finished before."""
         return self._path.exists() and WRITTEN not in store_attrs(self._path)
 
-    def __enter__(self) -> "ItemResults":
+    def __enter__(self) -> "ShardWriter":
         if self._path.exists():
             self._store = DrawStore.open(self._path)
             if self._store.is_marked:
-                self._said, arrays = self._store.kept()
+                self._warned, arrays = self._store.read_journal()
                 self.done = arrays["done"]
                 if len(self.done) != len(self._whole.data.items):
-                    refuse_journal(self._store.journal, "it is of another number of items")
+                    raise_journal_error(self._store.journal, "it is of another number of items")
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -180,26 +171,28 @@ class ItemResults:
 
     def add(self, first: int, end: int, drawn: ItemDraws) -> None:
         """Write the draws of items first ... end - 1 and mark them as done."""
-        store, groups = self._begun(drawn)
+        store, groups = self._open(drawn)
         for name, group in drawn.groups.items():
             store.write(groups.region(name, first, end), {name: group})
         self.done[first:end] = True
         if drawn.warned:
-            before = self._said
-            self._said = {"warned": before["warned"] + 1, "first": before["first"] or drawn.warned}
-        store.mark(self._said, {"done": self.done}, 0)
+            self._warned["warned"] += 1
+            self._warned["first"] = self._warned["first"] or drawn.warned
+        store.mark(self._warned, {"done": self.done}, 0)
 
-    def _begun(self, drawn: ItemDraws) -> tuple[DrawStore, ItemGroups]:
+    def _open(self, drawn: ItemDraws) -> tuple[DrawStore, ItemGroups]:
         """Return store and groups, laid out when the first draws arrive."""
         if self._groups is None:
-            _check_items(drawn)
-            whole = self._whole
-            self._groups = groups_of(whole.model, drawn.groups, whole.law.starts)
+            for name, variable in drawn.groups["posterior"].data_vars.items():
+                if not set(variable.dims) & set(GROWING_DIMS):  # it would differ from shard to shard
+                    raise ValueError(
+                        f"{name!r} is a variable of all items together; leave it out of the model that is scattered, and compute "
+                        "it from the tree"
+                    )
+            self._groups = groups_of(self._whole.model, drawn.groups, self._whole.prior.starts)
         if self._store is None:
-            attrs = {k: v for k, v in drawn.attrs.items() if k != "seconds"}
-            attrs[ASKED] = self._agreed.text
-            full, chunks = self._groups.full, self._groups.chunks
-            self._store = DrawStore.create(self._path, full, attrs, chunks)
+            attrs = drawn.attrs | {ARGUMENTS: self._record.text}
+            self._store = DrawStore.create(self._path, self._groups.full, attrs, self._groups.chunks)
         if not self._store.is_marked:
             known = {n: g for n, g in self._groups.full.items() if n not in drawn.groups}
             self._store.write({}, known)
@@ -209,29 +202,16 @@ class ItemResults:
         """Finish the store; all items must be in it."""
         assert self._store is not None
         attrs = {k: v for k, v in store_attrs(self._path).items() if k != WRITTEN}
-        self._store.finish(attrs | {"seconds": seconds, "shards_warned": self._said["warned"]})
+        self._store.finish(attrs | {"seconds": seconds, "shards_warned": self._warned["warned"]})
 
     def warn(self) -> None:
         """Warn of shards that did not converge."""
-        if self._said["warned"]:
+        if self._warned["warned"]:
             warnings.warn(
-                f"{self._said['warned']} shards failed a convergence check; the first: {self._said['first']}",
+                f"{self._warned['warned']} shards failed a convergence check; the first: {self._warned['first']}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-
-def _check_items(drawn: ItemDraws) -> None:
-    """Raise unless every variable has a dim of the items: others would differ from shard to shard."""
-    for name, variable in drawn.groups["posterior"].data_vars.items():
-        if not set(variable.dims) & set(GROWING_DIMS):
-            raise ValueError(
-                f"{name!r} is a variable of all items together; leave it out of the model that is scattered, and compute it from "
-                "the tree"
-            )
-
-
-# --- Sampling of many items on many workers: shards of items, drawn in parallel and written to one store ---
 
 
 def scatter(
@@ -262,7 +242,8 @@ def scatter(
         Annotations.
     executor : Executor, dask.distributed.Client or int, optional
         Where to work: any object with ``submit``, or a number of processes; by default one process per core.
-        A dask worker needs raterzoo installed, and should have one thread.
+        A dask worker needs raterzoo installed, and should have one thread. Threads of one process build their
+        models one at a time, as PyTensor compiles safely in one thread only, and draw in parallel.
     store : path
         Zarr store to which draws are written as they arrive. An interrupted call is resumed by repeating it,
         with any executor and shard size.
@@ -309,12 +290,12 @@ def scatter(
     """
     started, path = perf_counter(), Path(store)
     if is_of_processes(executor):
-        check_sent(model_builder)
+        check_picklable(model_builder)
     every = None if thin == "pilot" else thin
     check_options(
         dtype, draws=draws, tune=tune, chains=chains, random_seed=random_seed, shard=shard, thin=every
     )
-    whole = WholeItems.of(model_builder, data, chains * draws, dtype)
+    whole = ScatteredModel.of(model_builder, data, chains * draws, dtype)
     options = {
         "draws": draws,
         "tune": tune,
@@ -323,38 +304,24 @@ def scatter(
         "dtype": whole.dtype,
         "log_likelihood": log_likelihood,
     }
-    asked = whole.asked(options, random_seed).agreed(path)
-    results = ItemResults(whole, path, asked)
+    record = record_of_call(path, whole.arguments(options), random_seed)
+    results = ShardWriter(whole, path, record)
     if not results.finished:
-        shards = whole.shards(shard, chains * draws)
-        with results:
-            work = _Work(whole, model_builder, options | {"random_seed": asked.seed}, shards)
-            work.do(results, executor, progressbar)
-            results.finish(perf_counter() - started)
-    results.warn()
-    return read_draws(path)
-
-
-@dataclass(frozen=True)
-class _Work:
-    """Shards to draw, with the builder and the options of their models."""
-
-    whole: WholeItems
-    build: Builder
-    options: dict[str, Any]
-    shards: list[tuple[int, int]]
-
-    def do(self, results: ItemResults, executor: AnyExecutor, progressbar: bool) -> None:
-        """Draw the shards that the results lack."""
-        left = [(first, end) for first, end in self.shards if not results.done[first:end].all()]
-        tasks = ((self.whole.shard(*items), self.build, self.options) for items in left)
         with (
+            results,
             cleaned_up(),
             Progress(disable=not progressbar, transient=True) as progress,
             workers_of(executor) as workers,
         ):
-            task = progress.add_task("Items", total=sum(end - first for first, end in left))
-            for number, drawn in workers.run(sample_shard, tasks, self.whole.namer(left)):
-                first, end = left[number]
-                results.add(first, end, drawn)
-                progress.advance(task, end - first)
+            left = [(a, b) for a, b in whole.shards(shard, chains * draws) if not results.done[a:b].all()]
+            seeded = options | {"random_seed": record.seed}
+            tasks = ((whole.shard(*items), model_builder, seeded) for items in left)
+            bar = progress.add_task("Items", total=sum(end - first for first, end in left))
+            for number, drawn in workers.run(
+                sample_shard, tasks, lambda number: whole.name_of(*left[number])
+            ):
+                results.add(*left[number], drawn)
+                progress.advance(bar, left[number][1] - left[number][0])
+            results.finish(perf_counter() - started)
+    results.warn()
+    return read_draws(path)

@@ -13,7 +13,7 @@ from ...models._catalog import catalog
 from ..diagnostics import diagnose, verdict
 from ..labels.recognition import read_counted_labels
 from ..methods import Route, route_of
-from ..parallel.slices import Packed
+from ..parallel.slices import PicklableContainer
 from ..rankings.recognition import gamma_parameters, read_rankings
 from ..runs.model_graph import graph_lock
 from ..runs.run import Draws
@@ -23,7 +23,7 @@ from ..scores.kernels.normal import posterior_items, score_moments
 from ..scores.precision import Storage, storage_of_items
 from ..scores.recognition import read_item_scores
 from ..storage.resumable_calls import digest_of
-from ..storage.store import at_full_size
+from ..storage.store import allocated
 
 # numbers and draws per stored chunk: some metrics read item by item, some draw by draw
 CHUNK, CHUNK_DRAWS = 200_000, 250
@@ -41,42 +41,34 @@ class ItemGroups:
     @property
     def chunks(self) -> dict[str, int]:
         """Chunk lengths of the stored arrays, by dim: some draws of one chain and some items."""
-        sizes = self.full["posterior"].sizes
-        n_items, draws = len(self._starts["item"]) - 1, sizes["draw"]
-        largest = 1
-        for variable in self.full["posterior"].data_vars.values():
+        posterior, largest = self.full["posterior"], 1
+        for variable in posterior.data_vars.values():
             inner = [n for d, n in variable.sizes.items() if d not in ("chain", "draw", *GROWING_DIMS)]
             largest = max(largest, int(np.prod(inner, dtype=int)))
-        draws = min(draws, CHUNK_DRAWS)
+        draws = min(posterior.sizes["draw"], CHUNK_DRAWS)
         cells = max(CHUNK // (draws * largest), 1)
-        chunks = {"chain": 1, "draw": draws, "item": min(cells, n_items)}
-        return chunks | {
-            d: min(cells, int(self._starts[d][-1])) for d in GROWING_DIMS[1:] if d in self._starts
-        }
+        return {"chain": 1, "draw": draws} | {d: min(cells, int(s[-1])) for d, s in self._starts.items()}
 
     def region(self, group: str, first: int, end: int) -> dict[str, slice]:
         """Return the slices of a group, by dim, that hold items first ... end - 1."""
         starts = self._starts
         if group == "log_likelihood" and "item" in self.full[group].sizes:
-            starts = {**starts, "item": self._heard_before}
+            starts = {**starts, "item": self._observed_before}
         return {dim: slice(int(s[first]), int(s[end])) for dim, s in starts.items()}
 
     @cached_property
-    def _heard_before(self) -> np.ndarray:
+    def _observed_before(self) -> np.ndarray:
         """Number of items before each that have a log likelihood, shape (item + 1,)."""
         here, of_all = self.full["log_likelihood"], self.full["constant_data"]
         items = of_all["item"] if "item" in of_all else self.full["posterior"]["item"]
-        heard = np.isin(items.to_numpy(), here["item"].to_numpy())
-        return np.concatenate([[0], np.cumsum(heard)])
+        observed = np.isin(items.to_numpy(), here["item"].to_numpy())
+        return np.concatenate([[0], np.cumsum(observed)])
 
 
 def groups_of(
     model: pm.Model, drawn: Mapping[str, xr.Dataset], starts: Mapping[str, np.ndarray]
 ) -> ItemGroups:
-    """Lay out the groups of all items as `sample` makes them, from the groups of the first shard drawn.
-
-    `starts` is that of `ItemLaw`.
-    """
+    """Lay out the groups of all items from those of the first shard drawn; `starts` is that of `ItemPrior`."""
     sizes = {dim: int(start[-1]) for dim, start in starts.items()}
     one = {name: _one_draw(model, group, sizes) for name, group in drawn.items()}
     tree = xr.DataTree.from_dict(one | constant_groups(model))
@@ -84,7 +76,7 @@ def groups_of(
     assert names is not None  # every model of items has their ids
     labelled = {n: node.to_dataset() for n, node in label(tree, names).children.items()}
     samples = {dim: drawn["posterior"].sizes[dim] for dim in ("chain", "draw")}
-    return ItemGroups(at_full_size(labelled, samples), starts)
+    return ItemGroups(allocated(labelled, samples), starts)
 
 
 def _one_draw(model: pm.Model, group: xr.Dataset, sizes: Mapping[str, int]) -> xr.Dataset:
@@ -93,29 +85,23 @@ def _one_draw(model: pm.Model, group: xr.Dataset, sizes: Mapping[str, int]) -> x
     lengths |= {"chain": 1, "draw": 1}
     variables: dict[str, Any] = {}
     for name, variable in group.data_vars.items():
-        shape = [lengths[str(dim)] for dim in variable.dims]
-        empty = np.zeros(shape, variable.dtype)
-        variables[str(name)] = (variable.dims, empty, variable.attrs)
-    known = {str(d) for d in group.coords if d in group.dims}
-    coords: dict[str, Any] = {d: _names(model, d, lengths[d]) for d in known}
+        zeros = np.zeros([lengths[str(dim)] for dim in variable.dims], variable.dtype)
+        variables[str(name)] = (variable.dims, zeros, variable.attrs)
+    coords: dict[str, Any] = {}
+    for dim in (str(d) for d in group.coords if d in group.dims):
+        names = model.coords.get(dim)
+        coords[dim] = np.arange(lengths[dim]) if names is None else np.asarray(names)
     return xr.Dataset(variables, coords)
-
-
-def _names(model: pm.Model, dim: str, length: int) -> np.ndarray:
-    """Return the coordinate of a dim: that of the model, or numbers."""
-    names = model.coords.get(dim)
-    return np.arange(length) if names is None else np.asarray(names)
 
 
 # --- Prior and reliabilities of each item, which must be the same in a shard as in the whole data set ---
 
+# models with independent items -> method that draws them item by item
 BY_ITEM = {name: entry.methods[0] for name, entry in catalog.items() if entry.independent_items}
-
-"""Models with independent items -> method that draws them item by item."""
 
 
 @dataclass(frozen=True)
-class ItemLaw:
+class ItemPrior:
     """Numbers on which the posterior of each item depends, besides its data."""
 
     # dim -> (item + 1,): first candidate, annotation or item of each item
@@ -132,7 +118,7 @@ class ItemLaw:
         return digest_of(own)
 
 
-def item_law(model: pm.Model, name: str) -> ItemLaw:
+def item_prior(model: pm.Model, name: str) -> ItemPrior:
     """Read the prior of every item and the reliabilities of its annotations; `name` is a key of `BY_ITEM`."""
     n_items = len(model.coords["item"] or ())
     each = np.arange(n_items + 1)
@@ -142,10 +128,10 @@ def item_law(model: pm.Model, name: str) -> ItemLaw:
             starts[dim] = np.searchsorted(model[f"{dim}_item"].get_value(), each)
     if name == "dirichlet":
         _, alpha, _, power = read_counted_labels(model)
-        return ItemLaw(starts, {"concentration": ("item", alpha), "reliability": ("item", power)})
+        return ItemPrior(starts, {"concentration": ("item", alpha), "reliability": ("item", power)})
     if name == "normal_scores":
         prior = read_item_scores(model).prior._asdict()
-        return ItemLaw(starts, {name: ("item", array) for name, array in prior.items()})
+        return ItemPrior(starts, {name: ("item", array) for name, array in prior.items()})
     rankings = None if name == "prirn" else read_rankings(model)
     shape, rate = gamma_parameters(model["worth"] if rankings is None else rankings.worth)
     dim = "candidate" if "candidate" in starts else "item"
@@ -154,7 +140,7 @@ def item_law(model: pm.Model, name: str) -> ItemLaw:
     arrays = {"shape": (dim, shape), "rate": (dim, rate)}
     if rankings is not None:
         arrays["reliability"] = ("annotation", rankings.reliability)
-    return ItemLaw(starts, arrays)
+    return ItemPrior(starts, arrays)
 
 
 def storage_of(model: pm.Model, name: str, draws: int, dtype: Storage) -> Storage:
@@ -167,7 +153,7 @@ def storage_of(model: pm.Model, name: str, draws: int, dtype: Storage) -> Storag
     return storage_of_items(posterior, draws, dtype, items)
 
 
-def refusal(route: Route) -> str | None:
+def reason_not_divisible(route: Route) -> str | None:
     """Return why a model cannot be drawn item by item, with a remedy; None if it can."""
     if BY_ITEM.get(route.name) == route.method:
         return None
@@ -187,15 +173,15 @@ def refusal(route: Route) -> str | None:
     )
 
 
-# --- Task of a worker on a shard of items: build their model and sample it ---
+# --- The task ---
 
 
 class ItemShard(NamedTuple):
     """Task: some items of a model."""
 
-    data: Packed
+    data: PicklableContainer
     name: str  # of the model
-    law: str  # digest of their prior and reliabilities, by the model of all items (`ItemLaw`)
+    prior: str  # digest of their prior and reliabilities, by the model of all items (`ItemPrior`)
 
 
 class ItemDraws(NamedTuple):
@@ -217,8 +203,8 @@ def sample_shard(shard: ItemShard, build: Callable[[Any], pm.Model], options: Ma
         route = route_of(model)
         if route.name != shard.name:
             raise ValueError(f"the builder makes a {route.name} of these items, and a {shard.name} of all")
-        law = item_law(model, route.name)
-    if law.digest(0, len(data.items)) != shard.law:
+        prior = item_prior(model, route.name)
+    if prior.digest(0, len(data.items)) != shard.prior:
         raise ValueError(
             "the prior of these items alone differs from their prior among all items: the builder computes numbers from the data "
             "it is given. Pass all numbers of the prior, as in functools.partial(models.normal_scores, mean=..., rate=...)"

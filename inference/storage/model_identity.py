@@ -137,25 +137,23 @@ IDS = {  # column of codes -> its ids
     "right": "items",
 }
 
-OUTCOMES = 3
-
 STARTS = {"block_start": "category_code", "annotation_start": "block_start"}
-
 BY_ANNOTATION = ("annotation_item", "annotation_rater", "label_code", "left", "right", "outcome", "count", "score")  # fmt: skip
 
 
 def refuse_unsound(data: Container) -> None:
     """Raise a `ValueError` unless the codes of a container are in range and its columns consistent.
 
-    Refused: codes that are not integers or out of range, columns of different lengths, block starts that do
-    not rise from 0 to the number of elements.
+    Refused: codes that are not integers or out of range, columns of different lengths, block starts that do not
+    rise from 0 to the number of elements.
     """
     columns = {n: x for n, x in vars(data).items() if isinstance(x, np.ndarray)}
     for name, ids in IDS.items():
-        if name in columns:
-            _check_codes(name, columns[name], -1 if _may_lack(data, name) else 0, len(columns[ids]))
+        if name in columns:  # the rater of anonymous annotations and an unknown gold label are -1
+            lacks = name == "gold" or (name == "annotation_rater" and data.anonymous)
+            _check_codes(name, columns[name], -1 if lacks else 0, len(columns[ids]))
     if "outcome" in columns:
-        _check_codes("outcome", columns["outcome"], 0, OUTCOMES)
+        _check_codes("outcome", columns["outcome"], 0, 3)
     if len({len(columns[name]) for name in BY_ANNOTATION if name in columns}) != 1:
         raise ValueError("its columns have different lengths")
     if "gold" in columns and len(columns["gold"]) != len(columns["items"]):
@@ -163,11 +161,6 @@ def refuse_unsound(data: Container) -> None:
     for name, into in STARTS.items():
         if name in columns:
             _check_starts(name, columns[name], len(columns[into]) - (into in STARTS))
-
-
-def _may_lack(data: Container, name: str) -> bool:
-    """Whether a code may be -1: the rater of anonymous annotations, or an unknown gold label."""
-    return name == "gold" or (name == "annotation_rater" and data.anonymous)
 
 
 def _check_codes(name: str, codes: np.ndarray, least: int, end: int) -> None:

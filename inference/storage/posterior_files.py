@@ -9,7 +9,7 @@ import xarray as xr
 
 from ..._messages import short_repr
 from ..runs.versions import check_schema
-from .resumable_calls import ASKED
+from .resumable_calls import ARGUMENTS
 from .store import store_attrs, trimmed
 from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_zarr
 
@@ -33,14 +33,14 @@ def read_posterior(path: Path) -> xr.DataTree:
         for node in tree.subtree:
             for ids in node.coords.values():
                 ids.to_numpy()  # loaded now, so that damage shows here
-    except (*DAMAGED, *_of_arrow()) as problem:
+    except (*DAMAGED, *_arrow_errors()) as problem:
         raise ValueError(f"{path}: not a posterior that `raterzoo fit` wrote ({problem})") from problem
     _check_draws(path, tree)
     return tree
 
 
-def _of_arrow() -> tuple[type[Exception], ...]:
-    """Return the errors of pandas text columns in Arrow that are not valid Unicode."""
+def _arrow_errors() -> tuple[type[Exception], ...]:
+    """Errors of text columns in Arrow that are not valid Unicode; none if pyarrow is not in use."""
     arrow = sys.modules.get("pyarrow")
     return () if arrow is None else (arrow.ArrowException,)
 
@@ -51,7 +51,7 @@ def _check_draws(path: Path, tree: xr.DataTree) -> None:
     if posterior is None or not posterior.data_vars:
         raise ValueError(f"{path}: there is no posterior in it; `raterzoo fit` writes one")
     if tree.attrs.get(WRITTEN) == 0:
-        raise ValueError(f"{path}: no draws have been stored yet; {_going_on(path, tree.attrs)}")
+        raise ValueError(f"{path}: no draws have been stored yet; {_how_to_resume(path, tree.attrs)}")
     for name, draws in posterior.data_vars.items():
         if draws.dims[:2] != ("chain", "draw") or draws.dtype.kind not in "fiub" or not draws.size:
             raise ValueError(
@@ -60,9 +60,9 @@ def _check_draws(path: Path, tree: xr.DataTree) -> None:
             )
 
 
-def _going_on(path: Path, attrs: Collection[Hashable]) -> str:
+def _how_to_resume(path: Path, attrs: Collection[Hashable]) -> str:
     """Return the advice how to continue an unfinished store."""
-    if ASKED in attrs:
+    if ARGUMENTS in attrs:
         return "the same `raterzoo fit --workers`, or the same call from Python, goes on with it"
     return f"go on with it by `raterzoo fit --resume {path}`"
 
@@ -73,7 +73,9 @@ def stored(path: Path | None) -> dict[str, Any]:
         return {}
     if path.exists():
         attrs = store_attrs(path) if (path / "zarr.json").exists() else {}
-        raise ValueError(f"-o {path}: the store exists already; {_going_on(path, attrs)}, or name another")
+        raise ValueError(
+            f"-o {path}: the store exists already; {_how_to_resume(path, attrs)}, or name another"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     return {"store": path}
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,67 +39,54 @@ def digest_of(values: Mapping[str, Any]) -> str:
 
 # --- Stores that an identical call continues: they keep a record of the arguments ---
 
-ASKED = "asked"  # attribute of a store: JSON of the arguments it was begun with
-
+ARGUMENTS = "asked"  # attribute of a store: JSON of the arguments it was begun with
 SEED = "random_seed"
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Arguments of a call."""
-
-    values: dict[str, Any]  # JSON-serialisable; all that the draws depend on, except the seed
-    seed: int | None  # None: that of the store, or a random one
-
-    def agreed(self, path: Path) -> "Agreed":
-        """Return the arguments with the seed of the store if it exists, or else with a seed.
-
-        Raises ValueError if the store was begun with other arguments. Warns with ResumeWarning if it is
-        unfinished and was begun with another version of a package.
-        """
-        seed = self.seed
-        if path.exists():
-            seed = self._as_begun(path)
-        elif seed is None:
-            seed = int(np.random.SeedSequence().generate_state(1)[0])
-        return Agreed(seed, json.dumps(self.values | {SEED: seed}, default=int))
-
-    def _as_begun(self, path: Path) -> int:
-        """Return the seed of a store that was begun with the same arguments."""
-        attrs = store_attrs(path)
-        if ASKED not in attrs:
-            raise ValueError(f"{path} exists already, and was not begun by this call; name another store")
-        there = json.loads(attrs[ASKED])
-        ours = self.values | {SEED: there.get(SEED) if self.seed is None else self.seed}
-        for name in ours | there:
-            if ours.get(name) != there.get(name):
-                raise ValueError(
-                    f"{path} was begun with {name}={there.get(name)!r}, not {ours.get(name)!r}; "
-                    "ask for the same to go on with it, or name another store"
-                )
-        if WRITTEN in attrs:
-            tell_versions(path, attrs, stacklevel=5)
-        return there[SEED]
-
-
-def refuse_asked(path: Path, attrs: Mapping[str, Any]) -> None:
-    """Raise if only an identical call can continue a store, as those of `scatter` and `dawid_skene_gibbs`."""
-    if ASKED in attrs:
-        raise ValueError(
-            f"{path} was begun by inference.scatter, inference.dawid_skene_gibbs or `raterzoo fit --workers`: the same call, "
-            "with the same data and settings, goes on with it"
-        )
-
-
-class Agreed(NamedTuple):
+class StoreRecord(NamedTuple):
     """Seed of a run, and all arguments that its draws depend on, as JSON."""
 
     seed: int
     text: str
 
 
+def record_of_call(path: Path, arguments: Mapping[str, Any], seed: int | None) -> StoreRecord:
+    """Return the record of a call: with the seed of the store if it exists, or else with `seed` or a random one.
+
+    `arguments` are JSON-serialisable: all that the draws depend on, except the seed. Raises ValueError if the store
+    was begun with others. Warns with ResumeWarning if it is unfinished and was begun with other versions of packages.
+    """
+    if path.exists():
+        attrs = store_attrs(path)
+        if ARGUMENTS not in attrs:
+            raise ValueError(f"{path} exists already, and was not begun by this call; name another store")
+        begun = json.loads(attrs[ARGUMENTS])
+        ours = {**arguments, SEED: begun.get(SEED) if seed is None else seed}
+        for name in ours | begun:
+            if ours.get(name) != begun.get(name):
+                raise ValueError(
+                    f"{path} was begun with {name}={begun.get(name)!r}, not {ours.get(name)!r}; "
+                    "ask for the same to go on with it, or name another store"
+                )
+        if WRITTEN in attrs:
+            tell_versions(path, attrs, stacklevel=4)
+        seed = begun[SEED]
+    elif seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
+    return StoreRecord(seed, json.dumps({**arguments, SEED: seed}, default=int))
+
+
+def refuse_resume_of_sharded_run(path: Path, attrs: Mapping[str, Any]) -> None:
+    """Raise if only an identical call can continue a store, as those of `scatter` and `dawid_skene_gibbs`."""
+    if ARGUMENTS in attrs:
+        raise ValueError(
+            f"{path} was begun by inference.scatter, inference.dawid_skene_gibbs or `raterzoo fit --workers`: the same call, "
+            "with the same data and settings, goes on with it"
+        )
+
+
 @contextmanager
-def begun_or_new(
+def open_or_create_store(
     path: Path,
     attrs: Mapping[str, Any],
     groups: Callable[[], Mapping[str, xr.Dataset]],

@@ -23,7 +23,7 @@ import xarray as xr
 import zarr
 
 from ..runs.versions import check_schema
-from .journal import Kept, check_run, check_state, keep, kept
+from .journal import JournalEntries, check_run, check_state, read_journal, write_journal
 from .untrusted_files import WRITTEN, check_zarr
 
 
@@ -38,19 +38,16 @@ def trimmed(tree: xr.DataTree) -> xr.DataTree:
     if WRITTEN not in tree.attrs:
         return tree
     drawn = slice(int(tree.attrs[WRITTEN]))
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
-    cut = {n: g.isel(draw=drawn) if "draw" in g.dims else g for n, g in groups.items()}
-    result = xr.DataTree.from_dict(cut)
+    groups = {
+        n: node.to_dataset().isel(draw=drawn, missing_dims="ignore") for n, node in tree.children.items()
+    }
+    result = xr.DataTree.from_dict(groups)
     result.attrs = dict(tree.attrs)
     return result
 
 
 def store_attrs(path: Path) -> dict[str, Any]:
-    """Attributes of the root of a store.
-
-    Raises `FileNotFoundError` if it does not exist, `ValueError` if it is not a valid store or of a newer
-    schema.
-    """
+    """Attributes of a store; `FileNotFoundError` without one, `ValueError` if it is invalid or of a newer schema."""
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, f"there is no store {path}")
     try:
@@ -113,11 +110,6 @@ class StoreLock:
             self._file = None
 
 
-# --- Store of draws on disk, readable and resumable after a kill at any moment ---
-
-WHOLE = {"array.write_empty_chunks": True}  # no test for empty chunks
-
-
 def journal_of(path: Path) -> Path:
     """Path of the journal of a store."""
     return path.with_name(path.name + ".journal")
@@ -141,14 +133,13 @@ class DrawStore:
         groups: Mapping[str, xr.Dataset],
         attrs: Mapping[str, Any],
         chunks: Mapping[str, int],
-        kept: Mapping[str, tuple[Mapping[str, Any], Mapping[str, np.ndarray]]] | None = None,
+        journal: Mapping[str, tuple[Mapping[str, Any], Mapping[str, np.ndarray]]] | None = None,
     ) -> Self:
         """Create a locked store: constants and coordinates written, draws allocated.
 
-        `groups` have their final size; variables with a dim in `chunks` are allocated but not written
-        (`at_full_size` makes them without memory), all others are written. `chunks` gives the chunk length
-        along each growing dim. `kept` holds files of the journal, note and arrays by name, that must exist as
-        soon as the store does. Raises `FileExistsError` if the path exists.
+        `groups` have their final size (see `allocated`); variables with a dim in `chunks`, the chunk length along
+        each growing dim, are allocated but not written, all others are written. `journal` holds the files, note
+        and arrays by name, that must exist as soon as the store does. Raises `FileExistsError` if the path exists.
         """
         store = cls(Path(path))
         refuse_existing(store.path)
@@ -158,13 +149,13 @@ class DrawStore:
             left.unlink()
         created = False
         try:
-            with store.explained(), tempfile.TemporaryDirectory(dir=store.journal) as folder:
-                begun = Path(folder) / "store"
+            with store.disk_full_errors(), tempfile.TemporaryDirectory(dir=store.journal) as folder:
+                begun = Path(folder) / "store"  # moved to its path when it is complete
                 zarr.create_group(begun, attributes=dict(attrs) | {WRITTEN: 0})
                 for name, group in groups.items():
                     _create_group(begun, name, group, chunks)
-                for name, file in (kept or {}).items():
-                    store.keep(name, *file)
+                for name, file in (journal or {}).items():
+                    store.write_journal(name, *file)
                 os.replace(begun, store.path)
             created = True
         finally:
@@ -207,32 +198,34 @@ class DrawStore:
         `region` gives the slices of the block along the growing dims; variables without such a dim are
         replaced.
         """
-        with self.explained(), zarr.config.set(WHOLE):
+        with (
+            self.disk_full_errors(),
+            zarr.config.set({"array.write_empty_chunks": True}),
+        ):  # not tested whether empty
             for name, group in groups.items():
                 arrays = zarr.open_group(self.path, path=name, mode="r+")
-                for variable, piece in group.data_vars.items():
-                    place = tuple(region.get(str(dim), slice(None)) for dim in piece.dims)
-                    cast(zarr.Array, arrays[str(variable)])[place or ...] = piece.to_numpy()
+                for variable, block in group.data_vars.items():
+                    place = tuple(region.get(str(dim), slice(None)) for dim in block.dims)
+                    cast(zarr.Array, arrays[str(variable)])[place or ...] = block.to_numpy()
 
     def mark(self, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], written: int) -> None:
-        """Record in the journal that all that was written counts, with the state of the writer.
+        """Record in the journal that all that was written counts, with the state of the writer (`note`, `arrays`).
 
-        `note` is JSON-serialisable; `arrays` hold the state; `written` is the number of draws that readers
-        may use.
+        `written` is the number of draws that readers may use.
         """
-        with self.explained():
-            self.keep("state", note, arrays)
+        with self.disk_full_errors():
+            self.write_journal("state", note, arrays)
             zarr.open_group(self.path, mode="r+").attrs[WRITTEN] = written
 
-    def keep(self, name: str, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    def write_journal(self, name: str, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Write or replace a file of the journal."""
-        with self.explained():
-            keep(self.journal / f"{name}.npz", note, arrays)
+        with self.disk_full_errors():
+            write_journal(self.journal / f"{name}.npz", note, arrays)
 
-    def kept(self, name: str = "state") -> tuple[Kept, Kept]:
+    def read_journal(self, name: str = "state") -> tuple[JournalEntries, JournalEntries]:
         """Read and validate a file of the journal: "run", or "state", the last mark. Returns note and arrays."""
         file = self.journal / f"{name}.npz"
-        note, arrays = kept(file)
+        note, arrays = read_journal(file)
         if name == "run":
             check_run(file, note, posterior_sizes(self.path))
         else:
@@ -241,7 +234,7 @@ class DrawStore:
 
     def finish(self, attrs: Mapping[str, Any]) -> None:
         """Set the attributes of the final tree, and remove the journal."""
-        with self.explained():
+        with self.disk_full_errors():
             zarr.open_group(self.path, mode="r+").attrs.put(dict(attrs))
         self.drop_journal()
 
@@ -257,7 +250,7 @@ class DrawStore:
         shutil.rmtree(self.journal)
 
     @contextmanager
-    def explained(self):
+    def disk_full_errors(self):
         """Context manager: re-raise the error of a full disk with the store's path and the remedy."""
         try:
             yield
@@ -266,8 +259,9 @@ class DrawStore:
                 raise
             raise OSError(
                 problem.errno,
-                f"no space is left on the disk of {self.path}; the draws written before can be read. Make room, and resume by "
-                f"inference.resume({str(self.path)!r}), or repeat the call if inference.scatter began the run",
+                f"no space is left on the disk of {self.path}; the draws written before can be read. Make room, and resume "
+                f"by inference.resume({str(self.path)!r}), or by repeating the call if inference.scatter or "
+                "inference.dawid_skene_gibbs began the run",
             ) from problem
 
 
@@ -280,28 +274,26 @@ def refuse_existing(path: Path) -> None:
         )
 
 
-def at_full_size(groups: Mapping[str, xr.Dataset], sizes: Mapping[str, int]) -> dict[str, xr.Dataset]:
-    """Expand groups to their final size without allocating memory (broadcast NaN, or 0 for integers).
+def allocated(groups: Mapping[str, xr.Dataset], sizes: Mapping[str, int]) -> dict[str, xr.Dataset]:
+    """Expand groups that hold a block of every variable to their final size, without memory for the draws.
 
-    `groups` hold a block of every variable; `sizes` the final lengths of the growing dims, whose coordinates
-    count from 0.
+    `sizes` are the final lengths of the growing dims, whose coordinates count from 0.
     """
     full = {}
     for name, group in groups.items():
         growing = {n: v for n, v in group.variables.items() if set(v.dims) & sizes.keys()}
-        rest = group.drop_vars([*growing])
         lengths = {**group.sizes, **sizes}
         arrays = {
-            n: (v.dims, np.broadcast_to(_nothing(v.dtype), [lengths[d] for d in v.dims]), v.attrs)
+            n: (v.dims, np.broadcast_to(_fill_value(v.dtype), [lengths[d] for d in v.dims]), v.attrs)
             for n, v in growing.items()
             if n not in sizes
         }
         counted = {dim: np.arange(n) for dim, n in sizes.items() if dim in growing}
-        full[name] = rest.assign(arrays).assign_coords(counted)
+        full[name] = group.drop_vars([*growing]).assign(arrays).assign_coords(counted)
     return full
 
 
-def _nothing(dtype: np.dtype) -> np.ndarray:
+def _fill_value(dtype: np.dtype) -> np.ndarray:
     """Fill value of elements that are not written yet: NaN, or 0 for integers."""
     return np.array(np.nan if dtype.kind == "f" else 0, dtype)
 
@@ -318,7 +310,7 @@ def _create_group(store: Path, name: str, group: xr.Dataset, chunks: Mapping[str
             shape=array.shape,
             dtype=array.dtype,
             chunks=tuple(min(n, chunks.get(str(d), n)) for d, n in array.sizes.items()),
-            fill_value=_nothing(array.dtype).item(),
+            fill_value=_fill_value(array.dtype).item(),
             compressors=None,  # draws are nearly incompressible
             dimension_names=[str(dim) for dim in array.dims],
             attributes=dict(array.attrs),

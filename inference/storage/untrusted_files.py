@@ -18,25 +18,15 @@ from ..._messages import short_repr
 from ...models.data.errors import DataError
 
 WRITTEN = "draws_written"  # attribute of an unfinished store: number of its draws that are read
-
 MAX_NODES = 10_000
-
 MAX_DECLARATION = 2**24  # bytes of one zarr.json
-
-MAX_PIECE = 2**31  # bytes of a chunk, which is read as a whole
-
+MAX_CHUNK = 2**31  # bytes of a chunk, which is read as a whole
 MAX_DECLARED = 2**32  # bytes of all arrays that are accepted whatever is stored
-
 MAX_INFLATION = 1_100  # declared bytes per stored byte beyond that: the limit of deflate
-
 MAX_DIMS = 16
-
 OLD = {".zarray", ".zgroup", ".zmetadata"}
-
 DECLARATIONS = {"zarr.json", ".zattrs", *OLD}
-
 NEEDED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
-
 CODECS = {"bytes", "blosc", "crc32c", "gzip", "sharding_indexed", "transpose", "vlen-utf8", "zstd"}
 
 BYTES: dict[str, int] = {"bool": 1, "string": 16, "fixed_length_utf32": 0} | {
@@ -49,8 +39,8 @@ BYTES: dict[str, int] = {"bool": 1, "string": 16, "fixed_length_utf32": 0} | {
 def check_zarr(path: Path) -> None:
     """Raise a `DataError` unless a store declares only arrays of numbers and text, of plausible sizes.
 
-    Refused: folders that are not zarr format 3, object arrays, unknown codecs, links, arrays that declare
-    much more than is stored (of an unfinished store, the written draws count). The message names the array.
+    Refused: folders that are not zarr format 3, object arrays, unknown codecs, links, arrays that declare much more
+    than is stored (of an unfinished store, the written draws count). The message names the array.
     """
     declared, written = 0, None
     for name, node in _nodes(path):  # the root comes first
@@ -58,21 +48,15 @@ def check_zarr(path: Path) -> None:
             written = _draws_written(path, node)
         declared += _zarr_bytes(path, name, node, written)
     if declared > MAX_DECLARED:
-        refuse_hollow(path, declared, _stored_bytes(path))
+        files = (Path(folder, name) for folder, _, names in os.walk(path) for name in names)
+        check_inflation(path, declared, sum(file.stat().st_size for file in files))
 
 
-def refuse_hollow(path: Path, declared: int, stored: int) -> None:
-    """Raise a `DataError` if arrays declare over 4 GiB and over 1,100 times the stored bytes.
-
-    `path` is for the message.
-    """
+def check_inflation(path: Path, declared: int, stored: int) -> None:
+    """Raise a `DataError` if arrays declare over 4 GiB and over 1,100 times the stored bytes."""
     if declared > max(MAX_DECLARED, MAX_INFLATION * stored):
-        raise _refused_zarr(
-            path,
-            "",
-            f"its arrays declare {declared:,} bytes, and {stored:,} are stored",
-            f"4 GiB, or {MAX_INFLATION:,} times what is stored",
-        )
+        problem = f"its arrays declare {declared:,} bytes, and {stored:,} are stored"
+        raise _refused_zarr(path, "", problem, f"4 GiB, or {MAX_INFLATION:,} times what is stored")
 
 
 def _nodes(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -135,29 +119,20 @@ def _draws_written(path: Path, root: dict[str, Any]) -> int | None:
     return written
 
 
-def _stored_bytes(path: Path) -> int:
-    """Size of all files of a store in bytes."""
-    return sum(
-        os.stat(os.path.join(folder, name)).st_size for folder, _, files in os.walk(path) for name in files
-    )
-
-
 def _zarr_bytes(path: Path, name: str, node: dict[str, Any], written: int | None) -> int:
     """Validate one node, and return the bytes that are read of it."""
     if node["node_type"] == "group":
         return 0
     if missing := [key for key in NEEDED if key not in node]:
         raise _refused_zarr(path, name, f"it declares no {missing[0]}", "zarr format 3")
-    shape = _sizes(path, name, node.get("shape"), 0)
-    grid = node.get("chunk_grid")
-    chunk = _sizes(path, name, _of(_of(grid, "configuration"), "chunk_shape"), 1)
+    shape = _sizes(path, name, node["shape"], 0)
+    chunk = _sizes(path, name, _get(_get(node["chunk_grid"], "configuration"), "chunk_shape"), 1)
     if len(chunk) != len(shape):
         raise _refused_zarr(path, name, "its chunks and its shape differ in length", "as many")
-    width = _width(path, name, node.get("data_type"))
-    if math.prod(chunk) * width > MAX_PIECE:
-        problem = f"a chunk of it has {math.prod(chunk) * width:,} bytes"
-        raise _refused_zarr(path, name, problem, f"{MAX_PIECE:,}")
-    _check_codecs(path, name, node.get("codecs"))
+    width = _width(path, name, node["data_type"])
+    if (size := math.prod(chunk) * width) > MAX_CHUNK:
+        raise _refused_zarr(path, name, f"a chunk of it has {size:,} bytes", f"{MAX_CHUNK:,}")
+    _check_codecs(path, name, node["codecs"])
     return math.prod(_sizes_read(name, shape, node, written)) * width
 
 
@@ -180,8 +155,7 @@ def _read(path: Path, name: str) -> dict[str, Any]:
         node = json.loads(file.read_bytes())
     except (ValueError, RecursionError):
         raise _refused_zarr(path, name, "its zarr.json is no JSON", "zarr format 3") from None
-    kinds = ("group", "array")
-    if _of(node, "zarr_format") != 3 or _of(node, "node_type") not in kinds:
+    if _get(node, "zarr_format") != 3 or _get(node, "node_type") not in ("group", "array"):
         raise _refused_zarr(path, name, "it is no array or group", "zarr format 3")
     return node
 
@@ -190,8 +164,8 @@ def _sizes(path: Path, name: str, sizes: Any, least: int) -> list[int]:
     """Return a list of whole numbers from `least`, or raise."""
     fine = isinstance(sizes, list) and len(sizes) <= MAX_DIMS
     if not fine or not all(type(n) is int and least <= n < 2**63 for n in sizes):
-        problem = f"{short_repr(sizes)} is no shape"
-        raise _refused_zarr(path, name, problem, f"at most {MAX_DIMS} whole numbers from {least}")
+        allowed = f"at most {MAX_DIMS} whole numbers from {least}"
+        raise _refused_zarr(path, name, f"{short_repr(sizes)} is no shape", allowed)
     return sizes
 
 
@@ -202,9 +176,9 @@ def _width(path: Path, name: str, kind: Any) -> int:
         raise _refused_zarr(path, name, f"it holds {short_repr(base)}", "numbers and text")
     if base != "fixed_length_utf32":
         return BYTES[base]
-    length = _of(_of(kind, "configuration"), "length_bytes")
-    if type(length) is not int or not 0 < length <= MAX_PIECE:
-        raise _refused_zarr(path, name, f"its texts have {short_repr(length)} bytes", f"up to {MAX_PIECE:,}")
+    length = _get(_get(kind, "configuration"), "length_bytes")
+    if type(length) is not int or not 0 < length <= MAX_CHUNK:
+        raise _refused_zarr(path, name, f"its texts have {short_repr(length)} bytes", f"up to {MAX_CHUNK:,}")
     return length
 
 
@@ -218,10 +192,10 @@ def _check_codecs(path: Path, name: str, codecs: Any) -> None:
             raise _refused_zarr(path, name, f"it is coded by {short_repr(known)}", ", ".join(sorted(CODECS)))
         if known == "sharding_indexed":
             for inner in ("codecs", "index_codecs"):
-                _check_codecs(path, name, _of(_of(codec, "configuration"), inner))
+                _check_codecs(path, name, _get(_get(codec, "configuration"), inner))
 
 
-def _of(mapping: Any, key: str) -> Any:
+def _get(mapping: Any, key: str) -> Any:
     """Value of a key; None if absent, or `mapping` is not a dict."""
     return mapping.get(key) if isinstance(mapping, dict) else None
 
@@ -240,13 +214,8 @@ def _refused_zarr(path: Path, name: str, problem: str, allowed: str) -> DataErro
 # --- Validation of netCDF files before anything in them is decoded: no external files, no plugins, no implausible sizes ---
 
 MAX_DEPTH = 16
-
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-
 FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
-
-ENTRY = 16  # least bytes of a string of variable length
-
 # errors that h5py and xarray raise for damaged files
 DAMAGED = (
     OSError,
@@ -264,8 +233,8 @@ DAMAGED = (
 def check_netcdf(path: Path) -> None:
     """Raise a `DataError` unless a netCDF 4 file holds only numbers and text, inside the file, of plausible sizes.
 
-    Refused: other formats, damage, links, external or virtual data sets, other element types, filters that
-    need a plugin, and arrays that declare much more than is stored. The message names the array.
+    Refused: other formats, damage, links, external or virtual data sets, other element types, filters that need a
+    plugin, and arrays that declare much more than is stored. The message names the array.
     """
     with path.open("rb") as file:
         if file.read(len(SIGNATURE)) != SIGNATURE:
@@ -277,7 +246,7 @@ def check_netcdf(path: Path) -> None:
         raise
     except DAMAGED as problem:
         raise _refused_netcdf(path, "", f"it is damaged ({problem})", "netCDF 4") from problem
-    refuse_hollow(path, declared, path.stat().st_size)
+    check_inflation(path, declared, path.stat().st_size)
 
 
 def _arrays(path: Path, file: Any) -> Iterator[Any]:
@@ -308,24 +277,18 @@ def _netcdf_bytes(path: Path, array: Any) -> int:
     if not text and array.dtype.kind not in "fiub":
         raise _refused_netcdf(path, array.name, f"it holds {array.dtype}", "numbers and text")
     if array.external or array.is_virtual:
-        problem = "its values lie in another file"
-        raise _refused_netcdf(path, array.name, problem, "arrays in this file")
-    if unknown := [n for n in _filters(array) if n not in FILTERS]:
-        allowed = "deflate, shuffle and fletcher32"
-        raise _refused_netcdf(path, array.name, f"it is coded by filter {unknown[0]}", allowed)
-    width = max(array.dtype.itemsize, ENTRY if text else 1)
-    piece = width
-    for size in array.chunks or ():
-        piece *= size
-    if piece > MAX_PIECE:
-        raise _refused_netcdf(path, array.name, f"a chunk of it has {piece:,} bytes", f"{MAX_PIECE:,}")
+        raise _refused_netcdf(path, array.name, "its values lie in another file", "arrays in this file")
+    made = array.id.get_create_plist()
+    for code in (made.get_filter(k)[0] for k in range(made.get_nfilters())):
+        if code not in FILTERS:
+            allowed = "deflate, shuffle and fletcher32"
+            raise _refused_netcdf(path, array.name, f"it is coded by filter {code}", allowed)
+    width = max(
+        array.dtype.itemsize, 16 if text else 1
+    )  # a string of variable length takes at least 16 bytes
+    if (size := width * math.prod(array.chunks or ())) > MAX_CHUNK:
+        raise _refused_netcdf(path, array.name, f"a chunk of it has {size:,} bytes", f"{MAX_CHUNK:,}")
     return int(array.size or 0) * width
-
-
-def _filters(array: Any) -> list[int]:
-    """Codes of the filters of an array."""
-    known = array.id.get_create_plist()
-    return [known.get_filter(k)[0] for k in range(known.get_nfilters())]
 
 
 def _refused_netcdf(path: Path, name: str, problem: str, allowed: str) -> DataError:

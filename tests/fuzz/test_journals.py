@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from raterzoo.inference.storage.journal import check_state, kept
+from raterzoo.inference.storage.journal import check_state, read_journal
 
 from tests.support.fuzz_doors import JOURNAL_DOORS, judged
 from tests.support.fuzz_journals import JOURNALS, npz, spoil_journal, written_journal
@@ -160,7 +160,7 @@ def test_states_that_are_refused(tmp_path, values, words):
 def test_states_of_other_items_are_refused(tmp_path):
     path = tmp_path / "state.npz"
     path.write_bytes(npz(STATE, **DONE))
-    note, arrays = kept(path)
+    note, arrays = read_journal(path)
     check_state(path, note, arrays, {"draw": 24, "item": 2})
     with pytest.raises(ValueError, match="'done' is not one truth value for each item"):
         check_state(path, note, arrays, {"draw": 24, "item": 3})

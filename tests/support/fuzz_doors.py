@@ -17,7 +17,6 @@ import polars as pl
 import pyarrow as pa
 import raterzoo
 import xarray as xr
-from raterzoo.cli.fitting import read_comparisons, read_scores_table
 from raterzoo.cli.tables import (
     read_container,
     read_groups,
@@ -28,7 +27,7 @@ from raterzoo.cli.tables import (
 )
 from raterzoo.evaluation import predictions_from_table
 from raterzoo.evaluation.errors import EvaluationError
-from raterzoo.inference.storage.journal import check_run, check_state, kept
+from raterzoo.inference.storage.journal import check_run, check_state, read_journal
 from raterzoo.models import Comparisons, DataError, Labels, PartialRankings, Scores
 from raterzoo.reports.study import Groups
 
@@ -311,9 +310,9 @@ FILE_DOORS = {
     "wide": lambda p: check_labels(read_container(p, "labels", [], layout="wide")),
     "patterns": lambda p: check_labels(read_container(p, "labels", [], layout="wide")),
     "counts": lambda p: check_labels(read_container(p, "labels", [], layout="counts")),
-    "comparisons": lambda p: check_comparisons(read_comparisons(p, [])),
-    "scores": lambda p: check_scores(read_scores_table(p, [])),
-    "levels": lambda p: check_scores(read_scores_table(p, [], layout="counts")),
+    "comparisons": lambda p: check_comparisons(read_container(p, "comparisons", [])),
+    "scores": lambda p: check_scores(read_container(p, "scores", [])),
+    "levels": lambda p: check_scores(read_container(p, "scores", [], layout="counts")),
     "ranked": lambda p: _check_predictions(read_predictions(p, [])),
     "scored": lambda p: _check_predictions(read_predictions(p, [])),
     "orders": lambda p: _check_predictions(read_scores(p, []).rename(classifier="category")),
@@ -324,8 +323,8 @@ FILE_DOORS = {
 
 
 def _check_journal(path, check):
-    """Read a file of a journal of 2 chains and 24 draws, as `DrawStore.kept` does."""
-    note, arrays = kept(path)
+    """Read a file of a journal of 2 chains and 24 draws, as `DrawStore.read_journal` does."""
+    note, arrays = read_journal(path)
     _holds(all(array.dtype.kind in "biufU" for array in arrays.values()), "numbers and text")
     size = sum(array.nbytes for array in arrays.values())
     _holds(size <= path.stat().st_size, "arrays are as large as the file")

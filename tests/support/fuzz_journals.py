@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from raterzoo.inference.storage.journal import keep
+from raterzoo.inference.storage.journal import write_journal
 
 from tests.support.fuzz_mutations import spoil_bytes
 from tests.support.fuzz_posteriors import HOSTILE, spoil_json
@@ -44,7 +44,7 @@ JOURNALS = {
 def written_journal(kind: str) -> bytes:
     """Return a legal file."""
     with tempfile.TemporaryDirectory() as name:
-        keep(Path(name) / "file.npz", *JOURNALS[kind])
+        write_journal(Path(name) / "file.npz", *JOURNALS[kind])
         return (Path(name) / "file.npz").read_bytes()
 
 

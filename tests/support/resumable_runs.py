@@ -61,7 +61,7 @@ def drawn(model, plan, pieces):
         trees.append(completion(run.advance(n)))
         state, done = {name: array.copy() for name, array in run.state.items()}, run.drawn
         if done < plan.draws:
-            run = begin_run(model, plan, run.found)
+            run = begin_run(model, plan, run.tuning)
             run.restore(state, done)
     return joined(trees)
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.inference.parallel.slices import items_between, pack
+from raterzoo.inference.parallel.slices import items_between, picklable
 from raterzoo.inference.storage.resumable_calls import digest_of
 
 TABLE = {
@@ -28,7 +28,7 @@ def test_a_slice_is_a_selection_with_all_raters(kind, first, end):
     assert np.array_equal(own.raters, data.raters)
     chosen = data.items[first:end]
     assert own.select(items=chosen) == data.select(items=chosen)
-    assert pickle.loads(pickle.dumps(pack(own))).unpack() == own
+    assert pickle.loads(pickle.dumps(picklable(own))).unpack() == own
 
 
 def test_all_items_are_the_whole():
@@ -37,7 +37,7 @@ def test_all_items_are_the_whole():
 
 
 def test_digests_tell_values_apart():
-    values = pack(CONTAINERS["labels"]).values
+    values = picklable(CONTAINERS["labels"]).values
     wide = values | {"items": values["items"].astype("<U9")}
     assert digest_of(wide) == digest_of(values)
     for name in ("label_code", "rater_attributes", "gold"):

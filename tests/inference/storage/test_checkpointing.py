@@ -37,7 +37,7 @@ class Killed(Exception):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(checkpointing, "_length_of_piece", lambda first, draws: 4)
+    monkeypatch.setattr(checkpointing, "_draws_per_block", lambda first, draws: 4)
 
 
 def interrupted(monkeypatch, model, store, after, **settings):

@@ -12,9 +12,9 @@ import zarr
 from raterzoo import inference
 from raterzoo.inference import checkpoints as checkpointing
 from raterzoo.inference.runs.run import Run
-from raterzoo.inference.storage.journal import keep, kept
+from raterzoo.inference.storage.journal import read_journal, write_journal
 from raterzoo.inference.storage.posterior_files import read_posterior
-from raterzoo.inference.storage.store import DrawStore, at_full_size, journal_of, read_draws, store_attrs
+from raterzoo.inference.storage.store import DrawStore, allocated, journal_of, read_draws, store_attrs
 from raterzoo.inference.storage.untrusted_files import check_zarr
 from raterzoo.models import DataError
 
@@ -35,7 +35,7 @@ def piece(draws):
 def large(tmp_path):
     """Return a store of 4.8 GB in which nothing is written."""
     path = tmp_path / "large.zarr"
-    with DrawStore.create(path, at_full_size(piece(1), {"draw": DRAWS}), {}, {"draw": PIECE}):
+    with DrawStore.create(path, allocated(piece(1), {"draw": DRAWS}), {}, {"draw": PIECE}):
         pass
     assert sum(file.stat().st_size for file in path.rglob("*")) < 2**22
     return path
@@ -47,7 +47,7 @@ def test_a_large_store_that_was_killed_before_its_first_piece_is_gone_on_with(la
     with DrawStore.open(large) as store:
         store.write({"draw": slice(0, PIECE)}, piece(PIECE))
         store.mark({"drawn": PIECE}, {}, PIECE)
-        assert store.kept()[0] == {"drawn": PIECE}
+        assert store.read_journal()[0] == {"drawn": PIECE}
     assert read_draws(large)["posterior"]["plausibility"].sum() == 2 * PIECE * ITEMS
     assert read_posterior(large)["posterior"].sizes["draw"] == PIECE
 
@@ -155,7 +155,7 @@ class Killed(Exception):
 
 def test_a_store_that_is_discarded_is_whole_or_gone(tmp_path, monkeypatch):
     path = tmp_path / "run.zarr"
-    full = at_full_size(piece(1), {"draw": 8})
+    full = allocated(piece(1), {"draw": 8})
     store = DrawStore.create(path, full, {}, {"draw": 4})
 
     def kill(*_, **__):
@@ -181,7 +181,7 @@ def whole_run(tmp_path_factory):
         return advance(run, n)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(checkpointing, "_length_of_piece", lambda first, draws: 4)
+        patched.setattr(checkpointing, "_draws_per_block", lambda first, draws: 4)
         patched.setattr(Run, "advance", until)
         with pytest.raises(Killed):
             inference.sample(BUILD["plackett_luce"](), store=store, **SETTINGS)
@@ -199,9 +199,9 @@ def run(whole_run, tmp_path):
 def rewritten(run, name, change):
     """Change note and arrays of a file of a journal in place."""
     file = journal_of(run) / f"{name}.npz"
-    note, arrays = ({**held} for held in kept(file))
+    note, arrays = ({**held} for held in read_journal(file))
     change(note, arrays)
-    keep(file, note, arrays)
+    write_journal(file, note, arrays)
 
 
 def arguments(note):

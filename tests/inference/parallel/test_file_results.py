@@ -14,7 +14,13 @@ from concurrent.futures.process import BrokenProcessPool
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.inference.parallel.processes import LEAST, Parcel, Processes, handed_over, packed
+from raterzoo.inference.parallel.processes import (
+    LEAST,
+    FileResult,
+    Processes,
+    call_with_file_result,
+    loaded_future,
+)
 from raterzoo.inference.parallel.workers import Workers
 
 
@@ -36,28 +42,28 @@ def assert_same(found, made):
 
 
 def test_a_parcel_is_what_was_packed(tmp_path):
-    parcel = packed(str(tmp_path), large)
-    assert isinstance(parcel, Parcel) and len(pickle.dumps(parcel)) < LEAST
+    result = call_with_file_result(str(tmp_path), large)
+    assert isinstance(result, FileResult) and len(pickle.dumps(result)) < LEAST
     (file,) = tmp_path.iterdir()
-    found = parcel.opened()
+    found = result.load()
     assert not file.exists()
     assert_same(found, large())
     found["group"]["x"].to_numpy()[0] = 7  # as of any result
 
 
 def test_a_file_with_other_numbers_is_not_taken_for_it(tmp_path):
-    parcel = packed(str(tmp_path), large)
-    with open(parcel.file, "r+b") as file:
+    result = call_with_file_result(str(tmp_path), large)
+    with open(result.file, "r+b") as file:
         file.seek(8)
         file.write(b"\x01")
     with pytest.raises(AssertionError):
-        assert_same(parcel.opened(), large())
+        assert_same(result.load(), large())
 
 
 def test_small_results_and_those_without_room_are_sent_as_they_are(tmp_path):
-    assert packed(str(tmp_path), abs, -3) == 3
+    assert call_with_file_result(str(tmp_path), abs, -3) == 3
     assert not list(tmp_path.iterdir())
-    assert_same(packed(str(tmp_path / "nowhere"), large), large())
+    assert_same(call_with_file_result(str(tmp_path / "nowhere"), large), large())
 
 
 def test_processes_hand_over_and_leave_nothing():
@@ -66,8 +72,8 @@ def test_processes_hand_over_and_leave_nothing():
         for future in [workers.submit(large) for _ in range(4)]:
             assert_same(future.result(), large())
         assert_same(workers.submit(large, n=9).result(), large(9))
-        assert not list(folder.rglob("*.parcel"))
-        left = folder / "0" / "left.parcel"
+        assert not list(folder.rglob("*.result"))
+        left = folder / "0" / "left.result"
         left.write_bytes(b"of a process that died while it wrote")
         dying = workers.submit(os.kill, workers.pids[0], signal.SIGKILL)
         with pytest.raises(BrokenProcessPool):
@@ -105,13 +111,13 @@ def test_errors_and_cancelled_calls_are_told():
 
 def test_a_call_that_is_cancelled_leaves_no_file(tmp_path):
     sent = Future()
-    future = handed_over(sent)
+    future = loaded_future(sent)
     sent.set_running_or_notify_cancel()
     assert future.cancel()
-    sent.set_result(packed(str(tmp_path), large))
+    sent.set_result(call_with_file_result(str(tmp_path), large))
     assert not list(tmp_path.iterdir())
     waiting = Future()
-    assert handed_over(waiting).cancel() and waiting.cancelled()
+    assert loaded_future(waiting).cancel() and waiting.cancelled()
 
 
 def ones(number):
