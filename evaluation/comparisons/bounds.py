@@ -283,13 +283,11 @@ def _design(
     each = _counts("answers", answers)
     if each.ndim and each.shape != (len(codes),):
         raise EvaluationError(f"answers: {each.shape} for {len(codes)} pairs; pass one or one each")
-    raters = None if answers_of_rater is None else _counts("answers_of_rater", answers_of_rater)
-    return _Design(
-        codes,
-        np.broadcast_to(each, len(codes)),
-        n,
-        None if raters is None else xr.DataArray(raters, dims=("rater",)[: raters.ndim]),
-    )
+    raters = None
+    if answers_of_rater is not None:
+        counts = _counts("answers_of_rater", answers_of_rater)
+        raters = xr.DataArray(counts, dims=("rater",)[: counts.ndim])
+    return _Design(codes, np.broadcast_to(each, len(codes)), n, raters)
 
 
 def _design_of_comparisons(pairs: _Votes) -> _Design:

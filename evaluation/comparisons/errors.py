@@ -73,9 +73,13 @@ def mean_squared_error(
         raise EvaluationError(f"form={form!r}: expected 'centred' or 'paper'")
     if scale not in ("none", "oracle", None):
         raise EvaluationError(f"scale={scale!r}: expected 'none' or 'oracle'")
-    x, q = (_without_shift(array, form) for array in matched_qualities(estimate, truth))
+    x, q = (
+        array - (array.mean("item") if form == "centred" else array.isel(item=-1, drop=True))
+        for array in matched_qualities(estimate, truth)
+    )
     if scale == "oracle" or (scale is None and form == "paper"):
-        x = x * _best_factor(x, q)
+        square = (x**2).sum("item")
+        x = x * ((x * q).sum("item") / square.where(square > 0, 1.0))  # the best factor A
     return ((x - q) ** 2).mean("item").rename("mean_squared_error")
 
 
@@ -86,10 +90,8 @@ def epsilon_quality(
 
     Parameters
     ----------
-    estimate : DataTree, Dataset or DataArray
-        Qualities, with any dims beside ``item``; only their order matters.
-    truth : DataTree, Dataset or DataArray
-        True qualities of the same items.
+    estimate, truth : DataTree, Dataset or DataArray
+        As in `mean_squared_error`; only the order of the estimate matters.
     epsilon : float or sequence of float
         Differences that do not matter, 0 or more.
 
@@ -142,10 +144,8 @@ def quality_concordance(estimate: Qualities, truth: Qualities) -> xr.DataArray:
 
     Parameters
     ----------
-    estimate : DataTree, Dataset or DataArray
-        Qualities, with any dims beside ``item``.
-    truth : DataTree, Dataset or DataArray
-        True qualities of the same items.
+    estimate, truth : DataTree, Dataset or DataArray
+        As in `mean_squared_error`.
 
     Returns
     -------
@@ -174,8 +174,13 @@ def quality_concordance(estimate: Qualities, truth: Qualities) -> xr.DataArray:
     x, q = matched_qualities(estimate, truth)
     if x.sizes["item"] < 2:
         raise EvaluationError("quality_concordance: one item has no order; pass two or more")
-    tau = xr.apply_ufunc(_tau, x, q, input_core_dims=[["item"], ["item"]], vectorize=True)
-    return tau.rename("quality_concordance")
+
+    def tau(x: np.ndarray, q: np.ndarray) -> float:
+        result: Any = kendalltau(x, q, method="asymptotic")
+        return float(result.statistic)
+
+    found = xr.apply_ufunc(tau, x, q, input_core_dims=[["item"], ["item"]], vectorize=True)
+    return found.rename("quality_concordance")
 
 
 def error_rate(
@@ -233,17 +238,6 @@ def error_rate(
     return xr.Dataset({"rate": count / n, "lower": lower, "upper": upper}, attrs={"runs": n})
 
 
-def _without_shift(quality: xr.DataArray, form: str) -> xr.DataArray:
-    """Subtract the mean, or the quality of the last item."""
-    return quality - (quality.mean("item") if form == "centred" else quality.isel(item=-1, drop=True))
-
-
-def _best_factor(x: xr.DataArray, q: xr.DataArray) -> xr.DataArray:
-    """Factor A that minimises the sum of (A x - q)^2; 0 if all x are zero."""
-    own = (x**2).sum("item")
-    return (x * q).sum("item") / own.where(own > 0, 1.0)
-
-
 def _epsilon_failures(x: np.ndarray, q: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
     """Mask of failures (..., epsilon): an item is not above the best of those truly more than epsilon below it.
 
@@ -264,9 +258,3 @@ def _epsilon_failures(x: np.ndarray, q: np.ndarray, epsilon: np.ndarray) -> np.n
             best_below = best_so_far[:, count[lowest:] - 1]
             failed[first : first + step, e] = (ranked[:, lowest:] <= best_below).any(axis=1)
     return failed.reshape(*x.shape[:-1], len(epsilon))
-
-
-def _tau(x: np.ndarray, q: np.ndarray) -> float:
-    """Kendall's tau-b of two vectors (item,)."""
-    result: Any = kendalltau(x, q, method="asymptotic")
-    return float(result.statistic)

@@ -77,7 +77,7 @@ def annotator_agreement(annotations: Rankings | Labels, tie_weight: TieWeight = 
 
     References
     ----------
-    Stutz et al. (2025), eq. 3 and appendix E.
+    Stutz et al. (2025), arXiv:2307.02191, eq. 3 and appendix E.
     """
     answers = _answers_of(annotations, tie_weight)
     share = _share_agreeing(answers, len(annotations.items), len(annotations.categories))
@@ -132,7 +132,7 @@ def certainty_and_agreement(
 
     References
     ----------
-    Stutz et al. (2025), appendix E, figures E.14-E.18.
+    Stutz et al. (2025), arXiv:2307.02191, appendix E, figures E.14-E.18.
     """
     check_whole("at_least", at_least, 2, remark=": one rater agrees with nobody")
     place = match_items(Plausibility.of(tree).items, np.asarray(annotations.items), "annotation")
@@ -172,9 +172,9 @@ def _share_agreeing(answers: _Answers, n_items: int, n_categories: int) -> np.nd
     own = start[answer] + cell - cell_start[item[answer]]
     others[own] -= weight
     leads = others == np.repeat(np.maximum.reduceat(others, start[:-1]), count)
-    said = np.zeros(len(others), bool)
-    said[own[answers.own]] = True
-    agrees = np.logical_or.reduceat(leads & said, start[:-1])
+    own_label = np.zeros(len(others), bool)
+    own_label[own[answers.own]] = True
+    agrees = np.logical_or.reduceat(leads & own_label, start[:-1])
     agreeing = np.bincount(item, agrees * answers.times, n_items)
     np.divide(agreeing, raters, out=share, where=raters > 1)
     return share
@@ -187,13 +187,13 @@ def _answers_of(annotations: Rankings | Labels, tie_weight: str) -> _Answers:
     if isinstance(annotations, Labels):
         return _answers_of_labels(annotations)
     if isinstance(annotations, Rankings):
-        return _given_rankings(annotations, tie_weight)
+        return _answers_of_rankings(annotations, tie_weight)
     raise EvaluationError(
         f"a {type(annotations).__name__} is neither rankings nor labels; pass the PartialRankings or Labels of the raters"
     )
 
 
-def _given_rankings(rankings: Rankings, tie_weight: str) -> _Answers:
+def _answers_of_rankings(rankings: Rankings, tie_weight: str) -> _Answers:
     """Convert rankings to answers with inverse ranks as weights, over one common denominator."""
     size = np.diff(rankings.block_start)
     blocks = np.diff(rankings.annotation_start)
@@ -204,35 +204,23 @@ def _given_rankings(rankings: Rankings, tie_weight: str) -> _Answers:
     # Python integers where 64 bits overflow
     weight = np.array([denominator // d for d in inverse.tolist()], np.int64 if fits else object)
     annotation = np.repeat(np.repeat(np.arange(len(blocks)), blocks), size)
-    return _Answers(
-        item=np.asarray(rankings.annotation_item),
-        times=np.ones(len(blocks), np.int64),
-        answer=annotation,
-        category=np.asarray(rankings.category_code),
-        weight=np.repeat(weight, size),
-        own=np.ones(len(annotation), bool),
-    )
+    item, category = np.asarray(rankings.annotation_item), np.asarray(rankings.category_code)
+    times, own = np.ones(len(blocks), np.int64), np.ones(len(annotation), bool)
+    return _Answers(item, times, annotation, category, np.repeat(weight, size), own)
 
 
 def _answers_of_labels(labels: Labels) -> _Answers:
     """Convert labels to answers: one for each rater and item, one for each entry of an anonymous count."""
-    item, rater, count = (
-        np.asarray(a) for a in (labels.annotation_item, labels.annotation_rater, labels.count)
-    )
+    columns = (labels.annotation_item, labels.annotation_rater, labels.count)
+    item, rater, count = map(np.asarray, columns)
     opens = (rater < 0) | (np.diff(item, prepend=-1) != 0) | (np.diff(rater, prepend=-1) != 0)
     answer = np.cumsum(opens) - 1
     alone = rater < 0
     weight = np.where(alone, 1, count).astype(np.int64)
     most = np.zeros(int(opens.sum()), np.int64)
     np.maximum.at(most, answer, weight)
-    return _Answers(
-        item=item[opens],
-        times=np.where(alone, count, 1)[opens].astype(np.int64),
-        answer=answer,
-        category=np.asarray(labels.label_code),
-        weight=weight,
-        own=weight == most[answer],
-    )
+    times = np.where(alone, count, 1)[opens].astype(np.int64)
+    return _Answers(item[opens], times, answer, np.asarray(labels.label_code), weight, weight == most[answer])
 
 
 def ratings_of(tree: xr.DataTree) -> xr.DataArray:

@@ -43,20 +43,15 @@ def largest_panel(largest: int | None, labels: int) -> int:
     By default 20, or fewer if more than 1,000 vectors of counts would have to be summed.
     """
     if largest is None:
-        fits = [k for k in range(1, MOST_ANSWERS + 1) if _vectors(k, labels) <= MOST_COUNTS]
-        return max(fits, default=1)
+        sizes = range(1, MOST_ANSWERS + 1)
+        return max((k for k in sizes if comb(k + labels - 1, k) <= MOST_COUNTS), default=1)
     check_whole("largest", largest, 1)
-    if (many := _vectors(int(largest), labels)) > TOO_MANY_COUNTS:
+    if (many := comb(int(largest) + labels - 1, labels - 1)) > TOO_MANY_COUNTS:
         raise EvaluationError(
             f"largest={largest} answers with {labels} labels have {many:,} vectors of counts, more than {TOO_MANY_COUNTS:,}: "
             "ask for a smaller panel"
         )
     return int(largest)
-
-
-def _vectors(answers: int, labels: int) -> int:
-    """Return the number of count vectors, binomial(answers + labels - 1, labels - 1)."""
-    return comb(answers + labels - 1, labels - 1)
 
 
 def information_and_accuracy(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -181,18 +176,15 @@ def rater_worth(
 
 def _dataset(confusion: xr.DataArray, arrays: list[np.ndarray]) -> xr.Dataset:
     """Build the dataset from the arrays of the blocks, (quantity or measure, sample, place) each."""
-    told, worth, censored, curves = arrays
+    quality, worth, censored, curves = arrays
     sample = tuple(str(d) for d in confusion.dims[:-3])
     sizes = confusion.shape[:-3]
     result: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
         name: ((*sample, "rater"), values.reshape(*sizes, -1))
-        for name, values in zip(MEASURES_OF_RATERS, told, strict=True)
+        for name, values in zip(MEASURES_OF_RATERS, quality, strict=True)
     }
-    for name, place, values in (
-        ("worth", "rater", worth),
-        ("censored", "rater", censored),
-        ("panel", "answers", curves),
-    ):
+    places = {"worth": ("rater", worth), "censored": ("rater", censored), "panel": ("answers", curves)}
+    for name, (place, values) in places.items():
         last = np.moveaxis(values, 0, -1).reshape(*sizes, values.shape[2], len(MEASURES))
         result[name] = ((*sample, place, "measure"), last)
     coords = {k: c for k, c in confusion.coords.items() if {"category", "label"}.isdisjoint(c.dims)}
@@ -251,28 +243,20 @@ def _by_blocks(
         law, share = pi[own].astype(float), p[own].astype(float)
         law /= law.sum(axis=-1, keepdims=True)  # stored in single precision they are not quite one
         share /= share.sum(axis=-1, keepdims=True)
-        _check(law, share, confusion)
+        bad = ~np.isfinite(law).all(axis=(0, 2, 3))
+        if bad.any() or not np.isfinite(share).all():
+            rater = confusion["rater"].to_numpy().tolist()[int(bad.argmax())]
+            what = f"confusion of rater {rater!r}" if bad.any() else "prevalence"
+            raise EvaluationError(f"{what} is NaN or infinite: a draw failed; sample again")
         curves = panel_curves(share, law[:, members].mean(axis=1), largest)
         right = np.diagonal(law, axis1=-2, axis2=-1)
         information, guess = information_and_accuracy(share[:, None, :, None] * law)
-        told = [(share[:, None] * right).sum(axis=-1), right.mean(axis=-1), information, guess]
+        quality = [(share[:, None] * right).sum(axis=-1), right.mean(axis=-1), information, guess]
         pairs = zip(curves, (information, guess), strict=True)
         worth, censored = zip(*(_worth(curve, value) for curve, value in pairs), strict=True)
-        return np.stack(told), np.stack(worth), np.stack(censored), curves
+        return np.stack(quality), np.stack(worth), np.stack(censored), curves
 
     yield from in_threads(block, range(0, len(pi), step))
-
-
-def _check(law: np.ndarray, share: np.ndarray, confusion: xr.DataArray) -> None:
-    """Raise if a probability is not finite.
-
-    Shapes: law (sample, rater, category, label); share (sample, category).
-    """
-    bad = ~np.isfinite(law).all(axis=(0, 2, 3))
-    if bad.any() or not np.isfinite(share).all():
-        rater = confusion["rater"].to_numpy().tolist()[int(bad.argmax())]
-        what = f"confusion of rater {rater!r}" if bad.any() else "prevalence"
-        raise EvaluationError(f"{what} is NaN or infinite: a draw failed; sample again")
 
 
 def _worth(curve: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -297,9 +281,8 @@ def _by_group(found: xr.Dataset, kinds: xr.DataArray) -> dict[str, xr.DataArray]
     own = xr.DataArray(of_rater == np.array(names)[:, None], {GROUPS: names}, (GROUPS, "rater"))
     share = own / own.sum("rater")
     bare = found.drop_vars([k for k, c in found.coords.items() if c.dims == ("rater",)])
-    means = {
-        f"group_{name}": xr.dot(bare[name], share, dim="rater") for name in (*MEASURES_OF_RATERS, "worth")
-    }
+    measures = (*MEASURES_OF_RATERS, "worth")
+    means = {f"group_{name}": xr.dot(bare[name], share, dim="rater") for name in measures}
     means["group_censored"] = xr.dot(bare["censored"].astype(int), own.astype(int), dim="rater") > 0
     sample = found["accuracy"].dims[:-1]
     return {name: mean.transpose(*sample, GROUPS, ...) for name, mean in means.items()}

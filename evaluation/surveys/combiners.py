@@ -1,12 +1,13 @@
 """Combiners: predictions of a reference rater's label from the labels of k raters.
 
-    plurality     the most frequent label; ties are broken at random
+    plurality     the most frequent label; ties averaged
     frequency     y_l / k
     mean          sum_l v_l y_l / k, a number
     ABC           p(l | y) = sum_j p(y | n_j) p(l | y, n_j) / sum_j p(y | n_j), over other items j
 
 The anonymous Bayesian combiner (ABC) looks up the labels of further raters on items that showed the same k
-labels.
+labels. ``predicted`` takes the number of items (pattern,) of each pattern that a combiner learns from, and
+the number of copies of the predicted item among them; ``learns`` says whether it depends on them.
 
 References
 ----------
@@ -15,7 +16,7 @@ Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 3 and 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -23,23 +24,6 @@ from ..errors import EvaluationError
 from .subsets import Predicted, Subsets
 
 Learn = Literal["leave-one-out", "in-sample"] | int
-
-
-class Combiner(Protocol):
-    """Predict the next label from the labels of k raters.
-
-    `weights` (pattern,) are the numbers of items of each pattern that the combiner learns from; `copies` is
-    the number of copies of the predicted item among them.
-    """
-
-    @property
-    def learns(self) -> bool:
-        """Whether predictions depend on the weights."""
-        ...
-
-    def predicted(self, subsets: Subsets, weights: np.ndarray, copies: int = 1) -> Predicted:
-        """Return the predictions for all entries of the subsets."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +34,7 @@ class Plurality:
 
     def predicted(self, subsets: Subsets, weights: np.ndarray, copies: int = 1) -> Predicted:
         """Return the plurality label of every entry; tied labels become separate entries."""
-        return _by_state(subsets, subsets.drawn).top_label()
+        return _predicted(subsets, subsets.drawn).top_label()
 
 
 @dataclass(frozen=True)
@@ -70,9 +54,9 @@ class Frequency:
         drawn = subsets.drawn
         k = drawn.sum(axis=1, keepdims=True)
         if k.any():
-            return _by_state(subsets, drawn / k)
+            return _predicted(subsets, drawn / k)
         total = np.ones(drawn.shape[1]) if self.label_total is None else weights @ self.label_total
-        return _by_state(subsets, np.broadcast_to(total / total.sum(), drawn.shape))
+        return _predicted(subsets, np.broadcast_to(total / total.sum(), drawn.shape))
 
 
 @dataclass(frozen=True)
@@ -88,12 +72,6 @@ class Function:
 
     def predicted(self, subsets: Subsets, weights: np.ndarray, copies: int = 1) -> Predicted:
         """Return the probabilities that the function predicts for every state."""
-        to = self._places()
-        law = checked_law(self.function(subsets.drawn[:, to]), subsets.drawn.shape, "combiner")
-        return _by_state(subsets, law[:, np.argsort(to)])
-
-    def _places(self) -> np.ndarray:
-        """Return the positions of the function's categories among those of the labels; raise if they differ."""
         given = self.categories.tolist()
         own = [str(name) for name in getattr(self.function, "categories", given)]
         if sorted(own) != sorted(given):
@@ -101,7 +79,9 @@ class Function:
                 f"combiner: its categories are {', '.join(own)}, and those of the labels are {', '.join(given)}; fit the model "
                 "to labels of the same categories, or add the missing ones to the counts, with 0"
             )
-        return np.array([given.index(name) for name in own])
+        to = np.array([given.index(name) for name in own])
+        law = checked_law(self.function(subsets.drawn[:, to]), subsets.drawn.shape, "combiner")
+        return _predicted(subsets, law[:, np.argsort(to)])
 
 
 @dataclass(frozen=True)
@@ -118,14 +98,17 @@ class AnonymousBayesian:
         """Return the probabilities of every entry."""
         if self.learn == "leave-one-out":
             law = _normalised(_of_others(subsets, weights, copies))
-            return _entries(subsets, np.arange(len(law)), law)
+            return _predicted(subsets, law, np.arange(len(law)))
         joint = (weights[subsets.pattern] * subsets.chance)[:, None] * subsets.reference
         if self.learn == "in-sample":
             n_states = len(subsets.drawn)
             total = [np.bincount(subsets.state, part, n_states) for part in joint.T]
-            return _by_state(subsets, _normalised(np.stack(total, axis=1)))
+            return _predicted(subsets, _normalised(np.stack(total, axis=1)))
         others, bins = _of_other_folds(subsets, joint)
-        return _entries(subsets, bins, _normalised(others))
+        return _predicted(subsets, _normalised(others), bins)
+
+
+Combiner = Plurality | Frequency | Function | AnonymousBayesian
 
 
 def checked_law(found: object, shape: tuple[int, ...], what: str) -> np.ndarray:
@@ -189,9 +172,7 @@ def _normalised(weight: np.ndarray) -> np.ndarray:
     return np.divide(weight, total, out=uniform, where=total > 0)
 
 
-def _by_state(subsets: Subsets, law: np.ndarray) -> Predicted:
-    return _entries(subsets, subsets.state, law)
-
-
-def _entries(subsets: Subsets, bins: np.ndarray, law: np.ndarray) -> Predicted:
+def _predicted(subsets: Subsets, law: np.ndarray, bins: np.ndarray | None = None) -> Predicted:
+    """Return predictions (bin, category), given the bin (entry,) of each entry, by default its state."""
+    bins = subsets.state if bins is None else bins
     return Predicted(subsets.pattern, subsets.chance, subsets.reference, bins, law)

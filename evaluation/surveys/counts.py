@@ -29,8 +29,6 @@ def codes_of(given: xr.DataArray, items: np.ndarray, what: str) -> tuple[np.ndar
     cells = table.to_numpy()
     if cells.dtype.kind not in "OUTSbiuf":
         raise EvaluationError(f"{what}: dtype {cells.dtype}; expected labels as text or numbers")
-    if cells.dtype.kind == "T":
-        cells = cells.astype(object)
     if cells.dtype.kind == "S":
         try:
             cells = np.strings.decode(cells, "utf-8")
@@ -38,44 +36,23 @@ def codes_of(given: xr.DataArray, items: np.ndarray, what: str) -> tuple[np.ndar
             raise EvaluationError(
                 f"{what}: bytes {error.object!r} are not UTF-8; decode them, and pass text"
             ) from None
-    read = _read_objects if cells.dtype.kind == "O" else _read_array
-    blank, said, wrong = read(cells)
+    labels = [_label(cell) for cell in cells.ravel().tolist()]
+    blank, wrong = (np.reshape([label == of for label in labels], cells.shape) for of in ("", None))
     if wrong.any():
         i, j = np.argwhere(wrong)[0]
         rater = table["rater"].to_numpy()[j] if "rater" in table.coords else j
         raise EvaluationError(
             f"{what}: item {items[i]!s}, rater {rater!s}: {cells[i, j]!s} is no label; {EXPECTED}"
         )
-    if not said.size:
+    if blank.all():
         raise EvaluationError(f"{what}: every cell is blank; expected labels")
-    names, code = np.unique(said, return_inverse=True)
+    present = [label for label in labels if label != ""]
+    # numeric labels are sorted as numbers
+    whole = all(isinstance(label, int) for label in present)
+    names, code = np.unique(np.array(present, object if whole else str), return_inverse=True)
     codes = np.full(cells.shape, BLANK)
     codes[~blank] = code
     return names.astype(str), codes
-
-
-def _read_array(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mask of blanks, the labels of the other cells, and the mask of invalid cells."""
-    blank = wrong = np.zeros(cells.shape, bool)
-    if cells.dtype.kind == "U":
-        blank = np.strings.str_len(np.strings.strip(cells)) == 0
-    if cells.dtype.kind != "f":
-        return blank, cells[~blank], wrong
-    blank = np.isnan(cells)
-    wrong = ~blank & ((abs(cells) > WHOLE) | (cells != np.floor(cells)))
-    return blank, cells[~blank & ~wrong].astype(np.int64), wrong
-
-
-def _read_objects(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the same as `_read_array` for cells of any type."""
-    labels = [_label(cell) for cell in cells.ravel().tolist()]
-    blank = np.array([label == "" for label in labels]).reshape(cells.shape)
-    wrong = np.array([label is None for label in labels]).reshape(cells.shape)
-    said = [label for label in labels if label not in ("", None)]
-    # numeric labels are sorted as numbers, as in a table of a numeric dtype
-    whole = all(isinstance(label, int) for label in said)
-    names = np.array(said, object) if whole else np.array([str(label) for label in said])
-    return blank, names, wrong
 
 
 def _label(cell: object) -> str | int | None:

@@ -82,12 +82,14 @@ def rater_equivalence(
         raise EvaluationError(
             f"{unknown[0]}={rules[unknown[0]]!r}: no such rule; expected {', '.join(allowed)}"
         )
-    ours, theirs = LabelCounts.of(amateurs, "amateurs"), LabelCounts.of(experts, "experts")
-    names = sorted({*ours.categories.tolist(), *theirs.categories.tolist()})
-    categories = theirs.categories if {*names} == {*theirs.categories.tolist()} else np.array(names)
-    theirs = theirs.with_categories(categories, "experts").aligned_to(ours.items, ("amateurs", "experts"))
-    ours = ours.with_categories(categories, "amateurs")
-    both = _read_counts(rules, ours, theirs, (max_amateurs, max_experts), random_seed)
+    of_amateurs, of_experts = LabelCounts.of(amateurs, "amateurs"), LabelCounts.of(experts, "experts")
+    known = {*of_experts.categories.tolist()}
+    names = known.union(of_amateurs.categories.tolist())
+    categories = of_experts.categories if names == known else np.array(sorted(names))
+    of_experts = of_experts.with_categories(categories, "experts")
+    of_experts = of_experts.aligned_to(of_amateurs.items, ("amateurs", "experts"))
+    of_amateurs = of_amateurs.with_categories(categories, "amateurs")
+    both = _surveys(rules, of_amateurs, of_experts, (max_amateurs, max_experts), random_seed)
     how = Resampling(bootstrap, random_seed)
     nobody = np.empty((0, *both[0].labels.counts.shape))
     amateur, expert = (survey_scores(s, nobody, how, relearn=relearn) for s in both)
@@ -103,7 +105,7 @@ def rater_equivalence(
     return SurveyDataset(both[1], scores, probability, draws).classifiers(np.arange(shape[0]), "amateurs")
 
 
-def _read_counts(
+def _surveys(
     rules: dict[str, Any],
     amateurs: LabelCounts,
     experts: LabelCounts,
@@ -122,11 +124,8 @@ def _read_counts(
         )
     left_out = experts.select(~enough)
     amateurs, experts = amateurs.select(enough), experts.select(enough)
-    scored = _survey(rules, ("experts", n_experts), experts, None, seed)
-    return (
-        _survey(rules, ("amateurs", n_amateurs), amateurs, experts, seed),
-        replace(scored, left_out=left_out),
-    )
+    of_experts = replace(_survey(rules, ("experts", n_experts), experts, None, seed), left_out=left_out)
+    return _survey(rules, ("amateurs", n_amateurs), amateurs, experts, seed), of_experts
 
 
 def _survey(

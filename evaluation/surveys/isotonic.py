@@ -56,11 +56,9 @@ def calibrated(
     """
     labels = LabelCounts.of(counts)
     given = Classifiers.aligned_to(predictions, labels)
-    heard = labels.size > 0
-    labels, before = (
-        labels.with_categories(given.categories, "counts").select(heard),
-        given.probability[:, heard],
-    )
+    labelled = labels.size > 0
+    labels = labels.with_categories(given.categories, "counts").select(labelled)
+    before = given.probability[:, labelled]
     check_whole("folds", folds, 2)
     check_whole("random_seed", random_seed, 0)
     if folds > len(labels.items):

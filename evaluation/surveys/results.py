@@ -69,12 +69,12 @@ def in_words(equivalence: float, largest: int, interval: np.ndarray | None) -> s
     """Return the equivalence as text, such as "2.3 raters (1.8 to 3.0)"."""
     if np.isnan(equivalence):
         return "unknown"
-    said = _number(equivalence, largest)
-    said += " rater" if said == "1.0" or (np.isposinf(equivalence) and largest == 1) else " raters"
+    text = _number(equivalence, largest)
+    text += " rater" if text == "1.0" or (np.isposinf(equivalence) and largest == 1) else " raters"
     if interval is None or np.isnan(interval).any():
-        return said
+        return text
     low, high = (_number(bound, largest) for bound in interval)
-    return said if np.isinf(equivalence) and low == high else f"{said} ({low} to {high})"
+    return text if np.isinf(equivalence) and low == high else f"{text} ({low} to {high})"
 
 
 def _number(equivalence: float, largest: int) -> str:
@@ -119,22 +119,17 @@ class SurveyDataset:
     def classifiers(self, names: np.ndarray, dim: str = "classifier") -> xr.Dataset:
         """Return the Dataset of the power curve and of classifiers, named along `dim`."""
         scores = self.scores
-        found = self.curve().assign_coords({dim: names})
         equivalence = crossing(scores.curve, scores.classifier)
-        curves, classifiers = (
-            np.moveaxis(draws, -2, -1) for draws in (scores.curve_draws, scores.classifier_draws)
-        )
-        drawn = crossing(curves, classifiers)
+        drawn = crossing(scores.curve_draws.T, np.moveaxis(scores.classifier_draws, -2, -1))
         score, score_draws = scores.classifier[:, 0], scores.classifier_draws[:, 0]
-        found = found.assign(
-            {
-                "score": (dim, score),
-                "score_of_same_items": ((dim, "k"), scores.classifier),
-                "classifier_gain": (dim, _above(score, scores.curve[0])),
-                "score_monte_carlo_error": (dim, scores.classifier_error[:, 0]),
-            }
-        )
-        found = found.assign(self._equivalences(equivalence, drawn, dim))
+        variables = {
+            "score": (dim, score),
+            "score_of_same_items": ((dim, "k"), scores.classifier),
+            "classifier_gain": (dim, _above(score, scores.curve[0])),
+            "score_monte_carlo_error": (dim, scores.classifier_error[:, 0]),
+        }
+        found = self.curve().assign_coords({dim: names})
+        found = found.assign(variables | self._equivalences(equivalence, drawn, dim))
         if self.resampled:
             above = probability_above(scores.classifier_draws, scores.curve_draws)
             found["probability_above"] = ((dim, "k"), above)
@@ -153,10 +148,10 @@ class SurveyDataset:
         inside = np.where(np.isinf(equivalence), np.nan, equivalence)
         below, above = np.isneginf(equivalence), np.isposinf(equivalence)
         intervals = interval_of(drawn, self.probability) if self.resampled else None
-        words = [
-            in_words(value, self.survey.largest, None if intervals is None else intervals[c])
-            for c, value in enumerate(equivalence.tolist())
-        ]
+        pairs = zip(
+            equivalence.tolist(), [None] * len(drawn) if intervals is None else intervals, strict=True
+        )
+        words = [in_words(value, self.survey.largest, interval) for value, interval in pairs]
         return {
             "equivalence": (dim, inside),
             "integer_equivalence": (dim, np.ceil(inside)),
@@ -168,21 +163,17 @@ class SurveyDataset:
         self, found: xr.Dataset, equivalence: np.ndarray, drawn: np.ndarray, dim: str
     ) -> xr.Dataset:
         """Add the pairwise differences of the classifiers in score and equivalence."""
-        names = found[dim].to_numpy()
-        found = found.assign_coords(versus=names)
-        dims = (dim, "versus")
+        found, dims = found.assign_coords(versus=found[dim].to_numpy()), (dim, "versus")
         score, score_draws = self.scores.classifier[:, 0], self.scores.classifier_draws[:, 0]
         # unknown if both are censored on the same side
-        more = _above(equivalence[:, None], equivalence)
-        more_draws = _above(drawn[:, None], drawn)
+        more, more_draws = _above(equivalence[:, None], equivalence), _above(drawn[:, None], drawn)
         found["score_difference"] = (dims, _above(score[:, None], score))
         found["equivalence_difference"] = (dims, np.where(np.isfinite(more), more, np.nan))
         difference = _above(score_draws[:, None], score_draws)
         if self.resampled:
-            better = probability_above(score_draws[:, None], score_draws)
-            found["probability_better"] = (dims, better)
-            unknown = np.isnan(more_draws).any(axis=-1)
-            more_draws = np.where(unknown[..., None], np.nan, more_draws)
+            found["probability_better"] = (dims, probability_above(score_draws[:, None], score_draws))
+            unknown = np.isnan(more_draws).any(axis=-1, keepdims=True)
+            more_draws = np.where(unknown, np.nan, more_draws)
         pairs = {"score_difference": difference, "equivalence_difference": more_draws}
         return self._with_intervals(found, {name: (dims, d) for name, d in pairs.items()})
 
@@ -202,10 +193,8 @@ class SurveyDataset:
     def _attributes(self) -> dict[str, object]:
         rules, survey = self.survey.rules, self.survey
         sizes = survey.left_out.size
-        unanimous = bool((survey.labels.counts.max(axis=1) == survey.labels.size).all())
-        note = [
-            "all labels of every item are the same, so that from k = 1 on more raters add nothing to the curve"
-        ] * unanimous
+        unanimous = (survey.labels.counts.max(axis=1) == survey.labels.size).all()
+        note = "all labels of every item are the same, so that from k = 1 on more raters add nothing to the curve"
         return {
             "combiner": _name(rules.combiner),
             "scorer": _name(rules.scorer),
@@ -219,7 +208,7 @@ class SurveyDataset:
             "left_out": len(sizes),
             "left_out_without_label": int((sizes == 0).sum()),
             "left_out_with_one_label": int((sizes == 1).sum()),
-            "note": "; ".join(note),
+            "note": note if unanimous else "",
         }
 
 

@@ -44,12 +44,11 @@ class Patterns:
     ) -> "Patterns":
         """Return the patterns of items from counts (item, category), and optionally against and fold."""
         n_items, n_categories = counts.shape
-        if fold is None:
-            fold = np.zeros(n_items, np.int64)
+        fold = np.zeros(n_items, np.int64) if fold is None else fold
         parts = [counts, fold[:, None]] if against is None else [counts, fold[:, None], against]
         rows, of_item = np.unique(np.hstack(parts), axis=0, return_inverse=True)
-        theirs = None if against is None else rows[:, n_categories + 1 :]
-        return cls(rows[:, :n_categories], theirs, rows[:, n_categories], of_item.ravel())
+        other = None if against is None else rows[:, n_categories + 1 :]
+        return cls(rows[:, :n_categories], other, rows[:, n_categories], of_item.ravel())
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -193,13 +192,8 @@ class Predicted:
         """Return the most probable label of each entry as its prediction; ties share the chance equally."""
         share = shared_top(self.probability)[self.bin]
         entry, label = np.nonzero(share)
-        return Predicted(
-            self.row[entry],
-            self.chance[entry] * share[entry, label],
-            self.reference[entry],
-            label,
-            np.eye(share.shape[1]),
-        )
+        chance = self.chance[entry] * share[entry, label]
+        return Predicted(self.row[entry], chance, self.reference[entry], label, np.eye(share.shape[1]))
 
     def sampled(self, of_item: np.ndarray, rng: np.random.Generator) -> "Predicted":
         """Draw one entry and one label for every item; items whose row has no entry are dropped.
@@ -214,11 +208,10 @@ class Predicted:
         item = np.flatnonzero(last[of_item] > first[of_item])
         row = of_item[item]
         # inverse transform within each row's segment of the cumulative chances
-        # inverse transform within each row's segment of the cumulative chances
         before = np.where(first[row] > 0, upto[first[row] - 1], 0.0)
         target = before + rng.random(len(item)) * (upto[last[row] - 1] - before)
         entry = order[np.clip(np.searchsorted(upto, target, "right"), first[row], last[row] - 1)]
         law = np.cumsum(self.reference[entry], axis=1)
         label = (rng.random(len(item))[:, None] * law[:, -1:] >= law).sum(axis=1)
-        label = np.eye(law.shape[1])[label]
-        return Predicted(item, np.ones(len(item)), label, self.bin[entry], self.probability)
+        one_hot = np.eye(law.shape[1])[label]
+        return Predicted(item, np.ones(len(item)), one_hot, self.bin[entry], self.probability)
