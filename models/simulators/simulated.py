@@ -8,12 +8,12 @@ import numpy as np
 SMALLEST, LARGEST = 1e-50, 1e50  # range of scales within which every draw is a valid score
 
 
-def check_whole(least: int = 1, most: int | None = None, **numbers: object) -> None:
+def check_whole(least: int = 1, most: float = np.inf, **numbers: object) -> None:
     """Raise ValueError unless each named argument is a whole number from `least`, up to `most` if given."""
     for name, number in numbers.items():
-        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not whole or number < least or (most is not None and number > most):
-            end = "" if most is None else f" to {most:,}"
+        whole = isinstance(number, int | np.integer) and least <= number <= most
+        if not whole or isinstance(number, bool):
+            end = f" to {most:,}" if most < np.inf else ""
             raise ValueError(f"{name}={number!r} must be a whole number from {least}{end}")
 
 
