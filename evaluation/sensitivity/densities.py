@@ -18,7 +18,7 @@ import xarray as xr
 from ..errors import EvaluationError
 from ..truth.plausibility import Plausibility
 
-SMALLEST_WORTH = 1e-30  # smaller worths lose digits in float32
+SMALLEST_WORTH = 1e-30
 MOST_CHECKED = 64  # largest number of draws at which a prior is compared with the Gamma law
 TOLERANCE = 1e-3  # of a log density kept in float32, relative to its size or one
 WITHOUT_DENSITIES = "inference.sample(..., log_likelihood=True) stores log_likelihood and log_prior"
@@ -96,7 +96,7 @@ def _total_density(
     """
     if worth.shape != density.shape:
         return None
-    draws = np.where(worth > SMALLEST_WORTH, worth, np.nan)
+    draws = np.where(worth > SMALLEST_WORTH, worth, np.nan)  # smaller worths lose digits in float32
     if (np.isfinite(draws).sum(axis=0) < 2).any():
         return None
     cell = np.arange(len(owner))
@@ -167,8 +167,7 @@ def _cells(tree: xr.DataTree, array: xr.DataArray, view: Plausibility) -> tuple[
         raise EvaluationError(
             f"{array.name} {dict(array.sizes)} has other draws than plausibility {dict(view.array.sizes)}"
         )
-    values = array.transpose(*view.sample_dims, dim, ...).to_numpy()
-    values = values.reshape(view.n_samples, -1)
+    values = array.transpose(*view.sample_dims, dim, ...).to_numpy().reshape(view.n_samples, -1)
     return values, np.repeat(owner, values.shape[1] // max(len(owner), 1))
 
 

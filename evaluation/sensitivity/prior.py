@@ -107,7 +107,9 @@ def prior_sensitivity(
     view = Plausibility.of(tree)
     check_independent(tree, view)
     prior, of_plausibility = prior_of_items(tree, view)
-    likelihood = likelihood_of_items(tree, view, _power(tree))
+    power = reliability_of(tree)
+    tempered = tree.attrs.get("model") == "tempered_plackett_luce"  # the power is inside the law
+    likelihood = likelihood_of_items(tree, view, 1.0 if power is None or tempered else power)
     name, values = _quantity(view, quantity, other, random_seed)
     if distance is None:
         distance = "mean" if np.isin(values, (0, 1)).all() else "cjs"
@@ -133,13 +135,6 @@ def prior_sensitivity(
     )
 
 
-def _power(tree: xr.DataTree) -> np.ndarray | float:
-    """Return the power to which the model raises its likelihood."""
-    power = reliability_of(tree)
-    tempers = tree.attrs.get("model") == "tempered_plackett_luce"  # inside the law
-    return 1.0 if power is None or tempers else power
-
-
 def _component(
     view: Plausibility, density: np.ndarray, values: np.ndarray, distance: Distance, tied: float
 ) -> xr.Dataset:
@@ -151,12 +146,10 @@ def _component(
     relative_ess = relative_tail_ess(density)
     scaled = [pareto_smoothed((alpha - 1) * density, relative_ess, tied=tied) for alpha in SCALED]
     means = [np.einsum("is,is->i", weights, values) for weights, _ in scaled]
-    influence = np.log(2) * _centred(values) * _centred(density)
+    value, log_density = (array - array.mean(axis=1, keepdims=True) for array in (values, density))
+    influence = np.log(2) * value * log_density
     gradient = influence.mean(axis=1)
-    change = np.abs(gradient)
-    if distance == "cjs":
-        change = _cjs_sensitivity(density, values, relative_ess)
-    items = {"item": view.items}
+    change = np.abs(gradient) if distance == "mean" else _cjs_sensitivity(density, values, relative_ess)
     return xr.Dataset(
         {
             "sensitivity": ("item", change),
@@ -165,7 +158,7 @@ def _component(
             "mean": (("alpha", "item"), [means[0], values.mean(axis=1), means[1]]),
             "pareto_k": ("item", np.maximum(scaled[0][1], scaled[1][1])),
         },
-        items | {"alpha": [SCALED[0], 1.0, SCALED[1]]},
+        {"item": view.items, "alpha": [SCALED[0], 1.0, SCALED[1]]},
     )
 
 
@@ -191,10 +184,6 @@ def _mcse(influence: np.ndarray) -> np.ndarray:
     return error
 
 
-def _centred(values: np.ndarray) -> np.ndarray:
-    return values - values.mean(axis=1, keepdims=True)
-
-
 def _quantity(
     view: Plausibility,
     quantity: xr.DataArray | None,
@@ -215,8 +204,9 @@ def _quantity(
     if "item" in quantity.coords:
         order = {str(item): i for i, item in enumerate(quantity["item"].to_numpy())}
         quantity = quantity.isel(item=[order[str(item)] for item in view.items])
-    values = quantity.transpose(*view.sample_dims, "item").to_numpy()
-    values = values.reshape(view.n_samples, -1).T.astype(float)
+    values = (
+        quantity.transpose(*view.sample_dims, "item").to_numpy().reshape(view.n_samples, -1).T.astype(float)
+    )
     bad = ~np.isfinite(values).all(axis=1)
     if bad.any():
         raise EvaluationError(f"quantity of item {view.items[np.argmax(bad)]!s} is not finite in every draw")
@@ -251,9 +241,6 @@ def _check_quantity(view: Plausibility, quantity: xr.DataArray) -> None:
 
 def _diagnosis(prior: xr.DataArray, likelihood: xr.DataArray, threshold: float) -> xr.DataArray:
     """Return ArviZ's diagnosis (item,) of two sensitivities."""
-    words = np.where(
-        (prior >= threshold) & (likelihood >= threshold),
-        CONFLICT,
-        np.where((prior > threshold) & (likelihood < threshold), WEAK, FINE),
-    )
+    weak = np.where((prior > threshold) & (likelihood < threshold), WEAK, FINE)
+    words = np.where((prior >= threshold) & (likelihood >= threshold), CONFLICT, weak)
     return xr.DataArray(words, dict(prior.coords), ("item",))

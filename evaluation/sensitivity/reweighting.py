@@ -99,7 +99,11 @@ def reweight(tree: xr.DataTree, reliability: float, *, random_seed: int | None =
     assert before is not None
     _warn_unreliable(view, k, reliability, float(np.max(before)))
     known = {"pareto_k": k, "effective_draws": relative_ess / (weights**2).sum(axis=1)}
-    groups = {name: _regrouped(tree, name, view, chosen) for name in tree.children if name in BY_DRAW}
+    groups = {}
+    for name in [name for name in tree.children if name in BY_DRAW]:
+        group = tree[name].to_dataset()
+        arrays = {key: _rearranged(tree, array, view, chosen) for key, array in group.data_vars.items()}
+        groups[name] = group.assign(arrays)
     groups["sample_stats"] = _stats(tree, view, known)
     groups["constant_data"] = tree["constant_data"].to_dataset().assign(reliability=float(reliability))
     if "observed_data" in tree.children:
@@ -117,8 +121,7 @@ def relative_tail_ess(log_density: np.ndarray) -> np.ndarray:
     share = np.ones(len(log_density))
     moving = np.ptp(log_density, axis=1) > 0
     if moving.any():
-        one_chain = log_density[moving, None]
-        size = array_stats.ess(one_chain, method="tail", prob=0.05)
+        size = array_stats.ess(log_density[moving, None], method="tail", prob=0.05)  # as one chain
         share[moving] = size / log_density.shape[1]
     return share
 
@@ -212,24 +215,11 @@ def _systematic(weight: np.ndarray, order: np.ndarray, rng: np.random.Generator)
     return order[np.searchsorted(reached, points, "right").clip(max=len(weight) - 1)]
 
 
-def _regrouped(tree: xr.DataTree, group: str, view: Plausibility, chosen: np.ndarray) -> xr.Dataset:
-    """Return a group with the resampled draws of each item."""
-    dataset = tree[group].to_dataset()
-    return dataset.assign(
-        {
-            name: _rearranged(array, owner_of_places(tree, array, view), view, chosen)
-            for name, array in dataset.data_vars.items()
-        }
-    )
-
-
 def _rearranged(
-    array: xr.DataArray, owner: np.ndarray, view: Plausibility, chosen: np.ndarray
+    tree: xr.DataTree, array: xr.DataArray, view: Plausibility, chosen: np.ndarray
 ) -> xr.DataArray:
-    """Return an array with the resampled draws of each item.
-
-    Shapes: owner (place,), item of each place; chosen (item, sample).
-    """
+    """Return an array of the tree with the resampled draws of each item, chosen (item, sample)."""
+    owner = owner_of_places(tree, array, view)
     dim = next(d for d in ("candidate", "annotation", "item") if d in array.dims)
     ordered = array.transpose(*view.sample_dims, dim, ...)
     values = ordered.to_numpy()
