@@ -1,76 +1,83 @@
 """Commands and their options; the work and all slow imports are in the other modules."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..models._catalog import catalog
 from .equivalence import equivalence
 from .options import (
     Annotations,
     Anonymize,
     Bounds,
-    Categories,
-    Chains,
+    CategoryOptions,
     Columns,
-    Concentration,
-    Draws,
+    DataOptions,
     Group,
     Kind,
     KindOption,
     LargestComponent,
     Layout,
     LayoutOption,
-    LeftBias,
-    Model,
     Prob,
     RaterAttributes,
-    Raters,
+    SamplerOptions,
     Scheduler,
     Seed,
-    Signed,
     Thresholds,
-    Ties,
-    TieWeight,
-    Unranked,
+    VoteOptions,
     Workers,
     bounds_of,
+    expand_options,
+    settings_of,
 )
-from .terminal import plainly, say, show
+from .terminal import exit_on_input_error, print_table, print_text
 
 if TYPE_CHECKING:
     from ..reports.study import Settings
 
 
-OF_MODELS = (
-    "reliability",
-    "concentration",
-    "unranked",
-    "tie_weight",
-    "categories",
-    "ties",
-    "left_bias",
-    "signed",
-    "raters",
-    "rater_attribute",
-    "largest_component",
-    "group",
-    "bounds",
-    "threshold",
-    "anonymize",
+def _settings(data: DataOptions, sampler: SamplerOptions, *groups: object, **options: Any) -> "Settings":
+    """Validate the options of a fit; `groups` are dataclasses of further ones."""
+    for group in groups:
+        options |= vars(group)
+    return settings_of(data.kind, data.model, options, layout=data.layout, **vars(sampler))
+
+
+app = typer.Typer(
+    help="Bayesian models of annotation: the posterior of the truth when raters disagree.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
+data_sets = typer.Typer(help="Public data sets.", no_args_is_help=True, rich_markup_mode=None)
 
-def _settings(given: Mapping[str, Any]) -> "Settings":
-    """Return the settings, from all arguments of a command."""
-    from .options import settings_of
-
-    options = {name: given[name] for name in OF_MODELS if name in given}
-    sampler = {name: given[name] for name in ("draws", "chains", "seed", "layout")}
-    return settings_of(given["kind"], given["model"], options, **sampler)
+app.add_typer(data_sets, name="data")
 
 
+def _command(parent: typer.Typer = app, name: str | None = None) -> Callable[[Callable[..., None]], object]:
+    """Decorate a function to be a command of the command line."""
+    return lambda function: parent.command(name)(exit_on_input_error(expand_options(function)))
+
+
+@_command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-demo"), seed: Seed = 1
+) -> None:
+    """Fit seven published cases.
+
+    Their accuracies are compared with those printed in the paper.
+    """
+    from .demo import demonstrate
+
+    demonstrate(out, seed)
+
+
+@_command()
 def report(
     annotations: Annotations,
     predictions: Annotated[
@@ -80,9 +87,8 @@ def report(
             "probability, score or label."
         ),
     ] = None,
-    kind: KindOption = Kind.rankings,
-    layout: LayoutOption = Layout.long,
-    model: Model = None,
+    *,
+    data: DataOptions,
     reliability: Annotated[
         str | None,
         typer.Option(
@@ -103,31 +109,52 @@ def report(
         Path, typer.Option(help="Folder of report.html, report.json, the tables and the posterior.")
     ] = Path("raterzoo-report"),
     column: Columns = None,
-    categories: Categories = None,
-    concentration: Concentration = None,
-    unranked: Unranked = None,
-    tie_weight: TieWeight = None,
-    ties: Ties = None,
-    left_bias: LeftBias = False,
-    signed: Signed = False,
-    raters: Raters = None,
-    rater_attribute: RaterAttributes = None,
+    categories: CategoryOptions,
+    votes: VoteOptions,
     group: Group = None,
     bounds: Bounds = None,
     threshold: Thresholds = None,
     largest_component: LargestComponent = False,
     anonymize: Anonymize = False,
-    draws: Draws = 1000,
-    chains: Chains = 4,
-    seed: Seed = 1,
+    sampler: SamplerOptions,
 ) -> None:
     """Fit a model, evaluate it, and write an HTML report."""
-    settings = _settings(locals())
+    own = {"reliability": reliability, "group": group, "bounds": bounds, "threshold": threshold}
+    own |= {"largest_component": largest_component, "anonymize": anonymize}
+    settings = _settings(data, sampler, categories, votes, **own)
     from ..reports.study import Sources
     from .reporting import make_report
 
     sources = Sources(predictions, groups, metric or ())
     make_report(annotations, sources, column or [], settings, out)
+
+
+@_command()
+def rank(
+    votes: Annotated[
+        Path, typer.Argument(help="Table: left, right, winner[, rater, count]; ties are votes.")
+    ],
+    *,
+    model: Annotated[str | None, typer.Option(help="bradley_terry, the default, or thurstone.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file for the whole leaderboard, such as board.csv.")
+    ] = None,
+    prob: Prob = 0.9,
+    top: Annotated[int, typer.Option(help="Number of items to show.")] = 100,
+    column: Columns = None,
+    own: VoteOptions,
+    largest_component: LargestComponent = False,
+    sampler: SamplerOptions,
+) -> None:
+    """Rank items by pairwise votes.
+
+    The leaderboard has intervals and ties, followed by the reliability of the raters.
+    """
+    from .rank import rank_votes
+
+    data = DataOptions(Kind.comparisons, model=model)
+    settings = _settings(data, sampler, own, largest_component=largest_component)
+    rank_votes(votes, column or [], settings, prob=prob, top=top, out=out)
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:
@@ -149,6 +176,7 @@ def _is_given(context: typer.Context, name: str | None) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
+@_command()
 def fit(
     context: typer.Context,
     annotations: Annotated[
@@ -171,34 +199,23 @@ def fit(
             "model and settings are read from it; give no other option.",
         ),
     ] = None,
-    kind: KindOption = Kind.rankings,
-    layout: LayoutOption = Layout.long,
-    model: Model = None,
+    *,
+    data: DataOptions,
     reliability: Annotated[
         str | None, typer.Option(help="Trust in the raters; default 3 for rankings.")
     ] = None,
     column: Columns = None,
-    categories: Categories = None,
-    concentration: Concentration = None,
-    unranked: Unranked = None,
-    tie_weight: TieWeight = None,
-    ties: Ties = None,
-    left_bias: LeftBias = False,
-    signed: Signed = False,
-    raters: Raters = None,
-    rater_attribute: RaterAttributes = None,
+    categories: CategoryOptions,
+    votes: VoteOptions,
     group: Group = None,
     bounds: Bounds = None,
     largest_component: LargestComponent = False,
     anonymize: Anonymize = False,
-    draws: Draws = 1000,
-    chains: Chains = 4,
-    seed: Seed = 1,
+    sampler: SamplerOptions,
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
     """Sample the posterior of a model, and write it to a file."""
-    given = locals()
     if resume is not None:
         _refuse_beside_resume(context)
         from .fitting import resume_fit
@@ -206,150 +223,21 @@ def fit(
         return resume_fit(resume)
     if annotations is None or output is None:
         raise ValueError("name a table of annotations, and -o posterior.nc or posterior.zarr")
-    settings = _settings(given)
+    own = {"reliability": reliability, "group": group, "bounds": bounds}
+    own |= {"largest_component": largest_component, "anonymize": anonymize}
+    settings = _settings(data, sampler, categories, votes, **own)
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
     if workers is not None or scheduler is not None:
         from .fitting import fit_divided
 
-        return fit_divided(annotations, column or [], settings, output, (workers, scheduler))
+        return fit_divided(annotations, column or [], settings, output, workers=workers, scheduler=scheduler)
     from .fitting import fit_to_file
 
     fit_to_file(annotations, column or [], settings, output)
 
 
-# --- Command `check`: summary of a table, or its first error ---
-
-
-def check_table(
-    path: Path,
-    kind: str,
-    columns: Sequence[str],
-    layout: str,
-    *,
-    rater_attributes: Sequence[str] = (),
-    bounds: str | None = None,
-) -> None:
-    """Read a table and print a summary."""
-    from .fitting import read_comparisons, read_scores_table
-    from .tables import read_container
-
-    if bounds is not None and kind != "scores":
-        raise ValueError(f"--bounds is an option of scores, not of {kind}")
-    if kind == "comparisons":
-        if layout != "long":
-            raise ValueError(f"--layout {layout} is a layout of labels; comparisons are long tables")
-        say(read_comparisons(path, columns, rater_attributes).report())
-        return
-    known: dict[str, Any] = {"layout": layout, "rater_attributes": rater_attributes}
-    if kind == "scores":
-        say(read_scores_table(path, columns, bounds=bounds_of(bounds), **known).report())
-        return
-    if rater_attributes and kind == "rankings":
-        raise ValueError("--rater-attribute is an option of labels, scores and comparisons")
-    say(read_container(path, kind, columns, **known).report())
-
-
-# --- Catalog of the models, printed ---
-
-
-def list_models() -> None:
-    """Print every model with its data, samplers and reference."""
-    from ..models import catalog
-
-    show(
-        [
-            {
-                "model": e.name,
-                "data": e.data,
-                "drawn by": ", ".join(e.methods),
-                "what it is": e.summary,
-                "reference": e.reference,
-            }
-            for e in catalog.values()
-        ]
-    )
-
-
-# --- Commands and their options; the work and all slow imports are in the other modules ---
-
-app = typer.Typer(
-    help="Bayesian models of annotation: the posterior of the truth when raters disagree.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-data = typer.Typer(help="Public data sets.", no_args_is_help=True, rich_markup_mode=None)
-
-app.add_typer(data, name="data")
-
-
-@app.command()
-@plainly
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-demo"), seed: Seed = 1
-) -> None:
-    """Fit seven published cases.
-
-    Their accuracies are compared with those printed in the paper.
-    """
-    from .demo import demonstrate
-
-    demonstrate(out, seed)
-
-
-app.command()(plainly(report))
-
-
-@app.command()
-@plainly
-def rank(
-    votes: Annotated[
-        Path, typer.Argument(help="Table: left, right, winner[, rater, count]; ties are votes.")
-    ],
-    model: Annotated[str | None, typer.Option(help="bradley_terry, the default, or thurstone.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="CSV file for the whole leaderboard, such as board.csv.")
-    ] = None,
-    prob: Prob = 0.9,
-    top: Annotated[int, typer.Option(help="Number of items to show.")] = 100,
-    column: Columns = None,
-    ties: Ties = None,
-    left_bias: LeftBias = False,
-    signed: Signed = False,
-    raters: Raters = None,
-    rater_attribute: RaterAttributes = None,
-    largest_component: LargestComponent = False,
-    draws: Draws = 1000,
-    chains: Chains = 4,
-    seed: Seed = 1,
-) -> None:
-    """Rank items by pairwise votes.
-
-    The leaderboard has intervals and ties, followed by the reliability of the raters.
-    """
-    from .options import settings_of
-    from .rank import rank_votes
-
-    options = {
-        "ties": ties,
-        "left_bias": left_bias,
-        "signed": signed,
-        "raters": raters,
-        "rater_attribute": rater_attribute,
-        "largest_component": largest_component,
-    }
-    settings = settings_of(Kind.comparisons, model, options, draws=draws, chains=chains, seed=seed)
-    rank_votes(votes, column or [], settings, prob=prob, top=top, out=out)
-
-
-app.command()(plainly(fit))
-
-
-@app.command()
-@plainly
+@_command()
 def evaluate(
     posterior: Annotated[Path, typer.Argument(help="File written by `raterzoo fit`.")],
     predictions: Annotated[
@@ -380,24 +268,33 @@ def evaluate(
     seed: Seed = 1,
 ) -> None:
     """Score predictions against a posterior, with intervals."""
-    from .evaluating import Asked, score_file
+    from .evaluating import EvaluationOptions, score_file
 
-    asked = Asked(metric or (), by, compare, out, threshold or ())
-    score_file(posterior, predictions, asked, column or [], seed)
-
-
-app.command()(plainly(equivalence))
+    options = EvaluationOptions(metric or (), by, compare, out, threshold or ())
+    score_file(posterior, predictions, options, column or [], seed)
 
 
-@app.command()
-@plainly
+_command()(equivalence)
+
+
+@_command()
 def models() -> None:
     """List the models."""
-    list_models()
+    print_table(
+        [
+            {
+                "model": e.name,
+                "data": e.data,
+                "drawn by": ", ".join(e.methods),
+                "what it is": e.summary,
+                "reference": e.reference,
+            }
+            for e in catalog.values()
+        ]
+    )
 
 
-@app.command()
-@plainly
+@_command()
 def check(
     annotations: Annotations,
     kind: KindOption = Kind.rankings,
@@ -407,12 +304,13 @@ def check(
     bounds: Bounds = None,
 ) -> None:
     """Check a table: print a summary, or its first error."""
-    known = {"rater_attributes": rater_attribute or [], "bounds": bounds}
-    check_table(annotations, kind, column or [], layout, **known)
+    from .tables import read_container
+
+    known = {"layout": layout, "bounds": bounds_of(bounds), "rater_attributes": rater_attribute or []}
+    print_text(read_container(annotations, kind, column or [], **known).report())
 
 
-@data.command("list")
-@plainly
+@_command(data_sets, "list")
 def list_data() -> None:
     """List the data sets that can be downloaded."""
     from .data_sets import list_datasets
@@ -420,8 +318,7 @@ def list_data() -> None:
     list_datasets()
 
 
-@data.command()
-@plainly
+@_command(data_sets)
 def fetch(name: str, out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path()) -> None:
     """Download a data set from its public source, check it, and convert it to tables."""
     from .data_sets import fetch_dataset

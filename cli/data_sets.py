@@ -10,7 +10,7 @@ import pooch
 from requests.exceptions import RequestException
 
 from ..models import PartialRankings
-from .terminal import say, show
+from .terminal import print_table, print_text
 
 RAW_FILE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
@@ -22,7 +22,7 @@ def _datasets() -> dict[str, dict[str, Any]]:
 
 def list_datasets() -> None:
     """Print the available data sets."""
-    show(
+    print_table(
         [
             {"name": name, "what": entry["about"], "licence": entry["licence"], "source": entry["repository"]}
             for name, entry in _datasets().items()
@@ -45,7 +45,7 @@ def fetch_dataset(name: str, out: Path) -> None:
     selectors, conditions, risks = raw.values()
     out.mkdir(parents=True, exist_ok=True)
     for table in convert_dermatology(selectors, conditions, risks, out):
-        say(f"wrote {table}")
+        print_text(f"wrote {table}")
 
 
 def _fetched(entry: dict[str, Any], path: str, sha256: str, folder: Path) -> Path:

@@ -13,7 +13,7 @@ from ..reports import Section, write_report
 from ..reports.certainty import certainty_section, strips_section
 from ..reports.fit import citation_section, convergence_section, versions_of
 from ..reports.study import point_estimates
-from .terminal import say, show
+from .terminal import print_table, print_text
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -29,9 +29,7 @@ PAPER: dict[str, Callable[[models.PartialRankings], "pm.Model"]] = {
 }
 
 PRINTED_DRAWS = 1000
-
 DRAWS = 100_000
-
 SETTINGS = 'plackett_luce with concentration=1, unranked="single", reliability=3; prirn with reliability=30, tie_weight="full"'
 
 
@@ -40,10 +38,10 @@ def demonstrate(out: Path, seed: int) -> None:
     cases = models.published_ddx_cases()
     rows = compare_with_paper(seed)
     narrow = [{name: cell for name, cell in row.items() if name != "figure"} for row in rows]
-    show(narrow, "Uncertainty-adjusted top-3 accuracy, figures 5 and 17 of the paper")
-    say(f"settings of the paper: {SETTINGS}")
+    print_table(narrow, "Uncertainty-adjusted top-3 accuracy, figures 5 and 17 of the paper")
+    print_text(f"settings of the paper: {SETTINGS}")
     tree = inference.sample(models.plackett_luce(cases, reliability=3), random_seed=seed)
-    say(inference.diagnose(tree).attrs["verdict"])
+    print_text(inference.diagnose(tree).attrs["verdict"])
     worst = max(abs(float(str(row["difference"]))) for row in rows)
     text = (
         f"The twelve figures printed in Stutz et al. (2025), figures 5 and 17, and ours with the paper's settings: {SETTINGS}. "
@@ -63,7 +61,7 @@ def demonstrate(out: Path, seed: int) -> None:
     summary = "Plackett-Luce with ties, reliability 3, the default prior; but the paper's figures with the paper's settings."
     facts = {"kind": "rankings", "versions": versions_of(tree)}
     page = write_report(out, "Seven differential diagnoses", summary, sections, facts=facts)
-    say(f"wrote {page}")
+    print_text(f"wrote {page}")
 
 
 def compare_with_paper(seed: int) -> list[dict[str, object]]:

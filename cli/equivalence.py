@@ -19,21 +19,13 @@ if TYPE_CHECKING:
 
 
 COMBINERS = ("abc", "plurality", "frequency", "mean")
-
 ONE_LABEL = ("precision", "recall", "f1", "auc")  # scorers of one category against the rest
-
 CORRELATIONS = ("pearson", "spearman")
-
 SCORERS = (*ADDITIVE, *ONE_LABEL, "mcc", "dmi", "soft-dmi", *CORRELATIONS)
-
 MODEL = "item_states"
-
 LEAST_CALIBRATED = 10  # items
-
-HEADING = "How many raters a classifier is worth"
-
+HEADING = "Survey equivalence of classifiers"
 TITLES = ("scores", "k raters; P(a classifier is better)", "the better classifier first")
-
 NOT_CONVERGED = 1  # exit code
 
 
@@ -99,7 +91,7 @@ def equivalence(
     seed: Seed = 1,
 ) -> None:
     """Estimate how many raters each classifier is worth."""
-    from ..reports.equivalence import natural
+    from ..reports.equivalence import default_rules
     from .options import settings_of
 
     rules = {
@@ -119,10 +111,10 @@ def equivalence(
         "labels", MODEL, {"categories": categories}, draws=draws, chains=chains, seed=seed, layout=layout
     )  # fmt: skip
     data, law, hard = _read(labels, predictions, column or [], settings)
-    rules |= natural(hard and not calibrate, combiner, scorer, learn)
+    rules |= default_rules(hard and not calibrate, combiner, scorer, learn)
     _check_asked(rules, posterior, data)
     extras = Extras(calibrate, (draws, chains) if posterior else None, plot, out)
-    _tell(data, law, rules, extras)
+    _compute_and_report(data, law, rules, extras)
 
 
 def _check_files(plot: Path | None, out: Path | None) -> None:
@@ -143,7 +135,7 @@ def _check_files(plot: Path | None, out: Path | None) -> None:
 
 def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None:
     """Raise before anything is fitted if options contradict each other or the labels."""
-    from ..reports.wording import few
+    from ..reports.wording import first_names
 
     combiner, scorer = rules["combiner"], rules["scorer"].replace("_", "-")
     if rules["positive"] is not None and scorer not in ONE_LABEL:
@@ -164,8 +156,8 @@ def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None
     texts = [name for name in named if not _is_number(name)]
     if numbers and len(named) > 2 and texts:
         raise ValueError(
-            f"--combiner {combiner} --scorer {scorer}: labels must be numbers, and {few(texts)} is none; write numbers into "
-            "both tables, or take another scorer"
+            f"--combiner {combiner} --scorer {scorer}: labels must be numbers, and {first_names(texts)} is none; write "
+            "numbers into both tables, or take another scorer"
         )
 
 
@@ -180,62 +172,62 @@ def _read(
     labels: Path, predictions: Path, columns: list[str], settings: "Settings"
 ) -> "tuple[Labels, xr.DataArray, bool]":
     """Return labels, predictions (classifier, item, category), and whether these are hard."""
-    from ..reports.equivalence import law_of
+    from ..reports.equivalence import probabilities_of
     from ..reports.study import labels_of
-    from ..reports.wording import few
+    from ..reports.wording import first_names
     from .tables import read_annotations, read_predictions
 
     predicted = read_predictions(predictions, [])
     data: Any = read_annotations(labels, settings, columns)[0]
     known = data.categories.tolist()
-    if unheard := [name for name in labels_of(predicted) if name not in known]:
+    if only_predicted := [name for name in labels_of(predicted) if name not in known]:
         raise ValueError(
-            f"{predictions}: {few(unheard)}: not used by any rater; the raters used {few(known)}; correct the spelling, or "
-            "declare the closed set by --categories"
+            f"{predictions}: {first_names(only_predicted)}: not used by any rater; the raters used {first_names(known)}; "
+            "correct the spelling, or declare the closed set by --categories"
         )
-    return data, law_of(predicted, data), "category" not in predicted.dims
+    return data, probabilities_of(predicted, data), "category" not in predicted.dims
 
 
-def _tell(data: "Labels", law: "xr.DataArray", rules: dict[str, Any], extras: Extras) -> None:
+def _compute_and_report(data: "Labels", law: "xr.DataArray", rules: dict[str, Any], extras: Extras) -> None:
     """Compute the equivalences; print, plot and write them."""
     from ..reports.equivalence import (
-        beyond,
+        caveats,
         equivalence_sections,
-        left_out,
+        equivalence_sentences,
+        equivalences,
         picture_of,
+        posterior_equivalence,
         posterior_sections,
         scored_by,
-        sentences,
-        worth,
     )
-    from .terminal import say, show, working
+    from .terminal import print_table, print_text, status
 
     drawn, figures, converged = [], [], True
     pictured = extras.plot is not None or (extras.out is not None and not extras.out.suffix)
-    with working("Computing"):
+    with status("Computing"):
         if extras.calibrate:
             law = _calibrated(law, data, rules["random_seed"])
-        found = worth(data, law, rules | ({"max_raters": None} if extras.posterior else {}))
+        found = equivalences(data, law, rules | ({"max_raters": None} if extras.posterior else {}))
         figures += [picture_of(found)] if pictured else []
         if extras.posterior:
-            summed, converged, verdict = beyond(data, law, rules, extras.posterior)
+            summed, converged, verdict = posterior_equivalence(data, law, rules, extras.posterior)
             figures += [picture_of(summed)] if pictured else []
             drawn = posterior_sections(
                 summed, (converged, verdict), *figures[1:], probability=rules["probability"]
             )
     sections = equivalence_sections(found, *figures[:1])
-    for sentence in [*sentences(found), left_out(found)]:
+    for sentence in [*equivalence_sentences(found), caveats(found)]:
         if sentence:
-            say(sentence)
+            print_text(sentence)
     how = f"{rules['combiner']}, {scored_by(found)}"
     for section, title in zip(sections, TITLES, strict=False):
-        say("")
+        print_text("")
         rows = [{name: row[name] for name in row if name != "worth"} for row in section.table]
         whole = [name for name in rows[0] if name.endswith(("interval", "more", "than"))]
-        show(rows, f"{title} ({how})", whole=whole)
+        print_table(rows, f"{title} ({how})", whole=whole)
     for section in drawn[:1]:
-        say("\n" + section.text.replace(". ", ".\n"))
-    _write((data, sections + drawn), sentences(found), figures, extras)
+        print_text("\n" + section.text.replace(". ", ".\n"))
+    _write((data, sections + drawn), equivalence_sentences(found), figures, extras)
     if not converged:
         raise typer.Exit(NOT_CONVERGED)
 
@@ -259,27 +251,29 @@ def _write(
     """Write the picture and the numbers: a page with tables, one JSON file, or one CSV file per table."""
     from ..reports import page, write_report
     from ..reports.fit import citation_section
-    from .terminal import say
+    from .terminal import print_text
 
     (data, sections), out = told, extras.out
     if extras.plot is not None:
         extras.plot.parent.mkdir(parents=True, exist_ok=True)
         figures[-1].savefig(extras.plot, bbox_inches="tight")
-        say(f"wrote {extras.plot}")
+        print_text(f"wrote {extras.plot}")
     if out is None:
         return
     if not out.suffix:
         raters = "anonymous raters" if data.anonymous else f"{len(data.raters):,} raters"
         summary = f"{len(data.items):,} items, {raters}, {int(data.counts.sum()):,} labels."
         sections = [*sections, citation_section(MODEL)]
-        say(f"wrote {write_report(out, HEADING, summary, sections, box=box, facts={'kind': 'labels'})}")
+        print_text(
+            f"wrote {write_report(out, HEADING, summary, sections, box=box, facts={'kind': 'labels'})}"
+        )
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix.lower() == ".json":
-        page.write_json(out, page.document({}, sections))
-        say(f"wrote {out}")
+        page.write_json(out, page.json_document({}, sections))
+        print_text(f"wrote {out}")
         return
     for section in sections:
         path = out.with_name(f"{out.stem}{section.file.removeprefix('equivalence')}{out.suffix}")
         page.write_table(path, section.rows)
-        say(f"wrote {path}")
+        print_text(f"wrote {path}")

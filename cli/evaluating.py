@@ -10,21 +10,19 @@ from .. import evaluation
 from ..inference.storage.posterior_files import read_posterior
 from ..reports import page
 from ..reports.comparisons import concordances, order_pairs
-from ..reports.metric_names import CONCORDANCE, metric_named
-from ..reports.metrics import best_rows, metric_rows, pair_rows, scored
+from ..reports.metrics import CONCORDANCE, best_rows, metric_named, metric_rows, pair_rows, scored
 from ..reports.scores import metrics_of_sides
 from ..reports.study import Groups
 from ..reports.wording import interval, percent
 from .options import thresholds_of
 from .tables import check_side_metrics, read_item_groups, read_orders, read_predictions, read_sides
-from .terminal import say, show
+from .terminal import print_table, print_text
 
 DEFAULT_METRICS = ("top-1-accuracy", "top-3-accuracy")
+UNFOLDED = ("mean", "90 % interval", "raters", "items", "MCSE", "by", "P")
 
-WHOLE = ("mean", "90 % interval", "raters", "items", "MCSE", "by", "P")
 
-
-class Asked(NamedTuple):
+class EvaluationOptions(NamedTuple):
     """Options of the evaluation of predictions."""
 
     metrics: Sequence[str] = ()  # empty: the default of the kind
@@ -34,71 +32,73 @@ class Asked(NamedTuple):
     thresholds: Sequence[str] = ()  # of scores: exactly one
 
 
-def score_file(posterior: Path, predictions: Path, asked: Asked, columns: Sequence[str], seed: int) -> None:
-    """Score a file of predictions against a stored posterior; print the tables, and write them if asked."""
-    for name in asked.metrics:
+def score_file(
+    posterior: Path, predictions: Path, options: EvaluationOptions, columns: Sequence[str], seed: int
+) -> None:
+    """Score a file of predictions against a stored posterior; print the tables, and write them if so requested."""
+    for name in options.metrics:
         if name != CONCORDANCE:
             metric_named(name)
-    if asked.out is not None and asked.out.suffix.lower() not in (".csv", ".json"):
-        raise ValueError(f"--out {asked.out}: name a .csv or a .json file")
+    if options.out is not None and options.out.suffix.lower() not in (".csv", ".json"):
+        raise ValueError(f"--out {options.out}: name a .csv or a .json file")
     tree = read_posterior(posterior)
     of_votes = "quality" in tree["posterior"]
-    if asked.thresholds and (of_votes or "plausibility" in tree["posterior"]):
+    if options.thresholds and (of_votes or "plausibility" in tree["posterior"]):
         raise ValueError(f"--threshold: {posterior} is no posterior of scores; leave it out")
-    if wrong := [name for name in asked.metrics if (name == CONCORDANCE) != of_votes]:
+    if wrong := [name for name in options.metrics if (name == CONCORDANCE) != of_votes]:
         kind = "comparisons" if of_votes else "rankings, labels or scores"
         raise ValueError(f"--metric {wrong[0]} is not a metric of {kind}, the data of {posterior}")
     score = _score_orders if of_votes else _score_predictions
-    rows, pairs, best = score(tree, predictions, asked, columns, seed)
-    show([_narrow(row) for row in rows], _heading(rows), whole=WHOLE)
+    rows, pairs, best = score(tree, predictions, options, columns, seed)
+    print_table([_row_on_terminal(row) for row in rows], _heading(rows), whole=UNFOLDED)
     if pairs:
-        say("")
-        show([_narrow_pair(row) for row in pairs], "the better classifier first", whole=WHOLE)
-    if asked.out is not None:
-        _write(asked.out, rows, pairs, best)
+        print_text("")
+        print_table([_pair_on_terminal(row) for row in pairs], "the better classifier first", whole=UNFOLDED)
+    if options.out is not None:
+        _write(options.out, rows, pairs, best)
 
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
 
 
 def _score_orders(
-    tree: xr.DataTree, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
+    tree: xr.DataTree, predictions: Path, options: EvaluationOptions, columns: Sequence[str], seed: int
 ) -> Found:
     """Score rankings of the items against a posterior of comparisons."""
     del seed
-    if asked.by is not None:
+    if options.by is not None:
         raise ValueError("--by: groups are of rankings and labels, not of comparisons")
     orders = read_orders(predictions, columns, tree["posterior"]["item"].to_numpy())
-    if asked.compare:
+    if options.compare:
         _check_several(orders, predictions)
-    return concordances(tree, orders), order_pairs(tree, orders) if asked.compare else [], []
+    return concordances(tree, orders), order_pairs(tree, orders) if options.compare else [], []
 
 
 def _score_predictions(
-    tree: xr.DataTree, predictions: Path, asked: Asked, columns: Sequence[str], seed: int
+    tree: xr.DataTree, predictions: Path, options: EvaluationOptions, columns: Sequence[str], seed: int
 ) -> Found:
     """Score predictions of rankings or labels, or of the side of a threshold of scores."""
     if "plausibility" in tree["posterior"]:
         predicted = read_predictions(predictions, columns)
-        metrics = asked.metrics or DEFAULT_METRICS
+        metrics = options.metrics or DEFAULT_METRICS
     else:
-        thresholds = thresholds_of(asked.thresholds)
+        thresholds = thresholds_of(options.thresholds)
         if len(thresholds) != 1:
             raise ValueError(
                 "--threshold: predictions of scores refer to one threshold; say which, such as --threshold 0"
             )
         tree = evaluation.thresholded(tree, thresholds[0])
         predicted = read_sides(predictions, columns, thresholds[0])
-        check_side_metrics(asked.metrics, predicted)
-        metrics = asked.metrics or metrics_of_sides(tree, predicted)
-    if asked.compare:
+        check_side_metrics(options.metrics, predicted)
+        metrics = options.metrics or metrics_of_sides(tree, predicted)
+    if options.compare:
         _check_several(predicted, predictions)
     by = None
-    if asked.by is not None:
-        groups = read_item_groups(asked.by)
+    if options.by is not None:
+        groups = read_item_groups(options.by)
         by = groups.of(_categories(tree)).group if isinstance(groups, Groups) else groups
     found = scored(tree, predicted, metrics, seed, by=by)
-    if not asked.compare:
+    if not options.compare:
         return metric_rows(found), [], []
     compared = found if by is None else scored(tree, predicted, metrics, seed)
     return metric_rows(found), pair_rows(compared), best_rows(compared)
@@ -129,7 +129,7 @@ def _heading(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _narrow(row: Mapping[str, Any]) -> dict[str, Any]:
+def _row_on_terminal(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that fit on the terminal."""
     narrow = {name: row[name] for name in ("metric", "classifier", "group") if name in row}
     narrow |= {"mean": row["mean"], "90 % interval": interval(row["lower"], row["upper"])}
@@ -138,7 +138,7 @@ def _narrow(row: Mapping[str, Any]) -> dict[str, Any]:
     return narrow | {"MCSE": f"{row['mcse']:.1g}"}
 
 
-def _narrow_pair(row: Mapping[str, Any]) -> dict[str, Any]:
+def _pair_on_terminal(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "metric": row["metric"],
         "better": row["classifier"],
@@ -159,11 +159,11 @@ def _write(
             out,
             {"schema": page.SCHEMA, "metrics": rows, "comparison": {"rows": pairs, "best": {"rows": best}}},
         )
-        say(f"wrote {out}")
+        print_text(f"wrote {out}")
         return
     page.write_table(out, rows)
-    say(f"wrote {out}")
+    print_text(f"wrote {out}")
     if pairs:
         other = out.with_name(f"{out.stem}-comparison{out.suffix}")
         page.write_table(other, pairs)
-        say(f"wrote {other}")
+        print_text(f"wrote {other}")

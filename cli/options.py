@@ -1,12 +1,17 @@
 """Options shared by several commands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from ..models._catalog import annotation_kinds, catalog
 
 if TYPE_CHECKING:
     from ..reports.study import Settings
@@ -30,7 +35,6 @@ class Layout(StrEnum):
 
 
 Annotations = Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")]
-
 Anonymize = Annotated[
     bool,
     typer.Option(
@@ -39,9 +43,7 @@ Anonymize = Annotated[
         "which read the table again to continue an interrupted fit.",
     ),
 ]
-
 KindOption = Annotated[Kind, typer.Option("--kind", help="Kind of annotation.")]
-
 LayoutOption = Annotated[
     Layout,
     typer.Option(
@@ -50,19 +52,16 @@ LayoutOption = Annotated[
         "wide, one column per rater.",
     ),
 ]
-
 Categories = Annotated[
     str | None,
     typer.Option(
         help="All categories: a text file with one per line, or a,b,c; default those in the table. For ordinal: lowest first."
     ),
 ]
-
 Bounds = Annotated[
     str | None,
     typer.Option(help="For scores: the lowest and the highest possible score, such as 1,10; default none."),
 ]
-
 Thresholds = Annotated[
     list[str] | None,
     typer.Option(
@@ -71,18 +70,15 @@ Thresholds = Annotated[
         "the first.",
     ),
 ]
-
 Group = Annotated[
     str | None,
     typer.Option(
         help="For hierarchical_dawid_skene and hierarchical_scores: the column with the group of the rater."
     ),
 ]
-
 Columns = Annotated[
     list[str] | None, typer.Option("--column", help="Rename: item=case reads column 'case' as 'item'.")
 ]
-
 Model = Annotated[
     str | None,
     typer.Option(
@@ -91,39 +87,31 @@ Model = Annotated[
         "for comparisons, normal_scores for scores.",
     ),
 ]
-
 Concentration = Annotated[
     float | None, typer.Option(help="Prior concentration of each category; default 1 / K.")
 ]
-
 Unranked = Annotated[
     str | None, typer.Option(help="Treatment of unranked categories: pooled, single or ignored.")
 ]
-
 TieWeight = Annotated[str | None, typer.Option(help="For prirn: weight of tied categories, split or full.")]
-
 Ties = Annotated[
     str | None,
     typer.Option(
         help="For comparisons: davidson (bradley_terry), threshold (thurstone), none, or auto: if there are ties."
     ),
 ]
-
 LeftBias = Annotated[
     bool, typer.Option("--left-bias", help="For comparisons: model an advantage of the left side.")
 ]
-
 Signed = Annotated[
     bool, typer.Option("--signed", help="For comparisons: allow raters who prefer the worse item.")
 ]
-
 Raters = Annotated[
     str | None,
     typer.Option(
         help="For comparisons: reliability hierarchical, per-rater or shared; shared if raters are anonymous."
     ),
 ]
-
 RaterAttributes = Annotated[
     list[str] | None,
     typer.Option(
@@ -131,7 +119,6 @@ RaterAttributes = Annotated[
         help="For comparisons, labels and scores: a column with an attribute of the rater, such as kind.",
     ),
 ]
-
 LargestComponent = Annotated[
     bool,
     typer.Option(
@@ -139,15 +126,10 @@ LargestComponent = Annotated[
         help="For comparisons: keep only the largest set of items connected by comparisons.",
     ),
 ]
-
 Prob = Annotated[float, typer.Option(help="Posterior probability of the intervals.")]
-
 Draws = Annotated[int, typer.Option(help="Draws per chain.")]
-
 Chains = Annotated[int, typer.Option(help="Number of chains.")]
-
 Seed = Annotated[int, typer.Option(help="Random seed.")]
-
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -155,78 +137,112 @@ Workers = Annotated[
         "needs -o posterior.zarr. The same command, not --resume, continues an interrupted fit."
     ),
 ]
-
 Scheduler = Annotated[
     str | None,
     typer.Option(help="Address of a dask scheduler, such as tcp://10.0.0.1:8786, instead of processes."),
 ]
 
+# --- Groups of options that several commands take ---
+
+
+@dataclass
+class DataOptions:
+    """Kind of annotation, layout of the table, and model."""
+
+    kind: KindOption = Kind.rankings
+    layout: LayoutOption = Layout.long
+    model: Model = None
+
+
+@dataclass
+class CategoryOptions:
+    """Options of models of rankings and labels."""
+
+    categories: Categories = None
+    concentration: Concentration = None
+    unranked: Unranked = None
+    tie_weight: TieWeight = None
+
+
+@dataclass
+class VoteOptions:
+    """Options of models of comparisons, and attributes of the raters."""
+
+    ties: Ties = None
+    left_bias: LeftBias = False
+    signed: Signed = False
+    raters: Raters = None
+    rater_attribute: RaterAttributes = None
+
+
+@dataclass
+class SamplerOptions:
+    """Options of the sampler."""
+
+    draws: Draws = 1000
+    chains: Chains = 4
+    seed: Seed = 1
+
+
+def expand_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command: each parameter that is a dataclass becomes the options that are its fields."""
+    types = get_type_hints(command, include_extras=True)
+    groups = {name: kind for name, kind in types.items() if is_dataclass(kind)}
+    parameters: list[Parameter] = []
+    for own in signature(command).parameters.values():
+        group = groups.get(own.name)
+        if group is None:
+            parameters.append(own.replace(annotation=types[own.name]))
+        else:
+            hints = get_type_hints(group, include_extras=True)
+            parameters += [
+                Parameter(
+                    field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+                )
+                for field in fields(group)
+            ]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        built = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**built, **given)
+
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {own.name: own.annotation for own in parameters}
+    return run
+
+
 # --- Options of a fit, validated ---
-
-DEFAULT_MODEL = {
-    "rankings": "plackett_luce",
-    "labels": "dawid_skene",
-    "comparisons": "bradley_terry",
-    "scores": "normal_scores",
-}
-
-DEFAULT_RELIABILITY = {"plackett_luce": "3", "prirn": "3", "tempered_plackett_luce": "3"}
-
-OF_VOTES = {"ties", "left_bias", "signed", "raters", "rater_attribute", "largest_component"}
-
-OF_KIND = {
-    "rankings": {"categories", "anonymize"},
-    "labels": {"categories", "rater_attribute", "anonymize"},
-    "comparisons": OF_VOTES | {"anonymize"},
-    "scores": {"bounds", "threshold", "rater_attribute", "anonymize"},
-}
-
-OPTIONS = {
-    "plackett_luce": {"reliability", "concentration", "unranked"},
-    "tempered_plackett_luce": {"reliability", "concentration", "unranked"},
-    "prirn": {"reliability", "tie_weight"},
-    "dirichlet": {"reliability", "concentration"},
-    "hierarchical_dawid_skene": {"group"},
-    "hierarchical_scores": {"group"},
-}
-
-PRIORS = ("concentration", "unranked", "tie_weight", "ties", "left_bias", "signed", "group")
-
-TIES = {"bradley_terry": ("auto", "davidson", "none"), "thurstone": ("auto", "threshold", "none")}
 
 RATERS = ("hierarchical", "per-rater", "shared")
 
 
-def _model_of(kind: str, model: str | None) -> str:
-    """Return the model requested, or the default of the kind; raise if model and kind do not match."""
-    from ..models import catalog
-
-    model = model or DEFAULT_MODEL[kind]
+def _check_model(kind: str, model: str) -> None:
+    """Raise if there is no such model, or it is of another kind of annotation."""
     if model not in catalog:
         raise ValueError(f"--model {model}: there is no such model; the catalog has {', '.join(catalog)}")
     if catalog[model].data != kind:
         raise ValueError(f"--model {model} is a model of {catalog[model].data}, not of {kind}")
-    return model
 
 
-def _refuse_others(kind: str, model: str, given: Mapping[str, Any]) -> None:
-    """Raise if an option belongs to other models, or a required one is missing."""
-    if wrong := sorted(set(given) - OPTIONS.get(model, set()) - OF_KIND[kind]):
-        takers = [name for name, own in OPTIONS.items() if wrong[0] in own]
-        takers = takers or [f"--kind {name}" for name, own in OF_KIND.items() if wrong[0] in own]
+def _check_options(kind: str, model: str, given: Mapping[str, Any]) -> None:
+    """Raise if an option belongs to other models, a required one is missing, or has no value of the model."""
+    entry = catalog[model]
+    if wrong := sorted(set(given) - {*entry.options, *annotation_kinds[kind].options}):
+        takers = [name for name, own in catalog.items() if wrong[0] in own.options]
+        takers += [f"--kind {name}" for name, own in annotation_kinds.items() if wrong[0] in own.options]
         raise ValueError(
             f"--{wrong[0].replace('_', '-')} is not an option of the model {model}, but of {', '.join(takers)}"
         )
-    if model == "ordinal" and "categories" not in given:
+    if entry.needs_order and "categories" not in given:
         raise ValueError(
-            "--model ordinal: say the order of the categories, from lowest to highest: --categories low,middle,high, or a text "
+            f"--model {model}: say the order of the categories, from lowest to highest: --categories low,middle,high, or a text "
             "file with one a line"
         )
-
-
-def _refuse_words(model: str, given: Mapping[str, Any]) -> None:
-    """Raise if the value of --ties or --raters is not one of the model's."""
-    for name, allowed in {"ties": TIES.get(model, ()), "raters": RATERS}.items():
+    for name, allowed in {"ties": entry.ties, "raters": RATERS}.items():
         if name in given and given[name] not in allowed:
             raise ValueError(
                 f"--{name} {given[name]}: the model {model} takes {', '.join(allowed[:-1])} or {allowed[-1]}"
@@ -293,16 +309,18 @@ def settings_of(
     """Validate the options against the catalog; options that were not given are None, False or empty."""
     from ..reports.study import Settings
 
-    model = _model_of(kind, model)
+    model = model or annotation_kinds[kind].default_model
     given = {
         name: value for name, value in options.items() if not (value is None or value is False or value == [])
     }
-    _refuse_others(kind, model, given)
-    _refuse_words(model, given)
+    _check_model(kind, model)
+    _check_options(kind, model, given)
     for name, number in {"draws": draws, "chains": chains}.items():
         if number < 1:
             raise ValueError(f"--{name} {number}: expected a whole number from 1")
-    priors = {name: given[name] for name in PRIORS if name in given}
+    entry = catalog[model]
+    arguments = {*entry.options, *annotation_kinds[kind].arguments} - {"reliability"}
+    priors = {name: value for name, value in given.items() if name in arguments}
     if "raters" in given:
         priors["reliability"] = given["raters"].replace("-", " ")
     attributes = dict.fromkeys(given.get("rater_attribute", ()))
@@ -311,7 +329,7 @@ def settings_of(
     return Settings(
         kind,
         model,
-        _numbers(given.get("reliability", DEFAULT_RELIABILITY.get(model, "1"))),
+        _numbers(given.get("reliability", str(entry.default_reliability))),
         draws,
         chains,
         seed,
@@ -322,6 +340,6 @@ def settings_of(
         bounds=bounds_of(given.get("bounds")),
         thresholds=thresholds_of(given.get("threshold", ())),
         anonymize=given.get("anonymize", False),
-        has_reliability="reliability" in OPTIONS.get(model, set()),
+        has_reliability="reliability" in entry.options,
         priors=priors,
     )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import xarray as xr
 from .. import inference
 from ..evaluation.errors import check_probability
 from ..models import Comparisons
-from ..reports.leaderboard import (
+from ..reports.comparisons import (
     equals_in_words,
     leaderboard_rows,
     rater_rows,
@@ -20,13 +21,12 @@ from ..reports.leaderboard import (
 )
 from ..reports.page import write_table
 from ..reports.study import Settings
-from .fitting import build_votes, draw_votes, read_votes
-from .terminal import say, show, width, working
+from .fitting import build, draw
+from .tables import read_annotations
+from .terminal import print_table, print_text, status, width
 
 WIDE = 100  # characters per line needed for all columns
-
 FEW_RATERS = 10  # up to which all raters are shown
-
 ENDS = 4  # raters shown at either end, if there are more
 
 
@@ -42,29 +42,31 @@ def rank_votes(
         raise ValueError(f"--top {top}: expected a whole number from 1")
     if out is not None and out.suffix.lower() != ".csv":
         raise ValueError(f"--out {out}: name a .csv file")
-    with working("Reading"):
-        data = read_votes(votes, columns, settings)
-    tree = draw_votes(build_votes(data, settings), settings, log_likelihood=False)
-    with working("Ranking"):
+    with status("Reading"):
+        data, _ = read_annotations(votes, settings, columns)
+    (tree,) = draw(partial(build, data, settings), settings, log_likelihood=False).values()
+    with status("Ranking"):
         board = leaderboard_rows(tree, data, prob)
         raters = rater_rows(tree, data, prob)
         diagnosis = inference.diagnose(tree).attrs
     if not diagnosis["converged"]:
-        say(f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared.")
+        print_text(
+            f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared."
+        )
     _show_board(board, data, top, prob)
-    say(
+    print_text(
         f"\nItems of equal rank (=): none is below the first of them with {tie_certainty(prob):.0%} probability."
     )
-    say(scale_in_words(tree))
+    print_text(scale_in_words(tree))
     if shares := equals_in_words(tree, prob):
-        say(shares)
+        print_text(shares)
     if diagnosis["converged"]:
-        say(diagnosis["verdict"])
+        print_text(diagnosis["verdict"])
     _show_raters(raters, data, tree, prob)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_table(out, board)
-        say(f"wrote {out}")
+        print_text(f"wrote {out}")
 
 
 def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: float) -> None:
@@ -89,16 +91,16 @@ def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: 
     if not data.has_ties:
         unneeded.add("tied")
     kept = [{name: cell for name, cell in row.items() if name not in unneeded} for row in rows]
-    show(kept, f"{len(board):,} items, {len(data):,} votes", folds="item")
+    print_table(kept, f"{len(board):,} items, {len(data):,} votes", folds="item")
     if len(board) > top:
-        say(f"... and {len(board) - top:,} more; --top {len(board)} shows them, --out writes them")
+        print_text(f"... and {len(board) - top:,} more; --top {len(board)} shows them, --out writes them")
 
 
 def _show_raters(raters: list[dict[str, Any]], data: Comparisons, tree: xr.DataTree, prob: float) -> None:
     """Print the most and least reliable raters, and those clearly below average."""
     if not raters:
         known = "not told apart" if data.anonymous else f"{len(data.raters):,}, taken as alike"
-        say(f"raters: {known}")
+        print_text(f"raters: {known}")
         return
     ends = raters if len(raters) <= FEW_RATERS else [*raters[:ENDS], *raters[-ENDS:]]
     rows = [
@@ -110,9 +112,9 @@ def _show_raters(raters: list[dict[str, Any]], data: Comparisons, tree: xr.DataT
         for row in ends
     ]
     of = "" if len(ends) == len(raters) else f", the {ENDS} most and the {ENDS} least reliable"
-    say("")
-    show(rows, f"{len(raters):,} raters{of}", folds="rater")
-    say(raters_in_words(raters, "reliability_deviation" in tree["posterior"], prob))
+    print_text("")
+    print_table(rows, f"{len(raters):,} raters{of}", folds="rater")
+    print_text(raters_in_words(raters, "reliability_deviation" in tree["posterior"], prob))
 
 
 def _interval(lower: float, upper: float) -> str:

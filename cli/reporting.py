@@ -1,15 +1,16 @@
 """Report of a table of annotations: read, fit, and write the page."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import xarray as xr
 
 from ..evaluation.truth.matching import match_items
 from ..reports.composition import Report, comparison_report, score_report, truth_report
-from ..reports.metric_names import check_predictions, metric_named
+from ..reports.metrics import check_predictions, metric_named
 from ..reports.study import Settings, Sources, Study
-from .fitting import build_votes, draw, draw_scale, draw_votes, read_scale, read_votes
+from .fitting import build, draw
 from .tables import (
     check_side_metrics,
     read_annotations,
@@ -18,7 +19,7 @@ from .tables import (
     read_predictions,
     read_sides,
 )
-from .terminal import say, working
+from .terminal import print_text, status
 
 
 def make_report(
@@ -27,12 +28,12 @@ def make_report(
     """Write the report of a table of annotations to the folder `out`; `columns` are renamings."""
     makers = {"comparisons": _of_votes, "scores": _of_scores}
     report = makers.get(settings.kind, _of_truth)(annotations, sources, columns, settings)
-    with working("Writing"):
+    with status("Writing"):
         page = report.write(out)
     for sentence in report.headlines:
-        say(sentence)
-    say(next(part.text for part in report.sections if part.key == "convergence"))
-    say(f"wrote {page}")
+        print_text(sentence)
+    print_text(next(part.text for part in report.sections if part.key == "convergence"))
+    print_text(f"wrote {page}")
 
 
 def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
@@ -41,23 +42,23 @@ def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], setti
         raise ValueError("--groups: groups are of the categories of rankings and labels")
     if sources.metrics and set(sources.metrics) != {"concordance"}:
         raise ValueError(f"--metric {sources.metrics[0]}: the only metric of comparisons is concordance")
-    votes = read_votes(annotations, columns, settings)
+    votes, _ = read_annotations(annotations, settings, columns)
     orders = None
     if sources.predictions is not None:
         orders = read_orders(sources.predictions, [], votes.items)
-    model = build_votes(votes, settings)
-    tree = draw_votes(model, settings)
-    return comparison_report(tree, votes, settings, orders, model, working)
+    model = build(votes, settings, 1.0)
+    (tree,) = draw(lambda _: model, settings).values()
+    return comparison_report(tree, votes, settings, orders, model, status)
 
 
 def _of_scores(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
     """Fit scores and return the report on items, raters and sides of thresholds."""
     predicted = _predicted_sides(sources, settings)
-    scores = read_scale(annotations, columns, settings)
+    scores, _ = read_annotations(annotations, settings, columns)
     if predicted is not None:
         match_items(scores.items, predicted["item"].to_numpy())
-    tree = draw_scale(scores, settings)
-    with working("Evaluating"):
+    (tree,) = draw(partial(build, scores, settings), settings).values()
+    with status("Evaluating"):
         return score_report(tree, scores, settings, predicted, sources.metrics)
 
 
@@ -87,9 +88,9 @@ def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], setti
     groups = groups and groups.of(data.categories.tolist())
     if predicted is not None:
         match_items(data.items, predicted["item"].to_numpy())
-    trees = draw(data, settings)
+    trees = draw(partial(build, data, settings), settings)
     study = Study(data, settings, trees, predicted, tuple(sources.metrics), groups)
-    with working("Evaluating"):
+    with status("Evaluating"):
         return truth_report(study, only_predicted)
 
 

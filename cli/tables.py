@@ -1,6 +1,7 @@
 """Readers of annotation and prediction files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from inspect import signature
 from os.path import isfile
 from pathlib import Path
 from typing import Any
@@ -8,87 +9,133 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from .. import models
 from .._messages import first_reprs, short_repr
 from ..evaluation import predictions_from_table
-from ..models import Labels, PartialRankings
+from ..models import Scores
+from ..models._catalog import annotation_kinds
 from ..models.data import read_table
 from ..models.data.reading.files import text_lines
 from ..reports.comparisons import and_more
-from ..reports.metric_names import metric_named
+from ..reports.metrics import metric_named
 from ..reports.scores import sides_of
-from ..reports.study import Groups, RankingsOrLabels, Settings, labels_of
+from ..reports.study import Groups, Settings, labels_of
+from .terminal import print_text
+
+LAYOUTS = {
+    "rankings": ("long",),
+    "labels": ("long", "wide", "counts"),
+    "comparisons": ("long",),
+    "scores": ("long", "counts"),
+}
 
 
 def read_annotations(
     path: Path, settings: Settings, columns: Sequence[str], predicted: xr.DataArray | None = None
-) -> tuple[RankingsOrLabels, list[str]]:
-    """Read rankings or labels with the options of the settings; return also the categories only predicted.
+) -> tuple[Any, list[str]]:
+    """Read the annotations of a fit; return also the categories that only `predicted` names.
 
-    The table has columns item, rater, category and rank, or item, rater, label and, optionally, count and
-    gold; ids are text, and `columns` are renamings ``item=case``. Categories that only `predicted` names are
-    added to the closed set unless that was declared.
+    These are added to the closed set unless that was declared. Of comparisons the largest component is kept
+    if so requested. Raises ValueError also if a threshold has all scores on one side.
     """
-    declared = None if settings.categories is None else _declared(settings.categories)
+    options: dict[str, Any] = {
+        "categories": None if settings.categories is None else _declared(settings.categories),
+        "bounds": settings.bounds,
+        "rater_attributes": settings.rater_attributes,
+    }
     table = _read_layout(path, settings.kind, columns, settings.layout)
-    known: dict[str, Any] = {"layout": settings.layout, "rater_attributes": settings.rater_attributes}
-    data = _container_of(path, settings.kind, table, declared, **known)
+    data = _container_of(path, settings.kind, table, settings.layout, options)
     only_predicted: list[str] = []
-    if predicted is not None and declared is None:
+    if predicted is not None and settings.kind in ("rankings", "labels") and options["categories"] is None:
         only_predicted = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
     if only_predicted:
-        declared = [*data.categories.tolist(), *only_predicted]
-        data = _container_of(path, settings.kind, table, declared, **known)
-    return settings.nameless(data), only_predicted
+        options["categories"] = [*data.categories.tolist(), *only_predicted]
+        data = _container_of(path, settings.kind, table, settings.layout, options)
+    if settings.kind == "scores":
+        _check_thresholds(data, settings.thresholds)
+    if settings.anonymize:
+        data = data.anonymized()
+    if settings.largest_component:
+        whole, data = data, data.largest_component()
+        if dropped := len(whole.items) - len(data.items):
+            print_text(f"--largest-component leaves out {dropped:,} of the {len(whole.items):,} items")
+    return data, only_predicted
 
 
 def read_container(
-    path: Path,
-    kind: str,
-    columns: Sequence[str],
-    categories: Sequence[str] | None = None,
-    *,
-    layout: str = "long",
-    rater_attributes: Sequence[str] = (),
-) -> RankingsOrLabels:
-    """Read rankings or labels; `read_votes` reads comparisons, `read_scale` scores.
+    path: Path, kind: str, columns: Sequence[str], *, layout: str = "long", **options: Any
+) -> Any:
+    """Read a container from a table; ids are text, and `columns` are renamings ``item=case``.
 
-    `categories` is the closed set, by default those that occur. Layouts of labels: "long", one row per
-    answer; "wide", one column per rater beside item and count; "counts", one column per category beside item.
-    `rater_attributes` names columns with attributes of the raters.
+    ====================  =====================================================================================
+    kind                  columns
+    ====================  =====================================================================================
+    rankings              item, rater, category, rank
+    labels                item, rater, label, perhaps count and gold; layout "wide": a column for each rater beside
+                          item and count; layout "counts": a column for each category beside item
+    comparisons           left, right, winner, perhaps rater and count
+    scores                item, score, perhaps rater and count; layout "counts": a column for each score beside item
+    ====================  =====================================================================================
+
+    Comparisons and scores without a column of raters are anonymous. `options`, of which None and empty ones
+    count as not given, are arguments of the container: ``categories``, the closed set; ``bounds``, the lowest
+    and highest possible score; ``rater_attributes``, columns with attributes of the raters.
     """
-    table = _read_layout(path, kind, columns, layout)
-    known: dict[str, Any] = {"layout": layout, "rater_attributes": rater_attributes}
-    return _container_of(path, kind, table, categories, **known)
+    if options.get("bounds") is not None and kind != "scores":
+        raise ValueError(f"--bounds is an option of scores, not of {kind}")
+    if options.get("rater_attributes") and kind == "rankings":
+        raise ValueError("--rater-attribute is an option of labels, scores and comparisons")
+    return _container_of(path, kind, _read_layout(path, kind, columns, layout), layout, options)
 
 
 def _read_layout(path: Path, kind: str, columns: Sequence[str], layout: str) -> tuple[Any, list[str]]:
     """Read a table as frame with its column names; raise if the kind has no such layout."""
-    if layout != "long" and kind == "rankings":
-        raise ValueError(f"--layout {layout} is a layout of labels; rankings are long tables")
+    if layout not in LAYOUTS[kind]:
+        long = "long tables, or counts" if kind == "scores" else "long tables"
+        raise ValueError(f"--layout {layout} is a layout of labels; {kind} are {long}")
     return read_columns(path, columns)
 
 
 def _container_of(
-    path: Path,
-    kind: str,
-    table: tuple[Any, list[str]],
-    categories: Sequence[str] | None,
-    *,
-    layout: str,
-    rater_attributes: Sequence[str],
-) -> RankingsOrLabels:
-    """Return the rankings or labels of a table that was read."""
+    path: Path, kind: str, table: tuple[Any, list[str]], layout: str, options: Mapping[str, Any]
+) -> Any:
+    """Return the container of a table that was read."""
     frame, names = table
-    if kind == "rankings":
-        return PartialRankings.from_table(frame, categories=categories)
-    check_attributes(path, names, rater_attributes, layout)
-    if layout == "long":
-        further = {role: role for role in ("count", "gold") if role in names}
-        return Labels.from_table(frame, categories=categories, rater_attributes=rater_attributes, **further)
-    return _read_broad_labels(path, frame, names, categories, layout)
+    attributes = options.get("rater_attributes", ())
+    if kind in ("labels", "scores"):
+        _check_attributes(path, names, attributes, layout)
+    container = getattr(models, annotation_kinds[kind].container)
+    given = {name: value for name, value in options.items() if value is not None}
+    if layout == "wide":
+        if "gold" in names:
+            raise ValueError(f"{path}: a wide table has no place for gold labels; write a long one")
+        roles = {role: role for role in ("item", "count") if role in names}
+        given |= {"raters": [name for name in names if name not in roles], **roles}
+    elif layout == "long":
+        given |= {role: role for role in ("count", "gold") if role in names}
+        if kind in ("comparisons", "scores") and not {"rater", "worker"} & set(names):  # worker: crowd-kit
+            given["rater"] = None
+    read = getattr(container, {"long": "from_table"}.get(layout, f"from_{layout}"))
+    accepted = signature(read).parameters
+    return read(frame, **{name: value for name, value in given.items() if name in accepted})
 
 
-def check_attributes(path: Path, names: Sequence[str], attributes: Sequence[str], layout: str) -> None:
+def _check_thresholds(scores: Scores, thresholds: Sequence[float]) -> None:
+    """Raise if all items would lie on one side of a threshold."""
+    what, ends = "the bounds of the scores", scores.bounds
+    if ends is None and len(scores):
+        what, ends = "the scores", (float(scores.score.min()), float(scores.score.max()))
+    for threshold in thresholds:
+        # no score can exceed the upper bound, but future ones can exceed the highest observed
+        at_end = scores.bounds is not None and threshold == scores.bounds[1]
+        if ends is not None and (at_end or not ends[0] <= threshold <= ends[1]):
+            raise ValueError(
+                f"--threshold {threshold:g} lies outside {what}, {ends[0]:g} to {ends[1]:g}: all items would be on one side; "
+                "choose one within"
+            )
+
+
+def _check_attributes(path: Path, names: Sequence[str], attributes: Sequence[str], layout: str) -> None:
     """Raise unless the table is long and has the columns of rater attributes."""
     missing = [name for name in attributes if name not in names]
     if attributes and layout != "long":
@@ -100,19 +147,6 @@ def check_attributes(path: Path, names: Sequence[str], attributes: Sequence[str]
         raise ValueError(
             f"{path}: there is no column {missing[0]!r} that says something of the raters; the columns are {first_reprs(names)}"
         )
-
-
-def _read_broad_labels(
-    path: Path, frame: Any, names: list[str], categories: Sequence[str] | None, layout: str
-) -> Labels:
-    """Read labels with one column per rater, or per category."""
-    further = {role: role for role in ("item", "count", "gold") if role in names}
-    if layout == "counts":
-        return Labels.from_counts(frame, categories=categories)
-    if "gold" in further:
-        raise ValueError(f"{path}: a wide table has no place for gold labels; write a long one")
-    raters = [name for name in names if name not in further]
-    return Labels.from_wide(frame, raters=raters, categories=categories, **further)
 
 
 def _declared(categories: str) -> list[str]:

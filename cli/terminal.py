@@ -16,7 +16,7 @@ from .._messages import escaped, printable_line
 DECODERS = ("h5py", "numcodecs", "zarr")
 
 
-def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
+def exit_on_input_error[**P](command: Callable[P, None]) -> Callable[P, None]:
     """Decorate a command: an error of bad input becomes a message on standard error and exit code 2."""
 
     @wraps(command)
@@ -29,7 +29,8 @@ def plainly[**P](command: Callable[P, None]) -> Callable[P, None]:
             # a ValueError, but never an input error: a defect, which keeps its traceback
             if type(problem).__name__ == "LinAlgError":
                 raise
-            typer.echo(f"raterzoo: {printable_line(str(problem))}", err=True)
+            message = getattr(problem, "with_option", str(problem))
+            typer.echo(f"raterzoo: {printable_line(message)}", err=True)
             raise typer.Exit(2) from problem
         except RuntimeError as problem:
             if not _of_stored_data(problem):
@@ -54,14 +55,11 @@ def _say_warning(message: Warning | str, *where: Any) -> None:
     typer.echo(f"raterzoo: {printable_line(str(message))}", err=True)
 
 
-# --- Terminal output: text and tables ---
-
 _console = Console(soft_wrap=True)
-
 _progress = Console(stderr=True)
 
 
-def say(text: str) -> None:
+def print_text(text: str) -> None:
     """Print text with control characters escaped, and without interpreting markup."""
     _console.print(Text("\n".join(map(escaped, text.split("\n")))))
 
@@ -71,12 +69,12 @@ def width() -> int:
     return _console.width
 
 
-def working(text: str) -> AbstractContextManager[object]:
+def status(text: str) -> AbstractContextManager[object]:
     """Context manager: show a status text on standard error, if it is a terminal."""
     return _progress.status(Text(text))
 
 
-def show(
+def print_table(
     rows: Sequence[Mapping[str, object]],
     title: str = "",
     *,

@@ -26,12 +26,15 @@ class AnnotationKind:
         Model of the command line without ``--model``.
     options : tuple of str
         Options of the command line for every model of this kind.
+    arguments : tuple of str
+        Those of the options that are arguments of the builders.
     """
 
     name: str
     container: str
     default_model: str
     options: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
 
 
 annotation_kinds: Mapping[str, AnnotationKind] = MappingProxyType(
@@ -63,6 +66,7 @@ annotation_kinds: Mapping[str, AnnotationKind] = MappingProxyType(
                     "largest_component",
                     "anonymize",
                 ),
+                arguments=("ties", "left_bias", "signed"),
             ),
             AnnotationKind(
                 name="scores",
@@ -195,9 +199,7 @@ catalog: Mapping[str, CatalogEntry] = MappingProxyType(
                 methods=("nuts",),
                 reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
                 options=("group",),
-                nuts_options={
-                    "target_accept": 0.9
-                },  # spreads are small for answers in which raters hardly differ
+                nuts_options={"target_accept": 0.9},  # spreads are small where raters hardly differ
                 nuts_thinning=2,
                 marks=("population_mean",),
             ),

@@ -10,17 +10,14 @@ from matplotlib.figure import Figure
 
 from .. import evaluation, models
 from ..evaluation import plots
-from . import Section
 from .metrics import metric_rows, scored
+from .page import Section, table_rows
 from .study import RankingsOrLabels, annotations_by_item, best_guess
 from .wording import share_interval, share_with_interval, with_interval
 
 MOST_STRIPS = 6
-
 NEARLY = 0.99
-
 ITEMS_SHOWN = 10
-
 NORMAL_90 = 1.6449
 
 
@@ -59,18 +56,14 @@ def certainty_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int = 1) 
     """
     tops = {f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)}
     labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
-    names = labels["label"].to_numpy()[:, 0, 0]
-    annotations = annotations_by_item(data)
     first = tops["top 1"].to_numpy()
-    rows = [
-        {
-            "item": str(data.items[i]),
-            "annotations": int(annotations[i]),
-            "most plausible": str(names[i]),
-            **{f"certainty {name}": float(values.to_numpy()[i]) for name, values in tops.items()},
-        }
-        for i in np.argsort(first, kind="stable")
-    ]
+    columns = {
+        "item": data.items.astype(str),
+        "annotations": annotations_by_item(data),
+        "most plausible": labels["label"].to_numpy()[:, 0, 0].astype(str),
+        **{f"certainty {name}": values for name, values in tops.items()},
+    }
+    rows = table_rows(columns, np.argsort(first, kind="stable"))
     words, facts = certainty_in_words(tree, first, seed)
     text = (
         "Annotation certainty is the posterior probability of the most probable set of best labels. "
@@ -89,7 +82,11 @@ def agreement_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int) -> S
     """Return the section on certainty against agreement; None if no item has raters to compare."""
     found = evaluation.certainty_and_agreement(tree, data, random_seed=seed)
     enters, least = found.attrs["items"], found.attrs["at_least"]
-    rows = _agreement_rows(found)
+    agreement = found["agreement"].to_numpy()
+    order = np.argsort(np.where(np.isnan(agreement), np.inf, agreement), kind="stable")
+    names = ("raters", "certainty", "agreement")
+    columns = {"item": found["item"].to_numpy().astype(str), **{name: found[name] for name in names}}
+    rows = table_rows(columns, order[~np.isnan(agreement[order])])
     if not rows:
         return None
     text = (
@@ -118,21 +115,6 @@ def agreement_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int) -> S
         part=True,
         most=ITEMS_SHOWN,
     )
-
-
-def _agreement_rows(found: xr.Dataset) -> list[dict[str, object]]:
-    """Return a table row per item with an agreement, the lowest first."""
-    agreement, raters = found["agreement"].to_numpy(), found["raters"].to_numpy()
-    return [
-        {
-            "item": str(found["item"].to_numpy()[i]),
-            "raters": int(raters[i]),
-            "certainty": float(found["certainty"].to_numpy()[i]),
-            "agreement": float(agreement[i]),
-        }
-        for i in np.argsort(np.where(np.isnan(agreement), np.inf, agreement), kind="stable")
-        if not np.isnan(agreement[i])
-    ]
 
 
 def _correlation_interval(r: float, n: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Report sections on comparisons: leaderboard, qualities, raters, win probabilities."""
+"""Report sections on comparisons: leaderboard, qualities, raters, win probabilities, proposed rankings."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -11,28 +11,158 @@ import pymc as pm
 import xarray as xr
 from arviz_stats.base.array import array_stats
 from matplotlib.figure import Figure
+from scipy.special import expit, ndtr
 
 from .. import evaluation
 from ..evaluation import plots
 from ..models import Comparisons
-from ..models.data.comparison_tables import LEFT, NOBODY, RIGHT, TIE
-from . import Section
-from .leaderboard import (
-    equals_in_words,
-    leaderboard_rows,
-    rater_rows,
-    raters_in_words,
-    scale_in_words,
-    tie_certainty,
-)
-from .metric_names import CONCORDANCE
-from .metrics import shown_pairs, verdict
+from ..models.data.coded_rows import ANONYMOUS
+from ..models.data.comparison_tables import LEFT, RIGHT, TIE
+from .metrics import CONCORDANCE, shown_pairs, verdict
+from .page import Section, table_rows
 from .wording import interval
 
+SAMPLE = ("chain", "draw")
+NAMED = 6  # raters named in a sentence
+
+
+def tie_certainty(prob: float) -> float:
+    """Return the probability above which an item ranks lower: 1 minus one tail of a central interval."""
+    return (1 + prob) / 2
+
+
+def vote_counts(votes: Comparisons) -> dict[str, np.ndarray]:
+    """Count the votes of every item: arrays (item,) of votes, won, lost, tied."""
+    on_left, on_right = (
+        [
+            np.bincount(side, votes.count * (votes.outcome == outcome), len(votes.items)).astype(int)
+            for outcome in (LEFT, RIGHT, TIE)
+        ]
+        for side in (votes.left, votes.right)
+    )
+    won, lost = on_left[LEFT] + on_right[RIGHT], on_left[RIGHT] + on_right[LEFT]
+    tied = on_left[TIE] + on_right[TIE]
+    return {"votes": won + lost + tied, "won": won, "lost": lost, "tied": tied}
+
+
+def leaderboard_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[str, Any]]:
+    """Return a table row per item, the best first.
+
+    Columns: rank, shared by items that cannot be separated from the first of their group; item; interval of
+    the rank; mean and interval of the quality; probability of being the best; votes. `prob` is that of the
+    intervals.
+    """
+    board = evaluation.rank_intervals(tree, prob)
+    group = evaluation.tied_groups(tree, tie_certainty(prob)).to_numpy()
+    order = np.lexsort((board["mean_rank"], board["median_rank"]))
+    first = {number: place for place, number in reversed(list(enumerate(group[order], 1)))}
+    columns = {
+        "rank": [first[number] for number in group],
+        "item": votes.items.astype(str),
+        "rank from": board["lower"].astype(int),
+        "rank to": board["upper"].astype(int),
+        "quality": board["quality"],
+        "quality from": board["quality_lower"],
+        "quality to": board["quality_upper"],
+        "P(best)": board["best"],
+        **vote_counts(votes),
+    }
+    return table_rows(columns, order)
+
+
+def rater_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[str, Any]]:
+    """Return a table row per rater, the most reliable first; none if the raters are alike.
+
+    Columns: rater, attributes, votes, median and interval of the reliability. `prob` is that of the
+    intervals.
+    """
+    if "reliability" not in tree["posterior"]:
+        return []
+    reliability = tree["posterior"]["reliability"]
+    tail = (1 - prob) / 2
+    low, median, high = reliability.quantile([tail, 0.5, 1 - tail], SAMPLE).to_numpy()
+    columns = {
+        "rater": votes.raters.astype(str),
+        **{name: values.astype(str) for name, values in votes.rater_attributes.items()},
+        "votes": np.bincount(votes.annotation_rater, votes.count, len(votes.raters)).astype(int),
+        "reliability": median,
+        "from": low,
+        "to": high,
+    }
+    return table_rows(columns, np.argsort(-median, kind="stable"))
+
+
+def votes_between_equals(tree: xr.DataTree, prob: float) -> dict[str, tuple[float, float, float]]:
+    """Return mean and interval of the outcome shares between items of equal quality.
+
+    "tie" is the share of ties, "left" the share of the left side among decided votes.
+    """
+    posterior = tree["posterior"].to_dataset()
+    bias, tie = (posterior[name].to_numpy() if name in posterior else 0.0 for name in ("left_bias", "tie"))
+    if tree.attrs["model"] == "bradley_terry":
+        shares = {"tie": tie / (2 * np.cosh(bias / 2) + tie), "left": expit(bias)}
+    else:
+        won, lost = ndtr(bias - tie), ndtr(-bias - tie)
+        shares = {"tie": 1 - won - lost, "left": won / (won + lost)}
+    has = {"tie": "tie" in posterior, "left": "left_bias" in posterior}
+    tail = (1 - prob) / 2
+    return {
+        name: (float(np.mean(share)), *np.quantile(share, [tail, 1 - tail]).tolist())
+        for name, share in shares.items()
+        if has[name]
+    }
+
+
+def equals_in_words(tree: xr.DataTree, prob: float) -> str:
+    """Return a sentence on votes between items of equal quality; "" without ties and left bias."""
+    named = {"tie": "tie in {} of the votes", "left": "the left one has {} of the decided votes"}
+    parts = [
+        named[name].format(f"{mean:.0%} ({low:.0%} to {high:.0%})")
+        for name, (mean, low, high) in votes_between_equals(tree, prob).items()
+    ]
+    return f"Of two items of equal quality: {', '.join(parts)}." if parts else ""
+
+
+def scale_in_words(tree: xr.DataTree) -> str:
+    """Return a sentence on the scale of the qualities."""
+    posterior = tree["posterior"]
+    if tree.attrs["model"] == "bradley_terry":
+        means = "one more is odds of e to 1 to win"
+    else:
+        means = "one more is one standard deviation of what a comparison shows"
+    if "reliability" not in posterior:
+        return f"Qualities have mean zero; {means}."
+    mean = "arithmetic" if "reliability_deviation" in posterior else "geometric"
+    return f"Qualities have mean zero; {means}, in the eyes of a rater of reliability 1, the {mean} mean."
+
+
+def raters_in_words(raters: list[dict[str, Any]], signed: bool, prob: float) -> str:
+    """Return one or two sentences on raters below the average and, if `signed`, with negative reliability.
+
+    `raters` are rows of `rater_rows`; `prob` is that of the intervals.
+    """
+    below = [row["rater"] for row in reversed(raters) if row["to"] < 1]
+    above = sum(row["from"] > 1 for row in raters)
+    text = (
+        f"Reliability 1 is the mean of the raters. The {prob:.0%} interval lies above it for {above:,} of them, and below it "
+        f"for {_named(below)}."
+    )
+    if not signed:
+        return text
+    against = [row["rater"] for row in reversed(raters) if row["to"] < 0]
+    return f"{text} Below zero, preferring what is worse: {_named(against)}."
+
+
+def _named(raters: list[str]) -> str:
+    """Return the number of raters, and the names of the first."""
+    if not raters:
+        return "none"
+    more = ", ..." if len(raters) > NAMED else ""
+    return f"{len(raters):,} ({', '.join(raters[:NAMED])}{more})"
+
+
 BEST_GUESS = "(posterior mean)"
-
 ENDS = (0.05, 0.95)
-
 MOST_DRAWS = 1000  # more would hardly change the intervals, and the cost is linear
 
 
@@ -120,11 +250,8 @@ def and_more(items: Sequence[object]) -> str:
 # --- Posterior predictive check of comparisons ---
 
 REPLICATES = 200
-
 TAIL = 0.025
-
 LEFT_SHARE = "left wins, of the decided votes"
-
 TIE_SPREAD = "ties, standard deviation over the raters"
 
 
@@ -132,7 +259,7 @@ def vote_check_section(
     model: pm.Model,
     tree: xr.DataTree,
     seed: int,
-    working: Callable[[str], AbstractContextManager[object]] = nullcontext,
+    status: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> Section:
     """Return the section that compares shares of the votes with those simulated from the posterior.
 
@@ -140,7 +267,7 @@ def vote_check_section(
     """
     rater = tree["constant_data"]["annotation_rater"].to_numpy()
     given = tree["observed_data"]["observed_winner"].to_numpy()
-    with working("Simulating votes"):
+    with status("Simulating votes"):
         simulated = _simulated(model, tree, seed)
     observed, replicated = _shares(given[None], rater), _shares(simulated, rater)
     rows, outside = [], []
@@ -162,10 +289,11 @@ def vote_check_section(
         + (f"Outside: {'; '.join(outside)}." if outside else "All of them lie inside.")
     )
     if LEFT_SHARE in outside and "left_bias" not in tree["posterior"]:
-        text += " --left-bias gives the model a parameter for the left side."
+        text += " left_bias=True or --left-bias gives the model a parameter for the left side."
     if TIE_SPREAD in outside:
         text += " The model takes all raters to tie as readily as each other, and these raters do not."
-    return Section("Does the model fit?", text, rows=rows, file="checks", key="checks")
+    shown = [{("inside" if n == "as simulated" else n): cell for n, cell in row.items()} for row in rows]
+    return Section("Posterior predictive check", text, rows=rows, file="checks", key="checks", shown=shown)
 
 
 def _simulated(model: pm.Model, tree: xr.DataTree, seed: int) -> np.ndarray:
@@ -190,7 +318,7 @@ def _shares(counts: np.ndarray, rater: np.ndarray) -> dict[str, np.ndarray]:
         shares[LEFT_SHARE] = totals[:, LEFT] / decided
     if counts.shape[-1] > TIE:
         shares = {"ties": totals[:, TIE] / totals.sum(axis=1)} | shares
-        if rater.max() > 0 and rater.min() > NOBODY:
+        if rater.max() > 0 and rater.min() > ANONYMOUS:
             shares[TIE_SPREAD] = _tie_spread(counts, rater)
     return shares
 
@@ -218,11 +346,8 @@ def _quiet(name: str) -> Iterator[None]:
 # --- Report sections on comparisons: leaderboard, qualities, raters, win probabilities ---
 
 PROB = 0.9
-
 MOST_DRAWN = 60  # items plotted of the leaderboard
-
 MOST_MET = 40  # items of the win matrix
-
 MOST_KINDS = 6  # values of an attribute that are coloured
 
 
@@ -312,7 +437,7 @@ def _wins_section(tree: xr.DataTree, items: list[str], whole: str) -> Section:
         "and P(better) is the probability that the quality of the item is above that of the other."
     )
     figure = plots.win_matrix(expected["points"], items, label=label)
-    return Section("Who beats whom", text, [figure], rows, "wins", key="wins")
+    return Section("Win probabilities", text, [figure], rows, "wins", key="wins")
 
 
 def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:

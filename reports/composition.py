@@ -10,12 +10,13 @@ from typing import Any
 import pymc as pm
 import xarray as xr
 
+from .. import models
 from ..evaluation import threshold_certainty
 from ..evaluation.certainty.thresholds import threshold_and_certainty
 from ..evaluation.truth.matching import match_items
 from ..inference.storage.posterior_files import write_posterior
-from ..models import Comparisons, Labels, PartialRankings, catalog
-from ..models.data.scores import Scores
+from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
+from ..models._catalog import annotation_kinds
 from .certainty import agreement_section, certainty_section, strips_section
 from .comparisons import (
     comparison_section,
@@ -25,28 +26,113 @@ from .comparisons import (
     vote_check_section,
     vote_sections,
 )
-from .equivalence import equivalence_part
+from .equivalence import equivalence_part, subject_of
 from .fit import citation_section, convergence_section, model_section, versions_of
-from .headlines import headlines
 from .labels import truth_sections
-from .metric_names import natural_metrics
-from .metrics import scored
+from .metrics import default_metrics, found_metrics, metric_sections, scored
 from .next_annotation import item_questions, pair_questions
 from .page import Section, page_text, write_report
-from .predictions import found_metrics, metric_sections, prior_part, sensitivity_sections
 from .risk import risk_parts
 from .scores import cut_sections, location_section, mean_score_plausibility, metrics_of_sides, rater_sections
+from .sensitivity import prior_part, sensitivity_sections
 from .study import Groups, Settings, Study
-from .wording import few
+from .wording import first_names, percent, with_interval
+
+ABBREVIATED = ("IRN",)
+
+
+def headlines(sections: Sequence[Section]) -> list[str]:
+    """Return the headline sentences, from the facts and rows of the sections."""
+    by_key = {section.key: section for section in sections if section.key}
+    makers = {
+        "leaderboard": _best_item,
+        "certainty": _certainty,
+        "metrics": lambda own: _metric(own, by_key.get("comparison")),
+        "comparison.optimism": _optimism,
+        "equivalence": _worth,
+        "risk": _risk,
+        "ask_next": _question,
+    }
+    return [sentence for key, make in makers.items() if key in by_key and (sentence := make(by_key[key]))]
+
+
+def _best_item(section: Section) -> str:
+    row = section.rows[0]
+    quality = with_interval(row["quality"], row["quality from"], row["quality to"], 2)
+    sure = percent(row["P(best)"])
+    return f"{row['item']} is the best of {len(section.rows):,} with probability {sure}; its quality is {quality}."
+
+
+def _certainty(section: Section) -> str:
+    facts: Mapping[str, Any] = section.facts
+    if "mean" not in facts:
+        return ""
+    sure = with_interval(facts["mean"], facts["lower"], facts["upper"])
+    guess = "The most plausible label of an item"
+    if "thresholds" in facts:  # of scores
+        guess = f"The more probable side of threshold {facts['thresholds'][0]['threshold']:g}"
+    return (
+        f"{guess} is right with probability {sure} on average, and less than .99 certain for {_share_in_words(facts)} of the "
+        "items."
+    )
+
+
+def _metric(section: Section, comparison: Section | None) -> str:
+    rows = [row for row in section.rows if row["metric"] == section.rows[0]["metric"]]
+    first = rows[0]
+    if comparison is not None:
+        (first,) = (row for row in rows if row["classifier"] == comparison.rows[0]["classifier"])
+    figure = with_interval(first["mean"], first["lower"], first["upper"])
+    if comparison is None:
+        return f"By {first['metric']} the predictions reach {figure}."
+    second = comparison.rows[0]
+    difference = with_interval(second["difference"], second["lower"], second["upper"])
+    return (
+        f"By {first['metric']} {first['classifier']} does best, with {figure}; it is better than {second['other']}, "
+        f"the next, with probability {percent(second['probability_better'])} (difference {difference})."
+    )
+
+
+def _optimism(section: Section) -> str:
+    row = section.rows[0]
+    if row["lower"] <= 0 <= row["upper"]:
+        return ""
+    estimate = row["estimate"] if row["estimate"] in ABBREVIATED else f"the {row['estimate']}"
+    too = "too good" if row["optimism"] > 0 else "worse than it is"
+    figure = with_interval(abs(row["optimism"]), *sorted((abs(row["lower"]), abs(row["upper"]))))
+    return f"Taking {estimate} for the certain truth would make {row['classifier']} look {too}: by {figure}."
+
+
+def _worth(section: Section) -> str:
+    if not section.rows:
+        return ""
+    best = max(section.rows, key=lambda row: row["score"])
+    return f"{subject_of(best['classifier'])[0]} worth {best['words']}."
+
+
+def _risk(section: Section) -> str:
+    return f"The certainty of the risk is below .99 for {_share_in_words(section.facts)} of the items."
+
+
+def _share_in_words(facts: Mapping[str, Any]) -> str:
+    ends = f"{facts['below_99_lower']:.0%} to {facts['below_99_upper']:.0%}"
+    return f"{facts['below_99']:.0%} ({ends})"
+
+
+def _question(section: Section) -> str:
+    facts: Mapping[str, Any] = section.facts
+    first = facts["first"][:3]
+    pairs = "left" in section.rows[0]
+    asked = f"to compare {'; '.join(first)}" if pairs else f"about {', '.join(first)}"
+    return f"Ask one more rater {asked} first." if first else ""
+
 
 TITLES = {
-    "rankings": "What the raters said, and how sure that makes us",
-    "labels": "What the raters said, and how sure that makes us",
+    "rankings": "Plausible categories of the items, with uncertainty",
+    "labels": "True categories of the items, with uncertainty",
     "comparisons": "Ranking of the items, with uncertainty",
     "scores": "Locations of the items, with uncertainty",
 }
-
-MOST_NAMED = 10  # categories listed that occur only in predictions
 
 
 @dataclass(frozen=True)
@@ -184,7 +270,14 @@ def make(
     trees = {_reliability_of(tree): tree} if isinstance(tree, xr.DataTree) else dict(tree)
     if not trees:
         raise ValueError("tree: an empty mapping; give at least one posterior")
-    kind = _kind_of(annotations)
+    kinds = [
+        k for k, own in annotation_kinds.items() if isinstance(annotations, getattr(models, own.container))
+    ]
+    if not kinds:
+        raise ValueError(
+            f"annotations: expected PartialRankings, Labels, Comparisons or Scores, found {type(annotations).__name__}"
+        )
+    (kind,) = kinds
     _refuse_other_arguments(
         kind,
         {"groups": groups, "values": values, "group": group, "metrics": metrics, "thresholds": thresholds, "model": model},
@@ -236,17 +329,6 @@ def make(
     return report
 
 
-def _kind_of(annotations: object) -> str:
-    """Return the kind of annotation that a container holds."""
-    kinds = {PartialRankings: "rankings", Labels: "labels", Comparisons: "comparisons", Scores: "scores"}
-    for container, kind in kinds.items():
-        if isinstance(annotations, container):
-            return kind
-    raise ValueError(
-        f"annotations: expected PartialRankings, Labels, Comparisons or Scores, found {type(annotations).__name__}"
-    )
-
-
 def _refuse_other_arguments(kind: str, given: Mapping[str, Any]) -> None:
     """Raise if an argument belongs to other kinds of annotation."""
     takers = {
@@ -282,7 +364,7 @@ def _has_reliability(tree: xr.DataTree) -> bool:
 def truth_report(study: Study, only_predicted: Sequence[str] = ()) -> Report:
     """Return the report on rankings or labels; `only_predicted` are categories that no rater used."""
     if study.predicted is not None and not study.metrics:
-        study = replace(study, metrics=natural_metrics(study.tree, study.predicted))
+        study = replace(study, metrics=default_metrics(study.tree, study.predicted))
     data, tree = study.data, study.tree
     counts = {
         "items": len(data.items),
@@ -319,7 +401,7 @@ def _named(only_predicted: Sequence[str]) -> str:
         return ""
     return (
         "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
-        f"{few(only_predicted, MOST_NAMED)}."
+        f"{first_names(only_predicted, 10)}."
     )
 
 
@@ -364,7 +446,7 @@ def _threshold_sections(
         names = metrics or metrics_of_sides(cut, predicted)
         found = scored(cut, predicted, names, settings.seed, points=points)
         sections += metric_sections(predicted, found)
-    text = "Would another prior change on which side the items are?"
+    text = "Sensitivity of the sides of the items to the prior."
     if "log_prior" in cut.children:
         sensitivity = Section("Sensitivity", text, key="sensitivity")
         return [*sections, sensitivity, prior_part(cut, settings.seed)]
@@ -392,7 +474,7 @@ def comparison_report(
     boards = vote_sections(tree, votes)
     if model is None:
         text = "Not checked: votes are simulated by the fitted model, which was not given."
-        check = Section("Does the model fit?", text, key="checks")
+        check = Section("Posterior predictive check", text, key="checks")
     else:
         check = vote_check_section(model, tree, settings.seed, status)
     sections = [

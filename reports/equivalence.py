@@ -1,34 +1,32 @@
 """Survey equivalence: sentences and sections of a report."""
 
+import warnings
 from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from ..evaluation import EvaluationError, plots, survey_equivalence, survey_summary
 from ..evaluation.surveys.results import in_words
+from ..models import Labels
 from .metrics import ALONE
 from .page import Section
-from .wording import ADDITIVE, interval, percent, with_interval
-
-if TYPE_CHECKING:
-    from ..models import Labels
-    from .study import Study
-
+from .study import Study
+from .wording import ADDITIVE, first_names, interval, percent, with_interval
 
 MOST_SHOWN = 12  # points of a curve that a reader sees
-
 ABOVE = "probability_above_"  # a column of each classifier
 
 
-def each(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
+def by_classifier(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
     """List (name, part) for each classifier of a dataset."""
     return [(str(name), found.sel(classifier=name)) for name in found["classifier"].to_numpy()]
 
 
-def figure_of(own: xr.Dataset, name: str, prefix: str | None = None) -> dict[str, Any]:
+def number_with_interval(own: xr.Dataset, name: str, prefix: str | None = None) -> dict[str, Any]:
     """Extract a number and, where there are intervals, its ends, as keys of a row."""
     prefix = name if prefix is None else prefix
     row: dict[str, Any] = {prefix: float(own[name])}
@@ -41,10 +39,10 @@ def figure_of(own: xr.Dataset, name: str, prefix: str | None = None) -> dict[str
 def classifier_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     """Rows with score, gain over no labels, and equivalence in raters of each classifier."""
     rows = []
-    for name, own in each(found):
+    for name, own in by_classifier(found):
         row: dict[str, Any] = {"classifier": name}
         for quantity in ("score", "classifier_gain", "equivalence"):
-            row |= figure_of(own, quantity)
+            row |= number_with_interval(own, quantity)
         row["integer_equivalence"] = float(own["integer_equivalence"])
         rows.append(row | {key: str(own[key].to_numpy()) for key in ("censored", "words")})
     return rows
@@ -55,11 +53,11 @@ def curve_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     rows = []
     for k in found["k"].to_numpy().tolist():
         own = found.sel(k=k)
-        row: dict[str, Any] = {"raters": k, **figure_of(own, "power_curve", "score")}
-        row |= figure_of(own, "information_gain", "gain")
+        row: dict[str, Any] = {"raters": k, **number_with_interval(own, "power_curve", "score")}
+        row |= number_with_interval(own, "information_gain", "gain")
         row |= {"items": int(own["items"]), "monte_carlo_error": float(own["monte_carlo_error"])}
         if "probability_above" in own:
-            for name, one in each(own):
+            for name, one in by_classifier(own):
                 row[f"{ABOVE}{name}"] = float(one["probability_above"])
         rows.append(row)
     return rows
@@ -75,7 +73,9 @@ def pair_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     for better, worse in combinations(order, 2):
         own = found.sel(classifier=better, versus=worse)
         row: dict[str, Any] = {"classifier": str(better), "other": str(worse)}
-        row |= figure_of(own, "score_difference") | figure_of(own, "equivalence_difference")
+        row |= number_with_interval(own, "score_difference") | number_with_interval(
+            own, "equivalence_difference"
+        )
         if "probability_better" in own:
             row["probability_better"] = float(own["probability_better"])
         rows.append(row)
@@ -85,10 +85,10 @@ def pair_rows(found: xr.Dataset) -> list[dict[str, Any]]:
 def posterior_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
     """Rows for each classifier from the posterior of the item states."""
     rows = []
-    for name, own in each(summed):
+    for name, own in by_classifier(summed):
         row: dict[str, Any] = {"classifier": name}
         for quantity in ("score", "equivalence", "performance_ratio"):
-            row |= figure_of(own, quantity)
+            row |= number_with_interval(own, quantity)
         for side in ("below", "beyond", "unattained"):
             row[f"probability_{side}"] = float(own[f"probability_{side}"])
         rows.append(row | {"censored": str(own["censored"].to_numpy())})
@@ -101,8 +101,8 @@ def posterior_curve_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
     rows = []
     for k in summed["k"].to_numpy().tolist():
         own = summed.sel(k=k)
-        row: dict[str, Any] = {"raters": k, **figure_of(own, "power_curve", "score")}
-        row |= figure_of(own, "information_gain", "gain")
+        row: dict[str, Any] = {"raters": k, **number_with_interval(own, "power_curve", "score")}
+        row |= number_with_interval(own, "information_gain", "gain")
         row["monte_carlo_error"] = float(own["monte_carlo_error"])
         checked = {"observed_score": "observed_curve", "check_p": "check_p"}
         row |= {key: float(seen[k][of]) if k in seen else None for key, of in checked.items()}
@@ -176,28 +176,24 @@ def shown_posterior(row: Mapping[str, Any], worth: str) -> dict[str, Any]:
 # --- Survey equivalence from labels and predictions, for the command and for the report ---
 
 LONGEST = 50  # largest number of raters on the posterior's curve
-
 LEAST = 2  # items with two labels or more
 
 
-def equivalence_part(study: "Study") -> "list[Section]":
+def equivalence_part(study: Study) -> list[Section]:
     """Return the section on survey equivalence; none without predictions or an item with two labels."""
-    from ..evaluation import EvaluationError
-    from ..models import Labels
-
     data, predicted = study.data, study.predicted
     if predicted is None or not isinstance(data, Labels) or data.counts.sum(axis=1).max() < 2:
         return []
-    rules = natural("category" not in predicted.dims, None, None, None)
+    rules = default_rules("category" not in predicted.dims, None, None, None)
     rules |= {"probability": 0.9, "random_seed": study.seed}
     try:
-        found = worth(data, law_of(predicted, data), rules)
+        found = equivalences(data, probabilities_of(predicted, data), rules)
     except EvaluationError as problem:
         return [Section(TITLE, f"Not computed: {problem}.", key="equivalence")]
     return equivalence_sections(found, picture_of(found))
 
 
-def natural(hard: bool, combiner: str | None, scorer: str | None, learn: str | None) -> dict[str, Any]:
+def default_rules(hard: bool, combiner: str | None, scorer: str | None, learn: str | None) -> dict[str, Any]:
     """Return combiner, scorer and learning rule: those given, or defaults for hard or soft predictions."""
     by_label = hard or combiner == "plurality"
     scorer = scorer or ("agreement" if by_label else "cross-entropy")
@@ -212,20 +208,26 @@ def natural(hard: bool, combiner: str | None, scorer: str | None, learn: str | N
     return {"combiner": combiner, "scorer": scorer.replace("-", "_"), "learn": learned}
 
 
-def law_of(predicted: "xr.DataArray", data: "Labels") -> "xr.DataArray":
+def probabilities_of(predicted: xr.DataArray, data: Labels) -> xr.DataArray:
     """Return predicted probabilities (classifier, item, category); 1 for the first of a ranking.
 
     Items without labels are left out; the attribute ``unlabelled`` is their number.
     """
-    import numpy as np
-
-    from .metrics import ALONE
-
     if "classifier" not in predicted.dims:
         predicted = predicted.drop_vars("classifier", errors="ignore")
         predicted = predicted.expand_dims(classifier=[ALONE])
     known = np.isin(predicted["item"], data.items)
-    _check_items(predicted["item"].to_numpy(), known, data)
+    if not known.any():
+        items = predicted["item"].to_numpy().tolist()
+        raise EvaluationError(
+            f"predictions are of items {first_names(items, 3)}, labels of {first_names(data.items.tolist(), 3)}: "
+            "no item is in both; give items the same names in both tables"
+        )
+    if (lacking := ~np.isin(data.items, predicted["item"])).any():
+        raise EvaluationError(
+            f"predictions: nothing is predicted for item {first_names(data.items[lacking].tolist())}, which raters "
+            "labelled; predict it, or leave its labels out"
+        )
     predicted = predicted.isel(item=known)
     if "category" in predicted.dims:
         law = predicted.reindex(category=data.categories)
@@ -235,50 +237,19 @@ def law_of(predicted: "xr.DataArray", data: "Labels") -> "xr.DataArray":
         first = predicted.isel(position=0)
         law = (first.expand_dims(category=data.categories, axis=-1)) == data.categories
         law, missing = law.astype(float), first == ""
-    _check_predicted(missing)
+    if missing.any():
+        missing = missing.transpose("classifier", "item")
+        row, column = np.argwhere(missing.to_numpy())[0]
+        classifier, item = missing["classifier"].to_numpy()[row], missing["item"].to_numpy()[column]
+        raise EvaluationError(
+            f"predictions: {classifier} predicts nothing for item {item}; add it, with the same score for each category where "
+            "it knows nothing, or leave the item out of both tables"
+        )
     return law.assign_attrs(unlabelled=int((~known).sum()))
 
 
-def _check_items(predicted: Any, known: Any, data: "Labels") -> None:
-    """Raise unless every labelled item is predicted."""
-    import numpy as np
-
-    from ..evaluation import EvaluationError
-    from .wording import few
-
-    if not known.any():
-        raise EvaluationError(
-            f"predictions are of items {few(predicted.tolist(), 3)}, labels of {few(data.items.tolist(), 3)}: no item is in "
-            "both; give items the same names in both tables"
-        )
-    if (lacking := ~np.isin(data.items, predicted)).any():
-        raise EvaluationError(
-            f"predictions: nothing is predicted for item {few(data.items[lacking].tolist())}, which raters labelled; predict it, "
-            "or leave its labels out"
-        )
-
-
-def _check_predicted(missing: "xr.DataArray") -> None:
-    """Raise if a classifier has no prediction for an item that another classifier predicts."""
-    import numpy as np
-
-    from ..evaluation import EvaluationError
-
-    if not missing.any():
-        return
-    missing = missing.transpose("classifier", "item")
-    classifier, item = np.argwhere(missing.to_numpy())[0]
-    names = [missing[dim].to_numpy() for dim in ("classifier", "item")]
-    raise EvaluationError(
-        f"predictions: {names[0][classifier]} predicts nothing for item {names[1][item]}; add it, with the same score for each "
-        "category where it knows nothing, or leave the item out of both tables"
-    )
-
-
-def worth(data: "Labels", law: "xr.DataArray", rules: dict[str, Any]) -> "xr.Dataset":
+def equivalences(data: Labels, law: xr.DataArray, rules: dict[str, Any]) -> xr.Dataset:
     """Return the survey equivalences, with notes on unusual data."""
-    from ..evaluation import EvaluationError, survey_equivalence
-
     usable = int((data.counts.sum(axis=1) > 1).sum())
     if usable < LEAST:
         raise EvaluationError(
@@ -291,16 +262,12 @@ def worth(data: "Labels", law: "xr.DataArray", rules: dict[str, Any]) -> "xr.Dat
     return found
 
 
-def _notes(data: "Labels", law: "xr.DataArray") -> list[str]:
+def _notes(data: Labels, law: xr.DataArray) -> list[str]:
     """Return notes on unused categories, unlabelled items, and raters who answered an item twice."""
-    import numpy as np
-
-    from .wording import few
-
     said = []
     if never := data.categories[data.counts.sum(axis=0) == 0].tolist():
         said.append(
-            f"no rater gave {few(never)}; that it counts as possible may lower the score of no labels"
+            f"no rater gave {first_names(never)}; that it counts as possible may lower the score of no labels"
         )
     if unlabelled := law.attrs.get("unlabelled", 0):
         said.append(f"{unlabelled:,} predicted items have no labels, and are left out")
@@ -310,24 +277,20 @@ def _notes(data: "Labels", law: "xr.DataArray") -> list[str]:
         again = np.unique(pair[np.bincount(place, data.count) > 1] % len(data.raters))
         if again.size:
             said.append(
-                f"rater {few(data.raters[again].tolist())} answered items more than once; each answer counts as that of another "
-                "rater"
+                f"rater {first_names(data.raters[again].tolist())} answered items more than once; each answer "
+                "counts as that of another rater"
             )
     return said
 
 
-def beyond(
-    data: "Labels", law: "xr.DataArray", rules: dict[str, Any], sampler: tuple[int, int]
-) -> "tuple[xr.Dataset, bool, str]":
+def posterior_equivalence(
+    data: Labels, law: xr.DataArray, rules: dict[str, Any], sampler: tuple[int, int]
+) -> tuple[xr.Dataset, bool, str]:
     """Fit item states; return the posterior equivalences, whether they converged, and the verdict.
 
     `rules` are those of the curve; `sampler` holds draws and chains.
     """
-    import warnings
-
-    import xarray as xr
-
-    from .. import evaluation, inference, models
+    from .. import inference, models
 
     chosen = {name: rules[name] for name in ("combiner", "scorer", "clip", "base", "random_seed")}
     with warnings.catch_warnings():
@@ -337,28 +300,23 @@ def beyond(
             draws=sampler[0], chains=sampler[1], random_seed=rules["random_seed"], progressbar=False,
         )  # fmt: skip
     longest = LONGEST if rules["max_raters"] is None else rules["max_raters"]
-    drawn = evaluation.survey_equivalence(tree, law, max_raters=longest, **chosen)
+    drawn = survey_equivalence(tree, law, max_raters=longest, **chosen)
     judged = drawn[["power_curve", "asymptote", "score"]]
     diagnosis = inference.diagnose(xr.DataTree.from_dict({"posterior": judged}))
-    summed = evaluation.survey_summary(drawn, probability=rules["probability"])
+    summed = survey_summary(drawn, probability=rules["probability"])
     return summed, bool(diagnosis.attrs["converged"]), str(diagnosis.attrs["verdict"])
 
 
-def picture_of(found: "xr.Dataset") -> "Figure":
+def picture_of(found: xr.Dataset) -> Figure:
     """Return the figure of the power curve with the classifiers on it."""
-    from ..evaluation import plots
-
     return plots.power_curve(found, backend="matplotlib").figure
 
 
 # --- Survey equivalence: sentences and sections of a report ---
 
-TITLE = "How many raters is it worth"
-
-DOUBTFUL = 0.05  # p-value of the posterior check below which it fails
-
-FALLEN = 0.1  # share of the maximal gain that is lost where a curve is reported to fall
-
+TITLE = "Survey equivalence"
+CHECK_LEVEL = 0.05  # p-value of the posterior check below which it fails
+FALL_SHARE = 0.1  # share of the maximal gain that is lost where a curve is reported to fall
 FACTS = ("combiner", "scorer", "clip", "item_rule", "estimand", "learn", "base", "reference")
 
 FACTS += ("probability", "left_out", "left_out_without_label", "left_out_with_one_label", "note")
@@ -375,13 +333,13 @@ def scored_by(found: xr.Dataset) -> str:
     return f"{name} in {UNITS.get(base, f'units of log {base:g}')}"
 
 
-def sentences(found: xr.Dataset) -> list[str]:
+def equivalence_sentences(found: xr.Dataset) -> list[str]:
     """Sentences with the equivalence of each classifier.
 
     `found` is a result of `evaluation.survey_equivalence` with dim classifier.
     """
     said = []
-    for name, own in each(found):
+    for name, own in by_classifier(found):
         side, words = str(own["censored"].to_numpy()), str(own["words"].to_numpy())
         if words == "unknown":
             said.append(
@@ -404,7 +362,7 @@ def subject_of(name: str) -> tuple[str, str, str, str]:
     return f"The {name}{',' if ',' in name else ''} are", "they", "their", "score"
 
 
-def left_out(found: xr.Dataset) -> str:
+def caveats(found: xr.Dataset) -> str:
     """Sentences on items with too few labels, a falling curve, and notes; empty if there are none."""
     facts = found.attrs
     said = []
@@ -430,7 +388,7 @@ def _highest_before_a_fall(found: xr.Dataset) -> int:
     if not np.isfinite(gain).all():
         return 0
     top = int(gain.argmax())
-    return top if gain[top] - gain[-1] > FALLEN * gain[top] else 0
+    return top if gain[top] - gain[-1] > FALL_SHARE * gain[top] else 0
 
 
 def equivalence_sections(found: xr.Dataset, figure: Figure | None = None) -> list[Section]:
@@ -441,9 +399,9 @@ def equivalence_sections(found: xr.Dataset, figure: Figure | None = None) -> lis
     level = found.attrs["probability"]
     hold = f"Intervals hold {100 * level:g} % of resamples of the items." * ("score_interval" in found)
     text = (
-        f"{' '.join(sentences(found))} The labels of k raters, combined by {found.attrs['combiner']}, predict the label of a "
-        f"further rater; a classifier is worth as many raters as score like it, by {scored_by(found)}, where higher is better. "
-        f"Gain is the score minus that of no labels. {hold} {left_out(found)}"
+        f"{' '.join(equivalence_sentences(found))} The labels of k raters, combined by {found.attrs['combiner']}, "
+        f"predict the label of a further rater; a classifier is worth as many raters as score like it, by "
+        f"{scored_by(found)}, where higher is better. Gain is the score minus that of no labels. {hold} {caveats(found)}"
     )
     facts = {name: found.attrs[name] for name in FACTS} | {"baseline": float(found["baseline"])}
     rows = classifier_rows(found)
@@ -474,7 +432,7 @@ def _parts(curve: list[dict[str, Any]], pairs: list[dict[str, Any]], level: floa
     )
     text = "All classifiers are compared on the same resamples. Equivalences beyond the curve are unknown."
     differences = Section(
-        "Which classifier is worth more",
+        "Differences between classifiers",
         text,
         rows=pairs,
         file="equivalence_differences",
@@ -495,13 +453,13 @@ def posterior_sections(
     """
     longest, rows = int(summed["k"][-1]), posterior_rows(summed)
     converged, verdict = diagnosis
-    limit = with_interval(*figure_of(summed, "asymptote").values())
+    limit = with_interval(*number_with_interval(summed, "asymptote").values())
     said = [
         f"Infinitely many raters would reach a score of {limit}; the score of no labels is {float(summed['baseline']):.3f}."
     ]
     said += [_of_posterior(row, longest) for row in rows]
     check, verdict = summed.attrs["check_p"], f"{verdict[:1].upper()}{verdict[1:].rstrip('.')}."
-    doubtful = check < DOUBTFUL
+    doubtful = check < CHECK_LEVEL
     checked = (
         f"CHECK FAILED (p = {check:.3f}): the fitted item states do not reproduce the curve of the data; do not rely on them."
         if doubtful
@@ -510,7 +468,7 @@ def posterior_sections(
     warned = [verdict] * (not converged) + [checked] * doubtful
     calm = [checked] * (not doubtful) + [verdict] * converged
     facts = {"check_p": check, "converged": converged, "verdict": diagnosis[1], "longest": longest}
-    facts |= figure_of(summed, "asymptote") | figure_of(summed, "baseline")
+    facts |= number_with_interval(summed, "asymptote") | number_with_interval(summed, "baseline")
     beyond = Section(
         "Extrapolation beyond the observed raters",
         " ".join([*warned, *said, *calm]),

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from .. import inference, models
-from . import Section
+from .page import Section, table_rows
 from .study import Settings
 
 FEW, MANY = 5, 30  # items shown if the draws have converged, and if not
@@ -49,20 +49,18 @@ def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> S
 def convergence_section(tree: xr.DataTree) -> Section:
     """Return the convergence verdict and a table of all items, the worst mixing first."""
     diagnosis = inference.diagnose(tree)
-    names, items = (diagnosis[name].to_numpy().tolist() for name in ("quantity", "item"))
-    r_hat, bulk, tail = (diagnosis[name].to_numpy() for name in ("r_hat", "ess_bulk", "ess_tail"))
+    bulk, tail = (diagnosis[name].to_numpy() for name in ("ess_bulk", "ess_tail"))
     smallest = np.fmin(bulk, tail)  # (quantity, item)
     worst = np.where(np.isnan(smallest), np.inf, smallest).argmin(axis=0)
-    rows = [
-        {
-            "item": str(items[i]),
-            "worst quantity": names[worst[i]],
-            "R-hat": float(r_hat[worst[i], i]),
-            "bulk ESS": float(bulk[worst[i], i]),
-            "tail ESS": float(tail[worst[i], i]),
-        }
-        for i in np.argsort(smallest[worst, np.arange(len(worst))], kind="stable")
-    ]
+    at_worst = (worst, np.arange(len(worst)))
+    columns = {
+        "item": diagnosis["item"].to_numpy().astype(str),
+        "worst quantity": diagnosis["quantity"].to_numpy()[worst],
+        "R-hat": diagnosis["r_hat"].to_numpy()[at_worst],
+        "bulk ESS": bulk[at_worst],
+        "tail ESS": tail[at_worst],
+    }
+    rows = table_rows(columns, np.argsort(smallest[at_worst], kind="stable"))
     verdict, converged = str(diagnosis.attrs["verdict"]), bool(diagnosis.attrs["converged"])
     return Section(
         "Convergence",

@@ -10,19 +10,15 @@ from matplotlib.figure import Figure
 
 from .. import evaluation
 from ..evaluation import plots
-from ..models import Labels
-from . import Section
+from ..models import Labels, catalog
 from .certainty import certainty_in_words
-from .scores import interval_columns, scale_rows
-from .wording import few, interval
+from .page import Section, interval_columns, table_rows
+from .scores import scale_rows
+from .wording import first_names, interval
 
 SAMPLE = ("chain", "draw")
-
 GROUPS = "group_of_raters"
-
 TAIL = 0.05
-
-HARD_ITEMS = ("glad", "logistic_random_effects", "ordinal")  # models with difficulty of items
 
 
 def worth_section(tree: xr.DataTree, group: str | None) -> Section:
@@ -38,26 +34,27 @@ def worth_section(tree: xr.DataTree, group: str | None) -> Section:
     found = evaluation.rater_worth(tree, group, reference)
     rows = _rows(found, "worth", "censored", "rater")
     text = (
-        f"One answer of a judge is worth as many answers of typical raters{of_group}, whose names are not told, as have the same "
-        "information about the truth. Accuracy counts only what changes the best guess: of two answers that contradict each "
-        f"other the second changes none. The largest panel has {found.sizes['answers'] - 1} raters. Intervals hold 90 %."
+        f"The worth of a rater is the number of answers of anonymous typical raters{of_group} that have the same information "
+        "about the truth as one answer of this rater. Worth by accuracy counts only changes of the best guess: of two answers "
+        f"that contradict each other the second changes none. The largest panel has "
+        f"{found.sizes['answers'] - 1} raters. Intervals hold 90 %."
     )
-    if tree.attrs.get("model") in HARD_ITEMS:
+    if (model := tree.attrs.get("model")) in catalog and catalog[model].averages_hard_items:
         text += (
-            " The matrices of this model are averages over the items: that raters fail together on the hard ones is left out, "
-            "which makes panels look better, and a judge worth less of one, than they are."
+            " The matrices of this model are averages over the items, and leave out that raters err together on hard items: "
+            "panels look better, and the worth of a rater smaller, than they are."
         )
     figure = plots.rater_worth(found, backend="matplotlib").figure
     facts: dict[str, Any] = {"group": group, "reference": reference}
     if group is not None:
         groups = _rows(found, "group_worth", "group_censored", GROUPS)
         facts["groups"] = groups
-        text += f" On average over its raters, {few([_in_words(row) for row in groups], 6, '; ')}."
+        text += f" On average over its raters, {first_names([_in_words(row) for row in groups], 6, '; ')}."
         kinds = found[group].to_numpy().astype(str)
         of_rater = dict(zip(found["rater"].to_numpy().astype(str), kinds, strict=True))
         rows = [{"rater": row["rater"], group: str(of_rater[row["rater"]]), **row} for row in rows]
     return Section(
-        "What a judge is worth",
+        "Worth of each rater",
         text,
         [figure],
         rows,
@@ -70,20 +67,14 @@ def worth_section(tree: xr.DataTree, group: str | None) -> Section:
 
 def _rows(found: xr.Dataset, worth: str, censored: str, dim: str) -> list[dict[str, Any]]:
     """Return a table row per rater or group, the largest worth first."""
-    columns: dict[str, np.ndarray] = {}
+    columns = {"group" if dim == GROUPS else dim: found[dim].to_numpy().astype(str)}
     for measure in found["measure"].to_numpy().tolist():
         draws = found[worth].sel(measure=measure)
         columns[measure] = draws.median(SAMPLE).to_numpy()
         ends = draws.quantile([TAIL, 1 - TAIL], SAMPLE).to_numpy()
         columns[f"{measure}_lower"], columns[f"{measure}_upper"] = ends
-        beyond = found[censored].sel(measure=measure).mean(SAMPLE)
-        columns[f"{measure}_beyond"] = beyond.to_numpy()
-    names = found[dim].to_numpy()
-    name = "group" if dim == GROUPS else dim
-    order = np.argsort(-columns["information"], kind="stable")
-    return [
-        {name: str(names[i]), **{key: float(values[i]) for key, values in columns.items()}} for i in order
-    ]
+        columns[f"{measure}_beyond"] = found[censored].sel(measure=measure).mean(SAMPLE).to_numpy()
+    return table_rows(columns, np.argsort(-columns["information"], kind="stable"))
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
@@ -108,14 +99,9 @@ def _in_words(row: dict[str, Any]) -> str:
     return f"{row['group']} is worth {middle} ({ends})"
 
 
-# --- Report sections on labels: certainty of the true categories, and quality of the raters ---
-
 FEW_RATERS = 8  # up to which matrices and pairs of raters fit on a page
-
 RESAMPLES = 200
-
 OF_ITEMS = {"expected_difficulty": "difficulty", "expected_location": "location"}
-
 OF_RATERS = {"competence": "competence", "ability": "ability"}
 
 
@@ -125,19 +111,15 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | 
     `seed` is for the weights of the items; `group` is the rater attribute that defines groups.
     """
     truth = evaluation.truth_certainty(tree)
-    certainty, labels = (truth[name].to_numpy() for name in ("certainty", "label"))
-    answers = data.counts.sum(axis=1)
-    further = _means(tree["posterior"].to_dataset(), OF_ITEMS, "item")
-    rows = [
-        {
-            "item": str(data.items[i]),
-            "answers": int(answers[i]),
-            "most probable": str(labels[i]),
-            "certainty": float(certainty[i]),
-            **{name: float(values[i]) for name, values in further.items()},
-        }
-        for i in np.argsort(certainty, kind="stable")
-    ]
+    certainty = truth["certainty"].to_numpy()
+    columns = {
+        "item": data.items.astype(str),
+        "answers": data.counts.sum(axis=1).astype(int),
+        "most probable": truth["label"].to_numpy().astype(str),
+        "certainty": certainty,
+        **_means(tree["posterior"].to_dataset(), OF_ITEMS, "item"),
+    }
+    rows = table_rows(columns, np.argsort(certainty, kind="stable"))
     words, facts = certainty_in_words(tree, certainty, seed)
     text = (
         "The certainty of an item is the posterior probability of its most probable true category. "
@@ -184,11 +166,8 @@ def _means(posterior: xr.Dataset, names: Mapping[str, str], dim: str) -> dict[st
 def _thresholds_section(posterior: xr.Dataset) -> Section:
     """Return the section on the thresholds between ordered labels."""
     threshold = posterior["threshold"]
-    columns = interval_columns(threshold, "threshold")
-    rows = [
-        {"between": str(name), **{key: float(values[i]) for key, values in columns.items()}}
-        for i, name in enumerate(threshold[threshold.dims[-1]].to_numpy())
-    ]
+    between = threshold[threshold.dims[-1]].to_numpy().astype(str)
+    rows = table_rows({"between": between, **interval_columns(threshold, "threshold")})
     text = (
         "Where the typical rater passes from one label to the next, on a scale on which the items have mean 0 and standard "
         "deviation 1. Intervals hold 90 %."
@@ -215,12 +194,8 @@ def _shifts_section(posterior: xr.Dataset, data: Labels) -> Section:
 def _prevalence_section(tree: xr.DataTree) -> Section:
     """Return the section on the prevalence, with 90 % intervals."""
     prevalence = tree["posterior"]["prevalence"]
-    mean = prevalence.mean(("chain", "draw")).to_numpy()
-    low, high = prevalence.quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
-    rows = [
-        {"category": str(name), "prevalence": float(m), "5 %": float(a), "95 %": float(b)}
-        for name, m, a, b in zip(prevalence["category"].to_numpy(), mean, low, high, strict=True)
-    ]
+    names = prevalence["category"].to_numpy().astype(str)
+    rows = table_rows({"category": names, **interval_columns(prevalence, "prevalence")})
     text = "How frequent each true category is among the items from which these are a sample."
     return Section("Prevalence", text, rows=rows, file="prevalence", key="prevalence")
 
@@ -228,25 +203,13 @@ def _prevalence_section(tree: xr.DataTree) -> Section:
 def _raters_section(tree: xr.DataTree) -> Section:
     """Return the section on information and accuracy of each rater, with 90 % intervals."""
     quality = evaluation.rater_quality(tree)
-    mean = quality["information"].mean(("chain", "draw")).to_numpy()
-    bounds = {
-        name: quality[name].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
-        for name in ("information", "accuracy")
+    columns = {
+        "rater": quality["rater"].to_numpy().astype(str),
+        **interval_columns(quality["information"], "information (bits)"),
+        **interval_columns(quality["accuracy"], "accuracy", "accuracy "),
+        **_means(tree["posterior"].to_dataset(), OF_RATERS, "rater"),
     }
-    further = _means(tree["posterior"].to_dataset(), OF_RATERS, "rater")
-    rows = [
-        {
-            "rater": str(quality["rater"].to_numpy()[r]),
-            "information (bits)": float(mean[r]),
-            "5 %": float(bounds["information"][0, r]),
-            "95 %": float(bounds["information"][1, r]),
-            "accuracy": float(quality["accuracy"].mean(("chain", "draw"))[r]),
-            "accuracy 5 %": float(bounds["accuracy"][0, r]),
-            "accuracy 95 %": float(bounds["accuracy"][1, r]),
-            **{name: float(values[r]) for name, values in further.items()},
-        }
-        for r in np.argsort(-mean, kind="stable")
-    ]
+    rows = table_rows(columns, np.argsort(-columns["information (bits)"], kind="stable"))
     text = (
         "Information is how many bits one label of the rater says about the truth; accuracy how often it is the truth. A rater "
         "who always confuses two categories has no accuracy, but all information."

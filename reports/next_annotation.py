@@ -11,13 +11,18 @@ from .. import evaluation
 from ..inference.design import next_to_ask
 from .page import Section
 from .study import Study, annotations_by_item
-from .wording import few
+from .wording import first_names
 
 NAMED = 5
-
 ITEMS_SHOWN = 10
-
 ABOUT = "about these first"
+
+DISPLAYED = {
+    "bits": "bits expected",
+    "or": "second label",
+    "with probability": "its probability",
+    "whom": "most informative rater",
+}
 
 
 def question_section(
@@ -30,7 +35,7 @@ def question_section(
     task of the rater.
     """
     worth = sum(row["bits"] > 0 for row in rows)
-    first = few(names[:NAMED], joint=", " if asked == ABOUT else "; ")
+    first = first_names(names[:NAMED], joint=", " if asked == ABOUT else "; ")
     text = (
         f"Ask one more rater {asked}: {first}. They are ordered by the information expected from one more answer; it is "
         f"positive for {worth:,} of {len(rows):,}. One bit decides between two equally probable answers. {whom}"
@@ -38,7 +43,7 @@ def question_section(
         else f"No information is expected from one more answer to any of {len(rows):,} questions. {whom}"
     )
     return Section(
-        "What to re-annotate" if asked == ABOUT else "What to ask next",
+        "Next annotations" if asked == ABOUT else "Next comparisons",
         text.strip(),
         rows=rows,
         file="ask_next",
@@ -50,17 +55,12 @@ def question_section(
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {("bits expected" if name == "bits" else name): value for name, value in row.items()}
+    return {DISPLAYED.get(name, name): value for name, value in row.items()}
 
-
-# --- Report section on what to annotate next: items, or pairs of items to compare ---
 
 BITS = 1 / math.log(2)  # per nat
-
 FIRST = 20  # items for which the best rater is sought
-
 NEIGHBOURS = 10  # largest difference in rank of a pair; the order of others is hardly in doubt
-
 MOST_ITEMS = 60  # up to which all pairs are considered
 
 
@@ -119,8 +119,8 @@ def _whom_in_words(whom: dict[str, str]) -> str:
     names, times = np.unique(list(whom.values()), return_counts=True)
     most = names[times.argmax()]
     return (
-        f"The answer of rater {most} is expected to tell most of {times.max()} of the first {len(whom)}; the column whom names "
-        "the rater to ask."
+        f"The answer of rater {most} is expected to be the most informative for {times.max()} of the first {len(whom)} items; a "
+        "column names the rater for each."
     )
 
 
@@ -139,7 +139,7 @@ def pair_questions(tree: xr.DataTree, best_first: list[str]) -> Section:
         {"left": str(a), "right": str(b), "bits": gain * BITS}
         for a, b, gain in zip(*sides, found["gain"].to_numpy().tolist(), strict=True)
     ]
-    whom = "" if rater is None else f"The rater is taken to be of middling reliability, like {rater}."
+    whom = "" if rater is None else f"The rater is assumed to have the median reliability, like {rater}."
     names = [f"{row['left']} with {row['right']}" for row in rows]
     return question_section(rows, names, whom, asked="to compare")
 

@@ -8,131 +8,24 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+import xarray as xr
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 SCHEMA = 1
 
 
-class Part(Protocol):
-    """Structural type of a section, as far as JSON needs it."""
-
-    @property
-    def key(self) -> str:
-        """Dotted place in ``report.json``."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """Heading."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """One paragraph."""
-        ...
-
-    @property
-    def rows(self) -> Sequence[Mapping[str, object]]:
-        """Table."""
-        ...
-
-    @property
-    def facts(self) -> Mapping[str, object]:
-        """Numbers in the text."""
-        ...
-
-
-def document(heading: Mapping[str, object], parts: Sequence[Part]) -> dict[str, Any]:
-    """Nest the sections that have a key in one JSON object, below the heading.
-
-    ====================  =====================================================================================
-    key                   content
-    ====================  =====================================================================================
-    schema                version of this layout; it changes where a key changes its meaning
-    title, summary        text, and the sentences on top of the page
-    kind                  rankings, labels, scores or comparisons
-    versions              of the software that drew the posterior
-    data                  counts of items, raters, annotations, categories; for scores bounds, null where there are none
-    model                 name, method, seed, draws, chains, reliability, priors
-    convergence           converged (true or false), verdict, and a row for each item
-    certainty             mean with its interval; rows: a row for each item; agreement: with the raters; for scores the rows
-                          are for each threshold and item, and thresholds has a row for each: threshold, items_above and the
-                          means of annotation_certainty and threshold_probability; mean is that of the first threshold
-    locations             for scores; rows: location of each item with its interval, mean score, number of scores
-    raters                rows: estimates for each rater, for scores bias and scale with intervals
-    rater_groups          for scores; rows: bias and usual scale of each group; differences: difference, lower, upper and
-                          probability_higher of every pair
-    prevalence            for labels; rows: frequency of each true category, with its interval
-    worth                 for labels; rows: number of answers of a typical rater that one answer of each judge is worth;
-                          group, reference, and groups: averages over the raters of each group
-    label_thresholds      for labels with an order; rows: position on the scale of the items where one label gives way to
-                          the next
-    metrics               rows: mean, lower, upper (90 %, raters and items together), the same of either source alone
-                          (raters_lower ...), sd_raters, sd_items, mcse
-    comparison            rows: difference, lower, upper and probability_better of every pair; best, optimism
-    equivalence           for labels: combiner and scorer; baseline, the score without labels; rows: score, gain,
-                          equivalence (in raters) with intervals, censored ("below", "above" or ""), words; curve: a row for
-                          each number of raters, probability_above_... that a classifier is better; differences of every pair;
-                          of the command with --posterior also posterior: asymptote, performance_ratio, check_p, converged,
-                          and its curve: the posterior of each number of raters, and the observed score
-    sensitivity           reliability and prior
-    risk                  rows: certainty and expected value of each item; metrics: within risk groups
-    ask_next              rows: suggested further annotations, the most informative first
-    cite                  references
-    ====================  =====================================================================================
-
-    Every section is an object with ``title``, ``text`` and ``rows``; a part of a section lies inside it. The rows
-    have the columns of the CSV file of the same table. Ids are text. There is no NaN and no infinity: null where
-    a number is undefined or infinite. Sections that a report does not have are absent; comparisons have
-    ``leaderboard``, ``raters``, ``wins`` and ``checks``.
-    """
-    found: dict[str, Any] = {"schema": SCHEMA, **heading}
-    for part in parts:
-        if not part.key:
-            continue
-        *inside, last = part.key.split(".")
-        place = found
-        for name in inside:
-            place = place.setdefault(name, {})
-        own = {"title": part.title, "text": part.text, **part.facts, "rows": part.rows}
-        place[last] = {**place.get(last, {}), **own}
-    return plain(found)
-
-
-def plain(value: Any) -> Any:
-    """Convert a value to JSON types: ids to text, non-finite numbers to None."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(own) for name, own in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain(own) for own in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | bool | int | float | None) else str(value)
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write a value as JSON, with null for NaN and infinity."""
-    text = json.dumps(plain(value), ensure_ascii=False, indent=1, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
-
-
-# --- HTML page of a report with inline figures; its tables as CSV, its content as JSON ---
-
 ROWS_SHOWN = 30
 
 # bidirectional control characters, replaced by a visible sign
-STEERS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}")
-
+BIDI_CONTROLS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}")
 FORMULA = tuple("=+-@\t\r")  # first characters of a formula in a spreadsheet
-
 Row = Mapping[str, Any]
 
 
@@ -192,6 +85,25 @@ class Section:
         return self.shown or self.rows
 
 
+def table_rows(columns: Mapping[str, ArrayLike], order: ArrayLike | None = None) -> list[dict[str, Any]]:
+    """Rows of a table from columns of the same length, as Python numbers and text; `order` picks the rows."""
+    arrays = [np.asarray(column) for column in columns.values()]
+    if order is not None:
+        arrays = [array[np.asarray(order)] for array in arrays]
+    return [
+        dict(zip(columns, cells, strict=True)) for cells in zip(*(a.tolist() for a in arrays), strict=True)
+    ]
+
+
+def interval_columns(draws: xr.DataArray, name: str, whose: str = "") -> dict[str, np.ndarray]:
+    """Posterior means and 5 % and 95 % quantiles, from draws with one dim besides chain and draw.
+
+    `whose` is a prefix of the columns of the ends, to keep the names in one table distinct.
+    """
+    low, high = draws.quantile((0.05, 0.95), ("chain", "draw")).to_numpy()
+    return {name: draws.mean(("chain", "draw")).to_numpy(), f"{whose}5 %": low, f"{whose}95 %": high}
+
+
 def write_report(
     folder: Path,
     title: str,
@@ -239,7 +151,7 @@ def write_report(
     path = folder / "report.html"
     path.write_text(page_text(title, summary, sections, box), encoding="utf-8")
     heading = {"title": title, "summary": [summary, *box]}
-    write_json(folder / "report.json", document({**heading, **(facts or {})}, sections))
+    write_json(folder / "report.json", json_document({**heading, **(facts or {})}, sections))
     return path
 
 
@@ -256,7 +168,7 @@ def page_text(title: str, summary: str, sections: Sequence[Section], box: Sequen
     page = environment.get_template("page.html").render(
         title=title, summary=summary, sections=sections, box=box, alarm=alarms[0] if alarms else None
     )
-    return page.translate(STEERS)
+    return page.translate(BIDI_CONTROLS)
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:
@@ -266,11 +178,11 @@ def write_table(path: Path, rows: Sequence[Row]) -> None:
     """
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow([_harmless(name) for name in rows[0]] if rows else [])
-        writer.writerows([_harmless(row[name]) for name in rows[0]] for row in rows)
+        writer.writerow([_escape_formula(name) for name in rows[0]] if rows else [])
+        writer.writerows([_escape_formula(row[name]) for name in rows[0]] for row in rows)
 
 
-def _harmless(cell: object) -> object:
+def _escape_formula(cell: object) -> object:
     """Escape a cell that a spreadsheet would run as a formula."""
     if not isinstance(cell, str) or not cell.startswith(FORMULA):
         return cell
@@ -298,3 +210,82 @@ def _cell(value: object) -> str:
     if not isinstance(value, float):
         return str(value)
     return f"{value:z.3f}" if abs(value) < 10 else f"{value:,.1f}"
+
+
+# --- Content as JSON ---
+
+
+def json_document(heading: Mapping[str, object], sections: Sequence[Section]) -> dict[str, Any]:
+    """Nest the sections that have a key in one JSON object, below the heading.
+
+    ====================  =====================================================================================
+    key                   content
+    ====================  =====================================================================================
+    schema                version of this layout; it changes where a key changes its meaning
+    title, summary        text, and the sentences on top of the page
+    kind                  rankings, labels, scores or comparisons
+    versions              of the software that drew the posterior
+    data                  counts of items, raters, annotations, categories; for scores bounds, null where there are none
+    model                 name, method, seed, draws, chains, reliability, priors
+    convergence           converged (true or false), verdict, and a row for each item
+    certainty             mean with its interval; rows: a row for each item; agreement: with the raters; for scores the rows
+                          are for each threshold and item, and thresholds has a row for each: threshold, items_above and the
+                          means of annotation_certainty and threshold_probability; mean is that of the first threshold
+    locations             for scores; rows: location of each item with its interval, mean score, number of scores
+    raters                rows: estimates for each rater, for scores bias and scale with intervals
+    rater_groups          for scores; rows: bias and usual scale of each group; differences: difference, lower, upper and
+                          probability_higher of every pair
+    prevalence            for labels; rows: frequency of each true category, with its interval
+    worth                 for labels; rows: number of answers of a typical rater that one answer of each judge is worth;
+                          group, reference, and groups: averages over the raters of each group
+    label_thresholds      for labels with an order; rows: position on the scale of the items where one label gives way to
+                          the next
+    metrics               rows: mean, lower, upper (90 %, raters and items together), the same of either source alone
+                          (raters_lower ...), sd_raters, sd_items, mcse
+    comparison            rows: difference, lower, upper and probability_better of every pair; best, optimism
+    equivalence           for labels: combiner and scorer; baseline, the score without labels; rows: score, gain,
+                          equivalence (in raters) with intervals, censored ("below", "above" or ""), words; curve: a row for
+                          each number of raters, probability_above_... that a classifier is better; differences of every pair;
+                          of the command with --posterior also posterior: asymptote, performance_ratio, check_p, converged,
+                          and its curve: the posterior of each number of raters, and the observed score
+    sensitivity           reliability and prior
+    risk                  rows: certainty and expected value of each item; metrics: within risk groups
+    ask_next              rows: suggested further annotations, the most informative first
+    cite                  references
+    ====================  =====================================================================================
+
+    Every section is an object with ``title``, ``text`` and ``rows``; a part of a section lies inside it. The rows
+    have the columns of the CSV file of the same table. Ids are text. There is no NaN and no infinity: null where
+    a number is undefined or infinite. Sections that a report does not have are absent; comparisons have
+    ``leaderboard``, ``raters``, ``wins`` and ``checks``.
+    """
+    found: dict[str, Any] = {"schema": SCHEMA, **heading}
+    for section in sections:
+        if not section.key:
+            continue
+        *inside, last = section.key.split(".")
+        place = found
+        for name in inside:
+            place = place.setdefault(name, {})
+        own = {"title": section.title, "text": section.text, **section.facts, "rows": section.rows}
+        place[last] = {**place.get(last, {}), **own}
+    return to_json(found)
+
+
+def to_json(value: Any) -> Any:
+    """Convert a value to JSON types: ids to text, non-finite numbers to None."""
+    if isinstance(value, Mapping):
+        return {str(name): to_json(own) for name, own in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [to_json(own) for own in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | bool | int | float | None) else str(value)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a value as JSON, with null for NaN and infinity."""
+    text = json.dumps(to_json(value), ensure_ascii=False, indent=1, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")

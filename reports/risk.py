@@ -9,14 +9,12 @@ from matplotlib.figure import Figure
 
 from .. import evaluation
 from ..evaluation import plots
-from .metric_names import metric_named
-from .metrics import metric_rows, scored, shown_metrics
-from .page import Section
+from .metrics import metric_named, metric_rows, scored, shown_metrics
+from .page import Section, table_rows
 from .study import Study
 from .wording import share_interval, share_with_interval, with_interval
 
 NEARLY = 0.99
-
 ITEMS_SHOWN = 10
 
 
@@ -73,25 +71,18 @@ def _item_rows(
     """Rows for each item, the least certain first."""
     mean = masses.transpose("item", "category", ...).to_numpy()
     mean = mean.reshape(*mean.shape[:2], -1).mean(axis=2)
-    names = [str(group) for group in masses["category"].to_numpy()]
-    ends = None
+    names = masses["category"].to_numpy().astype(str)
+    columns: dict[str, Any] = {
+        "item": certainty["item"].to_numpy().astype(str),
+        "group": names[mean.argmax(axis=1)],
+        "certainty": certainty,
+        **{f"plausibility_{name}": mean[:, g] for g, name in enumerate(names.tolist())},
+    }
     if expected is not None:
         draws = expected.transpose(..., "item").to_numpy().reshape(-1, expected.sizes["item"])
-        ends = [draws.mean(axis=0), *np.quantile(draws, [0.05, 0.95], axis=0)]
-    rows = []
-    for i in np.argsort(certainty.to_numpy(), kind="stable"):
-        row: dict[str, Any] = {
-            "item": str(certainty["item"].to_numpy()[i]),
-            "group": names[int(mean[i].argmax())],
-            "certainty": float(certainty.to_numpy()[i]),
-        }
-        row |= {f"plausibility_{name}": float(p) for name, p in zip(names, mean[i], strict=True)}
-        if ends is not None:
-            row |= {
-                name: float(end[i]) for name, end in zip(("expected", "lower", "upper"), ends, strict=True)
-            }
-        rows.append(row)
-    return rows
+        lower, upper = np.quantile(draws, [0.05, 0.95], axis=0)
+        columns |= {"expected": draws.mean(axis=0), "lower": lower, "upper": upper}
+    return table_rows(columns, np.argsort(certainty.to_numpy(), kind="stable"))
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,8 +116,6 @@ def _within_section(within: Mapping[str, xr.Dataset], figures: Sequence[Figure])
         part=True,
     )
 
-
-# --- Report section on groups of the categories, such as their risk ---
 
 MOST_METRICS = 2  # each group costs as much as all items
 

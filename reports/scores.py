@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 
 from ..evaluation import plots
 from ..models.data.scores import Scores
-from . import Section
 from .certainty import certainty_in_words
-from .metric_names import natural_metrics
-from .wording import few, percent, with_interval
+from .metrics import default_metrics
+from .page import Section, interval_columns, table_rows
+from .wording import first_names, percent, with_interval
 
 ITEMS_SHOWN = 10
 
@@ -100,13 +100,7 @@ def _rows(found: xr.Dataset) -> list[dict[str, Any]]:
     }
     columns = {name: found[variable].to_numpy() for variable, name in names.items()}
     order = np.lexsort((columns["threshold probability"], columns["annotation certainty"]))
-    items = found["item"].to_numpy()
-    return [
-        {"item": str(items[i]), **{name: float(values[i]) for name, values in columns.items()}} for i in order
-    ]
-
-
-# --- Scores on a scale: reading from files, sampling ---
+    return table_rows({"item": found["item"].to_numpy().astype(str), **columns}, order)
 
 
 def mean_scores(scores: Scores) -> np.ndarray:
@@ -124,7 +118,7 @@ def sides_of(threshold: float) -> list[str]:
 
 def metrics_of_sides(tree: xr.DataTree, predicted: xr.DataArray) -> tuple[str, ...]:
     """Return the default metrics of a report; AUC also for scores that are not probabilities."""
-    names = natural_metrics(tree, predicted)
+    names = default_metrics(tree, predicted)
     return names if "auc" in names or "category" not in predicted.dims else (*names, "auc")
 
 
@@ -138,16 +132,10 @@ def mean_score_plausibility(scores: Scores, threshold: float) -> xr.DataArray:
     return xr.DataArray(values, {"item": scores.items, "category": sides_of(threshold)}, ("item", "category"))
 
 
-# --- Report sections on scores: locations of the items, and use of the scale by raters and groups ---
-
 SAMPLE = ("chain", "draw")
-
 TAILS = (0.05, 0.95)
-
 GROUPS = "group_of_raters"
-
 SHOWN = 20
-
 MOST_DRAWN = 40  # rows of a forest
 
 
@@ -155,19 +143,15 @@ def location_section(tree: xr.DataTree, scores: Scores) -> Section:
     """Return the section on the locations of the items, the highest first."""
     posterior = tree["posterior"].to_dataset()
     given = np.bincount(scores.annotation_item, scores.count, len(scores.items)).astype(int)
-    mean = mean_scores(scores)
-    columns = interval_columns(posterior["location"], "location")
+    columns = {
+        "item": scores.items.astype(str),
+        "scores": given,
+        "mean score": np.where(given > 0, mean_scores(scores).astype(object), None),
+        **interval_columns(posterior["location"], "location"),
+    }
     if "scale" in posterior:
         columns["scale"] = posterior["scale"].mean(SAMPLE).to_numpy()
-    rows = [
-        {
-            "item": str(scores.items[i]),
-            "scores": int(given[i]),
-            "mean score": float(mean[i]) if given[i] else None,
-            **{name: float(values[i]) for name, values in columns.items()},
-        }
-        for i in np.argsort(-columns["location"], kind="stable")
-    ]
+    rows = table_rows(columns, np.argsort(-columns["location"], kind="stable"))
     text = "The location of an item is the mean of all scores that it could be given. Intervals hold 90 %."
     if "scale" in posterior:
         text += (
@@ -219,25 +203,10 @@ def scale_rows(
         columns |= interval_columns(posterior[variable], name, f"{name} " if place else "")
     taken = {"rater", *given, *columns}
     known = {f"attribute {n}" if n in taken else n: values for n, values in attributes.items()}
-    raters = posterior["rater"].to_numpy()
-    first = next(iter(variables.values()))
-    return [
-        {
-            "rater": str(raters[k]),
-            **{name: values[k].item() for name, values in (given | known).items()},
-            **{name: float(values[k]) for name, values in columns.items()},
-        }
-        for k in np.argsort(-columns[first], kind="stable")
-    ]
-
-
-def interval_columns(draws: xr.DataArray, name: str, whose: str = "") -> dict[str, np.ndarray]:
-    """Return posterior means and 5 % and 95 % quantiles, from draws with one dim besides chain and draw.
-
-    `whose` is a prefix of the columns of the ends, to keep the names in one table distinct.
-    """
-    low, high = draws.quantile(TAILS, SAMPLE).to_numpy()
-    return {name: draws.mean(SAMPLE).to_numpy(), f"{whose}5 %": low, f"{whose}95 %": high}
+    order = np.argsort(-columns[next(iter(variables.values()))], kind="stable")
+    return table_rows(
+        {"rater": posterior["rater"].to_numpy().astype(str), **given, **known, **columns}, order
+    )
 
 
 def _group_section(posterior: xr.Dataset) -> Section:
@@ -246,10 +215,7 @@ def _group_section(posterior: xr.Dataset) -> Section:
     bias = posterior["group_bias"].transpose(*SAMPLE, GROUPS)
     usual = posterior["usual_variance"].transpose(*SAMPLE, GROUPS) ** 0.5
     columns = interval_columns(bias, "bias") | interval_columns(usual, "usual scale", "usual scale ")
-    rows = [
-        {"group": name, **{key: float(values[g]) for key, values in columns.items()}}
-        for g, name in enumerate(names)
-    ]
+    rows = table_rows({"group": names, **columns})
     pairs = [
         _pair(names[a], names[b], bias.isel({GROUPS: a}) - bias.isel({GROUPS: b}))
         for a, b in combinations(range(len(names)), 2)
@@ -293,4 +259,4 @@ def _pairs_in_words(pairs: Sequence[dict[str, Any]]) -> str:
         said.append(
             f"Group {row['group']} scores higher than {row['other']} by {by}, with probability {sure}"
         )
-    return f"{few(said, 3, '; ')}."
+    return f"{first_names(said, 3, '; ')}."

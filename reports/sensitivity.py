@@ -1,21 +1,24 @@
-"""Sensitivity sections of a report: reliability of the raters, and prior."""
+"""Report sections on the sensitivity to the reliability of the raters and to the prior."""
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ..evaluation.sensitivity.reweighting import MAX_PARETO_K
-from .metrics import metric_rows
-from .page import Section
-from .wording import few, interval, percent, share_interval, share_with_interval, with_interval
+from .. import evaluation
+from ..evaluation import plots
+from ..evaluation.sensitivity.reweighting import MAX_PARETO_K, MODELS, ReweightingWarning
+from .certainty import best_guess_scores
+from .metrics import metric_named, metric_rows, order_of, scored
+from .page import Section, table_rows
+from .study import Study
+from .wording import first_names, interval, percent, share_interval, share_with_interval, with_interval
 
 CERTAINTY = "certainty"
-
 NORMAL_90 = 1.6449  # normal quantile of 90 % intervals from Monte-Carlo errors
-
 ITEMS_SHOWN = 10
 
 
@@ -48,7 +51,7 @@ def reliability_section(steps: Mapping[float, Step], metric: str, figures: Seque
     ]
     unreliable = {f"{r:g}": list(step.unreliable) for r, step in steps.items() if step.reweighted}
     return Section(
-        "Trust in the raters",
+        "Reliability of the raters",
         _reliability_in_words(steps, metric),
         figures,
         rows,
@@ -94,7 +97,7 @@ def _reliability_in_words(steps: Mapping[float, Step], metric: str) -> str:
     means = [float(steps[r].certainty["mean"].sel(source="raters")) for r in known]
     first, last = (f"{r:g}" for r in (known[0], known[-1]))
     text = (
-        f"The more the raters are trusted, the more certain their most plausible label looks: it is right with probability "
+        f"The most plausible label is the more certain, the higher the reliability: it is right with probability "
         f"{_certainty(steps[known[0]])} at reliability {first}, and {_certainty(steps[known[-1]])} at {last}. "
         if means[-1] >= means[0]
         else ""
@@ -132,13 +135,13 @@ def _leaders(steps: Mapping[float, Step]) -> dict[float, str]:
 def _weights_in_words(steps: Mapping[float, Step]) -> str:
     text = (
         "One reliability was fitted; its draws were reweighted, item by item, for the other values. "
-        "--reliability with several numbers refits each. "
+        "A report of several reliabilities (--reliability 1,3) refits each. "
     )
     for r in sorted(steps):
         if bad := steps[r].unreliable:
             text += (
                 f"At {r:g} the weights of {len(bad):,} items are unreliable (Pareto k above {MAX_PARETO_K}: "
-                f"{few(bad)}). "
+                f"{first_names(bad)}). "
             )
     if not any(step.unreliable for step in steps.values()):
         text += f"All weights are reliable (Pareto k below {MAX_PARETO_K}). "
@@ -159,8 +162,8 @@ def prior_section(
     lower, upper = share_interval(len(leans), len(rows))
     conclusions = [_total(name, own) for name, own in {CERTAINTY: found, **totals}.items()]
     text = (
-        f"{len(leans):,} of {len(rows):,} items, {share_with_interval(len(leans), len(rows))}, lean on the prior: doubling its "
-        f"weight would move their certainty by {threshold:g} or more{': ' + few(leans) if leans else ''}. "
+        f"{len(leans):,} of {len(rows):,} items, {share_with_interval(len(leans), len(rows))}, depend on the prior: doubling its "
+        f"weight would change their certainty by {threshold:g} or more{': ' + first_names(leans) if leans else ''}. "
         + " ".join(_total_in_words(row) for row in conclusions)
         + _unreliable_in_words(rows)
         + " The weaker prior is raised to the power .8, the stronger one to 1.25."
@@ -189,22 +192,18 @@ def prior_section(
 
 def _prior_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     """Rows for each item, the most sensitive to the prior first."""
-    mean = {a: found["mean"].sel(component="prior", alpha=a).to_numpy() for a in (0.8, 1.0, 1.25)}
-    prior, likelihood = found["prior"].to_numpy(), found["likelihood"].to_numpy()
-    k = found["pareto_k"].sel(component="prior").to_numpy()
-    return [
-        {
-            "item": str(found["item"].to_numpy()[i]),
-            "certainty": float(mean[1.0][i]),
-            "weaker_prior": float(mean[0.8][i]),
-            "stronger_prior": float(mean[1.25][i]),
-            "prior": float(prior[i]),
-            "likelihood": float(likelihood[i]),
-            "diagnosis": str(found["diagnosis"].to_numpy()[i]),
-            "pareto_k": float(k[i]),
-        }
-        for i in np.argsort(-prior, kind="stable")
-    ]
+    mean = found["mean"].sel(component="prior")
+    columns = {
+        "item": found["item"].to_numpy().astype(str),
+        "certainty": mean.sel(alpha=1.0),
+        "weaker_prior": mean.sel(alpha=0.8),
+        "stronger_prior": mean.sel(alpha=1.25),
+        "prior": found["prior"],
+        "likelihood": found["likelihood"],
+        "diagnosis": found["diagnosis"].to_numpy().astype(str),
+        "pareto_k": found["pareto_k"].sel(component="prior"),
+    }
+    return table_rows(columns, np.argsort(-found["prior"].to_numpy(), kind="stable"))
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,3 +245,118 @@ def _total(name: str, found: xr.Dataset) -> dict[str, Any]:
 def _total_in_words(row: Mapping[str, Any]) -> str:
     change = with_interval(row["change"], row["lower"], row["upper"], 4)
     return f"It would change the mean {row['quantity']} by {change}."
+
+
+STEP = 1.5  # factor to the neighbouring reliabilities
+
+
+def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Section]:
+    """Return the sections on sensitivity to the reliability and the prior.
+
+    `found` holds the metrics of the posterior that is reported in full.
+    """
+    text = "Sensitivity of the conclusions to the reliability of the raters and to the prior."
+    if study.is_of_category:
+        text += (
+            " This model has no reliability to vary: it estimates that of each rater. Its items share the matrices of the "
+            "raters, so that no prior can be scaled item by item: fit again with another model or prior, and compare."
+        )
+        return [Section("Sensitivity", text, key="sensitivity")]
+    sections = [Section("Sensitivity", text, key="sensitivity")]
+    steps = _steps(study, found)
+    if len(steps) > 1:
+        name = study.metrics[0] if study.metrics else "certainty"
+        sections.append(reliability_section(steps, name, [_sweep(steps, name)]))
+    return [*sections, prior_part(study.tree, study.seed, lambda: _conclusions(study, found))]
+
+
+def _steps(study: Study, found: dict[str, xr.Dataset]) -> dict[float, Step]:
+    """Return certainty and scores by reliability: those fitted, or the only one and two reweighted ones."""
+    first = study.settings.reliabilities[0]
+    steps = {
+        r: Step(best_guess_scores(tree, study.seed), _headline(study, tree, found, r == first))
+        for r, tree in study.trees.items()
+    }
+    if len(steps) > 1 or study.settings.model not in MODELS:
+        return steps
+    for r in (first / STEP, first * STEP):
+        steps[round(r, 3)] = _reweighted(study, round(r, 3))
+    return steps
+
+
+def _sweep(steps: dict[float, Step], name: str) -> Figure:
+    """Plot the metric, or without predictions the certainty, against the reliability."""
+    known = sorted(steps)
+    each = [steps[r].certainty if (own := steps[r].scores) is None else own for r in known]
+    both = [own[["mean", "interval"]].sel(source="both", drop=True) for own in each]
+    reliability = xr.DataArray([float(r) for r in known], dims="reliability", name="reliability")
+    figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+    sweep = xr.concat(both, reliability, combine_attrs="override")
+    plots.reliability_sweep(sweep, metric=name, ax=figure.add_subplot())
+    return figure
+
+
+def _reweighted(study: Study, reliability: float) -> Step:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReweightingWarning)  # the section names the items
+        tree = evaluation.reweight(study.tree, reliability, random_seed=study.seed)
+    k = tree["sample_stats"].to_dataset()["pareto_k"]
+    bad = [str(item) for item in k["item"].to_numpy()[k.to_numpy() > MAX_PARETO_K]]
+    scores = _headline(study, tree, {}, same=False)
+    return Step(best_guess_scores(tree, study.seed), scores, reweighted=True, unreliable=bad)
+
+
+def _headline(study: Study, tree: xr.DataTree, found: dict[str, xr.Dataset], same: bool) -> xr.Dataset | None:
+    """Return the first metric of the predictions for a posterior; None without predictions."""
+    if study.predicted is None:
+        return None
+    name = study.metrics[0]
+    return found[name] if same else scored(tree, study.predicted, [name], study.seed)[name]
+
+
+def prior_part(
+    tree: xr.DataTree, seed: int, conclusions: Callable[[], dict[str, xr.DataArray]] = dict
+) -> Section:
+    """Return the section on items that are sensitive to the prior.
+
+    `conclusions` returns further quantities by item, whose totals are reported; `seed` is for the members of
+    OTHER.
+    """
+    try:
+        certainty = evaluation.prior_sensitivity(tree, random_seed=seed)
+        totals = {
+            name: evaluation.prior_sensitivity(tree, quantity, distance="mean", random_seed=seed)
+            for name, quantity in conclusions().items()
+        }
+    except evaluation.EvaluationError as missing:
+        return Section("Prior", f"Not computed: {missing}.", key="sensitivity.prior", part=True)
+    figure = Figure(figsize=(8.6, 4.2), layout="constrained")
+    plots.sensitivity(certainty, ax=figure.add_subplot())
+    return prior_section(certainty, totals, [figure])
+
+
+def _conclusions(study: Study, found: dict[str, xr.Dataset]) -> dict[str, xr.DataArray]:
+    """Return by item: the first metric of the best classifier, and its difference from the second best."""
+    if study.predicted is None:
+        return {}
+    name = study.metrics[0]
+    metric = metric_named(name)
+    if metric.over != "item":
+        return {}
+
+    def scores(predicted: xr.DataArray) -> xr.DataArray:
+        return evaluation.uncertainty_adjusted(
+            metric, study.tree, predicted, reduce=None, random_seed=study.seed
+        )
+
+    if "classifier" not in study.predicted.dims:
+        return {name: scores(study.predicted)}
+    ids = {str(c): c for c in study.predicted["classifier"].to_numpy()}
+    order = order_of(found[name])[:2]
+    first, *second = (
+        scores(study.predicted.sel(classifier=ids[c])).drop_vars("classifier", errors="ignore") for c in order
+    )
+    result = {f"{name} of {order[0]}": first}
+    if second:
+        result[f"difference of {order[0]} and {order[1]}"] = first.astype(float) - second[0]
+    return result

@@ -39,8 +39,6 @@ class Groups:
         return Groups(self.path, kept, values)
 
 
-# --- Readers of annotation and prediction files ---
-
 RankingsOrLabels = PartialRankings | Labels
 
 
@@ -48,9 +46,6 @@ def labels_of(predictions: xr.DataArray) -> list[str]:
     """Return the distinct categories of predictions, (..., position) labels or (..., category) scores."""
     named = predictions["category"] if "category" in predictions.dims else predictions
     return [str(label) for label in np.unique(named.to_numpy()) if label != ""]
-
-
-# --- Options of a fit, validated ---
 
 
 @dataclass(frozen=True)
@@ -78,9 +73,6 @@ class Settings:
     def nameless[Data: "Container"](self, data: Data) -> Data:
         """Return annotations without rater ids, if requested."""
         return data.anonymized() if self.anonymize else data
-
-
-# --- Inputs and posteriors of a report ---
 
 
 class Sources(NamedTuple):

@@ -4,9 +4,7 @@ import math
 from collections.abc import Sequence
 
 ADDITIVE = ("cross-entropy", "agreement", "brier")  # scorers that are means over items
-
 OF_POSTERIOR = ("abc", "plurality")  # combiners
-
 SHARES = 100_000  # Monte-Carlo draws of a share
 
 
@@ -55,7 +53,7 @@ def percent_with_interval(share: float, lower: float, upper: float) -> str:
     return f"{share:.0%} ({lower:.0%} to {upper:.0%})"
 
 
-def few(names: Sequence[object], shown: int = 5, joint: str = ", ") -> str:
+def first_names(names: Sequence[object], shown: int = 5, joint: str = ", ") -> str:
     """List the first names, and count the others."""
     more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
     return joint.join(str(name) for name in names[:shown]) + more

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.cli.fitting import read_scale, read_votes
 from raterzoo.cli.options import settings_of
 from raterzoo.cli.tables import read_annotations
 from raterzoo.inference import dawid_skene_em
 from raterzoo.models import Labels
+from raterzoo.models._catalog import annotation_kinds
 
 from tests.support.command_line import read, run, write
 
@@ -34,21 +34,14 @@ def table(kind):
     return {"rater": rater, "left": item, "right": other, "winner": rng.choice(["left", "tie"], len(item))}
 
 
-READERS = {
-    "rankings": lambda path, settings: read_annotations(path, settings, [])[0],
-    "labels": lambda path, settings: read_annotations(path, settings, [])[0],
-    "comparisons": lambda path, settings: read_votes(path, [], settings),
-    "scores": lambda path, settings: read_scale(path, [], settings),
-}
-
-
-@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("kind", annotation_kinds)
 def test_what_is_read_has_no_names(tmp_path, kind):
     path = write(tmp_path / "t.csv", table(kind))
     sampler = {"draws": 10, "chains": 1, "seed": 1}
-    named = READERS[kind](path, settings_of(kind, None, {}, **sampler))
+    named = read_annotations(path, settings_of(kind, None, {}, **sampler), [])[0]
     assert sorted(named.raters.tolist()) == NAMES
-    nameless = READERS[kind](path, settings_of(kind, None, {"anonymize": True}, **sampler))
+    anonymous = settings_of(kind, None, {"anonymize": True}, **sampler)
+    nameless, _ = read_annotations(path, anonymous, [])
     assert sorted(nameless.raters.tolist()) == [f"rater {k + 1}" for k in range(5)]
     assert nameless.items.tolist() == named.items.tolist()
     assert len(nameless) == len(named)

@@ -73,7 +73,7 @@ def test_report_is_one_page_with_its_tables(annotations, predictions, tmp_path):
         "Metrics",
         "Comparison",
         "Sensitivity",
-        "What to re-annotate",
+        "Next annotations",
         "How to cite",
     ):
         assert f"<h2>{heading}</h2>" in page

@@ -93,11 +93,11 @@ def test_report_is_one_page_with_its_tables(votes, tmp_path):
         "Leaderboard",
         "Quality",
         "Raters",
-        "Who beats whom",
-        "Does the model fit?",
+        "Win probabilities",
+        "Posterior predictive check",
         "Predictions",
         "Comparison",
-        "What to ask next",
+        "Next comparisons",
         "How to cite",
     ):
         assert f"<h2>{heading}</h2>" in page

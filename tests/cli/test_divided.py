@@ -1,12 +1,13 @@
 """raterzoo fit --workers and --scheduler."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.cli.fitting import builder_of
+from raterzoo.cli.fitting import build as build_model
 from raterzoo.cli.options import settings_of
 
 from tests.support.command_line import run, said, write
@@ -62,7 +63,7 @@ def test_dawid_skene_is_divided_by_sums(votes, tmp_path, monkeypatch):
 )  # fmt: skip
 def test_builders_can_be_sent(kind, model, data):
     settings = settings_of(kind, model, {}, draws=1, chains=1, seed=1, layout="long")
-    build = pickle.loads(pickle.dumps(builder_of(settings)))
+    build = pickle.loads(pickle.dumps(partial(build_model, settings=settings, reliability=1)))
     assert np.asarray(build(data).coords["item"]).tolist() == data.items.tolist()
 
 

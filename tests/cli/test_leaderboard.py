@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, models
-from raterzoo.reports.leaderboard import (
+from raterzoo.reports.comparisons import (
     leaderboard_rows,
     rater_rows,
     raters_in_words,
-    tally,
+    vote_counts,
     votes_between_equals,
 )
 
@@ -24,7 +24,7 @@ def test_votes_of_each_item_are_counted_by_hand():
         rater=None,
         count="count",
     )
-    counts = {name: dict(zip("abc", own.tolist(), strict=True)) for name, own in tally(pairs).items()}
+    counts = {name: dict(zip("abc", own.tolist(), strict=True)) for name, own in vote_counts(pairs).items()}
     assert counts["won"] == {"a": 7, "b": 2, "c": 0}
     assert counts["lost"] == {"a": 2, "b": 3, "c": 4}
     assert counts["tied"] == {"a": 1, "b": 0, "c": 1}

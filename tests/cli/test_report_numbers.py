@@ -84,7 +84,7 @@ def sections_with_rows(found):
 
 def test_sections_are_in_their_order(page):
     order = ["Data", "Model", "Convergence", "Certainty", "Plausibilities", "Metrics", "Comparison"]
-    order += ["Sensitivity", "Risk", "What to re-annotate", "How to cite"]
+    order += ["Sensitivity", "Risk", "Next annotations", "How to cite"]
     assert re.findall("<h2>(.*?)</h2>", page) == order
 
 

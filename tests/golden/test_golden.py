@@ -59,7 +59,7 @@ def test_reports_keep_their_keys_and_numbers(posteriors, version):
     report = json.loads((GOLDEN / version / "report.json").read_text())
     assert report["schema"] <= machine.SCHEMA
     if report["schema"] == machine.SCHEMA:
-        undocumented = [key for key in report if key not in machine.document.__doc__]
+        undocumented = [key for key in report if key not in machine.json_document.__doc__]
         assert not undocumented
     certainty = numbers_of("dawid_skene", read_posterior(posteriors / version / "report.nc"))
     for row in report["certainty"]["rows"]:

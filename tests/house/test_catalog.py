@@ -11,8 +11,6 @@ from tests.house.test_imports import ROOT, SOURCES
 ABOVE_MODELS = [p for p in SOURCES if p.relative_to(ROOT).parts[0] != "models"]
 LINKS = {"bradley_terry", "thurstone"}  # also the names of the two links, which are not a list of models
 MAY_LIST = {
-    "cli/options.py",  # to be read from the catalog
-    "reports/labels.py",
     "cli/demo.py",  # the two models of the demonstration
     "evaluation/sensitivity/reweighting.py",  # evaluation gets trees, and may not import the models
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from raterzoo.reports.wording import few, interval, percent, share_interval, with_interval
+from raterzoo.reports.wording import first_names, interval, percent, share_interval, with_interval
 from scipy.stats import beta
 
 
@@ -35,4 +35,4 @@ def test_none_or_all_reach_the_end():
 
 
 def test_names_are_cut_short():
-    assert few("abc", 5) == "a, b, c" and few("abcdef", 2) == "a, b and 4 more"
+    assert first_names("abc", 5) == "a, b, c" and first_names("abcdef", 2) == "a, b and 4 more"
