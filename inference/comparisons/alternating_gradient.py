@@ -6,18 +6,18 @@ from typing import NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
-from ...models.data.comparisons import Comparisons
-from ...models.data.connectivity import require_connected
-from ...models.data.container import expect
+from ...models.data.comparisons import Comparisons, require_connected
+from ...models.data.container import require_container
 from ..diagnostics import EstimateWarning
+from ..runs.run import check_whole
 from .averaged_link import Link
 from .kernels.likelihood import joint_gradient
 from .pair_graph import PairGraph, PairTable, pair_table
 from .vote_modes import by_pair
 
 
-class _Ascent(NamedTuple):
-    """Result of the ascent: the last finite point, and the change of the qualities in each step."""
+class _Estimate(NamedTuple):
+    """Last finite point, and the change of the qualities in each step."""
 
     quality: np.ndarray  # (item,)
     reliability: np.ndarray  # (rater,)
@@ -92,7 +92,7 @@ def alternating_gradient(
     Jin, Xu, Gu and Farnoud (2020), Rank aggregation via heterogeneous Thurstone preference models, AAAI 34,
     doi:10.1609/aaai.v34i04.5860. Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, eq. 20-23.
     """
-    expect(pairs, Comparisons)
+    require_container(pairs, Comparisons)
     if link not in get_args(Link):
         raise ValueError(f"link={link!r} is not one of {', '.join(map(repr, get_args(Link)))}")
     require_connected(pairs, "alternating_gradient")
@@ -100,13 +100,23 @@ def alternating_gradient(
     length = table.n_items / 50 if step is None else step
     if not 0 < length < np.inf:
         raise ValueError(f"step={step!r} must be positive and finite")
-    if isinstance(max_iterations, bool) or max_iterations < 1:
-        raise ValueError(f"max_iterations={max_iterations!r} must be a whole number from 1")
+    check_whole("max_iterations", max_iterations)
     rng = np.random.default_rng(random_seed)
-    begin = rng.random(table.n_items), rng.uniform(1, 20, table.n_raters)
-    found = _ascend(table, link, begin, (length, max_iterations, tolerance))
-    if not found.converged:
-        _warn(found, length)
+    start = rng.random(table.n_items), rng.uniform(1, 20, table.n_raters)
+    found = _gradient_steps(table, link, start, (length, max_iterations, tolerance))
+    n = len(found.changes)
+    if found.diverged:
+        problem = (
+            f"steps of {length:g} led to numbers that are not finite in iteration {n}; take a smaller step"
+        )
+        warnings.warn(problem, EstimateWarning, stacklevel=2)
+    elif not found.converged:
+        warnings.warn(
+            f"the qualities still move by {found.changes[-1]:.1e} after {n} steps of {length:g}; take a smaller step if they "
+            "oscillate (see the variable change), or raise max_iterations",
+            EstimateWarning,
+            stacklevel=2,
+        )
     raters = pairs.raters if len(pairs.raters) else np.array(["anonymous"])
     return xr.Dataset(
         {
@@ -118,18 +128,18 @@ def alternating_gradient(
         {
             "converged": int(found.converged),
             "diverged": int(found.diverged),
-            "iterations": len(found.changes),
+            "iterations": n,
             "link": link,
             "step": float(length),
         },
     )
 
 
-def _ascend(
-    table: PairTable, link: Link, begin: tuple[np.ndarray, np.ndarray], steps: tuple[float, int, float]
-) -> _Ascent:
-    """Take gradient steps; `steps` holds their length, largest number and tolerance."""
-    (quality, reliability), (step, most, tolerance) = begin, steps
+def _gradient_steps(
+    table: PairTable, link: Link, start: tuple[np.ndarray, np.ndarray], steps: tuple[float, int, float]
+) -> _Estimate:
+    """Take gradient steps from `start`; `steps` holds their length, largest number and tolerance."""
+    (quality, reliability), (step, most, tolerance) = start, steps
     graph, votes = PairGraph(table.first, table.second, table.n_items), by_pair(table)
     length = step / (votes.wins.sum() + votes.losses.sum())
     quality = quality - quality.mean()
@@ -137,27 +147,14 @@ def _ascend(
     for _ in range(most):
         slopes = joint_gradient(link == "thurstone", votes, graph.differences(quality), reliability)
         with np.errstate(over="ignore", invalid="ignore"):
-            moved = quality + length * graph.sums(slopes[0])
-            moved -= moved.mean()
-            changed = np.linalg.norm(moved - quality) / (len(quality) * np.linalg.norm(quality))
-            rated = reliability + length * slopes[1]
-        changes.append(float(changed))
-        if not (np.isfinite(moved).all() and np.isfinite(rated).all() and np.isfinite(changed)):
-            return _Ascent(quality, reliability, changes, converged=False, diverged=True)
-        quality, reliability = moved, rated
-        if changed < tolerance:
-            return _Ascent(quality, reliability, changes, converged=True, diverged=False)
-    return _Ascent(quality, reliability, changes, converged=False, diverged=False)
-
-
-def _warn(found: _Ascent, step: float) -> None:
-    """Warn that the steps diverged or have not converged."""
-    n = len(found.changes)
-    if found.diverged:
-        said = f"steps of {step:g} led to numbers that are not finite in iteration {n}; take a smaller step"
-    else:
-        said = (
-            f"the qualities still move by {found.changes[-1]:.1e} after {n} steps of {step:g}; take a smaller step if they "
-            "oscillate (see the variable change), or raise max_iterations"
-        )
-    warnings.warn(said, EstimateWarning, stacklevel=3)
+            next_quality = quality + length * graph.sums(slopes[0])
+            next_quality -= next_quality.mean()
+            change = np.linalg.norm(next_quality - quality) / (len(quality) * np.linalg.norm(quality))
+            next_reliability = reliability + length * slopes[1]
+        changes.append(float(change))
+        if not all(np.isfinite(x).all() for x in (next_quality, next_reliability, change)):
+            return _Estimate(quality, reliability, changes, converged=False, diverged=True)
+        quality, reliability = next_quality, next_reliability
+        if change < tolerance:
+            return _Estimate(quality, reliability, changes, converged=True, diverged=False)
+    return _Estimate(quality, reliability, changes, converged=False, diverged=False)

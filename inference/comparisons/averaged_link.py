@@ -15,8 +15,7 @@ from scipy.special import expit, ndtr
 
 Link = Literal["bradley_terry", "thurstone"]
 GRID = 4001
-# quadrature nodes per panel, and width of a panel in x = rho d at the largest distance
-NODES, PANEL = 40, 10.0
+NODES, PANEL = 40, 10.0  # quadrature nodes per panel; its width in x = rho d at the largest distance
 NEWTON_STEPS = 4  # from a table accurate to 1e-6 to full precision
 
 
@@ -36,10 +35,8 @@ class AveragedLink(NamedTuple):
     def slope(self, distance: np.ndarray) -> np.ndarray:
         """Return the derivative G', elementwise."""
         x = np.multiply.outer(distance, self.node)
-        if self.link == "bradley_terry":
-            density = expit(x) * expit(-x)
-        else:
-            density = np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+        logistic = self.link == "bradley_terry"
+        density = expit(x) * expit(-x) if logistic else np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
         return density @ (self.node * self.weight)
 
     def inverse(self, probability: np.ndarray) -> np.ndarray:
@@ -48,15 +45,13 @@ class AveragedLink(NamedTuple):
         share, place = np.unique(probability, return_inverse=True)
         d = np.interp(share, self.probability(grid), grid)
         for _ in range(NEWTON_STEPS):
-            d = d - (self.probability(d) - share) / self.slope(d)
-            d = np.clip(d, -self.reach, self.reach)
+            d = np.clip(d - (self.probability(d) - share) / self.slope(d), -self.reach, self.reach)
         return d[place]
 
     def from_shares(self, share: np.ndarray, votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return distances (26) and their precisions by the delta method (27).
 
-        Shapes: all (pair,). `share` is the share of votes for the first item, strictly between 0 and 1;
-        `votes` their number.
+        Shapes: share of `votes` for the first item, strictly between 0 and 1, votes, results: all (pair,).
         """
         distance = self.inverse(share)
         _, first, place = np.unique(distance, return_index=True, return_inverse=True)

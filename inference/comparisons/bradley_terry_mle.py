@@ -9,15 +9,13 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_expit
 
 from ..._messages import short_repr
-from ...models.data.comparisons import Comparisons
-from ...models.data.connectivity import require_connected
-from ...models.data.container import expect
+from ...models.data.comparisons import Comparisons, require_connected
+from ...models.data.container import require_container
 from ...models.data.errors import DataError
 from .pair_graph import PairGraph, pair_table
 
 MOST_STEPS, MOST_HALVINGS = 200, 60
-# relative size of the last step; relative rounding of the log likelihood
-SMALL, ROUNDING = 1e-9, 1e-12
+SMALL, ROUNDING = 1e-9, 1e-12  # relative size of the last step; relative rounding of the log likelihood
 NAMED = 3  # items named in an error
 
 
@@ -74,7 +72,7 @@ def bradley_terry_mle(
     problem from binary comparisons, American Mathematical Monthly 64, doi:10.2307/2308513. Hunter (2004), MM
     algorithms for generalized Bradley-Terry models, Annals of Statistics 32(1), doi:10.1214/aos/1079120141.
     """
-    expect(pairs, Comparisons)
+    require_container(pairs, Comparisons)
     if ties != "half":
         raise ValueError(f"ties={ties!r} is not 'half'; models.bradley_terry has a parameter for ties")
     require_connected(pairs, "bradley_terry_mle")
@@ -88,14 +86,11 @@ def bradley_terry_mle(
     d = graph.differences(quality)
     weight = (wins + losses) * expit(d) * expit(-d)
     variance = graph.variances(weight, np.random.default_rng(random_seed))
+    attributes = {"log_likelihood": _log_likelihood(d, wins, losses), "converged": int(converged)}
     return xr.Dataset(
         {"quality": ("item", quality), "standard_error": ("item", np.sqrt(variance))},
         {"item": pairs.items},
-        {
-            "log_likelihood": _log_likelihood(d, wins, losses),
-            "converged": int(converged),
-            "iterations": steps,
-        },
+        attributes | {"iterations": steps},
     )
 
 
@@ -107,7 +102,6 @@ def _newton(graph: PairGraph, wins: np.ndarray, losses: np.ndarray) -> tuple[np.
     quality, votes = np.zeros(graph.n_items), wins + losses
     d = graph.differences(quality)
     for n in range(1, MOST_STEPS + 1):
-        # d l / d q = B (a F(-d) - b F(d)),   Hessian = -L with weights (a + b) F(d) F(-d)
         # d l / d q = B (a F(-d) - b F(d)),   Hessian = -L with weights (a + b) F(d) F(-d)
         gradient = graph.sums(wins * expit(-d) - losses * expit(d))
         step = graph.solve(votes * expit(d) * expit(-d), gradient)
@@ -137,9 +131,7 @@ def _require_maximum(pairs: Comparisons, graph: PairGraph, wins: np.ndarray, los
     n_groups, group = connected_components(beats.tocsr(), directed=True, connection="strong")
     if n_groups == 1:
         return
-    across = group[winner] != group[loser]
-    sizes = np.bincount(group)
-    said = []
+    across, sizes, said = group[winner] != group[loser], np.bincount(group), []
     for beaten, verb in ((loser, "never lost to"), (winner, "never won against")):
         alone = np.ones(n_groups, bool)
         alone[group[beaten[across]]] = False

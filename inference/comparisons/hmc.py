@@ -9,43 +9,40 @@ import xarray as xr
 from scipy.special import gammaln
 
 from ...models.data.errors import DataWarning
-from ...models.distributions.paired_comparisons_kernels import Codes, Strengths, pair_sweeps
+from ...models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
 from ..kernels.random_streams import stream
 from ..runs.model_graph import constant_value
 from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads
 from ..runs.trees import as_dataset
-from .kernels.centre import Centre, find_centre
+from .kernels.centre import LaplaceFit, fit_laplace
 from .kernels.hmc import HmcSchedule, Laplace, PairState, begin_pairs, continue_pairs
 from .kernels.likelihood import PairCells
-from .kernels.posterior import BOX, Kind, PairPrior
+from .kernels.posterior import BOX, InformationKind, PairPrior
 from .recognition import PairStructure, values_of
 
 
-def as_arrays(centre: Centre) -> dict[str, np.ndarray]:
+def as_arrays(centre: LaplaceFit) -> dict[str, np.ndarray]:
     """Serialise a Laplace approximation as named arrays.
 
     Names: ``centre_*`` and, for a bimodal posterior, ``rival_*`` (fields of `Laplace`); ``kind``,
     ``iterations``, ``open``.
     """
-    sides = {"centre": centre.laplace} | ({"rival": centre.rival} if centre.rival else {})
-    arrays = {
-        f"{side}_{name}": array
-        for side, laplace in sides.items()
-        for name, array in laplace._asdict().items()
-    }
-    others = {"kind": centre.kind, "iterations": centre.iterations, "open": centre.open_scales}
-    return arrays | {name: np.array(value) for name, value in others.items()}
+    modes = {"centre": centre.laplace} | ({"rival": centre.second_mode} if centre.second_mode else {})
+    values = {"kind": centre.kind, "iterations": centre.iterations, "open": centre.open_scales}
+    for mode, laplace in modes.items():
+        values |= {f"{mode}_{name}": array for name, array in laplace._asdict().items()}
+    return {name: np.asarray(value) for name, value in values.items()}
 
 
-def as_centre(arrays: Tuning) -> Centre:
+def as_laplace_fit(arrays: Tuning) -> LaplaceFit:
     """Restore, bit for bit, the Laplace approximation that `as_arrays` serialised."""
-    sides = {
-        side: Laplace(*(arrays[f"{side}_{name}"] for name in Laplace._fields))
-        for side in ("centre", "rival")
-        if f"{side}_centre" in arrays
+    modes = {
+        mode: Laplace(*(arrays[f"{mode}_{name}"] for name in Laplace._fields))
+        for mode in ("centre", "rival")
+        if f"{mode}_centre" in arrays
     }
-    kind, iterations = Kind(*map(bool, arrays["kind"])), int(arrays["iterations"])
-    return Centre(sides["centre"], kind, iterations, bool(arrays["open"]), sides.get("rival"))
+    kind, iterations = InformationKind(*map(bool, arrays["kind"])), int(arrays["iterations"])
+    return LaplaceFit(modes["centre"], kind, iterations, bool(arrays["open"]), modes.get("rival"))
 
 
 # --- Multi-threaded HMC chains of comparison models; the draws do not depend on the number of threads ---
@@ -53,12 +50,12 @@ def as_centre(arrays: Tuning) -> Centre:
 WANTED_ACCEPTANCE = 0.85
 PILOT_DRAWS, PILOT_TUNE = 60, 15
 FEWEST_STEPS, MOST_STEPS = 2, 32
-PATIENCE = 10  # most successive rejections in a pilot run
+MOST_REJECTIONS = 10  # in succession, in a pilot run
 DISPERSION = 2.0  # standard deviation of the starts, in units of that of the Laplace approximation
 
 
 def draw_comparisons(
-    model: tuple[PairCells, PairPrior], centre: Centre, steps: int, plan: ChainPlan, spawn_key: int = 0
+    model: tuple[PairCells, PairPrior], centre: LaplaceFit, steps: int, plan: ChainPlan, spawn_key: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run all chains from overdispersed starts; of a bimodal posterior, half of them start about the second mode.
 
@@ -71,7 +68,7 @@ def draw_comparisons(
 
 
 def begin_comparisons(
-    model: tuple[PairCells, PairPrior], centre: Centre, plan: ChainPlan, spawn_key: int = 0
+    model: tuple[PairCells, PairPrior], centre: LaplaceFit, plan: ChainPlan, spawn_key: int = 0
 ) -> dict[str, np.ndarray]:
     """Initialise all chains at overdispersed starts; of a bimodal posterior, half of them about the second mode.
 
@@ -84,11 +81,11 @@ def begin_comparisons(
     streams = np.empty((plan.chains, 4), np.uint64)
     for chain in range(plan.chains):
         laplace = _laplace_of(centre, chain)
-        seed = np.random.SeedSequence(plan.seed, spawn_key=(spawn_key, chain))
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(spawn_key, chain)))
         z = DISPERSION * rng.standard_normal(n)
-        away = (z[:, None] * laplace.inverse).sum(axis=0)  # no BLAS: reproducible
-        state["theta"][chain] = laplace.centre + away
+        state["theta"][chain] = laplace.centre + (z[:, None] * laplace.inverse).sum(
+            axis=0
+        )  # reproducible: no BLAS
         streams[chain] = stream(rng)
         begin_pairs(model, laplace, _state_of(state, chain))
     return {"stream": streams} | state
@@ -96,7 +93,7 @@ def begin_comparisons(
 
 def continue_comparisons(
     model: tuple[PairCells, PairPrior],
-    centre: Centre,
+    centre: LaplaceFit,
     steps: int,
     plan: ChainPlan,
     state: dict[str, np.ndarray],
@@ -106,7 +103,7 @@ def continue_comparisons(
     `steps` is the number of leapfrog steps of a transition. Shapes: returns (chain, draw, coordinate).
     """
     draws = np.empty((plan.chains, plan.draws * plan.thin, len(centre.laplace.centre)))
-    schedule = HmcSchedule(plan.tune, steps, centre.open_scales, centre.rival is not None)
+    schedule = HmcSchedule(plan.tune, steps, centre.open_scales, centre.second_mode is not None)
 
     def run(chain: int) -> None:
         place = (_state_of(state, chain), draws[chain])
@@ -116,9 +113,9 @@ def continue_comparisons(
     return draws[:, plan.thin - 1 :: plan.thin]
 
 
-def _laplace_of(centre: Centre, chain: int) -> Laplace:
+def _laplace_of(centre: LaplaceFit, chain: int) -> Laplace:
     """Laplace approximation of a chain: that of the second mode, if there is one, for every second chain."""
-    return centre.laplace if centre.rival is None or chain % 2 == 0 else centre.rival
+    return centre.laplace if centre.second_mode is None or chain % 2 == 0 else centre.second_mode
 
 
 def _state_of(state: dict[str, np.ndarray], chain: int) -> PairState:
@@ -126,7 +123,7 @@ def _state_of(state: dict[str, np.ndarray], chain: int) -> PairState:
     return PairState(*(state[name][chain] for name in PairState._fields))
 
 
-def tuned_steps(model: tuple[PairCells, PairPrior], centre: Centre, seed: int) -> int:
+def tuned_steps(model: tuple[PairCells, PairPrior], centre: LaplaceFit, seed: int) -> int:
     """Return the number of leapfrog steps of a transition, tuned by pilot runs: from 2 to 32.
 
     The rule is fixed in advance: the least number with which 60 transitions from near the centre have mean
@@ -136,60 +133,61 @@ def tuned_steps(model: tuple[PairCells, PairPrior], centre: Centre, seed: int) -
     while steps < MOST_STEPS:
         plan = ChainPlan(2, PILOT_DRAWS, PILOT_TUNE, seed)
         draws, acceptance = draw_comparisons(model, centre, steps, plan, spawn_key=1)
-        if acceptance.min() >= WANTED_ACCEPTANCE and _longest_stay(draws) <= PATIENCE:
+        if acceptance.min() >= WANTED_ACCEPTANCE and _longest_rejection_run(draws) <= MOST_REJECTIONS:
             break
         steps = steps + 1 if acceptance.min() > 0.6 else 2 * steps
     return min(steps, MOST_STEPS)
 
 
-def _longest_stay(draws: np.ndarray) -> int:
+def _longest_rejection_run(draws: np.ndarray) -> int:
     """Largest number of successive rejections in any chain. Shapes: draws (chain, draw, coordinate)."""
-    longest = 0
-    for chain in draws[..., 0]:
-        moved = np.flatnonzero(np.diff(chain))
-        stays = np.diff(np.r_[-1, moved, len(chain) - 1])
-        longest = max(longest, int(stays.max()) - 1)
-    return longest
+    changes = (np.flatnonzero(np.diff(chain)) for chain in draws[..., 0])
+    last = draws.shape[1] - 1
+    return max(int(np.diff(np.r_[-1, change, last]).max()) - 1 for change in changes)
 
 
-# --- Sampler of comparison models: the compiled Laplace-split HMC loop ---
+# --- The run of a model: tuning, draws, log densities ---
 
 TRANSITIONS_BEFORE = 50  # default warm-up
-CHEAP = 10_000  # budget of a draw: distinct answers (cells) times transitions
+DRAW_BUDGET = 10_000  # distinct answers (cells) times transitions
 LARGEST_THINNING = 10  # transitions for each draw
 MOST_DENSITIES = 2**29  # entries of a stored pointwise log likelihood: 2 GiB in single precision
 
 
-def begin_hmc(structure: PairStructure, model: pm.Model, plan: Draws, found: Tuning | None = None) -> Run:
-    """Set up the compiled HMC loop; `found` restores the centre, step number and thinning of an earlier start."""
+def begin_hmc(structure: PairStructure, model: pm.Model, plan: Draws, tuning: Tuning | None = None) -> Run:
+    """Set up the compiled HMC loop; `tuning` restores the centre, step number and thinning of an earlier start."""
     answers = (structure.cells, structure.prior)
-    if found is None:
-        centre = find_centre(*answers)
-        usual = _usual_thinning(centre, len(structure.cells.wins))
-        found = as_arrays(centre) | {
-            "steps": np.array(tuned_steps(answers, centre, plan.seed)),
-            "thinning": np.array(usual if plan.thin == "pilot" else int(plan.thin)),
-        }
-    centre, steps, thin = as_centre(found), int(found["steps"]), int(found["thinning"])
+    if tuning is None:
+        centre = fit_laplace(*answers)
+        thin = 1 if plan.thin == "pilot" else int(plan.thin)
+        if plan.thin == "pilot" and (centre.open_scales or centre.second_mode is not None):
+            thin = np.clip(DRAW_BUDGET // len(structure.cells.wins), 1, LARGEST_THINNING)
+        steps = tuned_steps(answers, centre, plan.seed)
+        tuning = as_arrays(centre) | {"steps": np.array(steps), "thinning": np.array(thin)}
+    centre, steps, thin = as_laplace_fit(tuning), int(tuning["steps"]), int(tuning["thinning"])
     chains = replace(plan.chain(TRANSITIONS_BEFORE), thin=thin)
     state = begin_comparisons(answers, centre, chains)
-    wide = plan.densities and _too_wide(model, plan)
+    pointwise = plan.densities and not _exceeds_storage(model, plan)
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         theta = continue_comparisons(answers, centre, steps, chains.part(drawn, n), state)
         acceptance = state["numbers"][:, 1] / (thin * (drawn + n))
-        stats = {"acceptance_rate": ("chain", acceptance)}
-        stats |= {"n_steps": np.int64(steps), "thinning": np.int64(thin)}
-        groups = {"posterior": comparison_posterior(model, structure, theta)}
-        groups["sample_stats"] = xr.Dataset(stats)
+        stats = {"n_steps": np.int64(steps), "thinning": np.int64(thin)}
+        groups = {
+            "posterior": comparison_posterior(model, structure, theta),
+            "sample_stats": xr.Dataset({"acceptance_rate": ("chain", acceptance)} | stats),
+        }
         if plan.densities:
-            groups |= _densities(model, structure, theta, replace(plan, densities=not wide))
+            values = values_of(theta, structure.prior)
+            groups["log_prior"] = _log_prior(model, structure, values)
+            if pointwise:
+                groups["log_likelihood"] = _log_likelihood(model, values, plan)
         return groups
 
-    return Run(found, state, draw)
+    return Run(tuning, state, draw)
 
 
-def _too_wide(model: pm.Model, plan: Draws) -> bool:
+def _exceeds_storage(model: pm.Model, plan: Draws) -> bool:
     """Whether the pointwise log likelihood has too many entries to be stored; warns if so."""
     annotations = model.named_vars_to_dims[str(model.observed_RVs[0].name)][0]
     wanted = plan.chains * plan.draws * int(np.asarray(model.dim_lengths[annotations].eval()))
@@ -201,13 +199,6 @@ def _too_wide(model: pm.Model, plan: Draws) -> bool:
             stacklevel=5,
         )
     return wanted > MOST_DENSITIES
-
-
-def _usual_thinning(centre: Centre, n_cells: int) -> int:
-    """Transitions per kept draw: above 1 only where scales mix slowly, or the posterior is bimodal."""
-    if not centre.open_scales and centre.rival is None:
-        return 1
-    return int(np.clip(CHEAP // n_cells, 1, LARGEST_THINNING))
 
 
 def comparison_posterior(model: pm.Model, structure: PairStructure, theta: np.ndarray) -> xr.Dataset:
@@ -223,40 +214,15 @@ def comparison_posterior(model: pm.Model, structure: PairStructure, theta: np.nd
     return as_dataset(model, arrays, ("chain", "draw"))
 
 
-def _densities(
-    model: pm.Model, structure: PairStructure, theta: np.ndarray, plan: Draws
-) -> dict[str, xr.Dataset]:
-    """Return the groups ``log_prior`` by variable and, unless it is too large, ``log_likelihood`` by annotation."""
-    values, sample = values_of(theta, structure.prior), ("chain", "draw")
-    log_prior = _log_prior(structure, values)
-    groups = {"log_prior": _named(model, log_prior, sample)}
-    if not plan.densities:
-        return groups
-    observed = model.observed_RVs[0]
-    annotations = model.named_vars_to_dims[str(observed.name)][0]
-    log_p = _log_likelihood(model, values, plan)
-    dims = (*sample, annotations)
-    groups["log_likelihood"] = xr.Dataset({str(observed.name): (dims, log_p)})
-    return groups
+def _log_likelihood(model: pm.Model, values: dict[str, np.ndarray], plan: Draws) -> xr.Dataset:
+    """Log likelihood (chain, draw, annotation) of every annotation for every draw, multi-threaded over draws.
 
-
-def _named(model: pm.Model, arrays: dict[str, np.ndarray], sample: tuple[str, str]) -> xr.Dataset:
-    """Attach dims to log densities: those of the variable, without the dim that a joint density sums over."""
-    dims = {name: model.named_vars_to_dims.get(name, ()) for name in arrays}
-    variables = {name: ((*sample, *dims[name][: value.ndim - 2]), value) for name, value in arrays.items()}
-    return xr.Dataset(variables)
-
-
-def _log_likelihood(model: pm.Model, values: dict[str, np.ndarray], plan: Draws) -> np.ndarray:
-    """Log likelihood of every annotation for every draw, multi-threaded over draws.
-
-    Shapes: values of variables (chain, draw, ...); returns (chain, draw, annotation) in the dtype of the
-    plan.
+    Shapes: values of variables (chain, draw, ...). The result has the dtype of the plan.
     """
     observed = model.observed_RVs[0]
     op = observed.owner.op
     *_, left, right, rater, total = op.dist_params(observed.owner)
-    codes = Codes(*(constant_value(code, "the codes").astype(np.int64) for code in (left, right, rater)))
+    codes = PairCodes(*(constant_value(code, "the codes").astype(np.int64) for code in (left, right, rater)))
     counts = constant_value(model.rvs_to_values[observed], "the answers")
     orders = gammaln(constant_value(total, "the totals") + 1) - gammaln(counts + 1).sum(axis=1)
     n_raters = int(codes.rater.max()) + 1 if "reliability" not in values else 0
@@ -280,37 +246,31 @@ def _log_likelihood(model: pm.Model, values: dict[str, np.ndarray], plan: Draws)
             log_p[d] = found[0] + orders
 
     in_threads(fill, np.array_split(np.arange(n_draws), min(64, n_draws)), plan.cores)
-    return log_p.reshape(*values["quality"].shape[:-1], len(counts))
+    log_p = log_p.reshape(*values["quality"].shape[:-1], len(counts))
+    dims = ("chain", "draw", model.named_vars_to_dims[str(observed.name)][0])
+    return xr.Dataset({str(observed.name): (dims, log_p)})
 
 
-def _log_prior(structure: PairStructure, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _log_prior(model: pm.Model, structure: PairStructure, values: dict[str, np.ndarray]) -> xr.Dataset:
     """Log prior density of every free variable, given its hyperparameters. Shapes: values (chain, draw, ...)."""
-    prior, found = structure.prior, {}
-    shared = {
-        "quality_scale": prior.quality_scale,
-        "rater_scale": prior.reliability_scale,
-        "left_bias": prior.left_bias,
-        "tie": prior.tie,
-    }
+    prior, log_p = structure.prior, {}
+    shared = {"quality_scale": prior.quality_scale, "rater_scale": prior.reliability_scale}
+    shared |= {"left_bias": prior.left_bias, "tie": prior.tie}
     scales = {"quality": "quality_scale", "rater": "rater_scale"}
     for role, rv in structure.variables.items():
         x = values[role]
         if role in shared:
-            log_x = x if role == "left_bias" else np.log(x)
-            density = _normal_log_density(log_x, *shared[role])
-            found[str(rv.name)] = density if role == "left_bias" else density - log_x
+            log_x, (mean, sd) = x if role == "left_bias" else np.log(x), shared[role]
+            density = -0.5 * ((log_x - mean) / sd) ** 2 - np.log(np.sqrt(2 * np.pi) * sd)
+            density = density if role == "left_bias" else density - log_x
         elif prior.form == BOX:
             width = prior.high - prior.low if role == "rater" else 1.0
-            found[str(rv.name)] = np.full_like(x, -np.log(width))
+            density = np.full_like(x, -np.log(width))
         else:
-            known = np.exp(shared[scales[role]][0])
-            sigma = np.asarray(values.get(scales[role], known))
-            size = x.shape[-1] - 1
+            sigma = np.asarray(values.get(scales[role], np.exp(shared[scales[role]][0])))
             squares = (x**2).sum(axis=-1) / sigma**2
-            found[str(rv.name)] = -0.5 * squares - size * np.log(np.sqrt(2 * np.pi) * sigma)
-    return found
-
-
-def _normal_log_density(x: np.ndarray, mean: float, sd: float) -> np.ndarray:
-    """Log density of the normal distribution."""
-    return -0.5 * ((x - mean) / sd) ** 2 - np.log(np.sqrt(2 * np.pi) * sd)
+            density = -0.5 * squares - (x.shape[-1] - 1) * np.log(np.sqrt(2 * np.pi) * sigma)
+        # dims of the variable, without the dim that a joint density sums over
+        dims = model.named_vars_to_dims.get(str(rv.name), ())[: density.ndim - 2]
+        log_p[str(rv.name)] = (("chain", "draw", *dims), density)
+    return xr.Dataset(log_p)

@@ -11,9 +11,9 @@ from threadpoolctl import threadpool_limits
 from ..diagnostics import ConvergenceWarning
 from ..runs.trees import CodeNames, constant_groups, label
 from .hmc import comparison_posterior
-from .kernels.centre import find_centre
+from .kernels.centre import fit_laplace
 from .kernels.posterior import BOX, LOG, NONE, SHARED, PairPrior, anchored_log_p
-from .recognition import PairStructure, read_comparisons, values_of
+from .recognition import read_comparisons, values_of
 
 RELIABLE = 0.5  # largest Pareto k with which the weights have a finite variance
 
@@ -30,9 +30,9 @@ def laplace(model: pm.Model) -> xr.Dataset:
     -------
     Dataset
         ``quality`` and ``quality_sd`` (item), ``reliability`` and ``reliability_sd`` (rater), and the same
-        for the scales, ``tie`` and ``left_bias`` where the model has them: the centre of
-        the approximation (the posterior mode given the scales, which are estimated by EM steps), and standard
-        deviations by the delta method. Attribute ``iterations``.
+        for the scales, ``tie`` and ``left_bias`` where the model has them: the centre of the approximation
+        (the posterior mode given the scales, which are estimated by EM steps), and standard deviations by the
+        delta method. Attribute ``iterations``.
 
     Raises
     ------
@@ -53,27 +53,18 @@ def laplace(model: pm.Model) -> xr.Dataset:
     section 2, doi:10.1080/01621459.1986.10478240.
     """
     structure = read_comparisons(model)
-    centre = find_centre(structure.cells, structure.prior)
+    centre = fit_laplace(structure.cells, structure.prior)
     theta, inverse = centre.laplace.centre, centre.laplace.inverse
     values = values_of(theta, structure.prior)
     sd = _standard_errors(values, inverse, structure.prior)
-    found = {name: values[role] for name, role in _names(structure).items()}
-    found |= {f"{name}_sd": sd[role] for name, role in _names(structure).items()}
-    dims = {"quality": "item", "reliability": "rater"}
-    data = {
-        name: ((dims[base],) if (base := name.removesuffix("_sd")) in dims else (), value)
-        for name, value in found.items()
-    }
-    coords = {dim: np.asarray(model.coords[dim]) for dim in {d for own, _ in data.values() for d in own}}
+    dims = {"quality": ("item",), "reliability": ("rater",)}
+    data = {}
+    for variable in structure.variables:
+        role = "reliability" if variable == "rater" else variable
+        name = "reliability_scale" if role == "rater_scale" else role
+        data |= {name: (dims.get(name, ()), values[role]), f"{name}_sd": (dims.get(name, ()), sd[role])}
+    coords = {dim: np.asarray(model.coords[dim]) for name in data for dim in dims.get(name, ())}
     return xr.Dataset(data, coords, {"iterations": centre.iterations})
-
-
-def _names(structure: PairStructure) -> dict[str, str]:
-    """Map the names of the estimated quantities to their roles."""
-    roles = [role for role in structure.variables if role != "rater"]
-    names = {"rater_scale": "reliability_scale"}
-    own = {names.get(role, role): role for role in roles}
-    return own | ({"reliability": "reliability"} if "rater" in structure.variables else {})
 
 
 def _standard_errors(
@@ -84,15 +75,15 @@ def _standard_errors(
     Shapes: inverse, the inverse of the Cholesky factor of the precision (coordinate, coordinate): products of
     its columns are covariances.
     """
-    n, k = prior.n_items, prior.n_raters
-    spread = {}
-    quality, rater = inverse[:, :n], inverse[:, n : n + k]  # columns whose products are covariances
-    if prior.form != BOX:
-        quality = quality - quality.mean(axis=1, keepdims=True)
-        rater = rater - rater.mean(axis=1, keepdims=True)
-    spread["quality"] = np.linalg.norm(quality, axis=0)
+    spans = {"quality": slice(prior.n_items)}
     if prior.form != SHARED:
-        spread["reliability"] = np.linalg.norm(rater, axis=0)
+        spans["reliability"] = slice(prior.n_items, prior.n_items + prior.n_raters)
+    spread = {}
+    for role, span in spans.items():
+        columns = inverse[:, span]
+        if prior.form != BOX:
+            columns = columns - columns.mean(axis=1, keepdims=True)
+        spread[role] = np.linalg.norm(columns, axis=0)
     if prior.form == BOX:
         share = (values["reliability"] - prior.low) / (prior.high - prior.low)
         spread["quality"] *= values["quality"] * (1 - values["quality"])
@@ -151,7 +142,7 @@ def laplace_sample(
     Vehtari, Simpson, Gelman, Yao and Gabry (2024), Pareto smoothed importance sampling, JMLR 25(72).
     """
     structure = read_comparisons(model)
-    found = find_centre(structure.cells, structure.prior)
+    found = fit_laplace(structure.cells, structure.prior)
     centre = found.laplace
     rng = np.random.default_rng(random_seed)
     z = rng.standard_normal((draws * chains, len(centre.centre)))
@@ -164,7 +155,9 @@ def laplace_sample(
     weight /= weight.sum()
     wrong = [f"Pareto k is {pareto_k:.2f}, above {RELIABLE}"] if pareto_k > RELIABLE else []
     wrong += ["the votes do not determine a scale"] if found.open_scales else []
-    wrong += ["raters contradict each other, and the posterior has a second mode"] if found.rival else []
+    wrong += (
+        ["raters contradict each other, and the posterior has a second mode"] if found.second_mode else []
+    )
     if wrong:
         warnings.warn(
             f"{'; '.join(wrong)}: the posterior is far from normal; use inference.sample",
@@ -178,11 +171,6 @@ def laplace_sample(
     tree = xr.DataTree.from_dict(groups)
     if names := CodeNames.of(model):
         tree = label(tree, names)
-    op = model.observed_RVs[0].owner.op
-    tree.attrs |= {
-        "model": op.link,
-        "method": "laplace",
-        "pareto_k": float(pareto_k),
-        "effective_draws": float(1 / (weight**2).sum()),
-    }
+    tree.attrs |= {"model": model.observed_RVs[0].owner.op.link, "method": "laplace"}
+    tree.attrs |= {"pareto_k": float(pareto_k), "effective_draws": float(1 / (weight**2).sum())}
     return tree

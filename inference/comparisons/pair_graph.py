@@ -52,20 +52,9 @@ def pair_table(pairs: Comparisons) -> PairTable:
     pair_opens = np.flatnonzero(new_pair[opens])
     first, second = np.divmod(pair[opens[pair_opens]], len(pairs.items))
     wins, losses, ties = (np.bincount(cell, np.where(outcome == o, count, 0), len(opens)) for o in range(3))
-    return PairTable(
-        first=first,
-        second=second,
-        start=np.r_[pair_opens, len(opens)],
-        rater=rater[opens],
-        wins=wins,
-        losses=losses,
-        ties=ties,
-        n_items=len(pairs.items),
-        n_raters=max(len(pairs.raters), 1),
-    )
+    start, n_raters = np.r_[pair_opens, len(opens)], max(len(pairs.raters), 1)
+    return PairTable(first, second, start, rater[opens], wins, losses, ties, len(pairs.items), n_raters)
 
-
-# --- Weighted least squares on the graph of compared pairs ---
 
 DENSE = 1500  # largest number of items with a dense Laplacian
 EXACT = 4000  # largest number of items with an exact pseudo-inverse
@@ -91,7 +80,7 @@ class PairGraph:
         return np.bincount(self.first, flow, n) - np.bincount(self.second, flow, n)
 
     def fit(self, distance: np.ndarray, precision: np.ndarray) -> np.ndarray:
-        """Return the centred qualities (item,) that fit distances (pair,) with these precisions best."""
+        """Return the centred qualities (item,) of least squares, given distances and precisions (pair,)."""
         return self.solve(precision, self.sums(precision * distance))
 
     def solve(self, weight: np.ndarray, balance: np.ndarray) -> np.ndarray:
@@ -124,8 +113,7 @@ class PairGraph:
             inverse = cho_solve(cho_factor(full + scale / n), np.eye(n))
             return np.diag(inverse) - 1 / (scale * n)
         degree, solve = laplacian.diagonal(), _solver(laplacian)
-        joined = diags_array(degree) - laplacian
-        total = np.zeros(n)
+        joined, total = diags_array(degree) - laplacian, np.zeros(n)
         for _ in range(PROBES):
             sign = rng.choice([-1.0, 1.0], n)
             explained = sign / degree + joined @ (sign / degree) / degree
@@ -150,9 +138,8 @@ def _solver(laplacian: csr_array) -> Callable[[np.ndarray], np.ndarray]:
             quality, stopped = cg(laplacian, balance, rtol=CG_TOLERANCE, maxiter=CG_STEPS, M=jacobi)
             if not stopped:
                 return _centred(quality)
-            eliminated = splu(
-                laplacian[1:, 1:].tocsc()
-            )  # CG is slow on long chains, which have few edges and little fill-in
+            # CG is slow on long chains, which have few edges and little fill-in
+            eliminated = splu(laplacian[1:, 1:].tocsc())
         return _centred(np.r_[0.0, eliminated.solve(balance[1:])])
 
     return solve

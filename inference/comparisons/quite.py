@@ -6,16 +6,16 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
-from ...models.data.comparisons import Comparisons
-from ...models.data.connectivity import require_connected
-from ...models.data.container import expect
+from ...models.data.comparisons import Comparisons, require_connected
+from ...models.data.container import require_container
 from ..diagnostics import EstimateWarning
-from .averaged_link import AveragedLink, Link, averaged_link
+from ..runs.run import check_whole
+from .averaged_link import Link, averaged_link
 from .kernels.modes import Prior
 from .pair_graph import PairGraph, PairTable, pair_table
 from .vote_modes import CompleteVotes, Modes, SparseVotes, by_pair, vote_modes
 
-OUTGROWN = 1000.0  # largest ratio of prior precision to the information in the answers
+MAX_PRIOR_RATIO = 1000.0  # largest ratio of prior precision to the information in the answers
 
 
 class Degenerate(Exception):
@@ -26,14 +26,14 @@ class Degenerate(Exception):
         self.iteration = iteration
 
 
-class Readings(NamedTuple):
-    """Reading of the paper's formulas (see the module), range of reliabilities and stopping rule."""
+class QuiteOptions(NamedTuple):
+    """Interpretation of the paper's formulas (see the module), range of reliabilities and stopping rule."""
 
     variance: str
     prior: str
     reliability_range: tuple[float, float]
     max_iterations: int
-    tolerance: float  # for the statistic of eq. 23  # for the statistic of eq. 23
+    tolerance: float  # for the statistic of eq. 23
 
 
 class Start(NamedTuple):
@@ -42,8 +42,7 @@ class Start(NamedTuple):
     reliability: np.ndarray  # (rater,)
     distance: np.ndarray  # (pair,)
     prior: Prior  # of the distances
-    # reliabilities are estimates; if False, distances and weights come from the averaged link
-    known: bool
+    known: bool  # reliabilities are estimates; if False, distances and weights come from the averaged link
 
 
 class Iterate(NamedTuple):
@@ -54,26 +53,12 @@ class Iterate(NamedTuple):
     distance: np.ndarray  # (pair,)
     precision: np.ndarray  # (pair,), weights of the least squares
     qualities: list[np.ndarray]  # of every iteration
-    # of every iteration: |q - q_before| / (N |q_before|), eq. 23; NaN in the first
-    changes: list[float]
+    changes: list[float]  # of every iteration: |q - q_before| / (N |q_before|), eq. 23; NaN in the first
     converged: bool
 
 
-def first_distances(
-    link: AveragedLink, wins: np.ndarray, losses: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate distances and their precisions (27) by the averaged link, before any reliability is known.
-
-    A share of 0 or 1 has no finite distance and no variance by (27): the shares of M votes are kept between 1
-    / 2M and 1 - 1 / 2M, half a vote from unanimity. Shapes: all (pair,).
-    """
-    votes = wins + losses
-    share = np.clip(wins / votes, 0.5 / votes, 1 - 0.5 / votes)
-    return link.from_shares(share, votes)
-
-
-def climb(
-    modes: SparseVotes | CompleteVotes, graph: PairGraph, start: Start, readings: Readings, reach: float
+def iterate(
+    modes: SparseVotes | CompleteVotes, graph: PairGraph, start: Start, options: QuiteOptions, reach: float
 ) -> Iterate:
     """Iterate distances, qualities and reliabilities until convergence or the largest number of iterations.
 
@@ -87,24 +72,25 @@ def climb(
     while True:
         if qualities or known:
             found = modes.distances(reliability, prior, distance, reach)
-            if readings.variance == "printed":
-                _check_weights(found, prior, len(qualities) + 1)
-            distance, precision = found.value, _precision(found, prior, readings.variance)
+            outgrown = prior.precision > MAX_PRIOR_RATIO * found.expected
+            if options.variance == "printed" and np.mean(outgrown) > 0.5:
+                raise Degenerate(len(qualities) + 1)
+            distance, precision = found.value, _precision(found, prior, options.variance)
         if not np.isfinite(precision).all() or precision.min() <= 0:
             raise np.linalg.LinAlgError("a weight is zero or infinite")
         # q = argmin  sum_e (d_e - q_first + q_second)^2 / v_e
         quality = graph.fit(distance, precision)
         predicted = graph.differences(quality)
-        reliability = modes.reliabilities(predicted, reliability, readings.reliability_range).value
+        reliability = modes.reliabilities(predicted, reliability, options.reliability_range).value
         changes.append(_change(quality, qualities[-1] if qualities else None))
         qualities.append(quality)
-        converged = changes[-1] < readings.tolerance
-        if converged or len(changes) == readings.max_iterations:
+        converged = changes[-1] < options.tolerance
+        if converged or len(changes) == options.max_iterations:
             break
-        if readings.prior == "predicted":
+        if options.prior == "predicted":
             # damped: with the last weight alone the iteration ends in a cycle of two
             prior = Prior(predicted, 0.5 * (prior.precision + precision))
-        elif readings.prior == "printed":
+        elif options.prior == "printed":
             prior = Prior(distance, precision)
     return Iterate(quality, reliability, distance, precision, qualities, changes, converged)
 
@@ -118,12 +104,6 @@ def _precision(found: Modes, prior: Prior, variance: str) -> np.ndarray:
     return (found.observed + prior.precision) ** 2 / found.expected
 
 
-def _check_weights(found: Modes, prior: Prior, iteration: int) -> None:
-    """Raise `Degenerate` if the priors of most pairs have far more weight than their answers."""
-    if np.mean(prior.precision > OUTGROWN * found.expected) > 0.5:
-        raise Degenerate(iteration)
-
-
 def _change(quality: np.ndarray, before: np.ndarray | None) -> float:
     """Return the statistic of the stopping rule (23)."""
     if before is None:
@@ -132,7 +112,7 @@ def _change(quality: np.ndarray, before: np.ndarray | None) -> float:
     return float(np.linalg.norm(quality - before) / scale) if scale > 0 else np.inf
 
 
-# --- QUITE: qualities of items and reliabilities of raters, by least squares on the graph of compared pairs ---
+# --- The public estimator: arguments, start, result ---
 
 Variance = Literal["fisher", "laplace", "printed"]
 PriorReading = Literal["predicted", "frozen", "printed"]
@@ -164,7 +144,7 @@ def quite(
     | sigma | its variance (a variance everywhere, omega = 1 / sigma) | ``distance_variance`` | pair |
     | F, G | link, link averaged over rho | `averaged_link` | |
 
-    The iteration and the three readings of the printed formulas are in `quite_steps`. The scale of the
+    The iteration and the three options of the printed formulas are in `quite_steps`. The scale of the
     qualities is weakly identified, by the two ranges alone: estimated qualities are shrunk, by a factor of
     1.04 with very many votes to 4 or more with few, and reliabilities accumulate at the end of their range.
 
@@ -233,27 +213,28 @@ def quite(
     Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy
     problem, arXiv:2310.02016, section 4 and eq. 23-38.
     """
-    expect(pairs, Comparisons)
-    readings = Readings(variance, prior, reliability_range, max_iterations, tolerance)
-    _check(link, readings, quality_range)
+    require_container(pairs, Comparisons)
+    options = QuiteOptions(variance, prior, reliability_range, max_iterations, tolerance)
+    _check(link, options, quality_range)
     require_connected(pairs, "quite")
     table = pair_table(pairs)
     graph = PairGraph(table.first, table.second, table.n_items)
     if start is None:
-        begin = _cold_start(table, link, readings, quality_range)
+        begin = _cold_start(table, link, options, quality_range)
     else:
         begin = _warm_start(pairs, table, start, reliability_range)
+    kind = f"variance={variance!r} with prior={prior!r}"
     try:
-        found = climb(vote_modes(table, link), graph, begin, readings, quality_range)
+        found = iterate(vote_modes(table, link), graph, begin, options, quality_range)
     except Degenerate as degenerate:
         raise ValueError(
-            f"variance={variance!r} with prior={prior!r} degenerates in iteration {degenerate.iteration}: the priors of most "
-            f"distances, estimated from the answers, have over {OUTGROWN:,.0f} times the precision of the answers; take "
+            f"{kind} degenerates in iteration {degenerate.iteration}: the priors of most "
+            f"distances, estimated from the answers, have over {MAX_PRIOR_RATIO:,.0f} times the precision of the answers; take "
             "variance='fisher' with prior='predicted', or variance='laplace' with prior='frozen'"
         ) from None
     except np.linalg.LinAlgError:
         raise ValueError(
-            f"variance={variance!r} with prior={prior!r} ends in singular least squares: the weights of the pairs differ too "
+            f"{kind} ends in singular least squares: the weights of the pairs differ too "
             "much for double precision; check the counts, take a narrower reliability_range, or use inference.sample"
         ) from None
     if not found.converged:
@@ -267,37 +248,38 @@ def quite(
     return _dataset(pairs, table, found, spread, {"link": link, "variance": variance, "prior": prior})
 
 
-def _check(link: str, readings: Readings, quality_range: float) -> None:
+def _check(link: str, options: QuiteOptions, quality_range: float) -> None:
+    """Raise unless every argument is in its range."""
     for name, value, allowed in (
         ("link", link, get_args(Link)),
-        ("variance", readings.variance, get_args(Variance)),
-        ("prior", readings.prior, get_args(PriorReading)),
+        ("variance", options.variance, get_args(Variance)),
+        ("prior", options.prior, get_args(PriorReading)),
     ):
         if value not in allowed:
             raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
-    low, high = readings.reliability_range
+    low, high = options.reliability_range
     if not 0 < low < high < np.inf:
         raise ValueError(
             f"reliability_range=({low!r}, {high!r}) must be two positive finite numbers, the lower first"
         )
     if not 0 < quality_range < np.inf:
         raise ValueError(f"quality_range={quality_range!r} must be positive and finite")
-    most = readings.max_iterations
-    if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
-        raise ValueError(f"max_iterations={most!r} must be a whole number from 1")
-    if not readings.tolerance >= 0:
+    check_whole("max_iterations", options.max_iterations)
+    if not options.tolerance >= 0:
         raise ValueError(
-            f"tolerance={readings.tolerance!r} must not be negative; at 0 every iteration is made"
+            f"tolerance={options.tolerance!r} must not be negative; at 0 every iteration is made"
         )
 
 
-def _cold_start(table: PairTable, link: Link, readings: Readings, reach: float) -> Start:
+def _cold_start(table: PairTable, link: Link, options: QuiteOptions, reach: float) -> Start:
     """Start from the averaged link, with every reliability in the middle of the range."""
     votes = by_pair(table)
     wins, losses = (np.add.reduceat(v, table.start[:-1]) for v in (votes.wins, votes.losses))
-    averaged = averaged_link(link, readings.reliability_range, reach)
-    distance, precision = first_distances(averaged, wins, losses)
-    middle = np.full(table.n_raters, np.mean(readings.reliability_range))
+    # a share of 0 or 1 has neither a finite distance nor a variance (27): half a vote from unanimity at least
+    count = wins + losses
+    share = np.clip(wins / count, 0.5 / count, 1 - 0.5 / count)
+    distance, precision = averaged_link(link, options.reliability_range, reach).from_shares(share, count)
+    middle = np.full(table.n_raters, np.mean(options.reliability_range))
     return Start(middle, distance, Prior(distance, precision), known=False)
 
 

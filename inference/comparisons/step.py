@@ -13,8 +13,9 @@ from pytensor.graph.basic import Variable
 
 from ..kernels.random_streams import stream
 from ..runs.model_graph import GibbsStep, NotConjugate, compiled_values
-from .kernels.centre import find_centre
-from .kernels.hmc import COMING_IN, MOST_COMING_IN, HmcSchedule, sample_pairs
+from ..runs.run import check_whole
+from .kernels.centre import fit_laplace
+from .kernels.hmc import MOST_WARM_UP_FACTOR, WARM_UP_FACTOR, HmcSchedule, sample_pairs
 from .kernels.posterior import BOX
 from .recognition import coordinates_of, read_comparisons, values_of
 
@@ -83,8 +84,7 @@ class LaplaceHMC(GibbsStep):
         blocked: bool = True,
     ) -> None:
         model = cast(pm.Model, modelcontext(model))
-        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
-            raise ValueError(f"steps={steps!r} must be a whole number from 1")
+        check_whole("steps", steps)
         structure = read_comparisons(model)
         self._answers, self._prior = structure.cells, structure.prior
         self._roles, own = list(structure.variables), list(structure.variables.values())
@@ -98,10 +98,10 @@ class LaplaceHMC(GibbsStep):
         drawn = model.replace_rvs_by_values(own)
         self._state = model.compile_fn(drawn, on_unused_input="ignore", **options)
         self._values = compiled_values(model, own, options)
-        centre = find_centre(self._answers, self._prior)
+        centre = fit_laplace(self._answers, self._prior)
         self._laplace = centre.laplace
-        self._schedule = HmcSchedule(0, int(steps), centre.open_scales, centre.rival is not None)
-        self._finer = COMING_IN
+        self._schedule = HmcSchedule(0, int(steps), centre.open_scales, centre.second_mode is not None)
+        self._finer = WARM_UP_FACTOR
         self.blocked, self.tune = blocked, True
         self.rng = get_random_generator(rng)
 
@@ -114,20 +114,16 @@ class LaplaceHMC(GibbsStep):
         theta = coordinates_of(values, prior, self.rng.standard_normal(2) / sizes)
         draws = np.empty((1, len(theta)))
         schedule = self._schedule._replace(steps=self._schedule.steps * (self._finer if self.tune else 1))
-        accepted = sample_pairs(
-            stream(self.rng), (self._answers, prior), self._laplace, schedule, (theta, draws)
+        answers = (self._answers, prior)
+        accepted = sample_pairs(stream(self.rng), answers, self._laplace, schedule, (theta, draws))
+        self._finer = (
+            min(2 * self._finer, MOST_WARM_UP_FACTOR) if accepted < 0.5 else max(self._finer // 2, 1)
         )
-        self._finer = min(2 * self._finer, MOST_COMING_IN) if accepted < 0.5 else max(self._finer // 2, 1)
         moved = values_of(draws[0], prior)
-        if prior.form == BOX:
-            moved = _off_the_walls(moved, prior.low, prior.high)
+        if prior.form == BOX:  # the transform of a value on the boundary is infinite
+            margin = SMALLEST * (prior.high - prior.low)
+            moved["quality"] = np.clip(moved["quality"], SMALLEST, 1 - SMALLEST)
+            moved["rater"] = np.clip(moved["rater"], prior.low + margin, prior.high - margin)
         raw = self._values(*(moved[role] for role in self._roles))
         stats = {"tune": self.tune, "acceptance_rate": accepted}
         return point | dict(zip(self._names, raw, strict=True)), [stats]
-
-
-def _off_the_walls(values: dict[str, np.ndarray], low: float, high: float) -> dict[str, np.ndarray]:
-    """Clip values of a box to where their transform is finite."""
-    margin = SMALLEST * (high - low)
-    quality = np.clip(values["quality"], SMALLEST, 1 - SMALLEST)
-    return values | {"quality": quality, "rater": np.clip(values["rater"], low + margin, high - margin)}

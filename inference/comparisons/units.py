@@ -43,13 +43,9 @@ def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
             "start from quite"
         )
     logs = np.log(reliability)
-    return {
-        "quality": (quality - quality.mean()) * np.exp(logs.mean()),
-        "log_reliability": logs - logs.mean(),
-    }
+    centred = (quality - quality.mean()) * np.exp(logs.mean())
+    return {"quality": centred, "log_reliability": logs - logs.mean()}
 
-
-# --- Units of qualities and reliabilities of comparisons: identification by an anchor, after sampling ---
 
 Anchor = (
     Literal["mean reliability", "quality sd"]
@@ -121,49 +117,45 @@ def in_units(
     >>> posterior["quality"].values.tolist(), posterior["reliability"].values.tolist()
     ([[[1.5, 0.5, 0.0]]], [[[2.0, 4.0]]])
     """
-    posterior = _comparisons_posterior(tree)
+    posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
+    if "quality" not in posterior or "item" not in posterior["quality"].dims:
+        raise ValueError(
+            "the tree has no posterior of the 'quality' of items; sample models.bradley_terry or models.thurstone"
+        )
     quality = posterior["quality"].transpose("chain", "draw", "item")
     reliability = posterior.get("reliability")
     shift: xr.DataArray | float = 0.0
     if isinstance(anchor, str):
         factor, unit = _named_factor(quality, reliability, anchor)
-    elif _is_ranges(anchor):
-        rng = np.random.default_rng(random_seed)
-        factor, shift = _draw_in_ranges(quality, reliability, anchor, rng)
+    elif _is_pair(anchor) and all(map(_is_pair, anchor)):
+        factor, shift = _draw_in_ranges(quality, reliability, anchor, np.random.default_rng(random_seed))
         unit = f"qualities in {tuple(anchor[0])}, reliabilities in {tuple(anchor[1])}"
     else:
         factor, unit = _factor_of_pair(quality, anchor)
-    _require_positive(factor, unit)
+    wrong = ~((factor > 0) & np.isfinite(factor))
+    if wrong.any():
+        raise ValueError(
+            f"{unit}: impossible in {float(wrong.mean()):.1%} of the draws, which would need a scale that is not positive; "
+            "choose two items that are surely in this order, or anchor='quality sd'"
+        )
     changed = _rescaled(posterior, factor)
-    changed["quality"] = (changed["quality"] + shift).transpose(*posterior["quality"].dims)
+    changed["quality"] = changed["quality"] + shift
     changed["quality"].attrs["unit"] = unit
     result = tree.copy()
     result["posterior"] = xr.DataTree(changed)
     return result
 
 
-def _comparisons_posterior(tree: xr.DataTree) -> xr.Dataset:
-    """Posterior of a tree; raise if it has no qualities of items."""
-    posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
-    if "quality" not in posterior or "item" not in posterior["quality"].dims:
-        raise ValueError(
-            "the tree has no posterior of the 'quality' of items; sample models.bradley_terry or models.thurstone"
-        )
-    return posterior
-
-
 def _rescaled(posterior: xr.Dataset, factor: xr.DataArray) -> xr.Dataset:
     """Posterior with all variables that have a unit converted. Shapes: factor, g (chain, draw)."""
     changed = posterior.copy()
-    for name in WITH_QUALITY:
-        if name in posterior:
-            changed[name] = (posterior[name] / factor).transpose(*posterior[name].dims)
-    for name in WITH_RELIABILITY:
-        if name in posterior:
-            changed[name] = (posterior[name] * factor).transpose(*posterior[name].dims)
+    for name in posterior.data_vars:
+        if name in WITH_QUALITY:
+            changed[name] = posterior[name] / factor
+        elif name in WITH_RELIABILITY:
+            changed[name] = posterior[name] * factor
     if "log_reliability" in posterior:
-        raised = posterior["log_reliability"] + np.log(factor)
-        changed["log_reliability"] = raised.transpose(*posterior["log_reliability"].dims)
+        changed["log_reliability"] = posterior["log_reliability"] + np.log(factor)
     if "reliability_deviation" in posterior and "reliability_scale" in posterior:
         changed["reliability_scale"] = posterior["reliability_scale"] * factor
     if "reliability" not in posterior:
@@ -181,16 +173,15 @@ def _named_factor(
         raise ValueError(
             f"anchor={anchor!r} is not 'mean reliability', 'quality sd', a pair of items or a pair of ranges"
         )
-    unit = "mean of the reliabilities 1"
     if reliability is None:
-        return xr.ones_like(quality.isel(item=0, drop=True)), unit
+        reliability = xr.ones_like(quality.isel(item=0, drop=True))
     mean = reliability.mean("rater") if "rater" in reliability.dims else reliability
-    return 1 / mean, unit
+    return 1 / mean, "mean of the reliabilities 1"
 
 
 def _factor_of_pair(quality: xr.DataArray, anchor: Any) -> tuple[xr.DataArray, str]:
     """Factor g (chain, draw) that sets the difference of two items to one, and the unit."""
-    if not isinstance(anchor, tuple | list) or len(anchor) != 2 or anchor[0] == anchor[1]:
+    if not _is_pair(anchor) or anchor[0] == anchor[1]:
         raise ValueError(
             f"anchor={anchor!r} is not 'mean reliability', 'quality sd', a pair of items or a pair of ranges"
         )
@@ -204,28 +195,23 @@ def _factor_of_pair(quality: xr.DataArray, anchor: Any) -> tuple[xr.DataArray, s
     return better - worse, f"quality of {anchor[0]} minus quality of {anchor[1]} 1"
 
 
-def _is_ranges(anchor: Any) -> bool:
-    """Whether an anchor has the form of two ranges."""
-    if not isinstance(anchor, tuple | list) or len(anchor) != 2:
-        return False
-    return all(isinstance(own, tuple | list) and len(own) == 2 for own in anchor)
-
-
-def _require_positive(factor: xr.DataArray, unit: str) -> None:
-    """Raise unless g is positive and finite in every draw."""
-    wrong = ~((factor > 0) & np.isfinite(factor))
-    if wrong.any():
-        raise ValueError(
-            f"{unit}: impossible in {float(wrong.mean()):.1%} of the draws, which would need a scale that is not positive; "
-            "choose two items that are surely in this order, or anchor='quality sd'"
-        )
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a tuple or list of two."""
+    return isinstance(value, tuple | list) and len(value) == 2
 
 
 def _draw_in_ranges(
     quality: xr.DataArray, reliability: xr.DataArray | None, ranges: Any, rng: np.random.Generator
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Draw g and the shift of the qualities (chain, draw each) under uniform priors on the two ranges."""
-    (first, last), (low, high) = _checked(ranges)
+    try:
+        (first, last), (low, high) = ((float(a), float(b)) for a, b in ranges)
+    except (TypeError, ValueError):
+        first = last = low = high = np.nan
+    if not (-np.inf < first < last < np.inf and 0 <= low < high < np.inf):
+        raise ValueError(
+            f"anchor={ranges!r} must be two rising pairs of finite numbers, such as ((0, 1), (1, 20))"
+        )
     if reliability is None or "rater" not in reliability.dims:
         raise ValueError(
             f"anchor={ranges!r} is of raters who differ, but here they are all alike; take 'quality sd'"
@@ -235,7 +221,7 @@ def _draw_in_ranges(
             f"anchor={ranges!r} is of positive reliabilities, but some are not; take 'quality sd'"
         )
     # c = geometric mean of rho, x = c q, eta = rho / c
-    mean = xr.apply_ufunc(np.exp, xr.apply_ufunc(np.log, reliability).mean("rater"))
+    mean = np.exp(np.log(reliability).mean("rater"))
     x, eta = quality * mean, reliability / mean
     spread = (x.max("item") - x.min("item")) / (last - first)
     least = np.maximum(spread, low / eta.min("rater"))
@@ -247,34 +233,20 @@ def _draw_in_ranges(
             "widen the ranges, or build the model with reliability_range="
         )
     power = reliability.sizes["rater"] - quality.sizes["item"]
-    bounds = (least.to_numpy(), most.to_numpy())
-    scale = spread.copy(data=_draw_scale(bounds, spread.to_numpy(), power, rng))
+    drawn = _draw_scale(least.to_numpy(), most.to_numpy(), spread.to_numpy(), power, rng)
+    scale = spread.copy(data=drawn)
     room = (last - first) * (1 - spread / scale)
     start = first + room * rng.random(room.shape)
     return scale / mean, start - x.min("item") / scale
 
 
-def _checked(ranges: Any) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return two increasing pairs of finite numbers, the second not negative, or raise."""
-    try:
-        (first, last), (low, high) = ((float(a), float(b)) for a, b in ranges)
-    except (TypeError, ValueError):
-        first = last = low = high = np.nan
-    if not (-np.inf < first < last < np.inf and 0 <= low < high < np.inf):
-        raise ValueError(
-            f"anchor={ranges!r} must be two rising pairs of finite numbers, such as ((0, 1), (1, 20))"
-        )
-    return (first, last), (low, high)
-
-
 def _draw_scale(
-    bounds: tuple[np.ndarray, np.ndarray], spread: np.ndarray, power: int, rng: np.random.Generator
+    least: np.ndarray, most: np.ndarray, spread: np.ndarray, power: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw g within bounds with density proportional to g^power (1 - spread / g), by inversion with bisection.
+    """Draw g between bounds with density proportional to g^power (1 - spread / g), by inversion with bisection.
 
-    Shapes: bounds (two arrays) and spread (chain, draw).
+    Shapes: least, most and spread (chain, draw).
     """
-    least, most = bounds
     unit = most if power >= 0 else least  # powers of g / unit stay within the range of doubles
 
     def antiderivative(g: np.ndarray) -> np.ndarray:

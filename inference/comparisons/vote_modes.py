@@ -73,23 +73,21 @@ class SparseVotes(NamedTuple):
 class CompleteVotes(NamedTuple):
     """Bradley-Terry votes of all raters on all pairs, with the same number of votes in every cell."""
 
-    # (pair, rater), half of the votes for the first item less those for the second
-    # (pair, rater), half of the votes for the first item less those for the second
-    half_lead: np.ndarray
-    each: float  # votes per cell  # votes per cell
+    half_margin: np.ndarray  # (pair, rater), half of the votes for the first item less those for the second
+    each: float  # votes per cell
 
     def distances(self, reliability: np.ndarray, prior: Prior, start: np.ndarray, reach: float) -> Modes:
         """Return the posterior modes of the distances, as `SparseVotes.distances`."""
-        linear, shared = (pair_statistics(self.half_lead, reliability), shared_cosh(reliability, reach))
+        statistic, shared = pair_statistics(self.half_margin, reliability), shared_cosh(reliability, reach)
         search = Search(start, -reach, reach, STEP * reach)
-        mode, information = complete_modes(linear, self.each, shared, prior, search)
+        mode, information = complete_modes(statistic, self.each, shared, prior, search)
         return Modes(mode, information, information)
 
     def reliabilities(self, distance: np.ndarray, start: np.ndarray, interval: tuple[float, float]) -> Modes:
         """Return the posterior modes of the reliabilities, as `SparseVotes.reliabilities`."""
-        linear, shared = (rater_statistics(self.half_lead, distance), shared_cosh(distance, interval[1]))
+        statistic, shared = rater_statistics(self.half_margin, distance), shared_cosh(distance, interval[1])
         search = Search(start, *interval, STEP * interval[1])
-        mode, information = complete_modes(linear, self.each, shared, _flat(len(start)), search)
+        mode, information = complete_modes(statistic, self.each, shared, _flat(len(start)), search)
         return Modes(mode, information, information)
 
 
@@ -99,10 +97,11 @@ def vote_modes(table: PairTable, link: Link) -> SparseVotes | CompleteVotes:
     n_pairs, total = len(table.first), votes.wins + votes.losses
     complete = len(table.rater) == n_pairs * table.n_raters and (total == total[0]).all()
     if link == "bradley_terry" and complete:
-        half_lead = 0.5 * (votes.wins - votes.losses).reshape(n_pairs, table.n_raters)
-        return CompleteVotes(half_lead, float(total[0]))
+        half_margin = 0.5 * (votes.wins - votes.losses).reshape(n_pairs, table.n_raters)
+        return CompleteVotes(half_margin, float(total[0]))
     return SparseVotes(link == "thurstone", votes, by_rater(votes, table.n_raters))
 
 
 def _flat(n: int) -> Prior:
+    """Flat prior of n factors."""
     return Prior(np.zeros(n), np.zeros(n))

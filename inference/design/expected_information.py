@@ -158,9 +158,9 @@ def _link(tree: xr.DataTree, link: str | None) -> str:
     """Return the requested link, or that of the tree."""
     if link is not None:
         return link
-    for said in (tree.attrs.get("link"), tree.attrs.get("model")):
-        if said in get_args(Link):
-            return str(said)
+    for name in (tree.attrs.get("link"), tree.attrs.get("model")):
+        if name in get_args(Link):
+            return str(name)
     raise ValueError("the tree does not say which link it has; pass link='bradley_terry' or 'thurstone'")
 
 

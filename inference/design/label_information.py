@@ -46,10 +46,9 @@ def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
 
     Shapes: p (item, category, draw); confusion (category, draw, rater, label); returns (item, rater).
     """
-    _, n_draws, n_raters, n_labels = confusion.shape
-    answers = confusion.reshape(len(confusion), n_draws, -1)
-    joint = np.matmul(p.transpose(1, 0, 2), answers)
-    joint = joint.reshape(len(confusion), len(p), n_raters, n_labels)
+    n_categories, n_draws, n_raters, n_labels = confusion.shape
+    joint = np.matmul(p.transpose(1, 0, 2), confusion.reshape(n_categories, n_draws, -1))
+    joint = joint.reshape(n_categories, len(p), n_raters, n_labels)
     # J(c, l): the mean over draws, and exact normalisation after single precision
     joint /= joint.sum(axis=(0, -1), keepdims=True)
     truth, answer = joint.sum(axis=-1), joint.sum(axis=0)
@@ -137,7 +136,7 @@ def leaders(p: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
     return leads
 
 
-# --- Choice of the item to annotate next, and the rater, from a posterior of labels or rankings, read item by item ---
+# --- Choice of the next item and rater, from a posterior of labels or rankings read item by item ---
 
 AboutLabels = Literal["truth", "plausibility"]
 ANYONE = "anyone"
@@ -148,7 +147,7 @@ SHARES = 10_000  # draws of the largest member of OTHER, for each number of memb
 
 
 @dataclass(frozen=True)
-class _Cells:
+class _ItemBlocks:
     """Plausibilities in blocks of items; the labels of item i are positions ``start[i]:start[i + 1]``."""
 
     array: xr.DataArray
@@ -157,8 +156,8 @@ class _Cells:
     start: np.ndarray
 
     @classmethod
-    def of(cls, array: xr.DataArray) -> "_Cells":
-        """Cells of the variable ``plausibility``, flat or dense; raise if dims or coordinates do not fit."""
+    def of(cls, array: xr.DataArray) -> "_ItemBlocks":
+        """Blocks of the variable ``plausibility``, flat or dense; raise if dims or coordinates do not fit."""
         flat = "candidate" in array.dims
         if not flat and not {"item", "category"} <= set(array.dims):
             raise ValueError(
@@ -187,7 +186,7 @@ class _Cells:
             return np.zeros(len(self.items), bool)
         return self.array["category"].to_numpy().astype(str)[self.start[1:] - 1] == OTHER
 
-    def blocks(self, chosen: np.ndarray, width: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
+    def read(self, chosen: np.ndarray, width: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield slices of the chosen items that fit into memory, with their plausibilities (label, draw).
 
         The rows are ordered item after item. `width` is the count of numbers needed per item and draw, if
@@ -197,9 +196,9 @@ class _Cells:
         number = np.cumsum(count) * self.n_draws // BLOCK_SIZE
         for run in np.split(np.arange(len(chosen)), np.flatnonzero(np.diff(number)) + 1):
             if len(run):
-                yield slice(int(run[0]), int(run[-1]) + 1), self._read(chosen[run])
+                yield slice(int(run[0]), int(run[-1]) + 1), self._of_items(chosen[run])
 
-    def _read(self, items: np.ndarray) -> np.ndarray:
+    def _of_items(self, items: np.ndarray) -> np.ndarray:
         """Plausibilities (label, draw) of items, item after item; raise if any is NaN."""
         if "candidate" in self.array.dims:
             count = np.diff(self.start)[items]
@@ -224,21 +223,21 @@ def next_label_to_ask(
     random_seed: int | np.random.Generator | None,
 ) -> xr.Dataset:
     """Rank questions, each to one rater about one item; see `next_to_ask`."""
-    cells = _Cells.of(tree["posterior"].to_dataset()["plausibility"])
-    chosen = (
-        np.arange(len(cells.items)) if items is None else codes_of("items", cells.items, np.atleast_1d(items))
-    )
-    if cells.array.attrs.get("truth") == "category":
+    blocks = _ItemBlocks.of(tree["posterior"].to_dataset()["plausibility"])
+    chosen = np.arange(len(blocks.items))
+    if items is not None:
+        chosen = codes_of("items", blocks.items, np.atleast_1d(items))
+    if blocks.array.attrs.get("truth") == "category":
         if about != "truth":
             raise ValueError(
                 f"about={about!r}: the truth of this model is one category, not the plausibilities; use about='truth'"
             )
-        ids, gain = _of_raters(tree, cells, chosen, raters)
+        ids, gain = _of_raters(tree, blocks, chosen, raters)
     else:
         if raters is not None and not _is_anyone(raters):
             raise ValueError(f"raters={raters!r}: this model does not tell raters apart; leave raters out")
-        ids, gain = np.array([ANYONE]), _of_anyone(tree, cells, chosen, about, random_seed)
-    return most_informative_first(gain, {"item": cells.items[chosen]}, ids, about)
+        ids, gain = np.array([ANYONE]), _of_anyone(tree, blocks, chosen, about, random_seed)
+    return most_informative_first(gain, {"item": blocks.items[chosen]}, ids, about)
 
 
 def _is_anyone(raters: Any) -> bool:
@@ -247,14 +246,14 @@ def _is_anyone(raters: Any) -> bool:
 
 
 def _of_raters(
-    tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, raters: Any
+    tree: xr.DataTree, blocks: _ItemBlocks, chosen: np.ndarray, raters: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ids of the raters, and the information in their answers about the true category (item, rater)."""
-    if "candidate" in cells.array.dims:
+    if "candidate" in blocks.array.dims:
         raise ValueError(
             "the truth of this model is one category, but its plausibility is along candidate; expected item and category"
         )
-    ids, confusion = _confusion(tree, cells, raters)
+    ids, confusion = _confusion(tree, blocks, raters)
     n_categories, n_draws, _, n_labels = confusion.shape
     gain = np.empty((len(chosen), len(ids)))
     step = max(4 * BLOCK_SIZE // (n_categories * n_draws * n_labels), 1)
@@ -262,20 +261,19 @@ def _of_raters(
         some = slice(first, first + step)
         answers = np.ascontiguousarray(confusion[:, :, some], float)
         width = max(n_categories, answers[:, 0].size // n_draws)  # of the joint distribution
-        for run, p in cells.blocks(chosen, width):
-            by_item = p.reshape(-1, n_categories, n_draws)
-            gain[run, some] = category_information(by_item, answers)
+        for run, p in blocks.read(chosen, width):
+            gain[run, some] = category_information(p.reshape(-1, n_categories, n_draws), answers)
     return ids, gain
 
 
-def _confusion(tree: xr.DataTree, cells: _Cells, raters: Any) -> tuple[np.ndarray, np.ndarray]:
+def _confusion(tree: xr.DataTree, blocks: _ItemBlocks, raters: Any) -> tuple[np.ndarray, np.ndarray]:
     """Ids of the raters to ask, and their confusion matrices (category, draw, rater, label)."""
     posterior = tree["posterior"].to_dataset()
-    needed = {*cells.samples, "category", "label"}
+    needed = {*blocks.samples, "category", "label"}
     if "confusion" not in posterior or not needed <= set(posterior["confusion"].dims):
         raise ValueError(
-            "the posterior has no confusion matrices (category, label), which say what a rater answers; "
-            "keep the variable 'confusion' of the model"
+            "the posterior has no confusion matrices (category, label), which say what a rater answers; keep the variable "
+            "'confusion' of the model"
         )
     confusion = posterior["confusion"]
     if "rater" not in confusion.dims:
@@ -289,42 +287,40 @@ def _confusion(tree: xr.DataTree, cells: _Cells, raters: Any) -> tuple[np.ndarra
         confusion = confusion.isel(rater=codes)
     if bool(confusion.isnull().any()):
         raise ValueError("confusion is NaN: a draw failed; sample again")
-    values = confusion.transpose("category", *cells.samples, "rater", "label").to_numpy()
-    shape = (len(values), cells.n_draws, *values.shape[-2:])
+    values = confusion.transpose("category", *blocks.samples, "rater", "label").to_numpy()
+    shape = (len(values), blocks.n_draws, *values.shape[-2:])
     return confusion["rater"].to_numpy(), values.reshape(shape)
 
 
 def _of_anyone(
-    tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, about: str, random_seed: Any
+    tree: xr.DataTree, blocks: _ItemBlocks, chosen: np.ndarray, about: str, random_seed: Any
 ) -> np.ndarray:
     """Information in a label drawn from the plausibilities (item, 1)."""
-    trusts = _trusts(tree)
-    shares = _shares(tree, cells, chosen, random_seed) if about == "truth" else {}
+    effects = _reliability_effects(tree)
+    shares = _shares(tree, blocks, chosen, random_seed) if about == "truth" else {}
     gain = np.zeros((len(chosen), 1))
-    for run, block in cells.blocks(chosen):
-        end = np.cumsum(np.diff(cells.start)[chosen[run]])
+    for run, block in blocks.read(chosen):
+        end = np.cumsum(np.diff(blocks.start)[chosen[run]])
         for i, p in enumerate(np.split(block, end[:-1]), run.start):
             leads = leaders(p, shares.get(int(chosen[i]))) if about == "truth" else None
-            for share, sharpness, counted in trusts:
+            for share, sharpness, counted in effects:
                 answers = _sharpened(p, sharpness)
-                gain[i] += share * (
-                    plausibility_information(answers, counted)
-                    if leads is None
-                    else leader_information(leads, answers, counted)
-                )
+                if leads is None:
+                    gain[i] += share * plausibility_information(answers, counted)
+                else:
+                    gain[i] += share * leader_information(leads, answers, counted)
     return gain
 
 
-def _trusts(tree: xr.DataTree) -> list[tuple[float, float, float]]:
+def _reliability_effects(tree: xr.DataTree) -> list[tuple[float, float, float]]:
     """Distinct reliabilities of the raters, with their effects on an answer.
 
     Tuples: share of the annotations, exponent of the distribution of answers, count of an answer. Tempered
     worths sharpen the distribution of an answer; a power of the likelihood counts the answer more than once.
     If nothing was observed, as in PrIRN, an answer counts once.
     """
-    observed = tree["observed_data"].data_vars if "observed_data" in tree.children else {}
-    constant = tree["constant_data"].data_vars if "constant_data" in tree.children else {}
-    if "reliability" not in constant or not {"observed_label", "observed_ranking"} & set(observed):
+    observed, constant = _group(tree, "observed_data"), _group(tree, "constant_data")
+    if "reliability" not in constant.data_vars or not {"observed_label", "observed_ranking"} & set(observed):
         return [(1.0, 1.0, 1.0)]
     powers, times = np.unique(constant["reliability"].to_numpy(), return_counts=True)
     tempered = tree.attrs.get("model") == "tempered_plackett_luce"
@@ -332,6 +328,11 @@ def _trusts(tree: xr.DataTree) -> list[tuple[float, float, float]]:
         (share, power, 1.0) if tempered else (share, 1.0, power)
         for share, power in zip((times / times.sum()).tolist(), powers.tolist(), strict=True)
     ]
+
+
+def _group(tree: xr.DataTree, name: str) -> xr.Dataset:
+    """Group of a tree, empty if absent."""
+    return tree[name].to_dataset() if name in tree.children else xr.Dataset()
 
 
 def _sharpened(p: np.ndarray, sharpness: float) -> np.ndarray:
@@ -342,12 +343,14 @@ def _sharpened(p: np.ndarray, sharpness: float) -> np.ndarray:
     return raised / raised.sum(axis=0)
 
 
-def _shares(tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, random_seed: Any) -> dict[int, np.ndarray]:
+def _shares(
+    tree: xr.DataTree, blocks: _ItemBlocks, chosen: np.ndarray, random_seed: Any
+) -> dict[int, np.ndarray]:
     """Draws of the largest share of OTHER by item code, for chosen items with OTHER; empty if it is not split."""
-    with_other = chosen[cells.has_other[chosen]]
+    with_other = chosen[blocks.has_other[chosen]]
     if not len(with_other):
         return {}
-    constant = tree["constant_data"].to_dataset() if "constant_data" in tree.children else {}
+    constant = _group(tree, "constant_data")
     if not {"other_size", "other_concentration"} <= set(constant):
         raise ValueError(
             f"the tree has candidates {OTHER} but no constant_data other_size and other_concentration; {REMEDY}"
@@ -357,7 +360,7 @@ def _shares(tree: xr.DataTree, cells: _Cells, chosen: np.ndarray, random_seed: A
         return dict.fromkeys(with_other.tolist(), np.empty(0))
     size = constant["other_size"]
     if "item" in size.coords:
-        size = size.sel(item=cells.items)
+        size = size.sel(item=blocks.items)
     sizes, rng = size.to_numpy(), np.random.default_rng(random_seed)
     drawn = {n: largest_shares(n, concentration, SHARES, rng) for n in np.unique(sizes[with_other]).tolist()}
     return {i: drawn[int(sizes[i])] for i in with_other.tolist()}

@@ -6,9 +6,8 @@ from scipy.special import expit, log_ndtr
 
 from ...models.simulators.paired_comparisons import regular_graph as regular_graph
 
+# reliability times distance at which the Fisher information of an answer about the distance is largest
 BEST_PRODUCT = {"bradley_terry": 2.3993572805154675, "thurstone": 1.5750362625874819}
-
-"""Reliability times distance where an answer tells most about the distance."""
 
 
 def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | None = None) -> xr.Dataset:
@@ -75,11 +74,8 @@ def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | 
             f"estimate has the attribute link={link!r}; allowed: 'bradley_terry', 'thurstone', as quite sets it"
         )
     load = -(-pairs * answers // n_raters) if load is None else load
-    for name, value, most in (
-        ("pairs", pairs, n * (n - 1) // 2),
-        ("answers", answers, n_raters),
-        ("load", load, pairs),
-    ):
+    limits = (("pairs", pairs, n * (n - 1) // 2), ("answers", answers, n_raters), ("load", load, pairs))
+    for name, value, most in limits:
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
             raise ValueError(f"{name}={value!r} must be a whole number from 1 to {most}")
     if load * n_raters < pairs * answers:
@@ -88,18 +84,15 @@ def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | 
         )
     better, worse = _neighbours(quality, pairs)
     distance = quality[better] - quality[worse]
-    rater, information = _allot(distance, reliability, answers, load, link)
+    rater, information = _assign_raters(distance, reliability, answers, load, link)
     items, raters = estimate["item"].to_numpy(), estimate["rater"].to_numpy()
-    return xr.Dataset(
-        {
-            "left": ("pair", items[better]),
-            "right": ("pair", items[worse]),
-            "distance": ("pair", distance),
-            "rater": (("pair", "answer"), raters[rater]),
-            "information": (("pair", "answer"), information),
-        },
-        attrs={"link": link},
-    )
+    questions = {"left": items[better], "right": items[worse], "distance": distance}
+    variables = {name: ("pair", values) for name, values in questions.items()}
+    variables |= {
+        "rater": (("pair", "answer"), raters[rater]),
+        "information": (("pair", "answer"), information),
+    }
+    return xr.Dataset(variables, attrs={"link": link})
 
 
 def answer_information(
@@ -119,20 +112,18 @@ def answer_information(
 def _neighbours(quality: np.ndarray, pairs: int) -> tuple[np.ndarray, np.ndarray]:
     """Better and worse items of pairs of neighbours in the ranking, the closest pair first. Returns (pair,) each."""
     order = np.argsort(-quality, kind="stable")
-    better: list[np.ndarray] = []
-    worse: list[np.ndarray] = []
+    groups: list[np.ndarray] = []
     lag, left = 1, pairs
     while left > 0:
         closest = np.argsort(quality[order[:-lag]] - quality[order[lag:]], kind="stable")[:left]
-        better.append(order[closest])
-        worse.append(order[closest + lag])
+        groups.append(np.stack([order[closest], order[closest + lag]]))
         lag, left = lag + 1, left - len(closest)
-    above, below = np.concatenate(better), np.concatenate(worse)
-    closest = np.argsort(quality[above] - quality[below], kind="stable")
-    return above[closest], below[closest]
+    better, worse = np.concatenate(groups, axis=1)
+    closest = np.argsort(quality[better] - quality[worse], kind="stable")
+    return better[closest], worse[closest]
 
 
-def _allot(
+def _assign_raters(
     distance: np.ndarray, reliability: np.ndarray, answers: int, load: int, link: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Assign to each pair in turn the most informative raters who have answers left.
@@ -140,8 +131,7 @@ def _allot(
     Shapes: distance (pair,); reliability (rater,); returns rater codes and information (pair, answer).
     """
     free = np.full(len(reliability), load)
-    rater = np.empty((len(distance), answers), np.int64)
-    told = np.empty((len(distance), answers))
+    rater, gained = np.empty((len(distance), answers), np.int64), np.empty((len(distance), answers))
     for e, d in enumerate(distance):
         remaining = len(distance) - e
         # A rater with as many answers left as pairs remain loses one if not asked now;
@@ -153,5 +143,5 @@ def _allot(
         best = np.lexsort((-information, ~due, free == 0))[:answers]
         best = best[np.argsort(-information[best], kind="stable")]
         free[best] -= 1
-        rater[e], told[e] = best, information[best]
-    return rater, told
+        rater[e], gained[e] = best, information[best]
+    return rater, gained

@@ -51,14 +51,17 @@ class Draws:
         return ChainPlan(self.chains, self.draws, tune, self.seed, self.cores, self.dtype)
 
 
+def check_whole(name: str, value: object, least: int = 1) -> None:
+    """Raise a `ValueError` that names the argument unless `value` is a whole number from `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name}={value!r} must be a whole number from {least}")
+
+
 def check_options(dtype: str, **numbers: int | str | None) -> None:
     """Raise unless every number is whole and large enough, or None for the default, and `dtype` is a storage type."""
     for name, number in numbers.items():
-        least = 0 if name in ("tune", "random_seed") else 1
-        if number is None:
-            continue
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            raise ValueError(f"{name}={number!r} must be a whole number from {least}")
+        if number is not None:
+            check_whole(name, number, least=0 if name in ("tune", "random_seed") else 1)
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype={dtype!r} is not one of 'float32', 'float64'")
 
@@ -90,11 +93,10 @@ def streams_of_items(keys: np.ndarray, chains: int, seed: int) -> np.ndarray:
     return np.stack([item_streams(keys, own) for own in words])
 
 
-# --- Resumable sampler: chains that can stop after any draw and continue from their state ---
+# --- Chains that can stop after any draw and continue from their state ---
 
+# choices of a sampler before its first draw, such as the thinning, by name; stored, and not repeated at resume
 Tuning = Mapping[str, np.ndarray]
-
-"""Tuning of a sampler before its first draw, such as the thinning, by name; stored, and not repeated at resume."""
 
 
 class SinglePrecisionError(ValueError):
@@ -108,7 +110,7 @@ class Run:
     The state is complete: nothing of it is recomputed from the rest, which might be rounded differently.
     """
 
-    found: Tuning  # tuning before the first draw
+    tuning: Tuning
     state: dict[str, np.ndarray]  # carried from draw to draw, overwritten in place
     draw: Callable[[int, int], dict[str, xr.Dataset]]  # (drawn, n) -> groups of n draws
     drawn: int = 0  # draws so far of each chain

@@ -17,7 +17,7 @@ OTHER = "OTHER"
 REMEDY = "label a tree with the data its model was built from"
 
 
-class Named(Protocol):
+class HasIds(Protocol):
     """Protocol of objects that know the ids behind the codes, as every container of `raterzoo.models` does.
 
     Optional attributes: ``categories``, the labels by code (absent for comparisons), and
@@ -30,7 +30,7 @@ class Named(Protocol):
         ...
 
 
-def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
+def label(tree: xr.DataTree, data: HasIds) -> xr.DataTree:
     """Add the coordinates that `raterzoo.evaluation` reads to the tree of any sampler.
 
     Trees of `sample` have them already; this is for draws made by `pymc.sample`, nutpie or numpyro.
@@ -75,22 +75,21 @@ def label(tree: xr.DataTree, data: Named) -> xr.DataTree:
     >>> tree["posterior"]["item"].values.tolist() == pairs.items.tolist()
     True
     """
-    codes = None
-    if any("candidate" in node.dims for node in tree.subtree):
-        codes = _candidate_codes(tree)
-    heard, groups = _heard(tree), dict(tree.children)
-    done = {}
-    if heard is not None and "log_likelihood" in groups and not heard.all():
-        if groups["log_likelihood"].sizes.get("item") == heard.sum():  # labelled before
+    codes = _candidate_codes(tree) if any("candidate" in node.dims for node in tree.subtree) else None
+    observed, groups, done = _has_observation(tree), dict(tree.children), {}
+    if observed is not None and "log_likelihood" in groups and not observed.all():
+        if groups["log_likelihood"].sizes.get("item") == observed.sum():  # labelled before
             done["log_likelihood"] = groups.pop("log_likelihood").to_dataset()
     labelled = {name: _labelled(node, data, codes) for name, node in groups.items()}
     if codes is not None:
         names = ("declared", _categories(data).astype(str))
         labelled["constant_data"] = labelled["constant_data"].assign(category_name=names)
-    if truth := _truth_of(tree):
+    labels = _observed_labels(tree)
+    if labels is not None and "plausibility" in labelled.get("posterior", ()):
+        truth = "category" if labels.ndim == 1 else "plausibility"
         labelled["posterior"]["plausibility"].attrs["truth"] = truth
-    if heard is not None and "log_likelihood" in labelled:
-        labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=heard)
+    if observed is not None and "log_likelihood" in labelled:
+        labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=observed)
     result = xr.DataTree.from_dict(labelled | done)
     result.attrs = dict(tree.attrs)
     return result
@@ -107,24 +106,24 @@ def _candidate_codes(tree: xr.DataTree) -> tuple[np.ndarray, np.ndarray]:
     return constant["candidate_item"].to_numpy(), constant["candidate_category"].to_numpy()
 
 
-def _labelled(node: xr.DataTree, data: Named, codes: tuple[np.ndarray, np.ndarray] | None) -> xr.Dataset:
+def _labelled(node: xr.DataTree, data: HasIds, codes: tuple[np.ndarray, np.ndarray] | None) -> xr.Dataset:
     """Add coordinates to one group."""
     group = node.to_dataset()
     if node.name == "log_likelihood" and "observed_label" in group:
         group = _by_item(group)
     coords = {}
     if "item" in group.dims:
-        coords["item"] = _fitting("item", data.items, group)
+        coords["item"] = _checked_length("item", data.items, group)
     if {"candidate", "category", "label"} & set(group.dims):
         coords |= _category_coords(group, data, codes)
     if "rater" in group.dims:
         for name, values in getattr(data, "rater_attributes", {}).items():
-            coords[name] = ("rater", _fitting("rater", values, group, name))
+            coords[name] = ("rater", _checked_length("rater", values, group, name))
     return group.assign_coords(coords)
 
 
 def _category_coords(
-    group: xr.Dataset, data: Named, codes: tuple[np.ndarray, np.ndarray] | None
+    group: xr.Dataset, data: HasIds, codes: tuple[np.ndarray, np.ndarray] | None
 ) -> dict[str, tuple]:
     """Coordinates along the dims candidate, category and label."""
     categories = _categories(data)
@@ -134,16 +133,16 @@ def _category_coords(
     if codes is not None and "candidate" in group.dims:
         item, category = codes
         with_other = np.append(names, OTHER)  # the code of OTHER is -1: the last position
-        coords["category"] = ("candidate", _same("category", with_other[category], group), kind)
+        coords["category"] = ("candidate", _checked_names("category", with_other[category], group), kind)
         if "item" not in group.dims:
-            coords["item"] = ("candidate", _same("item", data.items[item], group))
+            coords["item"] = ("candidate", _checked_names("item", data.items[item], group))
     for dim in ("category", "label"):
         if dim in group.dims:
-            coords[dim] = (dim, _fitting(dim, names, group), kind)
+            coords[dim] = (dim, _checked_length(dim, names, group), kind)
     return coords
 
 
-def _categories(data: Named) -> np.ndarray:
+def _categories(data: HasIds) -> np.ndarray:
     """Labels of the categories; raise if the data have none."""
     categories = getattr(data, "categories", None)
     if categories is None:
@@ -151,13 +150,11 @@ def _categories(data: Named) -> np.ndarray:
     return categories
 
 
-def _truth_of(tree: xr.DataTree) -> str:
-    """Kind of truth of a label model: "category", "plausibility", or "" for any other model."""
-    if "observed_data" not in tree.children or "observed_label" not in tree["observed_data"]:
-        return ""
-    if "posterior" not in tree.children or "plausibility" not in tree["posterior"]:
-        return ""
-    return "category" if tree["observed_data"]["observed_label"].ndim == 1 else "plausibility"
+def _observed_labels(tree: xr.DataTree) -> xr.DataArray | None:
+    """Observed labels of a label model; None for any other model."""
+    if "observed_data" not in tree.children:
+        return None
+    return tree["observed_data"].to_dataset().get("observed_label")
 
 
 def _by_item(group: xr.Dataset) -> xr.Dataset:
@@ -166,29 +163,29 @@ def _by_item(group: xr.Dataset) -> xr.Dataset:
     return group if last == "item" else group.drop_vars(last, errors="ignore").rename({last: "item"})
 
 
-def _heard(tree: xr.DataTree) -> np.ndarray | None:
+def _has_observation(tree: xr.DataTree) -> np.ndarray | None:
     """Mask of items with an answer or a gold label, shape (item,); None for any other than a label model."""
-    if "observed_data" not in tree.children or "observed_label" not in tree["observed_data"]:
+    labels = _observed_labels(tree)
+    if labels is None:
         return None
-    observed = tree["observed_data"]["observed_label"]
-    if observed.ndim == 2:
-        return observed.to_numpy().sum(axis=1) > 0
+    if labels.ndim == 2:
+        return labels.to_numpy().sum(axis=1) > 0
     constant = tree["constant_data"] if "constant_data" in tree.children else {}
     if not {"gold", "annotation_item"} <= set(constant):
         return None
-    heard = constant["gold"].to_numpy() >= 0
-    heard[constant["annotation_item"].to_numpy()] = True
-    return heard
+    observed = constant["gold"].to_numpy() >= 0
+    observed[constant["annotation_item"].to_numpy()] = True
+    return observed
 
 
-def _fitting(dim: str, names: np.ndarray, group: xr.Dataset, coord: str = "") -> np.ndarray:
+def _checked_length(dim: str, names: np.ndarray, group: xr.Dataset, coord: str = "") -> np.ndarray:
     """Return `names`; raise unless the tree has as many along `dim`, and no others."""
     if len(names) != group.sizes[dim]:
         raise ValueError(f"the tree has {group.sizes[dim]} along {dim!r} and the data {len(names)}; {REMEDY}")
-    return _same(coord or dim, names, group)
+    return _checked_names(coord or dim, names, group)
 
 
-def _same(coord: str, names: np.ndarray, group: xr.Dataset) -> np.ndarray:
+def _checked_names(coord: str, names: np.ndarray, group: xr.Dataset) -> np.ndarray:
     """Return `names`; raise if the tree has other names already (the default numbers from 0 do not count)."""
     if coord not in group.coords or np.array_equal(group[coord].to_numpy(), names):
         return names
@@ -202,7 +199,7 @@ def _same(coord: str, names: np.ndarray, group: xr.Dataset) -> np.ndarray:
     return names
 
 
-# --- Groups of a posterior tree that follow from the model: constants, observations, ids and deterministics ---
+# --- Groups that follow from the model: constants, observations, ids and deterministics ---
 
 SAMPLE = ("chain", "draw")
 RATER_ATTRIBUTE = "rater_"  # prefix of the names of coordinates that hold rater attributes
@@ -286,9 +283,6 @@ class Deterministics:
             for rv, value in zip(missing, values, strict=True)
         }
         return posterior.assign(as_dataset(model, arrays, SAMPLE).data_vars)
-
-
-# --- Assemble the tree of a posterior: deterministics, constant groups, coordinates and attributes ---
 
 
 class Completion:

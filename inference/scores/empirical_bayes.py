@@ -9,16 +9,15 @@ import xarray as xr
 from scipy.optimize import minimize
 from scipy.special import digamma, gammaln
 
-from ...models.data.container import expect
+from ...models.data.container import require_container
 from ...models.data.errors import DataWarning
 from ...models.data.scores import Scores
 from .kernels.normal import NormalItems, ScoreMoments, posterior_items, score_moments
 from .recognition import read_item_scores
 
 NAMES = ("mean", "mean_weight", "shape", "rate")
-MOST = (
-    1e6  # upper bound of mean weight, shape and rate, scores in units of their range; the lower is 1 / MOST
-)
+# upper bound of mean weight, shape and rate, with scores in units of their range; the lower is 1 / MOST
+MOST = 1e6
 ROUNDING = 1e-9  # relative to the range of the scores: smaller differences are rounding errors
 
 
@@ -72,7 +71,7 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
     Sheppard (1898), On the calculation of the most probable values of frequency constants,
     doi:10.1112/plms/s1-29.1.353 (the variance of rounding).
     """
-    expect(scores, Scores)
+    require_container(scores, Scores)
     if scores.count.sum() == 0 or scores.score.min() == scores.score.max():
         raise ValueError(
             "all scores are equal, or there are none: a prior cannot be estimated; give its numbers"
@@ -85,19 +84,18 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
             "no item has two scores: the variance within items cannot be estimated; give mean_weight, shape and rate"
         )
     start = np.array([0.0, np.log(0.25), np.log(2.0), 2 * np.log(0.2)])
-    wide = np.log(MOST)
+    bound = np.log(MOST)
     found = minimize(
         lambda theta: tuple(-x for x in log_marginal_gradient(theta, moments)),
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(-2.0, 2.0), *[(-wide, wide)] * 3],
+        bounds=[(-2.0, 2.0), *[(-bound, bound)] * 3],
         options={"maxiter": 1000, "ftol": 1e-14, "gtol": 1e-9 * len(moments.count)},
     )
-    _judge(found.x, wide)
+    _check_maximum(found.x, bound)
     weight, shape, rate = np.exp(found.x[1:])
-    mean = centre + unit * found.x[0]
-    values = (mean, weight, shape, rate * unit**2)
+    values = (centre + unit * found.x[0], weight, shape, rate * unit**2)
     return {name: float(value) for name, value in zip(NAMES, values, strict=True)}
 
 
@@ -121,20 +119,20 @@ def _moments(scores: Scores, centre: float, unit: float, step: float) -> ScoreMo
     count = np.bincount(item, weight, n_items)
     mean = np.bincount(item, weight * score, n_items) / np.maximum(count, 1)
     squares = np.bincount(item, weight * (score - mean[item]) ** 2, n_items) + count * step**2 / 12
-    told = count > 0
-    return ScoreMoments(count[told], mean[told], squares[told])
+    scored = count > 0
+    return ScoreMoments(count[scored], mean[scored], squares[scored])
 
 
-def _judge(theta: np.ndarray, wide: float) -> None:
+def _check_maximum(theta: np.ndarray, bound: float) -> None:
     """Raise if the likelihood has no maximum; warn if the maximum is at the upper bound of the search."""
     least, most = theta[1:].min(), theta[1:].max()
-    if least < 1e-6 - wide:
+    if least < 1e-6 - bound:
         name = NAMES[1 + int(theta[1:].argmin())]
         raise ValueError(
             f"the marginal likelihood has no maximum: it grows as {name} falls, as on many items all scores agree; "
             "give resolution=, the step of the scale"
         )
-    if most > wide - 1e-6:
+    if most > bound - 1e-6:
         name = NAMES[1 + int(theta[1:].argmax())]
         what = "location" if name == "mean_weight" else "variance"
         warnings.warn(
@@ -164,15 +162,14 @@ def log_marginal_gradient(theta: np.ndarray, moments: ScoreMoments) -> tuple[flo
     """
     m0 = theta[0]
     k0, a0, b0 = np.exp(theta[1:])
-    n, away = moments.count, moments.mean - m0
-    own = np.broadcast_to
-    prior = NormalItems(*(own(x, n.shape) for x in (m0, k0, a0, b0)))
+    n, deviation = moments.count, moments.mean - m0
+    prior = NormalItems(*(np.broadcast_to(x, n.shape) for x in (m0, k0, a0, b0)))
     after = posterior_items(prior, moments)
     pull, share = after.shape / after.rate, n / after.mean_weight
     gradient = np.array(
         [
-            (pull * k0 * share * away).sum(),
-            0.5 * (share - k0 * pull * (share * away) ** 2).sum(),
+            (pull * k0 * share * deviation).sum(),
+            0.5 * (share - k0 * pull * (share * deviation) ** 2).sum(),
             a0 * (digamma(after.shape) - digamma(a0) + np.log(b0 / after.rate)).sum(),
             (a0 - b0 * pull).sum(),
         ]

@@ -12,10 +12,10 @@ from ..runs.run import ChainPlan, Draws, Run, SinglePrecisionError, Tuning, in_t
 from ..runs.trees import as_dataset
 from .kernels.hierarchical import RaterScores, ScoreDraws, ScoreHyper, ScoreState, sample_scores
 from .normal import SAMPLE, SWEEPS_BEFORE
-from .precision import LARGEST, holds
+from .precision import LARGEST, is_representable
 from .recognition import RaterScoresModel
 
-BEYOND = (
+OVERFLOW_MESSAGE = (
     "the draws are beyond double precision: nearly all scores agree exactly, or the numbers of the prior are of another size "
     "than the scores; models.normal_scores takes scores that all agree"
 )
@@ -28,10 +28,10 @@ def draw_hierarchy(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> S
     (chain, draw). Raises `ValueError` if the draws leave the range of double precision.
     """
     draws = continue_hierarchy(scores, hyper, plan, begin_hierarchy(scores, hyper, plan))
-    if holds(draws):
+    if is_representable(draws):
         return draws
     if plan.dtype == "float64":
-        raise ValueError(BEYOND)
+        raise ValueError(OVERFLOW_MESSAGE)
     del draws
     return draw_hierarchy(scores, hyper, replace(plan, dtype="float64"))
 
@@ -41,13 +41,11 @@ def begin_hierarchy(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> 
 
     Shapes of the returned state: stream (chain, word); the fields of `ScoreState` with a leading dim chain.
     """
-    streams, states = [], []
+    chains = []
     for chain in range(plan.chains):
         rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        states.append(_start(scores, hyper, rng))
-        streams.append(stream(rng))
-    stacked = (np.stack(arrays) for arrays in zip(*states, strict=True))
-    return {"stream": np.stack(streams)} | dict(zip(ScoreState._fields, stacked, strict=True))
+        chains.append(_start(scores, hyper, rng)._asdict() | {"stream": stream(rng)})
+    return {name: np.stack([own[name] for own in chains]) for name in ("stream", *ScoreState._fields)}
 
 
 def continue_hierarchy(
@@ -61,10 +59,9 @@ def continue_hierarchy(
     draws = ScoreDraws(*(np.empty(shape, plan.dtype) for shape in shapes))
 
     def run(chain: int) -> None:
-        own = ScoreDraws(*(array[chain] for array in draws))
-        place = ScoreState(*(state[name][chain] for name in ScoreState._fields))
-        schedule = (plan.tune, plan.thin)
-        sample_scores(state["stream"][chain], scores, hyper, schedule, (place, own))
+        own = ScoreState(*(state[name][chain] for name in ScoreState._fields))
+        own_draws = ScoreDraws(*(array[chain] for array in draws))
+        sample_scores(state["stream"][chain], scores, hyper, (plan.tune, plan.thin), (own, own_draws))
 
     in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws
@@ -101,7 +98,7 @@ def score_pilot(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> tupl
     def parameters(trial: ChainPlan) -> np.ndarray:
         draws = draw_hierarchy(scores, hyper, trial)
         with np.errstate(over="ignore"):
-            single.append(holds(ScoreDraws(*(array.astype(np.float32) for array in draws))))
+            single.append(is_representable(ScoreDraws(*(array.astype(np.float32) for array in draws))))
         return np.concatenate(draws, axis=2)
 
     return int(pilot(parameters, plan)[0]), single[0]
@@ -117,13 +114,11 @@ def hierarchy_log_likelihood(scores: RaterScores, draws: ScoreDraws) -> np.ndarr
     size = draws.location.shape[:2]
     log_p = np.empty((*size, len(scores.score)), draws.location.dtype)
     for at in np.ndindex(size):
-        location, bias, variance = (
-            array[at].astype(np.float64) for array in (draws.location, draws.bias, draws.variance)
-        )
+        location, bias, variance = (array[at].astype(np.float64) for array in draws[:3])
         # log Normal(y | location_i + bias_k, variance_k)
-        away = scores.score - location[scores.item] - bias[scores.rater]
+        deviation = scores.score - location[scores.item] - bias[scores.rater]
         log_scale = 0.5 * (LOG_2_PI + np.log(variance))
-        log_p[at] = -log_scale[scores.rater] - 0.5 * away**2 / variance[scores.rater]
+        log_p[at] = -log_scale[scores.rater] - 0.5 * deviation**2 / variance[scores.rater]
     return log_p
 
 
@@ -142,9 +137,9 @@ def hierarchy_log_prior(
     centre = d["group_bias"][..., group] if "group_bias" in d else 0.0
     prior = {
         "location_mean": _normal(d["location_mean"], hyper.mean, hyper.mean_sd),
-        "location_spread": _half_normal(d["location_spread"], hyper.location_scale),
+        "location_spread": _normal(d["location_spread"], 0.0, hyper.location_scale) + np.log(2.0),
         "location": _normal(d["location"], d["location_mean"][..., None], d["location_spread"][..., None]),
-        "bias_spread": _half_normal(d["bias_spread"], hyper.bias_scale),
+        "bias_spread": _normal(d["bias_spread"], 0.0, hyper.bias_scale) + np.log(2.0),
         "variance_shape": _gamma(d["variance_shape"], hyper.shape_shape, hyper.shape_rate),
         "usual_variance": _inverse_gamma(usual, hyper.usual_shape, hyper.usual_rate),
         "rater_bias": _normal(d["rater_bias"], centre, d["bias_spread"][..., None]),
@@ -163,11 +158,6 @@ def _normal(x: np.ndarray, mean: np.ndarray | float, sd: np.ndarray | float) -> 
     return -0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - 0.5 * LOG_2_PI
 
 
-def _half_normal(x: np.ndarray, scale: float) -> np.ndarray:
-    """Log density of the half-normal distribution."""
-    return _normal(x, 0.0, scale) + np.log(2.0)
-
-
 def _gamma(x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | float) -> np.ndarray:
     """Log density of the Gamma(shape, rate) distribution."""
     return shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(x) - rate * x
@@ -178,39 +168,33 @@ def _inverse_gamma(x: np.ndarray, shape: np.ndarray | float, rate: np.ndarray | 
     return _gamma(1 / x, shape, rate) - 2 * np.log(x)
 
 
-# --- Samplers of score models: independent draws, or the compiled Gibbs loop ---
+# --- The run of a model: tuning, draws, log densities ---
 
 
 def begin_hierarchical_scores(
-    law: RaterScoresModel, model: pm.Model, plan: Draws, found: Tuning | None = None
+    law: RaterScoresModel, model: pm.Model, plan: Draws, tuning: Tuning | None = None
 ) -> Run:
-    """Set up the compiled Gibbs loop of items, raters and populations; `found` restores the tuning."""
+    """Set up the compiled Gibbs loop of items, raters and populations; `tuning` is that of an earlier start."""
     chains = plan.chain(SWEEPS_BEFORE)
-    if found is None:
+    if tuning is None:
         thin, single = plan.thin, False
         if thin == "pilot" or plan.dtype == "float32":
-            asked, single = score_pilot(law.scores, law.hyper, chains)
-            thin = asked if thin == "pilot" else thin
-        found = {"thinning": np.array(thin), "single": np.array(single)}
-    dtype = plan.dtype if found["single"] else "float64"
-    chains = replace(chains, thin=int(found["thinning"]), dtype=dtype)
+            needed, single = score_pilot(law.scores, law.hyper, chains)
+            thin = needed if thin == "pilot" else thin
+        tuning = {"thinning": np.array(thin), "single": np.array(single)}
+    dtype = plan.dtype if tuning["single"] else "float64"
+    chains = replace(chains, thin=int(tuning["thinning"]), dtype=dtype)
     state = begin_hierarchy(law.scores, law.hyper, chains)
     stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         draws = continue_hierarchy(law.scores, law.hyper, chains.part(drawn, n), state)
-        _check_numbers(draws)
+        stored, least = str(draws.location.dtype), min(draws.variance.min(), draws.usual.min())
+        if not all(np.isfinite(array).all() for array in draws) or least <= 1 / LARGEST[stored]:
+            raise SinglePrecisionError(stored) if stored == "float32" else ValueError(OVERFLOW_MESSAGE)
         return _groups_of_raters(model, law, draws, plan) | {"sample_stats": stats}
 
-    return Run(found, state, draw)
-
-
-def _check_numbers(draws: ScoreDraws) -> None:
-    """Raise if draws are not finite, or too small for their storage."""
-    dtype = str(draws.location.dtype)
-    finite = all(np.isfinite(array).all() for array in draws)
-    if not finite or min(draws.variance.min(), draws.usual.min()) <= 1 / LARGEST[dtype]:
-        raise SinglePrecisionError(dtype) if dtype == "float32" else ValueError(BEYOND)
+    return Run(tuning, state, draw)
 
 
 def _groups_of_raters(
@@ -230,9 +214,8 @@ def _groups_of_raters(
     } | ({"group_bias": drawn.group_bias} if law.grouped else {})
     groups = {"posterior": as_dataset(model, arrays, SAMPLE)}
     if plan.densities:
-        observed = str(model.observed_RVs[0].name)
-        log_p = hierarchy_log_likelihood(law.scores, drawn)
-        groups["log_likelihood"] = as_dataset(model, {observed: log_p}, SAMPLE)
+        log_p = {str(model.observed_RVs[0].name): hierarchy_log_likelihood(law.scores, drawn)}
+        groups["log_likelihood"] = as_dataset(model, log_p, SAMPLE)
         prior = hierarchy_log_prior(law.hyper, law.scores.group, arrays)
         of_groups = {"group_bias": (SAMPLE, prior.pop("group_bias"))} if law.grouped else {}
         groups["log_prior"] = as_dataset(model, prior, SAMPLE).assign(of_groups)

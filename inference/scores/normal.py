@@ -24,6 +24,8 @@ from .precision import storage_of_items
 from .recognition import ItemScoresModel
 
 BLOCK = 1024  # items in one unit of work, drawn in lockstep
+SAMPLE = ("chain", "draw")
+SWEEPS_BEFORE = 200  # default warm-up
 
 
 def draw_normal_posterior(
@@ -56,26 +58,16 @@ def continue_normal_posterior(
     def run(chain: int, first: int) -> None:
         own = slice(first, first + BLOCK)
         laws = (NormalItems(*(p[own] for p in law)) for law in (posterior, prior))
+        observed = ScoreMoments(*(m[own] for m in moments))
         block = np.ascontiguousarray(streams[chain, :, own])  # layout of the kernel
-        draw_normal_items(
-            block,
-            *laws,
-            ScoreMoments(*(m[own] for m in moments)),
-            NormalDraws(*(array[chain, :, own] for array in draws)),
-        )
+        draw_normal_items(block, *laws, observed, NormalDraws(*(array[chain, :, own] for array in draws)))
         streams[chain, :, own] = block
 
     in_threads(run, product(range(plan.chains), range(0, n_items, BLOCK)), plan.cores)
     return draws
 
 
-# --- Samplers of score models: independent draws, or the compiled Gibbs loop ---
-
-SAMPLE = ("chain", "draw")
-SWEEPS_BEFORE = 200  # default warm-up
-
-
-def begin_scores(law: ItemScoresModel, model: pm.Model, plan: Draws, found: Tuning | None = None) -> Run:
+def begin_scores(law: ItemScoresModel, model: pm.Model, plan: Draws, tuning: Tuning | None = None) -> Run:
     """Set up independent draws of locations and variances from their normal-inverse-gamma posterior."""
     n_items = len(law.prior.mean)
     items = np.asarray(model.coords.get("item", range(n_items)))
@@ -98,15 +90,12 @@ def _groups_of_items(
 ) -> dict[str, xr.Dataset]:
     """Convert draws to those of the model's variables, with log densities if there are any."""
     location, variance = str(law.location.name), str(law.variance.name)
-    arrays = {location: drawn.location, variance: drawn.variance}
-    arrays |= {name: drawn.scale for name in scales}
+    arrays = {location: drawn.location, variance: drawn.variance} | dict.fromkeys(scales, drawn.scale)
     groups = {"posterior": as_dataset(model, arrays, SAMPLE)}
     if drawn.log_p.size:
         by_variable = {location: drawn.location_prior, variance: drawn.variance_prior}
-        observed = str(model.observed_RVs[0].name)
-        by_item = (*SAMPLE, "item")
-        coords = groups["posterior"].coords
-        groups["log_likelihood"] = xr.Dataset({observed: (by_item, drawn.log_p)}, coords)
+        log_p = {str(model.observed_RVs[0].name): ((*SAMPLE, "item"), drawn.log_p)}
+        groups["log_likelihood"] = xr.Dataset(log_p, groups["posterior"].coords)
         groups["log_prior"] = as_dataset(model, by_variable, SAMPLE)
     return groups
 

@@ -9,7 +9,7 @@ from .kernels.hierarchical import ScoreDraws
 from .kernels.normal import NormalItems
 
 Storage = Literal["float32", "float64"]
-FINE = {"float32": 1e-4, "float64": 1e-13}  # least sd / mean: some 500 float steps
+LEAST_RELATIVE_SD = {"float32": 1e-4, "float64": 1e-13}  # least sd / mean: some 500 float steps
 RANGE = 5e-4  # least ratio of range to size of the draws; the range is some 5 standard deviations
 LARGEST = {"float32": 1e30, "float64": 1e290}  # largest variance, and inverse of the smallest
 UNLIKELY = 1e-6  # probability that any draw exceeds the computed bounds
@@ -30,19 +30,19 @@ def storage_of_items(posterior: NormalItems, draws: int, dtype: Storage, items: 
     extreme = np.maximum(largest, -smallest)
     deviation = np.sqrt(posterior.rate / shape / posterior.mean_weight)
     relative = deviation / np.maximum(np.abs(posterior.mean), deviation)
-    beyond = ~((extreme < np.log(LARGEST["float64"])) & (relative > FINE["float64"]))
-    if beyond.any():
-        first = int(beyond.argmax())
+    overflows = ~((extreme < np.log(LARGEST["float64"])) & (relative > LEAST_RELATIVE_SD["float64"]))
+    if overflows.any():
+        first = int(overflows.argmax())
         raise ValueError(
             f"double precision does not hold the draws of item {items[first].item()!r}: its location is about "
             f"{posterior.mean[first]:g}, its variance has a posterior of shape {shape[first]:g} and rate "
             f"{posterior.rate[first]:g}; give a larger shape=, or the scores in another unit or from another zero"
         )
-    fits = relative.min() > FINE["float32"] and extreme.max() < np.log(LARGEST["float32"])
+    fits = relative.min() > LEAST_RELATIVE_SD["float32"] and extreme.max() < np.log(LARGEST["float32"])
     return dtype if fits else "float64"
 
 
-def holds(draws: ScoreDraws) -> bool:
+def is_representable(draws: ScoreDraws) -> bool:
     """Whether draws (chain, draw, ...) are finite, and their spread exceeds the resolution of their storage."""
     single = draws.location.dtype == np.float32
     for array in draws:

@@ -8,7 +8,7 @@ import numpy as np
 import pymc as pm
 from raterzoo import models
 from raterzoo.inference.comparisons.kernels import hmc as laplace_hmc
-from raterzoo.inference.comparisons.kernels.centre import find_centre
+from raterzoo.inference.comparisons.kernels.centre import fit_laplace
 from raterzoo.inference.comparisons.kernels.hmc import HmcSchedule
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells, pair_log_p
 from raterzoo.inference.comparisons.kernels.posterior import BOX, LOG, SIGNED
@@ -69,11 +69,11 @@ def hmc_ranks(model, simulations, seed, sampler=laplace_hmc, spoil=None):
     for s in range(simulations):
         told = (codes, answers[s]) if spoil is None else spoil(codes, answers[s])
         cells = pair_cells(structure.cells.law, *told, prior.n_raters, oriented)
-        centre = find_centre(cells, prior)
+        centre = fit_laplace(cells, prior)
         laplace = centre.laplace
         start = laplace.centre + rng.standard_normal(len(laplace.centre)) @ laplace.inverse
         draws = np.empty((KEPT * THIN, len(start)))
-        schedule = HmcSchedule(TUNE, STEPS, centre.open_scales, centre.rival is not None)
+        schedule = HmcSchedule(TUNE, STEPS, centre.open_scales, centre.second_mode is not None)
         sampler.sample_pairs(stream(rng), (cells, prior), laplace, schedule, (start, draws))
         values = values_of(draws[THIN - 1 :: THIN], prior)
         own = {role: truth[rv.name].to_numpy()[0, s] for role, rv in structure.variables.items()}

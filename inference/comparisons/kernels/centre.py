@@ -9,6 +9,7 @@ because at the joint mode of qualities and their scale all qualities may be equa
 information replaces the expected one.
 """
 
+from itertools import product, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +23,12 @@ from .posterior import (
     LOG,
     NONE,
     SHARED,
-    Kind,
+    InformationKind,
     PairPrior,
     anchored_information,
     anchored_log_p,
     n_coordinates,
-    of_raters,
+    n_rater_coordinates,
     to_natural,
 )
 
@@ -36,44 +37,43 @@ ITERATIONS = 200
 DECREMENT = 1e-5  # nats; stop when the next step is predicted to gain less
 SCALE_STEP = 1e-3
 LARGEST_DAMPING = 1e9
-RIVALRY = 7.0  # nats; largest difference in log evidence of a second mode
-OPEN = 0.1  # a scale is open if a larger share of the squares behind it is posterior variance
-BOLDEST = 2.0  # prior sds between a scale and its prior mean, at most: with few votes EM diverges
+MAX_EVIDENCE_GAP = 7.0  # nats; largest difference in log evidence of a second mode
+OPEN_SHARE = 0.1  # a scale is open if a larger share of the squares behind it is posterior variance
+MAX_PRIOR_SDS = 2.0  # prior sds between a scale and its prior mean, at most: with few votes EM diverges
 
 
-class Centre(NamedTuple):
+class LaplaceFit(NamedTuple):
     """Laplace approximation of a posterior, with diagnostics."""
 
     laplace: Laplace  # centre, Cholesky factor of the information, its inverse
-    kind: Kind  # observed and coupled, unless that is not positive definite
+    kind: InformationKind  # observed and coupled, unless that is not positive definite
     iterations: int  # of the maximisation
-    open_scales: bool  # whether a scale is poorly identified (see OPEN)
-    # second mode of similar evidence, climbed to from the mirror image of the first
-    rival: Laplace | None
+    open_scales: bool  # whether a scale is poorly identified (see OPEN_SHARE)
+    second_mode: Laplace | None  # of similar evidence, found from the mirror image of the first
 
 
-def find_centre(cells: PairCells, prior: PairPrior) -> Centre:
+def fit_laplace(cells: PairCells, prior: PairPrior) -> LaplaceFit:
     """Return the Laplace approximation, in the coordinates of `anchored_posterior`."""
     with threadpool_limits(limits=1):  # threads do not pay for a few hundred rows
-        centre, evidence = _measured(_start(cells, prior), cells, prior)
+        centre, evidence = _fit_from(_start(cells, prior), cells, prior)
         if prior.form in (SHARED, BOX):  # no mirror image in these forms
             return centre
         image = np.empty(len(centre.laplace.centre))
         mirror(prior, centre.laplace.centre, image)
-        other, its_evidence = _measured(image, cells, prior)
+        other, its_evidence = _fit_from(image, cells, prior)
     # Mahalanobis distance: below one it is the same mode
     apart = centre.laplace.factor.T @ (other.laplace.centre - centre.laplace.centre)
-    if abs(its_evidence - evidence) > RIVALRY or apart @ apart < 1.0:
+    if abs(its_evidence - evidence) > MAX_EVIDENCE_GAP or apart @ apart < 1.0:
         return centre
     if its_evidence > evidence:
         centre, other = other, centre
-    return centre._replace(rival=other.laplace)
+    return centre._replace(second_mode=other.laplace)
 
 
-def _measured(start: np.ndarray, cells: PairCells, prior: PairPrior) -> tuple[Centre, float]:
+def _fit_from(start: np.ndarray, cells: PairCells, prior: PairPrior) -> tuple[LaplaceFit, float]:
     """Maximise from `start`; return the Laplace approximation and its log evidence."""
-    theta, spread, iterations = _climb(start, cells, prior)
-    for kind in (Kind(True, True), Kind(True, False), Kind(False, True), Kind(False, False)):
+    theta, spread, iterations = _maximise(start, cells, prior)
+    for kind in starmap(InformationKind, product((True, False), repeat=2)):
         information = anchored_information(theta, cells, prior, kind, spread)
         try:
             factor = np.ascontiguousarray(np.linalg.cholesky(information))
@@ -81,10 +81,8 @@ def _measured(start: np.ndarray, cells: PairCells, prior: PairPrior) -> tuple[Ce
             continue
         laplace = Laplace(theta, factor, np.ascontiguousarray(np.linalg.inv(factor)))
         evidence = anchored_log_p(theta, cells, prior, np.empty(len(theta)))
-        # log evidence = log p(centre) - log det L, up to a constant
-        evidence -= np.log(np.diag(factor)).sum()
-        open_scales = _has_open_scale(theta, prior, spread)
-        return Centre(laplace, kind, iterations, open_scales, None), evidence
+        evidence -= np.log(np.diag(factor)).sum()  # log p(centre) - log det L, up to a constant
+        return LaplaceFit(laplace, kind, iterations, _has_open_scale(theta, prior, spread), None), evidence
     raise ValueError("the information in the answers and the prior is not positive definite")
 
 
@@ -126,7 +124,7 @@ def _start_in_box(cells: PairCells, prior: PairPrior) -> np.ndarray:
     # this model has two scales more, so bias and tie are two places further on
     at = (n + k, n + k + 1, *(p + 2 if p != NONE else NONE for p in prior.at[2:]))
     free = prior._replace(form=LOG, at=at, quality_scale=(0.0, 1.0), reliability_scale=(0.0, 1.0))
-    theta = _climb(_start(cells, free), cells, free)[0]
+    theta = _maximise(_start(cells, free), cells, free)[0]
     quality, rho = np.empty(n), np.empty(k)
     to_natural(theta, free, (quality, rho))
     width = prior.high - prior.low
@@ -138,17 +136,17 @@ def _start_in_box(cells: PairCells, prior: PairPrior) -> np.ndarray:
 
 
 def _has_open_scale(theta: np.ndarray, prior: PairPrior, spread: tuple[float, float]) -> bool:
-    """Return whether posterior variance is more than the share `OPEN` of the squares behind a scale."""
+    """Return whether posterior variance is more than the share `OPEN_SHARE` of the squares behind a scale."""
     spans = ((0, prior.n_items), (prior.n_items, prior.n_raters))
     for place, (low, size), trace in zip(prior.at[:2], spans, spread, strict=True):
         if place != NONE:
             squares = size * theta[low : low + size].var()
-            if trace > OPEN * (trace + squares):
+            if trace > OPEN_SHARE * (trace + squares):
                 return True
     return False
 
 
-def _climb(
+def _maximise(
     theta: np.ndarray, cells: PairCells, prior: PairPrior
 ) -> tuple[np.ndarray, tuple[float, float], int]:
     """Return the centre, the traces of the covariances of q and r, and the number of iterations."""
@@ -159,7 +157,7 @@ def _climb(
     iterations, gain, moved = 0, np.inf, np.inf
     while (gain >= DECREMENT or moved >= SCALE_STEP) and iterations < ITERATIONS:
         iterations += 1
-        information = anchored_information(theta, cells, prior, Kind(False, False), spread)
+        information = anchored_information(theta, cells, prior, InformationKind(False, False), spread)
         information = information[np.ix_(free, free)]
         theta, value, gain, damping = _step(
             (theta, value, gradient), information, free, (cells, prior), damping
@@ -202,7 +200,7 @@ def _traces(information: np.ndarray, prior: PairPrior) -> tuple[float, float]:
     if prior.form == BOX:
         return 0.0, 0.0
     covariance = np.linalg.inv(information)
-    n, k = prior.n_items, of_raters(prior)
+    n, k = prior.n_items, n_rater_coordinates(prior)
     blocks = (covariance[:n, :n], covariance[n : n + k, n : n + k])
     traces = [float(np.trace(b) - b.sum() / len(b)) if len(b) else 0.0 for b in blocks]
     return traces[0], traces[1]
@@ -220,7 +218,7 @@ def _scale_steps(
             continue
         squares = size * theta[low : low + size].var() + trace
         t = theta[place]
-        low_end, high_end = mean - BOLDEST * sd, mean + BOLDEST * sd
+        low_end, high_end = mean - MAX_PRIOR_SDS * sd, mean + MAX_PRIOR_SDS * sd
         for _ in range(50):
             pull = squares * np.exp(-2 * t)
             # (S + tr Sigma) e^(-2 t) - (n - 1) - (t - m) / s^2 = 0, by Newton

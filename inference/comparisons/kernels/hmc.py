@@ -31,7 +31,7 @@ from .likelihood import PairCells
 from .posterior import BOX, NONE, PairPrior, anchored_log_p
 
 BISECTIONS = 60
-ROOM = 1e-12  # margin, as a share of the box: closer to the walls coordinates lose digits; no move
+MARGIN = 1e-12  # margin, as a share of the box: closer to the walls coordinates lose digits; no move
 
 
 @nb.njit(**FAST)
@@ -83,7 +83,7 @@ def draw_units(rng, prior, theta):
     quality = (x - x.min()) / g + uniform(rng) * (1.0 - reach / g)
     share = (eta * g - prior.low) / width
     least, most = min(quality.min(), share.min()), max(quality.max(), share.max())
-    if least < ROOM or most > 1.0 - ROOM:
+    if least < MARGIN or most > 1.0 - MARGIN:
         return False
     theta[:n] = np.log(quality / (1.0 - quality))
     theta[n : n + k] = np.log(share / (1.0 - share))
@@ -156,7 +156,7 @@ def draw_scales(rng, cells, prior, theta, log_p, work):
 
 QUARTER = math.pi / 2
 # factor on the number of steps in warm-up, first and largest; doubled by rejection, halved by acceptance
-COMING_IN, MOST_COMING_IN = 4, 64
+WARM_UP_FACTOR, MOST_WARM_UP_FACTOR = 4, 64
 
 
 class Laplace(NamedTuple):
@@ -309,13 +309,13 @@ def continue_pairs(
     theta, z, gradient, force, numbers = own
     n = len(theta)
     p, trial = np.empty(n), (np.empty(n), np.empty(n), np.empty(n), np.empty(n))
-    log_p, accepted, finer = numbers[0], numbers[1], COMING_IN
+    log_p, accepted, finer = numbers[0], numbers[1], WARM_UP_FACTOR
     for t in range(schedule.tune + len(draws)):
         finer = finer if t < schedule.tune else 1
         before, state = log_p, ((z, theta, gradient, force, p), log_p)
         steps = finer * schedule.steps
         accept, log_p = _transition(rng, laplace, cells, prior, steps, state, trial)
-        finer = min(2 * finer, MOST_COMING_IN) if log_p == before else max(finer // 2, 1)
+        finer = min(2 * finer, MOST_WARM_UP_FACTOR) if log_p == before else max(finer // 2, 1)
         moved = prior.form == BOX and draw_units(rng, prior, theta)
         if moved:
             log_p = anchored_log_p(theta, cells, prior, gradient)

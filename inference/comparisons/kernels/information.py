@@ -74,17 +74,16 @@ def _two_outcomes(law, x, above):
     first = first_above = entropy = 0.0
     if law == BRADLEY_TERRY:
         for s in range(len(x)):
-            a, b = (
-                logistic_counts(x[s], 1.0, 0.0, 0.0, 0.0)[0],
-                logistic_counts(x[s], 0.0, 1.0, 0.0, 0.0)[0],
-            )
+            a = logistic_counts(x[s], 1.0, 0.0, 0.0, 0.0)[0]
+            b = logistic_counts(x[s], 0.0, 1.0, 0.0, 0.0)[0]
             p = exp(a)
             first += p
             first_above += p * above[s]
             entropy -= p * a + exp(b) * b
     else:
         for s in range(len(x)):
-            a, b = (normal_counts(x[s], 1.0, 0.0, 0.0, 0.0)[0], normal_counts(x[s], 0.0, 1.0, 0.0, 0.0)[0])
+            a = normal_counts(x[s], 1.0, 0.0, 0.0, 0.0)[0]
+            b = normal_counts(x[s], 0.0, 1.0, 0.0, 0.0)[0]
             p = exp(a)
             first += p
             first_above += p * above[s]

@@ -101,7 +101,7 @@ def joint_gradient(thurstone, votes, distance, reliability):
     return by_distance, by_reliability
 
 
-# --- Log likelihood of comparisons, its slopes and its information, by one pass over pairs and raters ---
+# --- Cells of pairs and raters; likelihood, slopes and information in one pass ---
 
 TILE_PAYS_FROM = 0.7  # share of filled cells
 BLOCK = 256  # cells
@@ -135,8 +135,8 @@ def pair_cells(
     with ties, tie. `oriented` keeps the two orders of a pair apart, as a left bias needs.
     """
     left, right, rater = (np.asarray(x, np.int64) for x in codes)
-    heard = counts.sum(axis=1) > 0
-    left, right, rater, counts = left[heard], right[heard], rater[heard], counts[heard]
+    has_data = counts.sum(axis=1) > 0
+    left, right, rater, counts = left[has_data], right[has_data], rater[has_data], counts[has_data]
     turned = (left > right) & (not oriented)  # otherwise the smaller code is first
     first, second = np.where(turned, right, left), np.where(turned, left, right)
     n_items = int(max(first.max(), second.max())) + 1

@@ -174,14 +174,14 @@ def _at_nodes(factor, y):
 
 
 @cached_njit(nogil=True, **FAST)
-def pair_statistics(half_lead, reliability):
+def pair_statistics(half_margin, reliability):
     """Return s of every pair, a sum over raters.
 
-    Shapes: half_lead (pair, rater), (a - b) / 2; reliability (rater,), z; result (pair,).
+    Shapes: half_margin (pair, rater), (a - b) / 2; reliability (rater,), z; result (pair,).
     """
-    statistic = np.empty(len(half_lead))
-    for e in range(len(half_lead)):
-        row, total = half_lead[e], 0.0
+    statistic = np.empty(len(half_margin))
+    for e in range(len(half_margin)):
+        row, total = half_margin[e], 0.0
         for k in range(len(row)):
             total += reliability[k] * row[k]
         statistic[e] = total
@@ -189,14 +189,14 @@ def pair_statistics(half_lead, reliability):
 
 
 @cached_njit(nogil=True, **FAST)
-def rater_statistics(half_lead, distance):
+def rater_statistics(half_margin, distance):
     """Return s of every rater, a sum over pairs.
 
-    Shapes: half_lead (pair, rater), (a - b) / 2; distance (pair,), z; result (rater,).
+    Shapes: half_margin (pair, rater), (a - b) / 2; distance (pair,), z; result (rater,).
     """
-    statistic = np.zeros(half_lead.shape[1])
-    for e in range(len(half_lead)):
-        row, d = half_lead[e], distance[e]
+    statistic = np.zeros(half_margin.shape[1])
+    for e in range(len(half_margin)):
+        row, d = half_margin[e], distance[e]
         for k in range(len(row)):
             statistic[k] += d * row[k]
     return statistic

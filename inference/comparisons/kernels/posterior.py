@@ -165,28 +165,28 @@ def anchored_log_p(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradie
 # --- Information matrix of the coordinates of `anchored_posterior`: answers by the chain rule, plus priors ---
 
 
-class Kind(NamedTuple):
+class InformationKind(NamedTuple):
     """Kind of information matrix."""
 
     observed: bool  # observed information, otherwise expected (Fisher)
     coupled: bool  # keep the cross terms between a scale and the coordinates that it scales
 
 
-def of_raters(prior: PairPrior) -> int:
+def n_rater_coordinates(prior: PairPrior) -> int:
     """Return the number of coordinates of raters, 0 where reliability is shared."""
     return 0 if prior.form == SHARED else prior.n_raters
 
 
 def n_coordinates(prior: PairPrior) -> int:
     """Return the number of coordinates."""
-    return prior.n_items + of_raters(prior) + sum(place != NONE for place in prior.at)
+    return prior.n_items + n_rater_coordinates(prior) + sum(place != NONE for place in prior.at)
 
 
 def anchored_information(
     theta: np.ndarray,
     cells: PairCells,
     prior: PairPrior,
-    kind: Kind,
+    kind: InformationKind,
     spread: tuple[float, float] = (0.0, 0.0),
 ) -> np.ndarray:
     """Return minus the Hessian of the log posterior, or its expectation over answers.
@@ -204,8 +204,8 @@ def anchored_information(
     raw = np.zeros((n + k + 2, n + k + 2))
     add_information(cells, natural, (bias, tie), kind.observed, raw)
     # indices of the free coordinates: in theta (own), and in the raw matrix (there)
-    own = np.r_[np.arange(n + of_raters(prior)), [p for p in prior.at[2:] if p != NONE]].astype(int)
-    there = np.r_[: n + of_raters(prior), [n + k + m for m in (0, 1) if prior.at[2 + m] != NONE]]
+    own = np.r_[np.arange(n + n_rater_coordinates(prior)), [p for p in prior.at[2:] if p != NONE]].astype(int)
+    there = np.r_[: n + n_rater_coordinates(prior), [n + k + m for m in (0, 1) if prior.at[2 + m] != NONE]]
     there = there.astype(int)
     slope, bend = _chain_rule(prior, natural, slopes)
     # J' I J + diag(bend); d tie / d log tie = tie
@@ -232,7 +232,7 @@ def _chain_rule(
     """
     (quality, rho), (of_quality, of_rho) = natural, slopes
     n, k = prior.n_items, prior.n_raters
-    slope, bend = np.ones(n + k), np.zeros(n + of_raters(prior))
+    slope, bend = np.ones(n + k), np.zeros(n + n_rater_coordinates(prior))
     if prior.form == LOG:
         # rho = e^r: its first and second derivatives are rho
         slope[n:] = rho
@@ -254,7 +254,7 @@ def _add_priors(
     """Add the information in the priors, in place."""
     blocks = (
         (0, prior.n_items, prior.quality_scale),
-        (prior.n_items, of_raters(prior), prior.reliability_scale),
+        (prior.n_items, n_rater_coordinates(prior), prior.reliability_scale),
     )
     for place, (low, size, (mean, sd)), trace in zip(prior.at[:2], blocks, spread, strict=True):
         if prior.form == BOX or not size:

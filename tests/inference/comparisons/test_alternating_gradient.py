@@ -88,6 +88,7 @@ def test_twice_the_votes_are_the_same_steps():
         ({"link": "probit"}, "link='probit'"),
         ({"step": 0}, "step=0"),
         ({"max_iterations": 0}, "max_iterations=0"),
+        ({"max_iterations": 20.5}, "max_iterations=20.5 must be a whole number from 1"),
     ],
 )
 def test_arguments_out_of_range(options, message):

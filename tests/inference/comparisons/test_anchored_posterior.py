@@ -4,11 +4,11 @@ import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import models
-from raterzoo.inference.comparisons.kernels.centre import find_centre
+from raterzoo.inference.comparisons.kernels.centre import fit_laplace
 from raterzoo.inference.comparisons.kernels.hmc import draw_scale
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells, pair_log_p
 from raterzoo.inference.comparisons.kernels.posterior import (
-    Kind,
+    InformationKind,
     anchored_information,
     anchored_log_p,
     n_coordinates,
@@ -95,7 +95,7 @@ def test_values_and_coordinates_are_inverse(structure):
 
 
 def test_the_centre_is_where_nothing_pulls(structure):
-    centre = find_centre(structure.cells, structure.prior)
+    centre = fit_laplace(structure.cells, structure.prior)
     gradient = gradient_at(centre.laplace.centre, structure)[1]
     scales = [place for place in structure.prior.at[:2] if place >= 0]
     gradient[scales] = 0.0  # these are where the EM steps end
@@ -108,8 +108,8 @@ def test_the_centre_is_where_nothing_pulls(structure):
 @pytest.mark.parametrize("name", ["ties", "shared", "signed"])
 def test_observed_information_of_logits_is_the_second_derivative(name):
     structure = read_comparisons(drawn_data(name))
-    theta = find_centre(structure.cells, structure.prior).laplace.centre
-    information = anchored_information(theta, structure.cells, structure.prior, Kind(True, True))
+    theta = fit_laplace(structure.cells, structure.prior).laplace.centre
+    information = anchored_information(theta, structure.cells, structure.prior, InformationKind(True, True))
     numeric = -differences(lambda t: gradient_at(t, structure)[1], theta, 1e-3)
     # of the tie parameter the pull that is left at the centre is not counted
     np.testing.assert_allclose(information, numeric, rtol=1e-4, atol=2e-2)
@@ -170,4 +170,4 @@ def test_a_container_of_one_pair_reads():
     )
     structure = read_comparisons(models.bradley_terry(pairs))
     assert structure.cells.tile
-    assert np.isfinite(find_centre(structure.cells, structure.prior).laplace.centre).all()
+    assert np.isfinite(fit_laplace(structure.cells, structure.prior).laplace.centre).all()

@@ -8,7 +8,7 @@ import pymc as pm
 import pytest
 from raterzoo import inference, models
 from raterzoo.inference.comparisons.hmc import draw_comparisons
-from raterzoo.inference.comparisons.kernels.centre import find_centre
+from raterzoo.inference.comparisons.kernels.centre import fit_laplace
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells
 from raterzoo.inference.comparisons.recognition import read_comparisons, values_of
 from raterzoo.inference.runs.model_graph import NotConjugate
@@ -101,7 +101,7 @@ def test_the_coverage_of_intervals():
         counts = np.eye(2, dtype=int)[data.outcome] * data.count[:, None]
         cells = pair_cells(BRADLEY_TERRY, (data.left, data.right, data.annotation_rater), counts, 6)
         plan = ChainPlan(chains=2, draws=300, tune=50, seed=seed)
-        theta, _ = draw_comparisons((cells, prior), find_centre(cells, prior), 6, plan)
+        theta, _ = draw_comparisons((cells, prior), fit_laplace(cells, prior), 6, plan)
         quality = values_of(theta.reshape(600, -1), prior)["quality"]
         levels = np.quantile(quality[:, 0], [0.05, 0.95, 0.15, 0.85])
         inside += levels[0] < truth[0] < levels[1]
