@@ -1,10 +1,10 @@
 """Base class of the containers: read-only arrays, equality by content, selection, anonymisation, summary."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, Self, cast, get_args
 
 import numpy as np
 
@@ -240,8 +240,7 @@ class Container(ABC):
         """Build from coded rows, in any order; raters without a row are dropped, `raters` is empty if anonymous."""
         present, merged = rows.merged(len(raters))
         attributes = (rater_attributes or {}) if len(present) else {}
-        build: Callable[..., Self] = cls  # a dataclass, which has these fields
-        return build(
+        return cast("Any", cls)(  # a dataclass, which has these fields
             items=items,
             raters=raters[present] if len(present) else NO_RATERS,
             rater_attributes={name: values[present] for name, values in attributes.items()},
