@@ -187,6 +187,8 @@ def test_warnings(table, options, message):
         ({"prior": "flat"}, "prior='flat' is neither"),
         ({"restarts": -1}, "restarts=-1 must be a whole number from 0"),
         ({"max_iterations": 0}, "max_iterations=0 must be"),
+        ({"random_seed": -1}, "random_seed=-1 must be"),
+        ({"random_seed": 1.5}, "random_seed=1.5 must be"),
     ],
 )
 def test_wrong_arguments(options, message):
