@@ -46,7 +46,20 @@ def cached_njit(**options: Any) -> Callable[[Callable], Any]:
 
     def decorate(function: Callable) -> Any:
         compiled = nb.njit(cache=True, **options)(function)
-        cast(Any, compiled)._cache._cache_file._source_stamp = source_digest(function.__code__.co_filename)
+        index = cast(Any, compiled)._cache._cache_file
+        index._source_stamp = source_digest(function.__code__.co_filename)
+        load = index._load_index
+
+        def load_index() -> dict:
+            try:
+                return load()
+            except (
+                AttributeError,
+                ImportError,
+            ):  # numba unpickles before it compares digests: a class was renamed
+                return {}
+
+        index._load_index = load_index
         return compiled
 
     return decorate

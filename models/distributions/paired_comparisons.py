@@ -18,7 +18,7 @@ from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
 from .compiling import source_digest
-from .paired_comparisons_kernels import LINKS, Codes, Link, Strengths, pair_sweeps
+from .paired_comparisons_kernels import LINKS, Link, PairCodes, Strengths, pair_sweeps
 
 
 class _PairOp(Op):
@@ -48,7 +48,7 @@ class PairLogP(_PairOp):
     def make_node(self, *inputs: Variable) -> Apply:
         """Apply to quality, reliability, left_bias, tie, left, right, rater and counts.
 
-        Shapes: as in `Strengths` and `Codes`; counts (annotation, outcome).
+        Shapes: as in `Strengths` and `PairCodes`; counts (annotation, outcome).
         """
         variables = list(map(pt.as_tensor_variable, inputs))
         strengths = [x.astype("float64") for x in variables[:4]]
@@ -67,7 +67,7 @@ class PairLogP(_PairOp):
         arrays = list(map(np.ascontiguousarray, inputs))
         found = tuple(np.empty(len(arrays[4])) for _ in range(3))
         sweeps = pair_sweeps(self.link, self.n_outcomes)
-        sweeps.log_p(Strengths(*arrays[:4]), Codes(*arrays[4:7]), arrays[7], found)
+        sweeps.log_p(Strengths(*arrays[:4]), PairCodes(*arrays[4:7]), arrays[7], found)
         for storage, array in zip(output_storage, found, strict=True):
             storage[0] = array
 
@@ -103,7 +103,7 @@ class PairGradient(_PairOp):
         arrays = list(map(np.ascontiguousarray, inputs))
         sums = Strengths(*(np.empty(len(x)) for x in arrays[:4]))
         sweeps = pair_sweeps(self.link, self.n_outcomes)
-        sweeps.pull(Strengths(*arrays[:4]), Codes(*arrays[4:7]), tuple(arrays[7:]), sums)
+        sweeps.gradient(Strengths(*arrays[:4]), PairCodes(*arrays[4:7]), tuple(arrays[7:]), sums)
         for storage, array in zip(output_storage, sums, strict=True):
             storage[0] = array
 
@@ -121,7 +121,7 @@ def _numba_log_p(op, node, **kwargs):
         n = len(left)
         found = (np.empty(n), np.empty(n), np.empty(n))
         strengths = Strengths(quality, reliability, left_bias, tie)
-        sweep(strengths, Codes(left, right, rater), counts, found)
+        sweep(strengths, PairCodes(left, right, rater), counts, found)
         return found
 
     return pair_log_p, op.cache_key()
@@ -129,25 +129,25 @@ def _numba_log_p(op, node, **kwargs):
 
 @register_funcify_and_cache_key(PairGradient)
 def _numba_gradient(op, node, **kwargs):
-    sweep = pair_sweeps(op.link, op.n_outcomes).pull
+    sweep = pair_sweeps(op.link, op.n_outcomes).gradient
 
     @numba_njit
     def pair_gradient(quality, reliability, left_bias, tie, left, right, rater, slope, tie_slope, weight):
         raters = len(reliability)
         sums = Strengths(np.empty(len(quality)), np.empty(raters), np.empty(raters), np.empty(raters))
         strengths = Strengths(quality, reliability, left_bias, tie)
-        sweep(strengths, Codes(left, right, rater), (slope, tie_slope, weight), sums)
+        sweep(strengths, PairCodes(left, right, rater), (slope, tie_slope, weight), sums)
         return sums.quality, sums.reliability, sums.left_bias, sums.tie
 
     return pair_gradient, op.cache_key()
 
 
 def pair_logp(
-    strengths: Strengths, codes: Codes, counts: TensorVariable, law: tuple[Link, int]
+    strengths: Strengths, codes: PairCodes, counts: TensorVariable, law: tuple[Link, int]
 ) -> TensorVariable:
     """Return the log probability of each annotation, without the multinomial coefficient.
 
-    Shapes: strengths and codes as in `Strengths` and `Codes`; counts (annotation, outcome), of answers left,
+    Shapes: strengths and codes as in `Strengths` and `PairCodes`; counts (annotation, outcome), of answers left,
     right and, with ties, tie; law = (link, number of outcomes); result (annotation,).
     """
     node = PairLogP(*law).make_node(*map(pt.as_tensor_variable, (*strengths, *codes, counts)))
@@ -192,7 +192,7 @@ class PairedComparisonsRV(RandomVariable):
         counts = np.empty((*batch, len(total), self.n_outcomes), np.int64)
         for index in np.ndindex(batch):
             own = Strengths(*(np.ascontiguousarray(x[index], np.float64) for x in strengths))
-            draw(rng, own, Codes(left, right, rater), total, counts[index])
+            draw(rng, own, PairCodes(left, right, rater), total, counts[index])
         return counts
 
 
@@ -208,7 +208,7 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     counts = cast(TensorVariable, pt.switch(possible[:, None], counts, 0))
     orders = pt.gammaln(total + 1) - cast(Any, pt.gammaln(counts + 1)).sum(axis=1)
     strengths = Strengths(quality, reliability, left_bias, tie)
-    log_p = pair_logp(strengths, Codes(left, right, rater), counts, (op.link, op.n_outcomes))
+    log_p = pair_logp(strengths, PairCodes(left, right, rater), counts, (op.link, op.n_outcomes))
     log_p = cast(TensorVariable, log_p + pt.switch(possible, orders, -np.inf))
     if op.n_outcomes == 2:
         return log_p
@@ -224,7 +224,7 @@ def _numba_paired_comparisons(op, node):
     def random_fn(rng, quality, reliability, left_bias, tie, left, right, rater, total):
         counts = np.empty((len(total), n_outcomes), np.int64)
         strengths = Strengths(quality, reliability, left_bias, tie)
-        draw(rng, strengths, Codes(left, right, rater), total, counts)
+        draw(rng, strengths, PairCodes(left, right, rater), total, counts)
         return counts
 
     return random_fn, source_digest(__file__)

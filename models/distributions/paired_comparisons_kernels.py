@@ -3,7 +3,7 @@
     x_a = rho_k (q_left - q_right) + b_k             rater k of annotation a
 
 The laws of one comparison are in `pair_links`. The gradient takes two passes: `log_p` leaves the slopes of
-every annotation in x and in the tie parameter, `pull` sums them by item and rater.
+every annotation in x and in the tie parameter, `gradient` sums them by item and rater.
 """
 
 import math
@@ -255,7 +255,7 @@ class Strengths(NamedTuple):
     tie: np.ndarray  # (rater,): tie parameter, unused without ties
 
 
-class Codes(NamedTuple):
+class PairCodes(NamedTuple):
     """Items and rater of each annotation, as codes."""
 
     left: np.ndarray  # int (annotation,): item
@@ -272,8 +272,8 @@ class PairSweeps(NamedTuple):
         ``log_p(strengths, codes, counts, found)`` overwrites the three arrays (annotation,) of ``found``: log
         likelihood of the counts (annotation, outcome) without the multinomial coefficient, slope in x, slope
         in tie.
-    pull : callable
-        ``pull(strengths, codes, slopes, sums)`` overwrites the four arrays of ``sums``, a `Strengths`, with
+    gradient : callable
+        ``gradient(strengths, codes, slopes, sums)`` overwrites the four arrays of ``sums``, a `Strengths`, with
         the gradient; ``slopes`` are slope in x, slope in tie and weight, each (annotation,).
     draw : callable
         ``draw(rng, strengths, codes, total, counts)`` overwrites the counts (annotation, outcome) with
@@ -281,12 +281,12 @@ class PairSweeps(NamedTuple):
     """
 
     log_p: Callable
-    pull: Callable
+    gradient: Callable
     draw: Callable
 
 
 @nb.njit(error_model="numpy", inline="always")
-def _counted(law, x, a, b, c, tie):
+def _counts_log_p(law, x, a, b, c, tie):
     """Return the log likelihood of a answers left, b right and c ties, and its slopes in x and tie."""
     if law == BRADLEY_TERRY:
         return logistic_counts(x, a, b, c, tie)
@@ -312,12 +312,12 @@ def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
             k = rater[a]
             x = reliability[k] * (quality[left[a]] - quality[right[a]]) + left_bias[k]
             tied = float(counts[a, 2]) if ties else 0.0
-            log_p[a], slope[a], tie_slope[a] = _counted(
+            log_p[a], slope[a], tie_slope[a] = _counts_log_p(
                 law, x, float(counts[a, 0]), float(counts[a, 1]), tied, tie[k]
             )
 
     @cached_njit(nogil=True, error_model="numpy", fastmath=False)
-    def pull(strengths, codes, slopes, sums):
+    def gradient(strengths, codes, slopes, sums):
         quality, reliability = strengths.quality, strengths.reliability
         left, right, rater = codes
         slope, tie_slope, weight = slopes
@@ -345,10 +345,10 @@ def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
             remaining, mass = total[a], 1.0
             for o in range(n_outcomes - 1):
                 one, other = (1.0, 0.0) if o == 0 else (0.0, 1.0)
-                p = math.exp(_counted(law, x, one, other, 0.0, tie[k])[0])
+                p = math.exp(_counts_log_p(law, x, one, other, 0.0, tie[k])[0])
                 counts[a, o] = rng.binomial(remaining, min(1.0, p / mass)) if p > 0.0 else 0
                 remaining -= counts[a, o]
                 mass -= p
             counts[a, n_outcomes - 1] = remaining
 
-    return PairSweeps(log_p, pull, draw)
+    return PairSweeps(log_p, gradient, draw)

@@ -103,9 +103,9 @@ def mace(
         prevalence = prevalence_or_uniform(labels, prevalence_concentration)
         competence = pm.Beta("competence", honest, idle, dims="rater")
         spam = pm.Dirichlet("spam", c, dims=("rater", "label"))
-        missed = ((1 - competence)[:, None] * spam)[:, None, :]
         # pi_kjl = theta_k [l = j] + (1 - theta_k) xi_kl
-        told = competence[:, None, None] * np.eye(n)
-        confusion = pm.Deterministic("confusion", told + missed, dims=dims)
+        spammed = ((1 - competence)[:, None] * spam)[:, None, :]
+        known = competence[:, None, None] * np.eye(n)
+        confusion = pm.Deterministic("confusion", known + spammed, dims=dims)
         observe_labels(labels, prevalence, cast(TensorVariable, confusion))
     return model

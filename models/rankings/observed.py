@@ -98,8 +98,6 @@ def _entry_items(rankings: PartialRankings) -> np.ndarray:
     return rankings.annotation_item[_entry_annotations(rankings)].astype(np.int64)
 
 
-# --- Shared parts of the Plackett-Luce models: layout, Gamma prior of the worths, observed rankings ---
-
 Unranked = Literal["pooled", "single", "ignored"]
 
 
@@ -134,7 +132,8 @@ class Layout:
             )
         if concentration is None:
             concentration = 1.0 / len(rankings.categories)
-        lay_out = every_candidate(rankings) if dense else _ranked(rankings, unranked)
+        with_other = unranked != "ignored"
+        lay_out = every_candidate(rankings) if dense else ranked_candidates(rankings, other=with_other)
         return cls(rankings, lay_out, positive("concentration", concentration), unranked, dense)
 
     @property
@@ -144,12 +143,8 @@ class Layout:
         numbers = {"annotation": np.arange(annotations), "place": np.arange(places)}
         if not self.dense:
             numbers["candidate"] = np.arange(len(self.candidates.item))
-        names = {
-            "item": self.rankings.items,
-            "rater": self.rankings.raters,
-            "category": self.rankings.categories,
-        }
-        return names | numbers
+        data = self.rankings
+        return {"item": data.items, "rater": data.raters, "category": data.categories} | numbers
 
     @property
     def shape(self) -> np.ndarray:
@@ -159,11 +154,6 @@ class Layout:
             other = self.candidates.category == OTHER_CODE
             alpha[other] *= self.candidates.other_size[self.candidates.item[other]]
         return alpha
-
-
-def _ranked(rankings: PartialRankings, unranked: Unranked) -> Candidates:
-    """Lay out the ranked candidates, with OTHER unless the unranked categories are ignored."""
-    return ranked_candidates(rankings, other=unranked != "ignored")
 
 
 def worth_prior(layout: Layout) -> TensorVariable:

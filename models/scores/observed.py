@@ -100,7 +100,7 @@ def score_scale(scores: Scores, mean: float | None, spread: float | None) -> tup
     middle, unit = typical_location_and_spread(scores)
     if mean is not None:
         middle = float(prior_numbers("mean", mean, (), positive=False))
-    unit = _told(unit, "spread") if spread is None else float(prior_numbers("spread", spread, ()))
+    unit = _require_spread(unit, "spread") if spread is None else float(prior_numbers("spread", spread, ()))
     least = max(1 / LARGEST, ROUNDING * np.abs(scores.score).max())
     if not least <= unit <= LARGEST:
         raise ValueError(
@@ -118,7 +118,7 @@ def score_prior(scores: Scores, mean: Any, mean_weight: Any, shape: Any, rate: A
     a0 = prior_numbers("shape", shape, own)
     if rate is None:
         # the prior mean of the variance is spread ** 2; where it has none, its usual inverse is spread ** -2
-        rate = _told(spread, "rate") ** 2 * np.where(a0 > 1, a0 - 1, a0)
+        rate = _require_spread(spread, "rate") ** 2 * np.where(a0 > 1, a0 - 1, a0)
     return ScorePrior(
         prior_numbers("mean", middle if mean is None else mean, own, positive=False),
         prior_numbers("mean_weight", mean_weight, own),
@@ -127,7 +127,7 @@ def score_prior(scores: Scores, mean: Any, mean_weight: Any, shape: Any, rate: A
     )
 
 
-def _told(spread: float, argument: str) -> float:
+def _require_spread(spread: float, argument: str) -> float:
     """Return the spread of typical scores, or raise if the scores do not determine it."""
     if not spread**2 > 0:
         raise ValueError(

@@ -9,7 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from raterzoo.models.distributions.paired_comparisons import PairedComparisons, PairLogP, pair_logp
-from raterzoo.models.distributions.paired_comparisons_kernels import Codes, Strengths, pair_sweeps
+from raterzoo.models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
 from scipy.stats import chi2, norm
 
 from tests.support.monte_carlo import rejects, seed_of
@@ -24,7 +24,7 @@ def swept(link, x, tie, counts):
     strengths = Strengths(
         np.r_[x, 0.0], np.ones(n), np.zeros(n), np.broadcast_to(np.asarray(tie, float), n).copy()
     )
-    codes = Codes(np.arange(n), np.full(n, n), np.arange(n))
+    codes = PairCodes(np.arange(n), np.full(n, n), np.arange(n))
     found = (np.empty(n), np.empty(n), np.empty(n))
     pair_sweeps(link, counts.shape[1]).log_p(strengths, codes, counts, found)
     return found
@@ -158,7 +158,9 @@ def test_backends_agree(link, n_outcomes):
     rng = np.random.default_rng(seed_of(f"backends {link} {n_outcomes}"))
     strengths, codes, counts = random_law(rng, n_outcomes)
     inputs = [pt.vector(name, shape=(len(x),)) for name, x in strengths._asdict().items()]
-    log_p = pair_logp(Strengths(*inputs), Codes(*codes), pt.as_tensor_variable(counts), (link, n_outcomes))
+    log_p = pair_logp(
+        Strengths(*inputs), PairCodes(*codes), pt.as_tensor_variable(counts), (link, n_outcomes)
+    )
     weight = np.linspace(-1, 2, len(counts))
     wanted = inputs if n_outcomes == 3 else inputs[:3]
     gradient = pt.grad((weight * log_p).sum(), wanted)
@@ -211,7 +213,7 @@ def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them():
         PairedComparisons.dist([0.3, 0.0], [1.0], ([0], [1], [0]), [1], link="probit")
     with pytest.raises(ValueError, match="counts have 2 columns; one is needed for each of 3 outcomes"):
         one = Strengths(*([1.0] for _ in range(4)))
-        pair_logp(one, Codes([0], [0], [0]), pt.as_tensor([[1, 2]]), ("thurstone", 3))
+        pair_logp(one, PairCodes([0], [0], [0]), pt.as_tensor([[1, 2]]), ("thurstone", 3))
 
 
 def test_compiled_ops_are_told_apart():
