@@ -33,7 +33,7 @@ def picklable(data: Container) -> PicklableContainer:
     return PicklableContainer(type(data), values)
 
 
-def items_between[Data: (PartialRankings, Labels, Scores)](data: Data, first: int, end: int) -> Data:
+def items_between[Data: Annotations](data: Data, first: int, end: int) -> Data:
     """Return the annotations of items first ... end - 1, as views of the same arrays.
 
     Raters and categories keep their codes; unlike ``data.select`` it keeps raters without annotations of these items.

@@ -70,7 +70,7 @@ def record_of_call(path: Path, arguments: Mapping[str, Any], seed: int | None) -
                 )
         if WRITTEN in attrs:
             tell_versions(path, attrs, stacklevel=4)
-        seed = begun[SEED]
+        seed = int(begun[SEED])
     elif seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])
     return StoreRecord(seed, json.dumps({**arguments, SEED: seed}, default=int))
