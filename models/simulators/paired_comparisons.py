@@ -180,8 +180,6 @@ def comparisons(
     >>> simulated = models.simulators.comparisons(items=6, raters=4, degree=2, random_seed=1)
     >>> simulated.data
     Comparisons(6 items, 4 raters, 12 votes)
-    >>> simulated.truth["quality"].shape
-    (6,)
 
     References
     ----------

@@ -86,8 +86,6 @@ def rankings(
     >>> simulated = models.simulators.rankings(items=5, categories=4, raters=3, random_seed=1)
     >>> simulated.data
     PartialRankings(5 items, 3 raters, 15 annotations, 4 categories)
-    >>> simulated.truth["plausibility"].shape
-    (5, 4)
 
     References
     ----------
@@ -183,8 +181,6 @@ def differential_diagnoses(
     >>> from raterzoo import models
     >>> simulated = models.simulators.differential_diagnoses(items=20, random_seed=1)
     >>> len(simulated.data.items), len(simulated.data.categories)
-    (20, 419)
-    >>> simulated.truth["plausibility"].shape
     (20, 419)
 
     References

@@ -9,7 +9,7 @@ import numpy as np
 from ..data.labels import Labels
 from ..data.prior_arguments import confusion_concentrations
 from .partial_rankings import normalised
-from .simulated import LARGEST, SMALLEST, Simulated, check_number, check_whole, draw_columns
+from .simulated import LARGEST, SMALLEST, Simulated, check_numbers, check_whole, draw_columns
 
 RIGHT_LOG_ODDS = 2.0  # mean log odds of the right label against each other one
 
@@ -247,8 +247,8 @@ def labels(
     check_whole(answers=answers)
     if model not in LabelModel.__args__:
         raise ValueError(f"model={model!r} is not one of {', '.join(LabelModel.__args__)}")
-    check_number("gold", gold, 0, 1)
-    check_number("prevalence_concentration", prevalence_concentration, SMALLEST, LARGEST)
+    check_numbers(0, 1, gold=gold)
+    check_numbers(SMALLEST, LARGEST, prevalence_concentration=prevalence_concentration)
     if gold and model == "dirichlet":
         raise ValueError(f"gold={gold!r}: under model='dirichlet' no category is the true one")
     rng = np.random.default_rng(random_seed)

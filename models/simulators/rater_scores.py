@@ -8,7 +8,7 @@ import numpy as np
 from ..data.coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from ..data.reading.numbers import MAX_COUNT, read_bounds
 from ..data.scores import Scores
-from .simulated import LARGEST, SMALLEST, Simulated, check_number, check_whole
+from .simulated import LARGEST, SMALLEST, Simulated, check_numbers, check_whole
 
 ScoreModel = Literal["hierarchical_scores", "normal_scores"]
 
@@ -98,14 +98,19 @@ def scores(
     if model not in ScoreModel.__args__:
         raise ValueError(f"model={model!r} is not one of {', '.join(ScoreModel.__args__)}")
     check_whole(most=MAX_COUNT, items=items, raters=raters, answers=answers)
-    check_number("spread", spread, 0, LARGEST)
-    check_number("bias", bias, 0, LARGEST)
-    check_number("scale", scale, SMALLEST, LARGEST)
-    check_number("unequal", unequal, 0, MOST_UNEQUAL)
+    check_numbers(0, LARGEST, spread=spread, bias=bias)
+    check_numbers(SMALLEST, LARGEST, scale=scale)
+    check_numbers(0, MOST_UNEQUAL, unequal=unequal)
     if center is not None:
-        check_number("center", center, -LARGEST, LARGEST)
+        check_numbers(-LARGEST, LARGEST, center=center)
     ends = read_bounds(bounds)
-    _refuse_step(step, ends)
+    if step is not None:
+        check_numbers(SMALLEST, LARGEST, step=step)
+        steps = (ends[1] - ends[0]) / step if ends else 1.0
+        if abs(steps - round(steps)) > 1e-9 * steps:
+            raise ValueError(
+                f"step={step!r} must go into the width of bounds={ends!r} a whole number of times"
+            )
     middle = center if center is not None else sum(ends) / 2 if ends else 0.0
     rng = np.random.default_rng(random_seed)
     item = np.repeat(np.arange(items), answers)
@@ -120,7 +125,11 @@ def scores(
         truth["rater_scale"] = scale * np.exp(rng.normal(0.0, unequal, raters))
         seen = truth["location"][item] + truth["rater_bias"][rater]
         score = rng.normal(seen, truth["rater_scale"][rater])
-    rows = {"annotation_item": item, "annotation_rater": rater, "score": _on_scale(score, ends, step)}
+    if step is not None:
+        origin = ends[0] if ends else 0.0
+        score = origin + step * np.round((score - origin) / step)
+    score = (np.clip(score, *ends) if ends else score) + 0.0
+    rows = {"annotation_item": item, "annotation_rater": rater, "score": score}
     gave, merged = CodedRows(rows, count=np.ones(len(item), np.int64)).merged(raters)
     truth |= {name: truth[name][gave] for name in ("rater_bias", "rater_scale") if name in truth}
     data = Scores(items=np.arange(items), raters=gave, bounds=ends, rater_attributes={}, **merged)
@@ -141,24 +150,6 @@ def different_raters(rng: np.random.Generator, items: int, raters: int, answers:
         chosen[:, place] = np.where(taken, last, drawn)
     everyone = np.broadcast_to(np.tile(np.arange(raters), rounds), (items, rounds * raters))
     return np.concatenate([everyone, chosen], axis=1)
-
-
-def _on_scale(score: np.ndarray, bounds: tuple[float, float] | None, step: float | None) -> np.ndarray:
-    """Round scores to the grid and clip them to the bounds."""
-    if step is not None:
-        origin = bounds[0] if bounds else 0.0
-        score = origin + step * np.round((score - origin) / step)
-    return (np.clip(score, *bounds) if bounds else score) + 0.0
-
-
-def _refuse_step(step: float | None, bounds: tuple[float, float] | None) -> None:
-    """Raise unless the step divides the width of the bounds."""
-    if step is None:
-        return
-    check_number("step", step, SMALLEST, LARGEST)
-    steps = (bounds[1] - bounds[0]) / step if bounds else 1.0
-    if abs(steps - round(steps)) > 1e-9 * steps:
-        raise ValueError(f"step={step!r} must go into the width of bounds={bounds!r} a whole number of times")
 
 
 # --- Simulators of integer rating scales, shaped like two public data sets: toxicity and aesthetics ---
@@ -217,8 +208,6 @@ def toxicity_scores(
     >>> simulated = models.simulators.toxicity_scores(items=20, random_seed=1)
     >>> simulated.data
     Scores(20 items, anonymous raters, 200 scores from -2 to 2)
-    >>> simulated.truth["probability"].shape
-    (20, 5)
 
     References
     ----------
@@ -227,7 +216,7 @@ def toxicity_scores(
     0).
     """
     check_whole(most=MAX_COUNT, items=items, raters=raters)
-    check_number("toxic", toxic, 0, 1)
+    check_numbers(0, 1, toxic=toxic)
     rng = np.random.default_rng(random_seed)
     is_toxic = rng.random(items) < toxic
     mean, spread, usual = np.where(is_toxic[:, None], TOXIC, ORDINARY).T
@@ -285,8 +274,6 @@ def aesthetic_scores(
     >>> simulated = models.simulators.aesthetic_scores(items=20, random_seed=1)
     >>> simulated.data.bounds, len(simulated.data.items)
     ((1.0, 10.0), 20)
-    >>> simulated.truth["probability"].shape
-    (20, 10)
 
     References
     ----------
@@ -294,10 +281,10 @@ def aesthetic_scores(
     doi:10.1109/CVPR.2012.6247954. Stutz et al. (2025), arXiv:2307.02191, appendix A (threshold at 5).
     """
     check_whole(most=MAX_COUNT, items=items)
-    check_number("votes", votes, SMALLEST, MOST_VOTES)
-    check_number("center", center, -LARGEST, LARGEST)
-    check_number("spread", spread, 0, LARGEST)
-    check_number("scale", scale, SMALLEST, LARGEST)
+    check_numbers(SMALLEST, MOST_VOTES, votes=votes)
+    check_numbers(-LARGEST, LARGEST, center=center)
+    check_numbers(0, LARGEST, spread=spread)
+    check_numbers(SMALLEST, LARGEST, scale=scale)
     rng = np.random.default_rng(random_seed)
     location = rng.normal(center, spread, items)
     scales = scale * np.exp(rng.normal(0.0, 0.1, items))
@@ -316,7 +303,10 @@ def _rated(
 ) -> Simulated[Scores]:
     """Draw the counts of each whole number on the scale for each item, and collect data and truth."""
     level = np.arange(ends[0], ends[1] + 1.0)
-    probability = _rounded_normal(location, scale, level)
+    # probability that each level is nearest to a normal draw, shape (item, level)
+    z = (level[:-1] + 0.5 - location[:, None]) / (scale[:, None] * sqrt(2.0))
+    below = 0.5 + 0.5 * np.fromiter(map(erf, z.ravel().tolist()), float, z.size).reshape(z.shape)
+    probability = np.diff(below, axis=1, prepend=0.0, append=1.0)
     counts = rng.multinomial(number, probability)
     item, place = np.nonzero(counts)
     rows = {"annotation_item": item, "annotation_rater": np.full(len(item), ANONYMOUS), "score": level[place]}
@@ -325,10 +315,3 @@ def _rated(
     data = Scores(np.arange(len(location)), NO_RATERS, bounds=bounds, rater_attributes={}, **merged)
     truth = {"location": location, "scale": scale, "level": level, "probability": probability}
     return Simulated(data, truth)
-
-
-def _rounded_normal(location: np.ndarray, scale: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Probability that each level is nearest to a normal draw, shape (item, level)."""
-    z = (level[:-1] + 0.5 - location[:, None]) / (scale[:, None] * sqrt(2.0))
-    below = 0.5 + 0.5 * np.fromiter(map(erf, z.ravel().tolist()), float, z.size).reshape(z.shape)
-    return np.diff(below, axis=1, prepend=0.0, append=1.0)

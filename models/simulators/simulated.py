@@ -29,11 +29,12 @@ def draw_columns(rng: np.random.Generator, probability: np.ndarray) -> np.ndarra
     return (probability.cumsum(axis=1)[:, :-1] < rng.random((len(probability), 1))).sum(axis=1)
 
 
-def check_number(name: str, number: object, least: float, most: float) -> None:
-    """Raise ValueError unless an argument is a number from `least` to `most`, both included."""
-    value = number.item() if isinstance(number, np.generic) else number  # the ends have 64 bits
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise ValueError(f"{name}={number!r} must be a number from {least:g} to {most:g}")
+def check_numbers(least: float, most: float, **numbers: object) -> None:
+    """Raise ValueError unless each named argument is a number from `least` to `most`, both included."""
+    for name, number in numbers.items():
+        value = number.item() if isinstance(number, np.generic) else number  # the ends have 64 bits
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise ValueError(f"{name}={number!r} must be a number from {least:g} to {most:g}")
 
 
 @dataclass(frozen=True, eq=False)

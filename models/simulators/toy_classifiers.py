@@ -61,8 +61,6 @@ def ambiguous_items(
     >>> simulated = models.simulators.ambiguous_items(items=20, random_seed=1)
     >>> simulated.data
     Labels(20 items, 3 raters, 60 answers, 5 categories)
-    >>> simulated.truth["plausibility"].shape
-    (20, 5)
 
     References
     ----------
@@ -140,8 +138,6 @@ def three_class_toy(
     >>> simulated = models.simulators.three_class_toy(items=20, random_seed=1)
     >>> simulated.data
     PartialRankings(20 items, 5 raters, 100 annotations, 3 categories)
-    >>> simulated.truth["plausibility"].shape
-    (20, 3)
 
     References
     ----------
@@ -235,8 +231,6 @@ def urn_items(
     >>> simulated = models.simulators.urn_items(items=20, random_seed=1)
     >>> simulated.data
     Labels(20 items, 10 raters, 200 answers, 2 categories)
-    >>> simulated.truth["score"].shape
-    (20, 2)
 
     References
     ----------
