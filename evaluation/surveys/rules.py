@@ -140,17 +140,15 @@ class SurveyOptions:
             positive = self._positive(given.tolist())
             return scores.area_under_curve(positive, self._ranks(names, positive, len(given)))
         if self.scorer in OF_POSITIVE:
-            return scores.joint_score(
-                partial(OF_POSITIVE[self.scorer], positive=self._positive(given.tolist()))
-            )
+            of_joint = partial(OF_POSITIVE[self.scorer], positive=self._positive(given.tolist()))
+            return scores.joint_score(of_joint)
         if self.scorer in OF_VALUES:
             return OF_VALUES[self.scorer](self._values(names))
+        cross_entropy = partial(scores.cross_entropy, clip=self.clip, base=self.base)
         determinant = partial(scores.determinant, n_given=len(given))
         return {
             "agreement": scores.additive_score(scores.agreement),
-            "cross_entropy": scores.additive_score(
-                partial(scores.cross_entropy, clip=self.clip, base=self.base)
-            ),
+            "cross_entropy": scores.additive_score(cross_entropy),
             "brier": scores.additive_score(partial(scores.brier, clip=self.clip)),
             "mcc": scores.joint_score(scores.matthews),
             "dmi": scores.joint_score(determinant),

@@ -44,9 +44,9 @@ def observed_curve(counts: np.ndarray, ks: list[int], score: Score, combiner: st
     averaged.
     """
     size = counts.sum(axis=1)
-    told = [k for k in ks if (size > k).any()]
+    scored = [k for k in ks if (size > k).any()]
     curve = dict.fromkeys(ks, np.nan)
-    for k, table in _tables(counts, max(told)) if told else ():
+    for k, table in _tables(counts, max(scored)) if scored else ():
         if k in curve:
             curve[k] = _score_of(table, k, score, combiner)
     return np.array([curve[k] for k in ks])
@@ -201,8 +201,8 @@ def classifier_scores(
     """
     distinct, pattern, items = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
     share = counts / counts.sum(axis=1, keepdims=True)
-    heard = np.multiply(share, by_label, out=np.zeros(by_label.shape), where=counts > 0)
-    own = heard.sum(axis=2)  # T (classifier, item)
+    expected = np.multiply(share, by_label, out=np.zeros(by_label.shape), where=counts > 0)
+    own = expected.sum(axis=2)  # T (classifier, item)
     mean = np.stack([np.bincount(pattern, t) / items for t in own], axis=1)  # (pattern, classifier)
     within = own.T - mean[pattern]
     known = np.empty((len(states.weight), len(own)))

@@ -193,8 +193,8 @@ class ItemStates:
         shape = (*counts.shape, n)
         if not self.spread.any():
             return (np.swapaxes(state, 1, 2) @ pairs).reshape(shape)
-        step, heard = self.step[..., None], counts.sum(axis=2)[:, None]
-        p = np.swapaxes(state / (1 + step * heard) / (1 + step * (heard + 1)), 1, 2)
+        step, k = self.step[..., None], counts.sum(axis=2)[:, None]
+        p = np.swapaxes(state / (1 + step * k) / (1 + step * (k + 1)), 1, 2)
         one, both = p @ (step * theta), (p @ step**2)[..., None]
         first, second = counts[..., None], counts[..., None, :] + np.eye(n)
         law = (p @ pairs).reshape(shape) + both * first * second
@@ -260,8 +260,7 @@ def item_probabilities(states: ItemStates, place: np.ndarray, rng: np.random.Gen
     rho = np.take_along_axis(states.spread, state, 1)
     apart = rho > 0
     if apart.any():
-        size = (1 / rho[apart] - 1)[:, None] * q[apart]
-        q[apart] = dirichlet(size, rng)
+        q[apart] = dirichlet((1 / rho[apart] - 1)[:, None] * q[apart], rng)
     return q
 
 

@@ -110,10 +110,8 @@ def _initial_items(
     vectors = count_vectors(k, states.probability.shape[2])
     joint = states.joint(vectors)
     seen, q = states.next_label(joint, vectors)
-    start = [
-        (seen * score.expected(told, q)).sum(axis=1)
-        for told in (q, q if combiner == "abc" else best_labels(vectors))
-    ]
+    predictions = (q, q if combiner == "abc" else best_labels(vectors))
+    start = [(seen * score.expected(prediction, q)).sum(axis=1) for prediction in predictions]
     open_ = seen * _variance(states, joint / np.where(seen > 0, seen, 1.0)[:, None], vectors, q)
     total = open_.sum(axis=1, keepdims=True)
     # half of the items from p(y) itself: the weights stay below two
@@ -154,8 +152,7 @@ def _gap_to_asymptote(
     pi = np.repeat(states.probability[:, :, None], counts.shape[1], axis=2)
     if states.spread.any():
         concentration = 1 / np.maximum(states.spread, 1e-12) - 1
-        size = concentration[..., None, None] * pi + counts[:, None]
-        pi = dirichlet(size, rng)
+        pi = dirichlet(concentration[..., None, None] * pi + counts[:, None], rng)
     return (state * (score.self_expected(pi) - score.expected(q, pi))).sum(axis=1)
 
 
