@@ -101,15 +101,15 @@ def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np
     Shapes: left, right (row,); items (item,), none of them one of the words.
     """
     kinds_of(column)  # refuses missing cells
-    said = np.fromiter((_word_code(cell) for cell in column.values), np.int32, len(left))
-    if (said >= 0).all():
-        return said
+    word = np.fromiter((_word_code(cell) for cell in column.values), np.int32, len(left))
+    if (word >= 0).all():
+        return word
     if items.dtype.kind != "U":
-        column = _ids_for_words(column, items, said)
+        column = _ids_for_words(column, items, word)
     used, code = code_ids(column)
-    place = match_ids(used, items, "items", row=int((said < 0).argmax()) + 1, column=column.name)
+    place = match_ids(used, items, "items", row=int((word < 0).argmax()) + 1, column=column.name)
     winner = place[code]
-    outcome = np.select([said >= 0, winner == left, winner == right], [said, LEFT, RIGHT], NOT_READ)
+    outcome = np.select([word >= 0, winner == left, winner == right], [word, LEFT, RIGHT], NOT_READ)
     if (unread := outcome == NOT_READ).any():
         row = int(unread.argmax())
         pair = " or ".join(short_repr(items[side[row]].item()) for side in (left, right))
@@ -128,10 +128,10 @@ def _word_code(cell: Any) -> int:
     return _CODE.get(cell, NOT_READ) if isinstance(cell, str) else NOT_READ
 
 
-def _ids_for_words(column: Column, items: np.ndarray, said: np.ndarray) -> Column:
+def _ids_for_words(column: Column, items: np.ndarray, word: np.ndarray) -> Column:
     """Replace each word by an arbitrary id, so that a column of integers with the same rows remains."""
     stand_in = items[0].item()
-    cells = [v if s < 0 else stand_in for v, s in zip(column.values, said.tolist(), strict=True)]
+    cells = [v if s < 0 else stand_in for v, s in zip(column.values, word.tolist(), strict=True)]
     numbers = Column(column.name, cells)
     if any(issubclass(kind, str) for kind in kinds_of(numbers)):
         raise refused_cell(

@@ -10,7 +10,7 @@ TOTAL, DIAGONAL = 8.0, 4.8
 
 
 def confusion_concentrations(n_categories: int) -> np.ndarray:
-    """Dirichlet concentrations of the rows of a confusion matrix, shape (category, label).
+    """Dirichlet concentrations of the rows of a confusion matrix, shape (category, answer).
 
     They equal eight pseudo-labels a row, six in ten of them right: 4.8 on the diagonal, rows sum to 8. A flat
     prior would leave the categories exchangeable, and every permutation of them equally probable.

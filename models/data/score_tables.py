@@ -21,12 +21,12 @@ def score_columns(frame: Any, rater: str | None, roles: dict[str, str]) -> Colum
 
     Raises if a column is missing, or attributes are asked for without raters.
     """
-    said = [name for role, name in roles.items() if role.startswith(ATTRIBUTE)]
-    if rater is None and said:
+    attributes = [name for role, name in roles.items() if role.startswith(ATTRIBUTE)]
+    if rater is None and attributes:
         raise DataError(
-            f"column {short_repr(said[0])} describes raters who are not told apart",
-            column=said[0],
-            value=said,
+            f"column {short_repr(attributes[0])} describes raters who are not told apart",
+            column=attributes[0],
+            value=attributes,
             allowed="no rater_attributes with rater=None",
             remedy="name the column of the raters: rater=...",
             where="argument rater_attributes",
