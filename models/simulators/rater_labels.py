@@ -107,7 +107,7 @@ def _mean_log_odds(rng: np.random.Generator, n: int) -> np.ndarray:
 
 def _probability(log_odds: np.ndarray) -> np.ndarray:
     """Probabilities of all labels; the last has log odds 0."""
-    return normalised(np.pad(log_odds, ((0, 0), (0, 1))))
+    return normalised(np.append(log_odds, np.zeros((len(log_odds), 1)), axis=1))
 
 
 def _logistic(x: np.ndarray) -> np.ndarray:
@@ -208,9 +208,9 @@ def labels(
         ``data``: Labels with integer ids. ``truth``: ``true_category`` (item), except under "dirichlet", and
 
         - dawid_skene, multinomial, one_coin, class_conditional, hierarchical_dawid_skene: ``prevalence``
-          (category), ``confusion`` (rater, category, label);
+          (category), ``confusion`` (rater, category, answer);
         - dirichlet: ``plausibility`` (item, category);
-        - mace: ``prevalence``, ``confusion``, ``competence`` (rater), ``spam`` (rater, label);
+        - mace: ``prevalence``, ``confusion``, ``competence`` (rater), ``spam`` (rater, answer);
         - glad: ``prevalence``, ``ability`` (rater), ``easiness`` (item);
         - item_difficulty: ``prevalence``, ``effect_mean`` and ``effect_spread`` (category, contrast),
           ``effect`` (item, contrast);
@@ -278,7 +278,7 @@ def labels(
 
 
 def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.ndarray:
-    """Draw the confusion matrices of all raters, shape (rater, category, label)."""
+    """Draw the confusion matrices of all raters, shape (rater, category, answer)."""
     diagonal = np.eye(n, dtype=bool)
     if model in ("dawid_skene", "multinomial"):
         drawn = rng.standard_gamma(np.broadcast_to(confusion_concentrations(n), (raters, n, n)))
