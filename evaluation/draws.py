@@ -1,4 +1,4 @@
-"""Thread pool map with results in order."""
+"""Seeds of random generators, and a thread pool map with results in order."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -27,8 +27,6 @@ def fixed_seed(random_seed: int | np.random.Generator | None) -> int:
         return int(random_seed)
     return int(rng.integers(np.iinfo(np.int64).max))
 
-
-# --- Thread pool map with results in order ---
 
 MOST_THREADS = 4
 

@@ -28,7 +28,8 @@ def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset
     -------
     Dataset
         ``label`` (item), the most probable category, ties by the order of the categories; ``certainty``
-        (item), its probability, in (0, 1]; ``probability`` (item, category).
+        (item), its probability, in (0, 1]; ``probability`` (item, category) (Dawid and Skene, 1979, equation
+        2.5, doi:10.2307/2346806).
 
     Raises
     ------
@@ -47,10 +48,6 @@ def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset
     >>> found = evaluation.truth_certainty(plausibility)
     >>> found["label"].item(), round(found["certainty"].item(), 2)
     ('no', 0.75)
-
-    References
-    ----------
-    Dawid and Skene (1979), equation 2.5, doi:10.2307/2346806.
     """
     plausibility = plausibility_of(tree)
     if "item" not in plausibility.dims:
@@ -71,17 +68,9 @@ def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset
     probability = xr.concat(blocks, "item") if len(blocks) > 1 else blocks[0]
     values = probability.transpose("item", "category").to_numpy()
     names = probability["category"].to_numpy()[values.argmax(axis=1)]
-    return xr.Dataset(
-        {
-            "label": ("item", names),
-            "certainty": ("item", values.max(axis=1)),
-            "probability": (("item", "category"), values),
-        },
-        {dim: probability[dim] for dim in ("item", "category") if dim in probability.coords},
-    )
-
-
-# --- Annotation certainty of items, and their plausible labels ---
+    found = {"label": ("item", names), "certainty": ("item", values.max(axis=1))}
+    coords = {dim: probability[dim] for dim in ("item", "category") if dim in probability.coords}
+    return xr.Dataset({**found, "probability": (("item", "category"), values)}, coords)
 
 
 def annotation_certainty(
@@ -113,7 +102,7 @@ def annotation_certainty(
     -------
     DataArray, shape (item,)
         Certainty in (0, 1]. If the truth is one category, as in Dawid-Skene, it equals that of
-        `truth_certainty`.
+        `truth_certainty` (Stutz et al., 2025, arXiv:2307.02191, eq. 7-11).
 
     Raises
     ------
@@ -129,10 +118,6 @@ def annotation_certainty(
     >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
     >>> evaluation.annotation_certainty(truth).values
     array([0.75])
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, eq. 7-11.
     """
     check_whole("top", top, 1, remark=": a set has at least one label")
     view = Plausibility.of(tree)
@@ -168,20 +153,15 @@ def plausible_labels(
 
     Parameters
     ----------
-    tree : DataTree, Dataset or DataArray
+    tree, top, other, random_seed
         As in `annotation_certainty`.
-    top : int
-        Size j of the sets.
-    other : {"split", "exclude", "label"}, optional
-        Treatment of OTHER; by default as stored in the tree.
-    random_seed : int or numpy.random.Generator, optional
-        Seed for drawing the members of OTHER, if it is split.
 
     Returns
     -------
     Dataset
         ``probability`` (item, alternative), most probable first, padded with 0; ``label`` (item, alternative,
-        position), in the order of the categories, padded with "".
+        position), in the order of the categories, padded with "" (Stutz et al., 2025, arXiv:2307.02191, eq.
+        7-11).
 
     Examples
     --------
@@ -193,10 +173,6 @@ def plausible_labels(
     >>> found = evaluation.plausible_labels(truth)
     >>> found["label"].values.tolist(), found["probability"].values
     ([[['x'], ['y']]], array([[0.75, 0.25]]))
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, eq. 7-11.
     """
     check_whole("top", top, 1, remark=": a set has at least one label")
     view = Plausibility.of(tree)
@@ -210,19 +186,14 @@ def plausible_labels(
     found = list(chain.from_iterable(view.map_blocks(alternatives, random_seed)))
     unnamed = labels.n_codes + 1 - len(view.categories)
     names = np.array([*view.categories.tolist(), *[OTHER] * unnamed, ""])
-    width = max(len(count) for _, count in found)
-    probability = np.zeros((len(found), width))
-    label = np.full((len(found), width, top), "", names.dtype)
+    probability = np.zeros((len(found), max(len(count) for _, count in found)))
+    label = np.full((*probability.shape, top), "", names.dtype)
     for i, (sets, count) in enumerate(found):
         probability[i, : len(count)] = count / view.n_samples
         label[i, : len(count)] = names[sets]
-    return xr.Dataset(
-        {
-            "probability": (("item", "alternative"), probability),
-            "label": (("item", "alternative", "position"), label),
-        },
-        {"item": view.items},
-    )
+    dims = ("item", "alternative")
+    variables = {"probability": (dims, probability), "label": ((*dims, "position"), label)}
+    return xr.Dataset(variables, {"item": view.items})
 
 
 def _set_keys(codes: np.ndarray) -> np.ndarray:

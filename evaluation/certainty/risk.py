@@ -1,10 +1,4 @@
-"""Coarsened plausibilities, summed over groups of categories, and expected values such as risk.
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
-Image Analysis, arXiv:2307.02191, figure 8.
-"""
+"""Coarsened plausibilities, summed over groups of categories, and expected values such as risk."""
 
 from collections.abc import Mapping
 
@@ -86,7 +80,8 @@ def expected_value(tree: xr.DataTree | xr.DataArray, values: Mapping[object, flo
     Returns
     -------
     DataArray, shape (chain, draw, item)
-        Expectation of the value under the plausibilities of the draw.
+        Expectation of the value under the plausibilities of the draw (Stutz et al., 2025, arXiv:2307.02191,
+        figure 8).
 
     Raises
     ------
@@ -100,10 +95,6 @@ def expected_value(tree: xr.DataTree | xr.DataArray, values: Mapping[object, flo
     >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
     >>> evaluation.expected_value(truth, {"x": 0, "y": 1, "z": 3}).values.round(2)
     array([0.6, 1.4])
-
-    References
-    ----------
-    Stutz et al. (2025), figure 8.
     """
     view = Plausibility.of(tree)
     table = {str(label): np.array([float(value)]) for label, value in values.items()}

@@ -221,17 +221,16 @@ def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
 
     Parameters
     ----------
-    tree : DataTree
-        Posterior of scores, as for `thresholded`.
-    threshold : float
-        Cut point, in the unit of the scores.
+    tree, threshold
+        As in `thresholded`.
 
     Returns
     -------
     Dataset, dims (item,)
         ``threshold_probability``, see there. ``annotation_certainty`` of ``thresholded(tree, threshold)``,
         which is not kept in memory. ``above``, the probability of a score above the threshold. ``location``,
-        the posterior mean. Attribute ``threshold``.
+        the posterior mean. Attribute ``threshold`` (Stutz et al., 2025, arXiv:2307.02191, equation 9 and
+        appendix A, figures A.10-A.11).
 
     Raises
     ------
@@ -245,10 +244,6 @@ def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
     >>> tree = inference.sample(models.normal_scores(scores), draws=200, random_seed=1, progressbar=False)
     >>> sorted(evaluation.threshold_certainty(tree, 0.0).data_vars)
     ['above', 'annotation_certainty', 'location', 'threshold_probability']
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, equation 9 and appendix A, figures A.10-A.11.
     """
     return _accumulate(ScoreDraws.of(tree), _threshold(tree, threshold), None)
 
@@ -269,15 +264,14 @@ def threshold_probability(tree: xr.DataTree, threshold: float) -> xr.DataArray:
 
     Parameters
     ----------
-    tree : DataTree
-        Posterior of scores, as for `thresholded`.
-    threshold : float
-        Cut point, in the unit of the scores.
+    tree, threshold
+        As in `thresholded`.
 
     Returns
     -------
     DataArray, shape (item,)
-        max(P(score <= threshold), P(score > threshold)) under the posterior predictive law, in [1/2, 1].
+        max(P(score <= threshold), P(score > threshold)) under the posterior predictive law, in [1/2, 1]
+        (Stutz et al., 2025, arXiv:2307.02191, appendix A, figures A.10-A.11).
 
     Raises
     ------
@@ -291,10 +285,6 @@ def threshold_probability(tree: xr.DataTree, threshold: float) -> xr.DataArray:
     >>> tree = inference.sample(models.normal_scores(scores), draws=200, random_seed=1, progressbar=False)
     >>> bool((evaluation.threshold_probability(tree, 0.0) >= 0.5).all())
     True
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, appendix A, figures A.10-A.11.
     """
     return threshold_certainty(tree, threshold)["threshold_probability"]
 
@@ -364,7 +354,7 @@ def _threshold(tree: xr.DataTree, threshold: object) -> float:
         valid = isinstance(threshold, int | float | np.integer | np.floating) and not isinstance(
             threshold, bool
         )
-        number = float(threshold) if valid else nan
+        number = float(threshold) if valid else nan  # pyright: ignore[reportArgumentType]
     except OverflowError:  # a Python integer beyond 64-bit floats
         number = nan
     if not isfinite(number):

@@ -1,11 +1,4 @@
-"""Overlap of two rankings at their top: overlap, average overlap, and average overlap with ties.
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical Image
-Analysis, arXiv:2307.02191, section 2.5, eq. 12-20, and appendix C. Webber, Moffat and Zobel (2010), A
-similarity measure for indefinite rankings, ACM TOIS 28, doi:10.1145/1852102.1852106 (average overlap).
-"""
+"""Overlap of two rankings at their top: overlap, average overlap, and average overlap with ties."""
 
 from collections.abc import Hashable, Iterable
 from functools import partial
@@ -91,9 +84,6 @@ def _sets_are_equal(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     return (shared == (truth >= 0).sum(axis=-1)) & (shared == (predictions >= 0).sum(axis=-1))
 
 
-# --- Overlap of two rankings at their top: overlap, average overlap, and average overlap with ties ---
-
-
 def overlap(k: int) -> Metric:
     """Return the overlap at k: the share of k common to the top-k set of a draw and the k best predictions.
 
@@ -117,7 +107,7 @@ def overlap(k: int) -> Metric:
 
     References
     ----------
-    Stutz et al. (2025), section 2.5.
+    Stutz et al. (2025), arXiv:2307.02191, section 2.5.
     """
     check_whole("k", k, 1)
     return Metric(f"overlap_{k}", "set", partial(_overlap, depth=k), k)
@@ -149,7 +139,8 @@ def average_overlap(k: int) -> Metric:
     Webber, Moffat and Zobel (2010), doi:10.1145/1852102.1852106.
     """
     check_whole("k", k, 1)
-    return Metric(f"average_overlap_{k}", "ranking", partial(_average_overlap, depth=k), k)
+    score = partial(weighted_overlap, weights=np.full(k, 1 / k))
+    return Metric(f"average_overlap_{k}", "ranking", score, k)
 
 
 def partial_average_overlap(
@@ -181,7 +172,7 @@ def partial_average_overlap(
     Returns
     -------
     float
-        In [0, 1]; 0 if a ranking is empty.
+        In [0, 1]; 0 if a ranking is empty (Stutz et al., 2025, arXiv:2307.02191, appendix C).
 
     Raises
     ------
@@ -193,10 +184,6 @@ def partial_average_overlap(
     >>> from raterzoo import evaluation
     >>> round(evaluation.partial_average_overlap([["x"], ["y", "z"]], [["x", "y"]], depth=2), 3)
     0.772
-
-    References
-    ----------
-    Stutz et al. (2025), appendix C.
     """
     check_whole("depth", depth, 1)
     rankings = [[list(block) for block in ranking] for ranking in (a, b)]
@@ -242,11 +229,6 @@ def _reached(
 def _overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarray:
     """Overlap (..., item) of truth (..., item, position) with predictions (item, position)."""
     return hits(truth, predictions) / np.float32(depth)
-
-
-def _average_overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarray:
-    """Average overlap (..., item) of truth (..., item, position) with predictions (item, position)."""
-    return weighted_overlap(truth, predictions, np.full(depth, 1 / depth))
 
 
 def weighted_overlap(truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:

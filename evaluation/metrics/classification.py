@@ -5,13 +5,6 @@ The labels are those that are true in some draw or predicted by some classifier.
 these; a label that is neither true nor predicted in a draw counts as 0 there, as with scikit-learn's
 ``labels=`` and ``zero_division=0``. With many rare labels a macro average therefore falls as more draws
 produce more labels: coarsen them, or weight.
-
-References
-----------
-Cohen (1960), A coefficient of agreement for nominal scales, doi:10.1177/001316446002000104. Gorodkin (2004),
-Comparing two K-category assignments by a K-category correlation coefficient, Computational Biology and
-Chemistry 28, doi:10.1016/j.compbiolchem.2004.09.006. Brodersen, Ong, Stephan and Buhmann (2010), The balanced
-accuracy and its posterior distribution, doi:10.1109/ICPR.2010.764.
 """
 
 from collections.abc import Callable
@@ -62,7 +55,7 @@ def precision(average: Average = "macro") -> Metric:
     >>> evaluation.uncertainty_adjusted(evaluation.precision("micro"), truth, predicted).item()
     0.5
     """
-    return _averaged("precision", average, _precision_parts)
+    return _averaged("precision", average)
 
 
 def recall(average: Average = "macro") -> Metric:
@@ -91,7 +84,7 @@ def recall(average: Average = "macro") -> Metric:
     >>> evaluation.uncertainty_adjusted(evaluation.recall("weighted"), truth, predicted).item()
     0.5
     """
-    return _averaged("recall", average, _recall_parts)
+    return _averaged("recall", average)
 
 
 def f1(average: Average = "macro") -> Metric:
@@ -120,7 +113,7 @@ def f1(average: Average = "macro") -> Metric:
     >>> round(evaluation.uncertainty_adjusted(evaluation.f1(), truth, predicted).item(), 3)
     0.333
     """
-    return _averaged("f1", average, _f1_parts)
+    return _averaged("f1", average)
 
 
 def balanced_accuracy() -> Metric:
@@ -141,7 +134,7 @@ def balanced_accuracy() -> Metric:
 
     References
     ----------
-    Brodersen, Ong, Stephan and Buhmann (2010), doi:10.1109/ICPR.2010.764.
+    Brodersen et al. (2010), The balanced accuracy and its posterior distribution, doi:10.1109/ICPR.2010.764.
     """
     return _of_counts("balanced_accuracy", _balanced_accuracy)
 
@@ -152,7 +145,8 @@ def cohen_kappa() -> Metric:
     Returns
     -------
     Metric
-        At most 1. NaN in a draw in which all items share one label, both true and predicted.
+        At most 1. NaN in a draw in which all items share one label, both true and predicted (Cohen, 1960, A
+        coefficient of agreement for nominal scales, doi:10.1177/001316446002000104).
 
     Examples
     --------
@@ -162,10 +156,6 @@ def cohen_kappa() -> Metric:
     >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> round(evaluation.uncertainty_adjusted(evaluation.cohen_kappa(), truth, predicted).item(), 3)
     0.333
-
-    References
-    ----------
-    Cohen (1960), doi:10.1177/001316446002000104.
     """
     return _of_counts("cohen_kappa", _cohen_kappa)
 
@@ -176,7 +166,8 @@ def matthews_correlation() -> Metric:
     Returns
     -------
     Metric
-        In [-1, 1]. 0 in a draw in which all items have one true label, or all have one predicted label.
+        In [-1, 1]. 0 in a draw in which all items have one true label, or all have one predicted label
+        (Gorodkin, 2004, Comparing two K-category assignments, doi:10.1016/j.compbiolchem.2004.09.006).
 
     Examples
     --------
@@ -186,21 +177,29 @@ def matthews_correlation() -> Metric:
     >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> round(evaluation.uncertainty_adjusted(evaluation.matthews_correlation(), truth, predicted).item(), 3)
     0.5
-
-    References
-    ----------
-    Gorodkin (2004), doi:10.1016/j.compbiolchem.2004.09.006.
     """
     return _of_counts("matthews_correlation", _matthews_correlation)
 
 
-def _averaged(
-    name: str, average: Average, parts: Callable[[Counts], tuple[np.ndarray, np.ndarray]]
-) -> Metric:
-    """Metric that averages a ratio of counts over labels, or raise if the average is unknown."""
+def _averaged(name: str, average: Average) -> Metric:
+    """Metric that averages a ratio of counts over labels; raise if the average is unknown."""
     if average not in get_args(Average):
         raise EvaluationError(f"{name}: average={average!r}: expected one of {get_args(Average)}")
-    return _of_counts(f"{average}_{name}", partial(_average, parts=parts, average=average))
+    return _of_counts(f"{average}_{name}", partial(_average, name=name, average=average))
+
+
+def _average(counts: Counts, name: str, average: Average) -> np.ndarray:
+    """Average of precision, recall or F1 over labels (sample,)."""
+    if name == "f1":
+        part, whole = 2 * counts.hit, counts.true + counts.predicted
+    else:
+        part, whole = counts.hit, counts.predicted if name == "precision" else counts.true
+    if average == "micro":
+        return ratio(part.sum(axis=1), whole.sum(axis=1))
+    share = ratio(part, whole)
+    if average == "macro":
+        return share.mean(axis=1)
+    return ratio((share * counts.true).sum(axis=1), counts.true.sum(axis=1))
 
 
 def _of_counts(name: str, function: Callable[[Counts], np.ndarray]) -> Metric:
@@ -243,34 +242,6 @@ def _counts(truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray | None
         often = np.bincount(predicted, minlength=n_labels).astype(float)
         return Counts(count(true, None), np.broadcast_to(often, shape), count(true[hit], None))
     return Counts(count(true, weights), count(row + predicted, weights), count(true[hit], weights[hit]))
-
-
-def _average(
-    counts: Counts, parts: Callable[[Counts], tuple[np.ndarray, np.ndarray]], average: Average
-) -> np.ndarray:
-    """Average of a ratio over labels (sample,)."""
-    part, whole = parts(counts)
-    if average == "micro":
-        return ratio(part.sum(axis=1), whole.sum(axis=1))
-    share = ratio(part, whole)
-    if average == "macro":
-        return share.mean(axis=1)
-    return ratio((share * counts.true).sum(axis=1), counts.true.sum(axis=1))
-
-
-def _precision_parts(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
-    """Numerator and denominator of precision."""
-    return counts.hit, counts.predicted
-
-
-def _recall_parts(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
-    """Numerator and denominator of recall."""
-    return counts.hit, counts.true
-
-
-def _f1_parts(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
-    """Numerator and denominator of F1."""
-    return 2 * counts.hit, counts.true + counts.predicted
 
 
 def _balanced_accuracy(counts: Counts) -> np.ndarray:

@@ -3,14 +3,6 @@
 If plausibilities are the truth, cross-entropy and Brier score are expectations over a label drawn from them:
 proper scores, whose best predictions are the plausibilities themselves. If the truth is one category, or if
 ``truth="label"`` or ``"sampled"`` is requested, they are the scores against the label of the draw.
-
-References
-----------
-Gneiting and Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102,
-doi:10.1198/016214506000001437. Brier (1950), Verification of forecasts expressed in terms of probability,
-Monthly Weather Review 78. Guo, Pleiss, Sun and Weinberger (2017), On calibration of modern neural networks,
-ICML, arXiv:1706.04599. Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27,
-doi:10.1016/j.patrec.2005.10.010.
 """
 
 from dataclasses import dataclass
@@ -21,7 +13,7 @@ import numpy as np
 
 from ..errors import EvaluationError, check_whole
 from ..truth.forms import Graded
-from .metric import Metric
+from .metric import Metric, ratio
 
 Norm = Literal["l1", "l2", "max"]
 AverageOfCategories = Literal["macro", "weighted"]
@@ -39,7 +31,8 @@ def cross_entropy(base: float | None = None) -> Metric:
     -------
     Metric
         Smaller is better. Infinite if a plausible category has predicted probability zero. With OTHER
-        excluded, for a label drawn from the other labels.
+        excluded, for a label drawn from the other labels (Gneiting and Raftery, 2007, Strictly proper scoring
+        rules, doi:10.1198/016214506000001437).
 
     Raises
     ------
@@ -54,10 +47,6 @@ def cross_entropy(base: float | None = None) -> Metric:
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> round(evaluation.uncertainty_adjusted(evaluation.cross_entropy(base=2), truth, predicted).item(), 3)
     1.541
-
-    References
-    ----------
-    Gneiting and Raftery (2007), doi:10.1198/016214506000001437.
     """
     if base is not None and not (base > 0 and base != 1):
         raise EvaluationError(f"base={base!r}: expected a positive number other than 1, or None for nats")
@@ -74,7 +63,8 @@ def brier_score() -> Metric:
     -------
     Metric
         Smaller is better. Summed over categories, in [0, 2]; halved for two categories, in [0, 1], as in
-        scikit-learn. With OTHER excluded, for a label drawn from the other labels.
+        scikit-learn. With OTHER excluded, for a label drawn from the other labels (Brier, 1950, Monthly
+        Weather Review 78; Gneiting and Raftery, 2007, doi:10.1198/016214506000001437).
 
     Examples
     --------
@@ -84,10 +74,6 @@ def brier_score() -> Metric:
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> round(evaluation.uncertainty_adjusted(evaluation.brier_score(), truth, predicted).item(), 3)
     0.66
-
-    References
-    ----------
-    Brier (1950), Monthly Weather Review 78. Gneiting and Raftery (2007), doi:10.1198/016214506000001437.
     """
     return Metric("brier_score", "plausibility", _BrierScore(), larger_is_better=False)
 
@@ -98,7 +84,8 @@ def roc_auc(average: AverageOfCategories = "macro") -> Metric:
     The area of a category is the probability that an item of the category has a higher score for it than
     another item, ties counted half. It is undefined in a draw in which no item or every item belongs to the
     category; the average is over the other categories (scikit-learn's is NaN), NaN if there are none. With
-    two categories the scores of the second are used.
+    two categories the scores of the second are used (Fawcett, 2006, An introduction to ROC analysis,
+    doi:10.1016/j.patrec.2005.10.010).
 
     Parameters
     ----------
@@ -122,10 +109,6 @@ def roc_auc(average: AverageOfCategories = "macro") -> Metric:
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> evaluation.uncertainty_adjusted(evaluation.roc_auc(), truth, predicted).item()
     0.5
-
-    References
-    ----------
-    Fawcett (2006), doi:10.1016/j.patrec.2005.10.010.
     """
     if average not in get_args(AverageOfCategories):
         raise EvaluationError(
@@ -142,7 +125,7 @@ def calibration_error(bins: int = 15, norm: Norm = "l1") -> Metric:
     plausibility of the predicted labels, ties by the order of the categories: the expected accuracy against
     labels drawn from the plausibilities. With ``truth="label"`` or ``"sampled"``, or if the truth is one
     category, it is compared with the accuracy in the draw; then random differences in small bins add to the
-    error.
+    error (Guo et al., 2017, On calibration of modern neural networks, arXiv:1706.04599, equations 3 and 5).
 
     Parameters
     ----------
@@ -168,10 +151,6 @@ def calibration_error(bins: int = 15, norm: Norm = "l1") -> Metric:
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> round(evaluation.uncertainty_adjusted(evaluation.calibration_error(), truth, predicted).item(), 3)
     0.2
-
-    References
-    ----------
-    Guo et al. (2017), arXiv:1706.04599, equations 3 and 5.
     """
     check_whole("bins", bins, 1)
     if norm not in get_args(Norm):
@@ -244,21 +223,17 @@ class _CalibrationError:
     ) -> np.ndarray:
         label = predictions.argmax(axis=-1)
         right = truth[:, np.arange(len(label)), label] / _total(truth)
-        return self._error(right, predictions, weights)
-
-    def of_predicted(
-        self, right: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None
-    ) -> np.ndarray:
-        """Error, given the plausibility of the predicted label, right (sample, item)."""
-        return self._error(right, predictions, weights)
+        return self.of_predicted(right, predictions, weights)
 
     def of_labels(
         self, truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None, n_labels: int
     ) -> np.ndarray:
         """Error against codes of labels (sample, item)."""
-        return self._error(truth == predictions.argmax(axis=-1), predictions, weights)
+        return self.of_predicted(truth == predictions.argmax(axis=-1), predictions, weights)
 
-    def _error(self, right: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    def of_predicted(
+        self, right: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None
+    ) -> np.ndarray:
         """Error of every draw (sample,).
 
         `right` (sample, item): whether, or with which probability, the predicted label is true.
@@ -274,7 +249,7 @@ class _CalibrationError:
         total = count.sum(axis=1)
         if self.norm == "l1":
             return apart.sum(axis=1) / total
-        mean = np.divide(apart, count, out=np.zeros(apart.shape), where=count > 0)
+        mean = ratio(apart, count)
         if self.norm == "max":
             return mean.max(axis=1)
         return np.sqrt((mean * apart).sum(axis=1) / total)
@@ -293,8 +268,7 @@ def _roc_auc(
     place = (np.arange(len(truth))[:, None] * n_labels + truth).ravel()
 
     def summed(values: np.ndarray) -> np.ndarray:
-        total = np.bincount(place, values.ravel(), len(truth) * n_labels)
-        return total.reshape(len(truth), n_labels)
+        return np.bincount(place, values.ravel(), len(truth) * n_labels).reshape(len(truth), n_labels)
 
     own, items = summed(weight), summed(weight > 0)
     rest = own.sum(axis=1, keepdims=True) - own
@@ -305,9 +279,7 @@ def _roc_auc(
         there[:, 0] = False
     area = np.divide(won, own * rest, out=np.zeros(won.shape), where=there)
     share = there * (own if average == "weighted" else 1.0)
-    total = share.sum(axis=1)
-    mean = np.full(len(truth), np.nan)
-    return np.divide((share * area).sum(axis=1), total, out=mean, where=total > 0)
+    return ratio((share * area).sum(axis=1), share.sum(axis=1), np.nan)
 
 
 def _weight_below_own(truth: np.ndarray, predictions: np.ndarray, weight: np.ndarray) -> np.ndarray:

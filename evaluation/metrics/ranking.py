@@ -7,16 +7,9 @@ categories.
 
 With k both rankings are truncated: all but the k best are tied last. A tie that extends over the cut is among
 the last.
-
-References
-----------
-Kendall (1945), The treatment of ties in ranking problems, Biometrika 33, doi:10.1093/biomet/33.3.239 (tau-b).
-Fagin, Kumar, Mahdian, Sivakumar and Vee (2006), Comparing partial rankings, SIAM Journal on Discrete
-Mathematics 20, doi:10.1137/05063088X. Webber, Moffat and Zobel (2010), A similarity measure for indefinite
-rankings, ACM TOIS 28, doi:10.1145/1852102.1852106. Järvelin and Kekäläinen (2002), Cumulated gain-based
-evaluation of IR techniques, ACM TOIS 20, doi:10.1145/582415.582418.
 """
 
+from collections.abc import Callable
 from functools import cache, partial
 
 import numpy as np
@@ -31,7 +24,8 @@ def kendall_tau(k: int | None = None) -> Metric:
     """Return Kendall's tau-b of the predicted ranking with the ranking by plausibility.
 
     Concordant minus discordant pairs of categories, divided by the geometric mean of the numbers of untied
-    pairs of the two rankings. The cost is quadratic in the number of labels that an item names.
+    pairs of the two rankings. The cost is quadratic in the number of labels that an item names (Kendall,
+    1945, The treatment of ties in ranking problems, doi:10.1093/biomet/33.3.239).
 
     Parameters
     ----------
@@ -50,10 +44,6 @@ def kendall_tau(k: int | None = None) -> Metric:
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> round(evaluation.uncertainty_adjusted(evaluation.kendall_tau(), truth, predicted).item(), 3)
     0.667
-
-    References
-    ----------
-    Kendall (1945), doi:10.1093/biomet/33.3.239.
     """
     return _of_ranks("kendall_tau", _kendall_tau, k)
 
@@ -72,8 +62,8 @@ def spearman_footrule(k: int | None = None) -> Metric:
     Returns
     -------
     Metric
-        From 0 = equal to 1 = as far apart as possible for each draw, 0 with one category. Smaller is
-        better.
+        From 0 = equal to 1 = as far apart as possible for each draw, 0 with one category. Smaller is better
+        (Fagin et al., 2006, Comparing partial rankings, doi:10.1137/05063088X, F_prof).
 
     Examples
     --------
@@ -83,10 +73,6 @@ def spearman_footrule(k: int | None = None) -> Metric:
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> evaluation.uncertainty_adjusted(evaluation.spearman_footrule(), truth, predicted).item()
     0.25
-
-    References
-    ----------
-    Fagin et al. (2006), doi:10.1137/05063088X, F_prof.
     """
     return _of_ranks("spearman_footrule", _footrule, k, larger_is_better=False)
 
@@ -95,7 +81,8 @@ def ndcg(k: int | None = None) -> Metric:
     """Return the normalised discounted cumulative gain of the predictions, with plausibilities as gains.
 
     A gain at position d is divided by log2(1 + d); discounts of tied predictions are averaged. The sum is
-    divided by that of the best ranking.
+    divided by that of the best ranking (Järvelin and Kekäläinen, 2002, Cumulated gain-based evaluation,
+    doi:10.1145/582415.582418).
 
     Parameters
     ----------
@@ -114,10 +101,6 @@ def ndcg(k: int | None = None) -> Metric:
     >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
     >>> round(evaluation.uncertainty_adjusted(evaluation.ndcg(), truth, predicted).item(), 3)
     0.953
-
-    References
-    ----------
-    Järvelin and Kekäläinen (2002), doi:10.1145/582415.582418.
     """
     return _of_ranks("ndcg", _ndcg, k)
 
@@ -126,7 +109,8 @@ def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
     """Return the rank-biased overlap: overlap with the top-d set, averaged over d with weights p**d.
 
     The overlap is extrapolated: beyond `depth` it is taken as constant. Places after the end of a shorter
-    list share nothing.
+    list share nothing (Webber et al., 2010, A similarity measure for indefinite rankings,
+    doi:10.1145/1852102.1852106, RBO_EXT).
 
     Parameters
     ----------
@@ -152,30 +136,26 @@ def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
     >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> round(evaluation.uncertainty_adjusted(evaluation.rank_biased_overlap(depth=2), truth, predicted).item(), 3)
     0.95
-
-    References
-    ----------
-    Webber et al. (2010), doi:10.1145/1852102.1852106, RBO_EXT.
     """
     if not 0 < p < 1:
         raise EvaluationError(f"p={p!r}: expected a persistence between 0 and 1")
     check_whole("depth", depth, 1)
+    weights = (1 - p) * p ** np.arange(depth)
+    weights[-1] += p**depth
     name = f"rank_biased_overlap_{depth}"
-    return Metric(name, "ranking", partial(_rank_biased_overlap, p=p, depth=depth), depth)
+    return Metric(name, "ranking", partial(weighted_overlap, weights=weights), depth)
 
 
-def _of_ranks(name: str, score: object, k: int | None, *, larger_is_better: bool = True) -> Metric:
+def _of_ranks(
+    name: str, score: Callable[..., np.ndarray], k: int | None, *, larger_is_better: bool = True
+) -> Metric:
     """Metric of one item's ranks against its graded plausibilities."""
+    top = 1
     if k is not None:
         check_whole("k", k, 1)
-    return Metric(
-        name if k is None else f"{name}_{k}",
-        "plausibility",
-        partial(score, k=k),  # pyright: ignore[reportArgumentType]
-        1 if k is None else k,
-        "ranks",
-        larger_is_better=larger_is_better,
-    )
+        name, top = f"{name}_{k}", k
+    score = partial(score, k=k)
+    return Metric(name, "plausibility", score, top, "ranks", larger_is_better=larger_is_better)
 
 
 def _kendall_tau(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
@@ -218,22 +198,18 @@ def _ndcg(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
     discount = 1 / np.log2(np.arange(2, ranks.shape[1] + 2))
     discount[len(discount) if k is None else k :] = 0
     reached = np.append(0, discount.cumsum())
-    gain = np.stack([_mean_discount(row, reached) for row in ranks])
-    named = gain[:, truth.code]
+    gain = np.empty(ranks.shape)
+    for row, own in zip(ranks, gain, strict=True):  # discounts averaged over ties
+        ordered = np.sort(row)
+        before, until = (np.searchsorted(ordered, row, side) for side in ("left", "right"))
+        own[:] = (reached[until] - reached[before]) / (until - before)
     others = np.delete(gain, truth.code, axis=1).sum(axis=1)
-    weight = np.column_stack([named, others]).astype(truth.grade.dtype)
+    weight = np.column_stack([gain[:, truth.code], others]).astype(truth.grade.dtype)
     order = np.argsort(-truth.grade, axis=0)
     size = truth.size[order]
     last = size.cumsum(axis=0)
     best = np.take_along_axis(truth.grade, order, axis=0) * (reached[last] - reached[last - size])
     return ratio(weight @ truth.grade, best.sum(axis=0))
-
-
-def _rank_biased_overlap(truth: np.ndarray, predictions: np.ndarray, p: float, depth: int) -> np.ndarray:
-    """Extrapolated rank-biased overlap (..., item), RBO_EXT."""
-    weights = (1 - p) * p ** np.arange(depth)
-    weights[-1] += p**depth
-    return weighted_overlap(truth, predictions, weights)
 
 
 def _cut(grade: np.ndarray, size: np.ndarray, k: int | None) -> np.ndarray:
@@ -275,13 +251,6 @@ def _largest_footrule(n: int, k: int | None) -> float:
     """Footrule distance of a strict ranking, truncated at k, from its reverse."""
     ends = _cut_ranks(np.arange(1.0, n + 1)[None], k)[0]
     return float(np.abs(ends - ends[::-1]).sum())
-
-
-def _mean_discount(ranks: np.ndarray, reached: np.ndarray) -> np.ndarray:
-    """Discount of every category (category,), averaged over its tie; reached = cumulative discounts."""
-    ordered = np.sort(ranks)
-    before, until = (np.searchsorted(ordered, ranks, side) for side in ("left", "right"))
-    return (reached[until] - reached[before]) / (until - before)
 
 
 def _pairs(n: np.ndarray | int) -> np.ndarray:

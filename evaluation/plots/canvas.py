@@ -61,10 +61,35 @@ def canvas(
     name = _backend(backend, ax)
     if ax is not None:
         return Canvas((Panel(name, tidy(ax)),), ax.figure)
-    ratios = [1.0] * max(shape) if ratios is None else list(ratios)
+    rows, columns = shape
+    share: dict[str, Any] = {
+        "height_ratios" if columns == 1 else "width_ratios": [1.0] * max(shape)
+        if ratios is None
+        else list(ratios)
+    }
     if name == "matplotlib":
-        return _print(size, shape, ratios)
-    return _screen(name, size, shape, ratios, log_x)
+        figure = Picture(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.1))
+        axes = figure.subplots(rows, columns, squeeze=False, **share).ravel()
+        return Canvas(tuple(Panel(name, tidy(ax)) for ax in axes), figure)
+    look: dict[str, Any] = {}
+    if name == "plotly":
+        look |= share
+        look |= {"vertical_spacing": min(0.3 / rows, 0.4 / size[1])} if rows > 1 else {}
+        look |= {"plot_hspace": min(0.5 / columns, 1.1 / size[0])} if columns > 1 else {}
+    elif log_x:
+        look = {"subplot_kws": {"x_axis_type": "log"}}
+    dots = (size[0] * DOTS, size[1] * DOTS)
+    library = import_module(f"arviz_plots.backend.{name}")
+    figure, targets = library.create_plotting_grid(
+        rows * columns, rows, columns, figsize=dots, figsize_units="dots", squeeze=False, **look
+    )
+    if name == "plotly":
+        _style_plotly(figure)
+    else:
+        if figure is not None:
+            figure.toolbar.logo = None
+        _style_bokeh(targets, dots, np.asarray(next(iter(share.values()))), columns == 1)
+    return Canvas(tuple(Panel(name, target) for target in targets.ravel()), figure)
 
 
 def legend(panel: Panel, where: Where = "inside", *, place: str = "best", title: str = "") -> None:
@@ -108,12 +133,11 @@ def _backend(backend: Backend | None, ax: Axes | None) -> str:
         if backend not in (None, "matplotlib"):
             raise EvaluationError(f"backend={backend!r}: axes are matplotlib's; leave out ax")
         return "matplotlib"
-    if backend is None:
+    name = backend
+    if name is None:
         from arviz import rcParams
 
         name = str(rcParams["plot.backend"])
-    else:
-        name = backend
     if name not in get_args(Backend):
         raise EvaluationError(f"backend={name!r}: expected one of {', '.join(get_args(Backend))}")
     try:
@@ -121,40 +145,6 @@ def _backend(backend: Backend | None, ax: Axes | None) -> str:
     except ImportError as missing:
         raise EvaluationError(f"backend={name!r} needs {missing.name}: install raterzoo[plots]") from missing
     return name
-
-
-def _print(size: tuple[float, float], shape: tuple[int, int], ratios: Sequence[float]) -> Canvas:
-    """Make a matplotlib figure that is not registered with pyplot."""
-    figure = Picture(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.1))
-    rows, columns = shape
-    share: dict[str, Any] = {"height_ratios": ratios} if columns == 1 else {"width_ratios": ratios}
-    axes = figure.subplots(rows, columns, squeeze=False, **share).ravel()
-    return Canvas(tuple(Panel("matplotlib", tidy(ax)) for ax in axes), figure)
-
-
-def _screen(
-    name: str, size: tuple[float, float], shape: tuple[int, int], ratios: Sequence[float], log_x: bool
-) -> Canvas:
-    library = import_module(f"arviz_plots.backend.{name}")
-    rows, columns = shape
-    dots = (size[0] * DOTS, size[1] * DOTS)
-    look: dict[str, Any] = {}
-    if name == "plotly":
-        look = {"height_ratios" if columns == 1 else "width_ratios": ratios}
-        look |= {"vertical_spacing": min(0.3 / rows, 0.4 / size[1])} if rows > 1 else {}
-        look |= {"plot_hspace": min(0.5 / columns, 1.1 / size[0])} if columns > 1 else {}
-    elif log_x:
-        look = {"subplot_kws": {"x_axis_type": "log"}}
-    figure, targets = library.create_plotting_grid(
-        rows * columns, rows, columns, figsize=dots, figsize_units="dots", squeeze=False, **look
-    )
-    if name == "plotly":
-        _style_plotly(figure)
-    else:
-        if figure is not None:
-            figure.toolbar.logo = None
-        _style_bokeh(targets, dots, np.asarray(ratios), columns == 1)
-    return Canvas(tuple(Panel(name, target) for target in targets.ravel()), figure)
 
 
 def _style_plotly(figure: Any) -> None:
@@ -167,17 +157,14 @@ def _style_plotly(figure: Any) -> None:
 
 
 def _style_bokeh(targets: np.ndarray, dots: tuple[float, float], ratios: Any, down: bool) -> None:
-    share = ratios / ratios.sum()
-    for target, part in zip(targets.ravel(), share, strict=True):
+    for target, part in zip(targets.ravel(), ratios / ratios.sum(), strict=True):
         target.width, target.height = int(dots[0]), int(dots[1])
         if down:
             target.height = int(dots[1] * part)
         else:
-            target.width = int(dots[0] * part)
+            target.width, target.min_border_bottom = int(dots[0] * part), 58
         target.outline_line_color = None
         target.min_border_right = 12
-        if not down:
-            target.min_border_bottom = 58
         target.grid.grid_line_color = FAINT
         target.toolbar.logo = None
         target.axis.axis_label_text_font_style = "normal"

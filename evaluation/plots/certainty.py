@@ -1,6 +1,6 @@
-"""Scatter plots of items: certainty of two models, against agreement, and by number of raters."""
+"""Certainty of items: sorted, histograms, and against another model, agreement or number of raters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,8 @@ def sorted_certainty(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        One step curve for each certainty over the share of items.
+        One step curve for each certainty over the share of items (Stutz et al., 2025, arXiv:2307.02191,
+        figure 7).
 
     Raises
     ------
@@ -45,10 +46,6 @@ def sorted_certainty(
     >>> axes = plots.sorted_certainty(xr.DataArray([0.9, 0.5, 0.7], dims="item"))
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('share of items', 'annotation certainty')
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, figure 7.
     """
     curves = certainty if isinstance(certainty, Mapping) else {"": certainty}
     picture = canvas((6, 3.6), ax=ax, backend=backend)
@@ -62,8 +59,7 @@ def draw_certainty(panel: Panel, curves: Mapping[str, xr.DataArray]) -> None:
     for place, (name, values) in enumerate(curves.items()):
         colour, dash, _ = look_of(place, COLOURS)
         order = np.argsort(values.to_numpy(), kind="stable")
-        height = values.to_numpy()[order]
-        items = np.array(names_of(values, "item"))[order]
+        height, items = values.to_numpy()[order], np.array(names_of(values, "item"))[order]
         hover = [f"{i}\ncertainty {h:.3f}" for i, h in zip(items, height, strict=True)]
         edges = np.linspace(0, 1, len(height) + 1)
         panel.stairs(height, edges, colour=colour, dash=dash, label=name or None, hover=hover)
@@ -107,7 +103,7 @@ def reliability_sweep(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        One line with its band for each classifier.
+        One line with its band for each classifier (Stutz et al., 2025, arXiv:2307.02191, figure 6).
 
     Raises
     ------
@@ -125,10 +121,6 @@ def reliability_sweep(
     >>> axes = plots.reliability_sweep(sweep, metric="top-1 accuracy")
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('reliability of the raters', 'top-1 accuracy')
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, figure 6.
     """
     some_items({"": sweep["mean"]}, "sweep")
     reliability = sweep["reliability"].to_numpy().astype(float)
@@ -137,12 +129,12 @@ def reliability_sweep(
     (panel,) = picture.panels
     names = sweep["classifier"].to_numpy().tolist() if "classifier" in sweep.dims else [""]
     for place, name in enumerate(names):
-        colour, dash, mark = look_of(place, COLOURS)
+        look = look_of(place, COLOURS)
         own = sweep.sel(classifier=name) if name else sweep
         ends = own["interval"].transpose("bound", "reliability").to_numpy()
-        draw_band(panel, reliability, own["mean"].to_numpy(), ends, name=str(name), look=(colour, dash, mark))
+        draw_band(panel, reliability, own["mean"].to_numpy(), ends, name=str(name), look=look)
         if point and name in point:
-            mark_at_end(panel, reliability, point[name], colour, str(name))
+            mark_at_end(panel, reliability, point[name], look[0], str(name))
     if point:
         panel.points([np.nan], [np.nan], colour=INK, mark="x", label="against a point estimate")
     if several:
@@ -166,15 +158,13 @@ def draw_band(
     """Draw a mean (reliability,) with its interval (bound, reliability) at reliabilities `at`."""
     colour, dash, mark = look
     panel.band(at, *ends, colour=colour)
-    hover = [
-        f"{name}\nreliability {r:g}\n{m:.3f} ({low:.3f} to {high:.3f})".strip()
-        for r, m, low, high in zip(at, mean, *ends, strict=True)
-    ]
     label = name if name and show else None
-    if panel.backend == "matplotlib":
-        panel.line(at, mean, colour=colour, dash=dash, label=label, marker=mark, markersize=4)
-    else:
-        panel.line(at, mean, colour=colour, dash=dash, label=label)
+    panel.line(at, mean, colour=colour, dash=dash, label=label, marker=mark, markersize=4)
+    if panel.backend != "matplotlib":
+        hover = [
+            f"{name}\nreliability {r:g}\n{m:.3f} ({low:.3f} to {high:.3f})".strip()
+            for r, m, low, high in zip(at, mean, *ends, strict=True)
+        ]
         panel.points(at, mean, colour=colour, mark=mark, area=24, hover=hover)
 
 
@@ -191,9 +181,6 @@ def mark_at_end(
     end = at.max() * (at.max() / at.min()) ** share if len(at) > 1 else at[0] * (1 + share)
     hover = [f"{name}\nagainst the point estimate {height:.3f}".strip()]
     panel.points([end], [height], colour=colour, mark=mark, area=36, hover=hover)
-
-
-# --- Histograms of the certainty of items and of the agreement of their raters ---
 
 
 def certainty_histogram(
@@ -213,7 +200,8 @@ def certainty_histogram(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        Bars whose heights sum to one; a dashed line at the mean.
+        Bars whose heights sum to one; a dashed line at the mean (Stutz et al., 2025, arXiv:2307.02191, figure
+        A.9).
 
     Raises
     ------
@@ -227,10 +215,6 @@ def certainty_histogram(
     >>> axes = plots.certainty_histogram(xr.DataArray([0.9, 0.5, 0.7], dims="item"))
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('certainty', 'share of items')
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, figure A.9.
     """
     picture = canvas((6, 3.6), ax=ax, backend=backend)
     _bars(picture.panels[0], certainty, bins, "certainty")
@@ -259,7 +243,8 @@ def agreement_histogram(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        Bars whose heights sum to one; a dashed line at the mean.
+        Bars whose heights sum to one; a dashed line at the mean (Stutz et al., 2025, arXiv:2307.02191,
+        appendix E, figures E.14-E.18).
 
     Raises
     ------
@@ -273,16 +258,12 @@ def agreement_histogram(
     >>> axes = evaluation.plots.agreement_histogram(evaluation.annotator_agreement(labels))
     >>> axes.get_xlabel()
     'agreement of the raters'
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, appendix E, figures E.14-E.18.
     """
     values = agreement["agreement"] if isinstance(agreement, xr.Dataset) else agreement
     known = values[values.notnull().to_numpy()]
     without = values.size - known.size
-    picture = canvas((6, 3.6), ax=ax, backend=backend)
     of = f" ({without:,} items with one rater left out)" if without else ""
+    picture = canvas((6, 3.6), ax=ax, backend=backend)
     _bars(picture.panels[0], known, bins, f"agreement of the raters{of}")
     return picture.only
 
@@ -292,20 +273,15 @@ def _bars(panel: Panel, array: xr.DataArray, bins: int, name: str) -> None:
     values = array.to_numpy()
     count, edges = np.histogram(values, np.linspace(0, 1, bins + 1))
     share = count / len(values)
-    panel.stairs(share, edges, colour=COLOURS[0], fill=True, hover=_read(count, edges))
+    pairs = zip(count, edges[:-1], edges[1:], strict=True)
+    hover = [f"{low:.2f} to {high:.2f}\n{n:,} items" for n, low, high in pairs]
+    panel.stairs(share, edges, colour=COLOURS[0], fill=True, hover=hover)
     panel.rule(float(values.mean()), axis="x", colour=COLOURS[1])
     panel.limits("x", 0, 1)
     panel.labels(name, "share of items")
     panel.limits("y", 0, 1.06 * share.max())
     panel.percent("y", 0.0, float(share.max()))
 
-
-def _read(count: np.ndarray, edges: np.ndarray) -> Sequence[str]:
-    pairs = zip(count, edges[:-1], edges[1:], strict=True)
-    return [f"{low:.2f} to {high:.2f}\n{n:,} items" for n, low, high in pairs]
-
-
-# --- Scatter plots of items: certainty of two models, against agreement, and by number of raters ---
 
 GOLDEN = (np.sqrt(5) - 1) / 2
 WIDTH = 0.024  # spread of the points of items with the same agreement
@@ -336,7 +312,8 @@ def certainty_scatter(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        A point for each item; the dashed diagonal marks equal certainties.
+        A point for each item; the dashed diagonal marks equal certainties (Stutz et al., 2025,
+        arXiv:2307.02191, figure D.13).
 
     Raises
     ------
@@ -351,13 +328,14 @@ def certainty_scatter(
     >>> axes = plots.certainty_scatter(x, x**2, labels=("one model", "another"))
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('one model', 'another')
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, figure D.13.
     """
     some_items({"x": x, "y": y}, "certainty")
-    y = _in_order_of(x, y)
+    if "item" in x.coords and "item" in y.coords:
+        if odd := set(x["item"].to_numpy().tolist()) ^ set(y["item"].to_numpy().tolist()):
+            raise EvaluationError(f"x and y have different items: {min(map(str, odd))!r} is not in both")
+        y = y.sel(item=x["item"])
+    elif x.size != y.size:
+        raise EvaluationError(f"x has {x.size} items, y {y.size}: pass the same items in both")
     picture = canvas((4.8, 4.6), ax=ax, backend=backend)
     (panel,) = picture.panels
     across, up = x.to_numpy(), y.to_numpy()
@@ -368,11 +346,10 @@ def certainty_scatter(
     ]
     _cloud(panel, across, up, hover)
     if correlation is not None:
-        text = [f"correlation {correlation:.2f}"]
-        panel.write([0.02], [0.99], text, size=9, align=("left", "top"))
+        panel.write([0.02], [0.99], [f"correlation {correlation:.2f}"], size=9, align=("left", "top"))
     panel.labels(*labels)
-    _unit(panel, "x")
-    _unit(panel, "y")
+    panel.limits("x", -0.03, 1.03)
+    panel.limits("y", -0.03, 1.03)
     return picture.only
 
 
@@ -393,7 +370,7 @@ def certainty_agreement(
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
         A point for each item. Agreements are shares of few raters: points with the same one are slightly
-        offset from it, in their order.
+        offset from it, in their order (Stutz et al., 2025, arXiv:2307.02191, appendix E, figures E.14-E.18).
 
     Raises
     ------
@@ -408,10 +385,6 @@ def certainty_agreement(
     >>> axes = evaluation.plots.certainty_agreement(evaluation.certainty_and_agreement(tree, labels))
     >>> axes.get_ylabel()
     'annotation certainty'
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, appendix E, figures E.14-E.18.
     """
     needs(dataset, ("certainty", "agreement", "raters"), "certainty_and_agreement")
     known = dataset.isel(item=np.flatnonzero(dataset["agreement"].notnull().to_numpy()))
@@ -432,7 +405,7 @@ def certainty_agreement(
         text = f"correlation {float(dataset['pearson']):.2f} (ranks {float(dataset['spearman']):.2f}){of}"
         panel.write([0.0], [1.05], [text], size=8.5, align=("left", "bottom"))
     panel.labels("agreement: share of raters who say what the others say", "annotation certainty")
-    _unit(panel, "x")
+    panel.limits("x", -0.03, 1.03)
     panel.limits("y", -0.03, 1.18)
     return picture.only
 
@@ -453,7 +426,7 @@ def certainty_by_annotations(
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
         A point for each item, side by side for each number of raters; a bar at their median, and the number
-        of items above.
+        of items above (Stutz et al., 2025, arXiv:2307.02191, appendix E, figures E.14-E.18).
 
     Raises
     ------
@@ -468,10 +441,6 @@ def certainty_by_annotations(
     >>> axes = evaluation.plots.certainty_by_annotations(evaluation.certainty_and_agreement(tree, labels))
     >>> axes.get_ylabel()
     'certainty; bar: median'
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, appendix E, figures E.14-E.18.
     """
     needs(dataset, ("certainty", "raters"), "certainty_and_agreement")
     certainty, raters = dataset["certainty"].to_numpy(), dataset["raters"].to_numpy()
@@ -505,19 +474,6 @@ def beside(values: np.ndarray, width: float) -> np.ndarray:
     return np.where(alone, 0.0, width * ((0.5 + GOLDEN * turn) % 1 - 0.5))
 
 
-def _in_order_of(x: xr.DataArray, y: xr.DataArray) -> xr.DataArray:
-    if "item" in x.coords and "item" in y.coords:
-        ours, theirs = set(x["item"].to_numpy().tolist()), set(y["item"].to_numpy().tolist())
-        if ours != theirs:
-            raise EvaluationError(
-                f"x and y have different items: {min(map(str, ours ^ theirs))!r} is not in both"
-            )
-        return y.sel(item=x["item"])
-    if x.size != y.size:
-        raise EvaluationError(f"x has {x.size} items, y {y.size}: pass the same items in both")
-    return y
-
-
 def _cloud(
     panel: Panel, x: np.ndarray, y: np.ndarray, hover: list[str], pale: np.ndarray | None = None
 ) -> None:
@@ -526,7 +482,3 @@ def _cloud(
     pale = np.zeros(len(x), bool) if pale is None else pale
     colours = np.where(pale, GREY, COLOURS[0]).tolist()
     panel.points(x, y, colour=colours, area=16, alpha=alpha, hover=hover)
-
-
-def _unit(panel: Panel, axis: Any) -> None:
-    panel.limits(axis, -0.03, 1.03)

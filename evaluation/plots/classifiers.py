@@ -9,7 +9,7 @@ import xarray as xr
 from ..errors import EvaluationError
 from .canvas import Backend, canvas, legend, look_of
 from .certainty import draw_band, mark_at_end
-from .metrics import draw_interval, fit_rows, one_source
+from .metrics import draw_interval, fit_rows
 from .panel import Panel
 from .style import COLOURS, INK, in_words, letters_wide, needs, shortened
 
@@ -43,7 +43,8 @@ def comparison(
         For one posterior: the matrix of P(row better than column), the best on top; the differences, for all
         pairs up to four classifiers, otherwise of the best to each other one; with point estimates, the
         metric with its interval and the point estimates as marks. For several reliabilities: the metric with
-        point estimates at the right end, the probability of being the best, and the mean rank.
+        point estimates at the right end, the probability of being the best, and the mean rank (Stutz et al.,
+        2025, arXiv:2307.02191, figure 6).
 
     Raises
     ------
@@ -62,10 +63,6 @@ def comparison(
     >>> figure = evaluation.plots.comparison(result)
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['P(row is better) in %', 'differences']
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, figure 6.
     """
     needs(result, ("mean", "interval", "difference", "probability_better"), "compare")
     if "group" in result.dims:
@@ -73,33 +70,26 @@ def comparison(
     if source not in SOURCES:
         raise EvaluationError(f"source={source!r}: expected one of {', '.join(SOURCES)}")
     metric = label or in_words(result.attrs["metric"])
-    own = one_source(result, source)
+    own = result.sel(source=source, drop=True)
     if "reliability" in own.dims:
         return _over_reliability(own, metric, backend)
     order = own["mean_rank"].to_numpy().argsort(kind="stable")
-    return _at_once(own.isel(classifier=order, other=order), metric, SOURCES[source], backend)
-
-
-def _at_once(own: xr.Dataset, metric: str, source: str, backend: Backend | None) -> Any:
-    n = own.sizes["classifier"]
-    points = "point" in own
+    own = own.isel(classifier=order, other=order)
+    n, points = own.sizes["classifier"], "point" in own
     names = shortened(own["classifier"].to_numpy(), 24)
     pairs = list(combinations(range(n), 2)) if n <= FEW else [(0, k) for k in range(1, n)]
     side, room = max(1.7, 0.42 * n), letters_wide(names)
     ratios = [side, WIDTH, WIDTH][: 2 + points]
     lines = [line for row in _named_pairs(names, pairs) for line in row.split("\n")]
     beside = [room, letters_wide(lines), room + 1.9]
-    size = (
-        sum(ratios) + sum(beside[: len(ratios)]) + 0.5,
-        max(side + room + 1.0, HEAD + ROW * max(len(pairs), n)),
-    )
+    across = sum(ratios) + sum(beside[: len(ratios)]) + 0.5
+    size = (across, max(side + room + 1.0, HEAD + ROW * max(len(pairs), n)))
     picture = canvas(size, (1, len(ratios)), backend=backend, ratios=ratios)
     _matrix(picture.panels[0], own["probability_better"].to_numpy(), names)
     _differences(picture.panels[1], own, pairs, names, metric)
     if points:
         _points(picture.panels[2], own, names, metric)
-    probability = f"{own.attrs['probability']:.0%}"
-    picture.panels[0].labels(f"uncertainty: {source},\nintervals of {probability}")
+    picture.panels[0].labels(f"uncertainty: {SOURCES[source]},\nintervals of {own.attrs['probability']:.0%}")
     return picture.whole
 
 
@@ -148,16 +138,12 @@ def _differences(
     panel: Panel, own: xr.Dataset, pairs: list[tuple[int, int]], names: list[str], metric: str
 ) -> None:
     first, second = (xr.DataArray(list(side), dims="row") for side in zip(*pairs, strict=True))
-    table = xr.Dataset(
-        {
-            "mean": own["difference"].isel(classifier=first, other=second),
-            "interval": own["difference_interval"].isel(classifier=first, other=second),
-        }
-    ).drop_vars(["classifier", "other"])
-    panel.rule(0, axis="x")
-    look = ("difference", COLOURS[0], 4.5, 0.0)
+    table = own[["difference", "difference_interval"]].isel(classifier=first, other=second)
+    table = table.rename(difference="mean", difference_interval="interval")
+    table = table.drop_vars(["classifier", "other"])
     table = table.assign_coords(row=[f"{names[i]} − {names[j]}" for i, j in pairs])
-    draw_interval(panel, table, look, lift=0.15, show=False)
+    panel.rule(0, axis="x")
+    draw_interval(panel, table, ("difference", COLOURS[0], 4.5, 0.0), lift=0.15, show=False)
     fit_rows(panel, table["interval"], table["mean"])
     panel.ticks("y", range(len(pairs)), _named_pairs(names, pairs), size=7.5)
     panel.limits("y", len(pairs) - 0.5, -0.7)
@@ -180,8 +166,8 @@ def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> Non
         look = {"colour": colour, "mark": mark, "area": 26, "width": 1.7 if mark == "x" else 0}
         below = np.arange(len(names)) + BELOW * (k + 1)  # so that no mark hides another
         panel.points(point[k], below, label=str(estimate), hover=hover, **look)
-    ends = [np.ravel(table["interval"]), np.ravel(point)]
-    fit_rows(panel, xr.DataArray(np.concatenate(ends)), table["mean"])
+    drawn = np.concatenate([np.ravel(table["interval"]), np.ravel(point)])
+    fit_rows(panel, xr.DataArray(drawn), table["mean"])
     panel.ticks("y", range(len(names)), names)
     panel.limits("y", len(names) - 0.5, -0.7)
     panel.title("how point estimates flatter")
@@ -195,6 +181,7 @@ def _over_reliability(own: xr.Dataset, metric: str, backend: Backend | None) -> 
     names = own["classifier"].to_numpy().tolist()
     legible = shortened(names, 24)
     estimates = own["estimate"].to_numpy().tolist() if "point" in own else []
+    marks = {estimate: MARKS[k % len(MARKS)] for k, estimate in enumerate(estimates)}
     several = len(at) > 1
     picture = canvas((11, 3.8), (1, 3), backend=backend, log_x=several)
     left, middle, right = picture.panels
@@ -205,12 +192,10 @@ def _over_reliability(own: xr.Dataset, metric: str, backend: Backend | None) -> 
         draw_band(left, at, one["mean"].to_numpy(), ends, name=text, look=look, show=False)
         _curve(middle, at, one["probability_best"].to_numpy(), name=text, look=look)
         _curve(right, at, one["mean_rank"].to_numpy(), name=text, look=look, show=True)
-        for k, estimate in enumerate(estimates):
+        for k, (estimate, mark) in enumerate(marks.items()):
             value = float(one["point"].isel(reliability=-1).sel(estimate=estimate))
-            mark = MARKS[k % len(MARKS)]
             mark_at_end(left, at, value, look[0], f"{text}, {estimate}", mark=mark, place=k)
-    for k, estimate in enumerate(estimates):
-        mark = MARKS[k % len(MARKS)]
+    for estimate, mark in marks.items():
         right.points([np.nan], [np.nan], colour=INK, mark=mark, label=f"point estimate: {estimate}")
     titles = (metric, "probability to be the best", "mean rank, 1 is the best")
     for panel, title in zip(picture.panels, titles, strict=True):

@@ -56,7 +56,9 @@ def leaderboard(intervals: xr.Dataset, groups: xr.DataArray | None = None, *, mo
     best, upper = own["best"].to_numpy(), own["upper"].to_numpy()
     shown = np.flatnonzero(best >= 0.01)
     room = 0.16 if (upper[shown] > 0.85 * last).any() else 0.02
-    ax.set(xlim=(0.5 - 0.01 * last, last + 0.5 + room * last), xlabel=_describe(intervals))
+    of = "simultaneous " if intervals.attrs["simultaneous"] else ""
+    ax.set_xlim(0.5 - 0.01 * last, last + 0.5 + room * last)
+    ax.set_xlabel(f"rank: median, {of}{intervals.attrs['prob']:.0%} interval")
     look = {"xytext": (5, 0), "textcoords": "offset points", "fontsize": 7, "color": INK}
     for row in shown:
         ax.annotate(f"{best[row]:.0%} best", (upper[row], row), va="center", ha="left", **look)
@@ -70,12 +72,10 @@ def quality_forest(
 
     Parameters
     ----------
-    intervals : Dataset
-        Result of `evaluation.rank_intervals`.
+    intervals, most
+        As in `leaderboard`.
     truth : DataArray, dims (item,), optional
         True qualities or another estimate, on the same scale; drawn as crosses.
-    most : int, default 100
-        Largest number of items to draw, the best ones.
     label : str
         Label of the horizontal axis.
 
@@ -99,8 +99,7 @@ def quality_forest(
     own = intervals.isel(item=order)
     figure, ax = _rows(own["item"].to_numpy())
     rows = np.arange(len(order))
-    ends = own["quality_lower"], own["quality_upper"]
-    ax.hlines(rows, *ends, color=COLOURS[0], linewidth=4, alpha=0.55)
+    ax.hlines(rows, own["quality_lower"], own["quality_upper"], color=COLOURS[0], linewidth=4, alpha=0.55)
     ax.scatter(own["quality"], rows, color=COLOURS[0], s=20, zorder=3, label="posterior mean")
     if truth is not None:
         true = truth.sel(item=own["item"]).to_numpy()
@@ -136,13 +135,6 @@ def _bands(ax: Axes, groups: np.ndarray) -> None:
     look = {"transform": ax.transAxes, "fontsize": 7.5, "color": INK}
     ax.text(1.01, 1.0, "tied\ngroup", va="bottom", ha="left", **look)
 
-
-def _describe(intervals: xr.Dataset) -> str:
-    of = "simultaneous " if intervals.attrs["simultaneous"] else ""
-    return f"rank: median, {of}{intervals.attrs['prob']:.0%} interval"
-
-
-# --- Heat map of pairwise win probabilities ---
 
 MOST_NUMBERS = 20  # items; larger matrices have no numbers in their cells
 
@@ -194,17 +186,11 @@ def win_matrix(
     ax.set_yticks(range(n), names, fontsize=size)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    if n <= MOST_NUMBERS:
-        _write(ax, shown)
+    for i, j in np.ndindex(n, n):
+        if i != j and n <= MOST_NUMBERS:
+            ink = "white" if abs(shown[i, j] - 0.5) > 0.35 else INK
+            ax.text(j, i, f"{100 * shown[i, j]:.0f}", ha="center", va="center", color=ink, fontsize=7)
     bar = figure.colorbar(image, ax=ax, shrink=0.5, pad=0.02, label=plain(label))
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1))
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
     return figure
-
-
-def _write(ax: Axes, values: np.ndarray) -> None:
-    """Write percentages into the cells off the diagonal."""
-    for i, j in np.ndindex(values.shape):
-        if i != j:
-            ink = "white" if abs(values[i, j] - 0.5) > 0.35 else INK
-            ax.text(j, i, f"{100 * values[i, j]:.0f}", ha="center", va="center", color=ink, fontsize=7)

@@ -78,9 +78,8 @@ def metric_intervals(
     last = picture.panels[-1]
     for place, (panel, (name, table)) in enumerate(zip(picture.panels, tables.items(), strict=True)):
         for source, look in LOOKS.items():
-            own = table.sel(source=source)
             lift = LIFT / ROW if source == "both" else 0.0
-            draw_interval(panel, own, look, lift=lift, show=panel is last)
+            draw_interval(panel, table.sel(source=source), look, lift=lift, show=panel is last)
         fit_rows(panel, table["interval"], table["mean"].sel(source="both"))
         panel.ticks("y", range(len(names)), [""] * len(names) if place else shortened(names))
         panel.limits("y", len(names) - 0.4, -0.6)
@@ -124,46 +123,31 @@ def draw_interval(
     low, high = table["interval"].transpose("bound", "row").to_numpy()
     at = np.arange(len(mean)) + beside
     known = np.isfinite(mean)
-    alpha = 0.45 if width > 3 else 0.8
-    ends = (low[known], high[known])
-    label = name if show else None
-    panel.spans(ends, at[known], along="x", colour=colour, width=width, alpha=alpha, label=label)
+    mean, low, high, at, rows = (a[known] for a in (mean, low, high, at, table["row"].to_numpy()))
+    style = {"width": width, "alpha": 0.45 if width > 3 else 0.8, "label": name if show else None}
+    panel.spans((low, high), at, along="x", colour=colour, **style)
     hover = [
         f"{row}\n{name}\n{m:.3f} ({a:.3f} to {b:.3f})"
-        for row, m, a, b in zip(table["row"].to_numpy(), mean, low, high, strict=True)
+        for row, m, a, b in zip(rows, mean, low, high, strict=True)
     ]
-    area = 30 if width > 3 else 14
-    read = [h for h, k in zip(hover, known, strict=True) if k]
-    panel.points(mean[known], at[known], colour=colour, area=area, hover=read)
+    panel.points(mean, at, colour=colour, area=30 if width > 3 else 14, hover=hover)
     if lift:
         head = f"{name}: " if named else ""
         text = [f"{head}{m:.2f} ({a:.2f} to {b:.2f})" for m, a, b in zip(mean, low, high, strict=True)]
-        shown = [t for t, k in zip(text, known, strict=True) if k]
-        above = at[known] - lift
-        panel.write(mean[known], above, shown, align=("center", "bottom"), over_lines=True)
+        panel.write(mean, at - lift, text, align=("center", "bottom"), over_lines=True)
 
 
 def fit_rows(
     panel: Panel, drawn: xr.DataArray, mean: xr.DataArray, *, width: float = BESIDE_NAMES, head: int = 0
 ) -> None:
     """Widen the axis so that the text above the intervals fits, and mark rows without members."""
-    low, high = (0.0, 1.0)
-    if bool(drawn.notnull().any()):
-        low, high = float(drawn.min()), float(drawn.max())
-    known = mean.to_numpy().ravel()
-    known = known[np.isfinite(known)]
-    longest = max(len(f"{value:.2f}") for value in (low, high))
-    letters = head + 3 * longest + len(" ( to )")
+    low, high = (float(drawn.min()), float(drawn.max())) if bool(drawn.notnull().any()) else (0.0, 1.0)
+    known = mean.to_numpy()[mean.notnull().to_numpy()]
+    letters = head + 3 * max(len(f"{value:.2f}") for value in (low, high)) + len(" ( to )")
     panel.limits("x", *limits_with_texts((low, high), known, letters, width))
     of_rows = mean.max("classifier") if "classifier" in mean.dims else mean
     without = np.flatnonzero(of_rows.isnull().to_numpy())
-    middle = np.full(len(without), (low + high) / 2)
-    panel.write(middle, without, [NOBODY] * len(without), colour=GREY)
-
-
-def one_source(summary: xr.Dataset, source: str) -> xr.Dataset:
-    """Return the summary for one source of uncertainty."""
-    return summary.sel(source=source, drop=True)
+    panel.write(np.full(len(without), (low + high) / 2), without, [NOBODY] * len(without), colour=GREY)
 
 
 def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend | None = None) -> Any:
@@ -202,13 +186,12 @@ def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend
     ['first', 'last']
     """
     needs(summary, ("mean", "interval", "share", "share_interval"), "metric_intervals(..., by=...)")
-    own = one_source(summary, "both")
+    own = summary.sel(source="both", drop=True)
     if "classifier" not in own["mean"].dims:
         own = own.expand_dims(classifier=[""])
     names, groups = own["classifier"].to_numpy().tolist(), own["group"].to_numpy()
     room = max(ROW, 0.42 * len(names) + 0.1)
-    size = (9.4, HEAD + room * len(groups))
-    picture = canvas(size, (1, 2), backend=backend, ratios=(LEFT, RIGHT))
+    picture = canvas((9.4, HEAD + room * len(groups)), (1, 2), backend=backend, ratios=(LEFT, RIGHT))
     left, right = picture.panels
     step = 0.86 / len(names)
     several = len(names) > len(COLOURS)  # colours repeat: names are printed at the intervals

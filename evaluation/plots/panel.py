@@ -18,22 +18,36 @@ from .style import INK, plain
 
 Axis = Literal["x", "y"]
 PIXELS = 1.35  # pixels per point of font size
+MANY = 2000  # more points are rasterised by matplotlib
+READ = '<div style="white-space: pre-line">@hover</div>'
+# matplotlib's marks in plotly and bokeh
+MARKS = {
+    "o": ("circle", "circle"),
+    "s": ("square", "square"),
+    "D": ("diamond", "hex"),
+    "^": ("triangle-up", "triangle"),
+    "v": ("triangle-down", "inverted_triangle"),
+    "x": ("x-thin-open", "x"),
+    "+": ("cross-thin-open", "cross"),
+    "d": ("diamond-tall", "diamond"),
+}
 
 
 @dataclass(frozen=True)
-class Frame:
-    """Panel without its data, and the backend that draws it."""
+class Panel:
+    """Panel and the backend that draws on it."""
 
     backend: str
     target: Any
 
+    def _library(self) -> Any:
+        return import_module(f"arviz_plots.backend.{self.backend}")
+
     def _draw(self, primitive: str, *values: object, **look: Any) -> Any:
-        library = import_module(f"arviz_plots.backend.{self.backend}")
-        return getattr(library, primitive)(*values, self.target, **look)
+        return getattr(self._library(), primitive)(*values, self.target, **look)
 
     def _dash(self, dash: int) -> str:
-        library = import_module(f"arviz_plots.backend.{self.backend}")
-        return str(library.get_default_aes("linestyle", dash + 1)[dash])
+        return str(self._library().get_default_aes("linestyle", dash + 1)[dash])
 
     def _text(self, label: object) -> str:
         return plain(label, self.backend)
@@ -46,8 +60,8 @@ class Frame:
             self._draw("title", self._text(text))
         else:
             look = {"x": 0, "y": 1.0, "xanchor": "left", "yanchor": "bottom", "showarrow": False}
-            bold = f"<b>{self._text(text)}</b>"
-            self.target.add_annotation(text=bold, xref="x domain", yref="y domain", **look)
+            look |= {"text": f"<b>{self._text(text)}</b>", "xref": "x domain", "yref": "y domain"}
+            self.target.add_annotation(**look)
 
     def labels(self, x: object = "", y: object = "") -> None:
         """Label the axes."""
@@ -60,10 +74,9 @@ class Frame:
 
     def ticks(self, axis: Axis, at: Any, names: Sequence[object], *, size: float = 8, turn: int = 0) -> None:
         """Label positions of an axis; `size` in points, `turn` in degrees."""
-        shown = [self._text(name) for name in names]
         look: dict[str, Any] = {"size": size if self.backend == "matplotlib" else size * PIXELS}
         look |= {"rotation": turn} if turn else {}
-        self._draw(f"{axis}ticks", list(at), shown, **look)
+        self._draw(f"{axis}ticks", list(at), [self._text(name) for name in names], **look)
 
     def percent(self, axis: Axis, low: float = 0.0, high: float = 1.0) -> None:
         """Format shares as percentages."""
@@ -115,32 +128,6 @@ class Frame:
             self.target.update_yaxes(showgrid=False, showline=False)
         else:
             self.target.grid.visible = False
-
-
-def _percentage(share: float, _: object = None) -> str:
-    """Return a share in percent, without trailing zeros."""
-    return f"{round(100 * share, 6):g}%"
-
-
-# --- Panel of a figure: drawing primitives that work with all of ArviZ's plotting backends ---
-
-MARKS = {
-    "o": ("circle", "circle"),
-    "s": ("square", "square"),
-    "D": ("diamond", "hex"),
-    "^": ("triangle-up", "triangle"),
-    "v": ("triangle-down", "inverted_triangle"),
-    "x": ("x-thin-open", "x"),
-    "+": ("cross-thin-open", "cross"),
-    "d": ("diamond-tall", "diamond"),
-}
-
-MANY = 2000  # more points are rasterised by matplotlib
-READ = '<div style="white-space: pre-line">@hover</div>'
-
-
-class Panel(Frame):
-    """Panel and the backend that draws on it."""
 
     def _named(self, label: str | None, hover: Sequence[str] | None = None) -> dict[str, Any]:
         """Return a backend's arguments for the legend entry and the hover text."""
@@ -196,27 +183,22 @@ class Panel(Frame):
         x, y = np.atleast_1d(np.asarray(x, float)), np.atleast_1d(np.asarray(y, float))
         own, colour = colour, colour if isinstance(colour, str) or self.backend != "bokeh" else INK
         filled = mark in "osD^vd" and not hollow
-        look: dict[str, Any] = {"color": colour, "alpha": alpha} | self._marked(mark, area, hollow)
+        look: dict[str, Any] = {"color": colour, "alpha": alpha, "marker": mark, "size": area}
         look["width"] = (0 if filled else 1.7) if width is None else width
-        if hollow and self.backend != "plotly":
-            look |= {"facecolor": None if self.backend == "bokeh" else "none", "edgecolor": colour}
         if self.backend == "matplotlib":
             look |= {"zorder": 3, "rasterized": len(x) > MANY}
+        elif self.backend == "plotly":
+            look |= {"marker": MARKS[mark][0] + ("-open" if hollow else ""), "size": 2 * area}
+        else:  # a diameter instead of an area
+            look |= {"marker": MARKS[mark][1], "size": (area * (3.2 if mark in "x+" else 2)) ** 0.5}
+        if hollow and self.backend != "plotly":
+            look |= {"facecolor": None if self.backend == "bokeh" else "none", "edgecolor": colour}
         look |= self._named(label, hover)
         drawn = self._draw("scatter", x, y, **look)
         if own is not colour:
             drawn.data_source.add(list(own), "colour")
             drawn.glyph.update(fill_color="colour", line_color="colour")
         self._readable(drawn, hover)
-
-    def _marked(self, mark: str, area: float, hollow: bool) -> dict[str, Any]:
-        """Return a backend's arguments for a mark and its size: an area, or for bokeh a diameter."""
-        if self.backend == "matplotlib":
-            return {"marker": mark, "size": area}
-        name = MARKS[mark][self.backend == "bokeh"]
-        if self.backend == "plotly":
-            return {"marker": f"{name}-open" if hollow else name, "size": 2 * area}
-        return {"marker": name, "size": (area * (3.2 if mark in "x+" else 2)) ** 0.5}
 
     def spans(
         self,
@@ -238,14 +220,14 @@ class Panel(Frame):
             return
         if not len(low):
             return
-        gap = np.full(len(low), np.nan)
-        run, across = np.stack([low, high, gap], 1).ravel(), np.repeat(place, 3)
+        run = np.stack([low, high, np.full(len(low), np.nan)], 1).ravel()  # NaN: gaps between intervals
+        across = np.repeat(place, 3)
         x, y = (run, across) if along == "x" else (across, run)
         self.line(x, y, colour=colour, width=width, alpha=alpha, label=label)
 
     def band(self, x: Any, low: Any, high: Any, *, colour: str, alpha: float = 0.18) -> None:
         """Fill the area between two curves."""
-        look = {} if self.backend != "plotly" else {"hoverinfo": "skip"}
+        look = {"hoverinfo": "skip"} if self.backend == "plotly" else {}
         self._draw("fill_between_y", x, low, high, color=colour, alpha=alpha, **look)
 
     def stairs(
@@ -266,11 +248,10 @@ class Panel(Frame):
             self.target.stairs(height, edges, color=colour, linestyle=dashes, **look, **self._named(label))
         elif fill:
             look = {"color": colour, "alpha": 0.75, "edgecolor": "white"} | self._named(label, hover)
-            bars = self._draw("hist", height, edges[:-1], edges[1:], **look)
-            self._readable(bars, hover)
+            self._readable(self._draw("hist", height, edges[:-1], edges[1:], **look), hover)
         else:
-            x, y = np.repeat(edges, 2)[1:-1], np.repeat(height, 2)
             each = None if hover is None else [h for name in hover for h in (name, name)]
+            x, y = np.repeat(edges, 2)[1:-1], np.repeat(height, 2)
             self.line(x, y, colour=colour, dash=dash, label=label, hover=each)
 
     def bars(
@@ -289,8 +270,7 @@ class Panel(Frame):
             self.target.bar(middle, height, width, zorder=2, **look, **self._named(label))
             return
         ends = middle - width / 2, middle + width / 2
-        bars = self._draw("hist", height, *ends, **look, **self._named(label, hover))
-        self._readable(bars, hover)
+        self._readable(self._draw("hist", height, *ends, **look, **self._named(label, hover)), hover)
 
     def rule(self, at: float, *, axis: Axis, colour: str = INK, dash: int = 1, width: float = 1.2) -> None:
         """Draw a line across the panel at a value of an axis."""
@@ -344,3 +324,8 @@ class Panel(Frame):
             self._readable(cells, [h for line in hover for h in line])
             self.limits("x", -0.5, m - 0.5)
             self.limits("y", n - 0.5, -0.5)
+
+
+def _percentage(share: float, _: object = None) -> str:
+    """Return a share in percent, without trailing zeros."""
+    return f"{round(100 * share, 6):g}%"

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from ..errors import EvaluationError
 from ..truth.plausibility import plausibility_of
 from .canvas import Backend, canvas, legend
 from .panel import Panel
@@ -26,8 +27,6 @@ def draws_of_item(plausibility: xr.DataArray, item: str | int) -> tuple[np.ndarr
     values = own.transpose(..., last).to_numpy()
     return own["category"].to_numpy(), values.reshape(-1, values.shape[-1])
 
-
-# --- Strip plots of the posterior plausibilities of the categories of items ---
 
 MOST_CATEGORIES = 10
 
@@ -55,11 +54,11 @@ def plausibility_strips(
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
         One panel for each item; the categories in the order of the mean plausibility, at most ten. OTHER, the
-        pool of the categories that nobody ranked, is grey.
+        pool of the categories that nobody ranked, is grey (Stutz et al., 2025, arXiv:2307.02191, figure 5).
 
     Raises
     ------
-    ValueError
+    EvaluationError
         If there is no item, or none of a name.
 
     Examples
@@ -70,29 +69,37 @@ def plausibility_strips(
     >>> figure = evaluation.plots.plausibility_strips(tree, items=[0, 1])
     >>> figure.axes[1].get_xlabel()
     'plausibility'
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, figure 5.
     """
     plausibility = plausibility_of(tree)
     some_items({"": plausibility}, "plausibility")
     every = list(dict.fromkeys(plausibility["item"].to_numpy().tolist()))
     shown = every[:6] if items is None else list(items)
     if missing := [i for i in shown if i not in every]:
-        raise ValueError(f"no item {missing[0]!r}; expected items such as {every[0]!r}")
+        raise EvaluationError(f"no item {missing[0]!r}; expected items such as {every[0]!r}")
     if not shown:
-        raise ValueError(f"items is empty: expected items such as {every[0]!r}")
+        raise EvaluationError(f"items is empty: expected items such as {every[0]!r}")
     chosen = [draws_of_item(plausibility, item) for item in shown]
     heights = [min(len(names), MOST_CATEGORIES) + 1.4 for names, _ in chosen]
     size = (6.4, 0.27 * sum(heights) + 0.4)
     picture = canvas(size, (len(shown), 1), backend=backend, ratios=heights)
     for panel, item, (names, draws) in zip(picture.panels, shown, chosen, strict=True):
-        best = _best(draws)
+        best = np.argsort(-draws.mean(axis=0), kind="stable")[:MOST_CATEGORIES][
+            ::-1
+        ]  # the most plausible last
         _strip(panel, names[best], draws[:, best])
         panel.title(item)
-        marks = {name: draws_of_item(p, item) for name, p in (point or {}).items()}
-        _mark(panel, marks, names[best], show=panel is picture.panels[0])
+        rows = {name: row for row, name in enumerate(names[best].tolist())}
+        for (estimate, array), mark in zip((point or {}).items(), "xd+^" * 99, strict=False):
+            named, value = draws_of_item(array, item)
+            at = [(value[0, k], rows[n]) for k, n in enumerate(named.tolist()) if n in rows]
+            x, y = np.array(at, float).reshape(-1, 2).T
+            look = {
+                "colour": COLOURS[1],
+                "mark": mark,
+                "area": 30,
+                "hover": [f"{estimate} {v:.3f}" for v in x],
+            }
+            panel.points(x, y, label=estimate if panel is picture.panels[0] else None, **look)
         panel.limits("x", -0.015, 1.015)
         if panel is not picture.panels[-1]:
             panel.hide_names("x")
@@ -100,11 +107,6 @@ def plausibility_strips(
     if point:
         legend(picture.panels[0], place="lower right")
     return picture.whole
-
-
-def _best(draws: np.ndarray) -> np.ndarray:
-    """Return the indices of the categories to draw, the most plausible last."""
-    return np.argsort(-draws.mean(axis=0), kind="stable")[:MOST_CATEGORIES][::-1]
 
 
 def _strip(panel: Panel, names: np.ndarray, draws: np.ndarray) -> None:
@@ -124,22 +126,6 @@ def _strip(panel: Panel, names: np.ndarray, draws: np.ndarray) -> None:
     panel.ticks("y", rows.tolist(), shortened(names))
     panel.limits("y", -0.6, len(names) - 0.4)
 
-
-def _mark(
-    panel: Panel, marks: dict[str, tuple[np.ndarray, np.ndarray]], shown: np.ndarray, *, show: bool
-) -> None:
-    """Mark the point estimates of the categories that are drawn."""
-    rows = {name: row for row, name in enumerate(shown.tolist())}
-    for (estimate, (names, value)), mark in zip(marks.items(), "xd+^" * len(marks), strict=False):
-        at = [(value[0, k], rows[n]) for k, n in enumerate(names.tolist()) if n in rows]
-        x, y = np.array(at, float).reshape(-1, 2).T
-        hover = [f"{estimate} {v:.3f}" for v in x]
-        panel.points(
-            x, y, colour=COLOURS[1], mark=mark, area=30, label=estimate if show else None, hover=hover
-        )
-
-
-# --- Simplex of all distributions over three categories ---
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
@@ -165,12 +151,13 @@ def simplex(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        A corner for each category, a point for each draw, a cross at the mean.
+        A corner for each category, a point for each draw, a cross at the mean (Stutz et al., 2025,
+        arXiv:2307.02191, figure 2).
 
     Raises
     ------
-    ValueError
-        If the item does not have three categories.
+    EvaluationError
+        If there is no such item, or it does not have three categories.
 
     Examples
     --------
@@ -183,14 +170,14 @@ def simplex(
     >>> axes = plots.simplex(plausibility, "case 1")
     >>> [text.get_text() for text in axes.texts]
     ['benign', 'atypical', 'malignant']
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, figure 2.
     """
-    names, draws = draws_of_item(plausibility_of(tree), item)
+    plausibility = plausibility_of(tree)
+    items = plausibility["item"].to_numpy().tolist()
+    if item not in items:
+        raise EvaluationError(f"no item {item!r}; expected items such as {items[0]!r}")
+    names, draws = draws_of_item(plausibility, item)
     if len(names) != 3:
-        raise ValueError(f"item {item!r} has {len(names)} categories; a triangle needs three")
+        raise EvaluationError(f"item {item!r} has {len(names)} categories; a triangle needs three")
     picture = canvas((4.4, 4.2), ax=ax, backend=backend)
     (panel,) = picture.panels
     panel.line(*CORNERS[[0, 1, 2, 0]].T, colour=INK, width=1)

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_whole
 from ..surveys.item_states.equivalence import survey_summary
 from ..surveys.results import in_words as worth_in_words
 from .canvas import Backend, canvas, legend, look_of
@@ -75,7 +75,8 @@ def power_curve(
         A curve with its band. From each classifier's score a line to the curve and down to its equivalence,
         with the interval at the bottom. A classifier better than the longest curve ends in a triangle at the
         right, one worse than no labels in a triangle at the left. For a posterior, the asymptote is dashed,
-        and circles are the curve of the data. Amateurs have a curve of their own.
+        and circles are the curve of the data. Amateurs have a curve of their own (Resnick, Kong, Schoenebeck
+        and Weninger, 2021, arXiv:2106.01254).
 
     Raises
     ------
@@ -89,16 +90,18 @@ def power_curve(
     >>> axes = evaluation.plots.power_curve(evaluation.survey_power_curve(labels, bootstrap=50))
     >>> axes.get_xlabel()
     'raters who are combined'
-
-    References
-    ----------
-    Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254.
     """
-    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-        raise EvaluationError(f"most={most!r}: expected a whole number of raters from 1")
-    given = one_or_more(result, ("power_curve", "information_gain"), "survey_power_curve", "")
-    summed = {name: _summed(own) for name, own in given.items()}
-    curves = [c for name, own in summed.items() for c in _curves(own, name, centred)]
+    if most is not None:
+        check_whole("most", most, 1, "a whole number of raters")
+    results = one_or_more(result, ("power_curve", "information_gain"), "survey_power_curve", "")
+    for name, own in results.items():
+        if "draw" in own["power_curve"].dims:
+            results[name] = survey_summary(own)
+        elif own["power_curve"].dims != ("k",):
+            raise EvaluationError(
+                f"power_curve has dims {own['power_curve'].dims}, expected ('k',): pick one curve by result.sel(...)"
+            )
+    curves = [c for name, own in results.items() for c in _curves(own, name, centred)]
     labels = [d.label for c in curves for d in c.drops] + [c.name for c in curves]
     named = any(labels) or any(c.limit for c in curves)
     picture = canvas((WIDTH + (letters_wide(labels) + 0.4 if named else 0), HEIGHT), ax=ax, backend=backend)
@@ -106,36 +109,20 @@ def power_curve(
     last = max(c.x[-1] for c in curves)
     last = last if most is None else min(last, most)
     low, high = _limits(panel, curves, last)
-    _draw_all(panel, curves, (low, BAR * (high - low)), last)
-    _name_axes(panel, next(iter(summed.values())), centred)
+    for place, curve in enumerate(curves):
+        _draw_curve(panel, curve, (INK, 0) if len(curves) == 1 else look_of(place, COLOURS)[:2])
+    first = len(curves) if len(curves) > 1 else 0  # colour after those of the curves
+    for k, drop in enumerate(drop for curve in curves for drop in curve.drops):
+        foot = low, low + (k + 1) * BAR * (high - low), last  # each interval in a row of its own
+        _draw_drop(panel, drop, look_of(first + k, COLOURS)[:2], foot)
+    attrs = next(iter(results.values())).attrs
+    scorer = str(attrs.get("scorer", "score"))
+    unit = " in bits" if scorer == "cross_entropy" and attrs.get("base") == 2 else ""
+    what = "information gain" if centred else "score against one more rater"
+    panel.labels("raters who are combined", f"{what}\n({in_words(scorer)}{unit})")
     if named:
         legend(panel, "right")
     return picture.only
-
-
-def _draw_all(panel: Panel, curves: list[Curve], foot: tuple[float, float], last: float) -> None:
-    """Draw the curves, and the classifiers on them, each interval in a row of its own."""
-    low, row = foot
-    place = 0
-    for curve in curves:
-        own = (INK, 0) if len(curves) == 1 else look_of(place, COLOURS)[:2]
-        place += len(curves) > 1
-        _draw_curve(panel, curve, own)
-    rows = (drop for curve in curves for drop in curve.drops)
-    for k, drop in enumerate(rows):
-        colour, dash, _ = look_of(place + k, COLOURS)
-        _draw_drop(panel, drop, (colour, dash), (low, low + (k + 1) * row, last))
-
-
-def _summed(own: xr.Dataset) -> xr.Dataset:
-    """Return one value and intervals for each k."""
-    if "draw" in own["power_curve"].dims:
-        return survey_summary(own)
-    if own["power_curve"].dims != ("k",):
-        raise EvaluationError(
-            f"power_curve has dims {own['power_curve'].dims}, expected ('k',): pick one curve by result.sel(...)"
-        )
-    return own
 
 
 def _curves(own: xr.Dataset, name: str, centred: bool) -> list[Curve]:
@@ -156,19 +143,12 @@ def _curves(own: xr.Dataset, name: str, centred: bool) -> list[Curve]:
     score = "classifier_gain" if centred else "score"
     amateurs = own["amateurs"].to_numpy(), own[score].to_numpy(), _ends(own, score)
     of = f"{name}: " if name else ""
-    return [
-        Curve(f"{of}experts", at, height, ends),
-        Curve(f"{of}amateurs", *amateurs, _from_the_most(drops, own)),
-    ]
-
-
-def _from_the_most(drops: list[Drop], own: xr.Dataset) -> tuple[Drop, ...]:
-    """Return the drop of the largest number of amateurs, starting at their number."""
+    # one path, of the largest number of amateurs, which starts at their number
     last, most = drops[-1], float(own["amateurs"][-1])
-    words = str(own["words"].to_numpy()[-1]).replace("rater", "expert")
-    label = f"{most:g} amateurs: {words}"
+    label = f"{most:g} amateurs: {str(own['words'].to_numpy()[-1]).replace('rater', 'expert')}"
     x = np.array([most, last.worth]) if np.isfinite(last.worth) else np.array([most])
-    return (Drop(label, x, np.repeat(last.y[-1], len(x)), last.worth, last.ends),)
+    path = Drop(label, x, np.repeat(last.y[-1], len(x)), last.worth, last.ends)
+    return [Curve(f"{of}experts", at, height, ends), Curve(f"{of}amateurs", *amateurs, (path,))]
 
 
 def _ends(own: xr.Dataset, name: str) -> np.ndarray | None:
@@ -191,10 +171,18 @@ def _drops(
     at, drops, outside = own["k"].to_numpy(), [], 0
     for place, name in enumerate(names):
         one = several.isel({dim: place})
-        worth, ends = _worth(one)
+        worth = {"below": -np.inf, "above": np.inf}.get(
+            str(one["censored"].item()), float(one["equivalence"])
+        )
+        bounds = _ends(one, "equivalence")
+        ends = None if bounds is None or np.isnan(bounds).any() else (float(bounds[0]), float(bounds[1]))
         score = one.get("score_of_same_items", one["score"]).to_numpy()
         height = np.broadcast_to(score, at.shape) - zero
-        label = f"{of}{name}: {_said(one, worth, ends, at[-1])}"
+        if "words" in one:
+            words = str(one["words"].item())
+        else:
+            words = worth_in_words(worth, int(at[-1]), None if ends is None else np.array(ends))
+        label = f"{of}{name}: {words}"
         if not low - room <= height[0] <= high + room:
             label += f" (score {float(one['score']):.3g})"
             outside += 1  # separate heights, so that none hides another
@@ -206,20 +194,6 @@ def _drops(
     return drops
 
 
-def _worth(one: xr.Dataset) -> tuple[float, tuple[float, float] | None]:
-    """Return the equivalence, infinite where censored, and its bounds."""
-    beyond = {"below": -np.inf, "above": np.inf}.get(str(one["censored"].item()))
-    ends = _ends(one, "equivalence")
-    bounds = None if ends is None or np.isnan(ends).any() else (float(ends[0]), float(ends[1]))
-    return float(one["equivalence"]) if beyond is None else beyond, bounds
-
-
-def _said(one: xr.Dataset, worth: float, ends: tuple[float, float] | None, largest: float) -> str:
-    if "words" in one:
-        return str(one["words"].item())
-    return worth_in_words(worth, int(largest), None if ends is None else np.array(ends))
-
-
 def _limits(panel: Panel, curves: list[Curve], last: float) -> tuple[float, float]:
     """Fit the axes to the curves, with room for the intervals at the bottom; return the y range."""
     inked = [np.ravel(part) for c in curves for part in (c.y, c.ends) if part is not None]
@@ -227,9 +201,9 @@ def _limits(panel: Panel, curves: list[Curve], last: float) -> tuple[float, floa
     for c in curves:
         inked += [np.ravel(part) for part in c.limit or () if part is not None]
         inked += [c.observed[1]] if c.observed is not None else []
-    every = np.concatenate(inked)
-    every = every[np.isfinite(every)]
-    low, high = every.min(), every.max()
+    finite = np.concatenate(inked)
+    finite = finite[np.isfinite(finite)]
+    low, high = finite.min(), finite.max()
     span = (high - low) or 0.1
     rows = sum(len(c.drops) for c in curves)
     low, high = low - span * (0.05 + BAR * (rows + 1)), high + 0.05 * span
@@ -272,17 +246,8 @@ def _draw_drop(panel: Panel, drop: Drop, look: tuple[str, int], foot: tuple[floa
     if not np.isnan(drop.worth):
         mark = "v" if drop.worth < 0 else "o" if drop.worth <= last else "^"
         end = min(drop.x[-1], last)
-        height = np.interp(end, drop.x, drop.y)
-        label = None if line else drop.label
-        panel.points([end], [height], colour=colour, mark=mark, area=36, label=label)
+        style = {"mark": mark, "area": 36, "label": None if line else drop.label}
+        panel.points([end], [np.interp(end, drop.x, drop.y)], colour=colour, **style)
     if drop.ends is not None and drop.ends[0] < drop.ends[1]:
         first, end = np.clip(drop.ends, 0, last)
         panel.spans(([first], [end]), [row], along="x", colour=colour, width=3.5, alpha=0.6)
-
-
-def _name_axes(panel: Panel, own: xr.Dataset, centred: bool) -> None:
-    """Label the axes with the scorer and its unit."""
-    scorer = str(own.attrs.get("scorer", "score"))
-    unit = " in bits" if scorer == "cross_entropy" and own.attrs.get("base") == 2 else ""
-    what = "information gain" if centred else "score against one more rater"
-    panel.labels("raters who are combined", f"{what}\n({in_words(scorer)}{unit})")

@@ -1,6 +1,6 @@
 """Conformal prediction sets of one or more methods: sizes and coverage."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,14 @@ def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend |
     """
     variables = ("size", "coverage", "voted_coverage")
     every = one_or_more(sets, variables, "conformal_sets", "")
-    methods = [pair for name, own in every.items() for pair in _by_classifier(name, own)]
+    methods = []  # with a classifier, under the names of method and classifier
+    for name, own in every.items():
+        if "classifier" not in own.dims:
+            methods.append((name, own))
+            continue
+        for classifier in own["classifier"].to_numpy().tolist():
+            joined = ": ".join(t for t in (name, str(classifier)) if t)
+            methods.append((joined, own.sel(classifier=classifier)))
     names = shortened([name for name, _ in methods])
     size = (1.6 + 2 * WIDTH + letters_wide(names), max(3.4, 1.3 + 0.5 * len(methods)))
     picture = canvas(size, (1, 2), backend=backend)
@@ -62,20 +69,10 @@ def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend |
     return picture.whole
 
 
-def _by_classifier(name: str, own: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """Yield the sets of every classifier under the name of method and classifier."""
-    if "classifier" not in own.dims:
-        yield name, own
-        return
-    for classifier in own["classifier"].to_numpy().tolist():
-        yield ": ".join(t for t in (name, str(classifier)) if t), own.sel(classifier=classifier)
-
-
 def _sizes(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
     """Draw the distribution of set sizes, methods side by side."""
     most = max(int(own["size"].max()) for _, own in methods)
-    width = 0.84 / len(methods)
-    top = 0.0
+    width, top = 0.84 / len(methods), 0.0
     for k, (name, own) in enumerate(methods):
         size = own["size"].to_numpy()
         share = np.bincount(size, minlength=most + 1) / len(size)
@@ -84,8 +81,7 @@ def _sizes(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
         hover = [f"{name}\n{n} labels: {s:.1%} of the items".strip() for n, s in enumerate(share)]
         look = {"colour": COLOURS[k % len(COLOURS)], "hover": hover, "label": name or None}
         panel.bars(share, middle, 0.92 * width, **look)
-        mean = float(size.mean())
-        panel.rule(mean, axis="x", colour=COLOURS[k % len(COLOURS)])
+        panel.rule(float(size.mean()), axis="x", colour=COLOURS[k % len(COLOURS)])
     at = range(0, most + 1, max(1, most // 12))
     panel.ticks("x", at, at)
     panel.labels("labels in the set; dashed: mean", "share of test items")

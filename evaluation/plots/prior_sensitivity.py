@@ -36,8 +36,8 @@ def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
         A point for each item, its mark by the diagnosis, hollow if Pareto k is above .7; dashed lines at the
-        threshold. The five items with the largest sensitivity to the prior, if above the threshold, are
-        named.
+        threshold. The five items with the largest sensitivity to the prior, if above the threshold, are named
+        (Kallioinen et al., 2024, doi:10.1007/s11222-023-10366-5).
 
     Raises
     ------
@@ -52,17 +52,16 @@ def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend
     >>> axes = evaluation.plots.sensitivity(evaluation.prior_sensitivity(tree, random_seed=1))
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('sensitivity to the annotations', 'sensitivity to the prior')
-
-    References
-    ----------
-    Kallioinen et al. (2024), doi:10.1007/s11222-023-10366-5.
     """
     needs(dataset, ("prior", "likelihood", "diagnosis"), "prior_sensitivity")
     picture = canvas((8.6, 4.2), ax=ax, backend=backend)
     (panel,) = picture.panels
     threshold = float(dataset.attrs.get("threshold", 0.05))
     words = dataset["diagnosis"].to_numpy().astype(str)
-    shaky = _shaky(dataset)
+    shaky = np.zeros(len(words), bool)
+    if "pareto_k" in dataset:
+        k = dataset["pareto_k"].transpose(..., "item").to_numpy()
+        shaky = (k.reshape(-1, len(words)) > UNRELIABLE).any(axis=0)
     for word in sorted(set(words.tolist()), key=lambda word: _look(word)[3]):
         text, colour, mark, _ = _look(word)
         own = words == word
@@ -74,7 +73,10 @@ def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend
                 _items(panel, dataset.isel(item=chosen), name, (colour, mark, hollow))
     panel.rule(threshold, axis="x")
     panel.rule(threshold, axis="y")
-    _name_the_most(panel, dataset, threshold)
+    prior, likelihood = dataset["prior"].to_numpy(), dataset["likelihood"].to_numpy()
+    most = [k for k in np.argsort(-prior, kind="stable")[:MOST_NAMED] if prior[k] > threshold]
+    names = [f" {n}" for n in shortened(np.array(names_of(dataset, "item"))[most], 24)]
+    panel.write(likelihood[most], prior[most], names, colour=INK, align=("left", "bottom"))
     right, top = (max(float(dataset[v].max()), threshold) for v in ("likelihood", "prior"))
     panel.limits("x", -0.04 * right, 1.16 * right)  # room for a name
     panel.limits("y", -0.04 * top, 1.08 * top)
@@ -93,13 +95,6 @@ def _look(word: str) -> tuple[str, str, str, int]:
     return word, INK, "s", len(WORDS)
 
 
-def _shaky(dataset: xr.Dataset) -> np.ndarray:
-    if "pareto_k" not in dataset:
-        return np.zeros(dataset.sizes["item"], bool)
-    k = dataset["pareto_k"].transpose(..., "item").to_numpy()
-    return (k.reshape(-1, k.shape[-1]) > UNRELIABLE).any(axis=0)
-
-
 def _items(panel: Panel, own: xr.Dataset, name: str, look: tuple[str, str, bool]) -> None:
     colour, mark, hollow = look
     prior, likelihood = own["prior"].to_numpy(), own["likelihood"].to_numpy()
@@ -108,22 +103,5 @@ def _items(panel: Panel, own: xr.Dataset, name: str, look: tuple[str, str, bool]
         for item, p, q in zip(names_of(own, "item"), prior, likelihood, strict=True)
     ]
     alpha = 0.55 if len(prior) > 200 and not hollow else 0.85
-    panel.points(
-        likelihood,
-        prior,
-        colour=colour,
-        mark=mark,
-        area=22,
-        alpha=alpha,
-        hollow=hollow,
-        label=name,
-        hover=hover,
-    )
-
-
-def _name_the_most(panel: Panel, dataset: xr.Dataset, threshold: float) -> None:
-    """Write the names of the items with the largest sensitivity to the prior."""
-    prior, likelihood = dataset["prior"].to_numpy(), dataset["likelihood"].to_numpy()
-    most = [k for k in np.argsort(-prior, kind="stable")[:MOST_NAMED] if prior[k] > threshold]
-    names = shortened(np.array(names_of(dataset, "item"))[most], 24)
-    panel.write(likelihood[most], prior[most], [f" {n}" for n in names], colour=INK, align=("left", "bottom"))
+    shape = {"colour": colour, "mark": mark, "area": 22, "alpha": alpha, "hollow": hollow}
+    panel.points(likelihood, prior, label=name, hover=hover, **shape)

@@ -39,7 +39,8 @@ def error_against_bound(
     Returns
     -------
     matplotlib.axes.Axes
-        Errors as lines with marks, their bounds dashed in the same colour.
+        Errors as lines with marks, their bounds dashed in the same colour (Nordio, Tarable and Leonardi,
+        2023, arXiv:2310.02016, figures 3 and 4).
 
     Examples
     --------
@@ -49,10 +50,6 @@ def error_against_bound(
     >>> axes = plots.error_against_bound(1.2 * bound, bound, over="share")
     >>> axes.get_xlabel(), axes.get_yscale()
     ('share', 'log')
-
-    References
-    ----------
-    Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, figures 3 and 4.
     """
     ax = tidy(new_axes(ax, (6.4, 4)))
     at = error[over].to_numpy().astype(float)
@@ -91,7 +88,8 @@ def ranking_error(rates: xr.Dataset, *, over: str, by: str | None = None, ax: Ax
     Returns
     -------
     matplotlib.axes.Axes
-        A line for each entry; the curves are slightly offset, so that their intervals stay visible.
+        A line for each entry; the curves are slightly offset, so that their intervals stay visible (Nordio,
+        Tarable and Leonardi, 2023, arXiv:2310.02016, figures 5 to 9).
 
     Examples
     --------
@@ -102,10 +100,6 @@ def ranking_error(rates: xr.Dataset, *, over: str, by: str | None = None, ax: Ax
     >>> axes = evaluation.plots.ranking_error(evaluation.error_rate(errors), over="epsilon")
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('epsilon', 'rankings of 4 that fail')
-
-    References
-    ----------
-    Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, figures 5 to 9.
     """
     ax = tidy(new_axes(ax, (6.4, 4)))
     at = rates[over].to_numpy().astype(float)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, check_probability
 from .canvas import Backend, canvas, legend
 from .certainty import names_of
 from .panel import Panel
@@ -68,7 +68,7 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
     Parameters
     ----------
     intervals : Dataset
-        ``mean``, ``lower`` and ``upper`` with dims rater, category, label, from `confusion_intervals`.
+        ``mean``, ``lower`` and ``upper`` with dims rater, category, answer, from `confusion_intervals`.
     raters : sequence, optional
         Raters to draw; by default the first six.
 
@@ -81,15 +81,15 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
     --------
     >>> import xarray as xr
     >>> from raterzoo.evaluation import plots
-    >>> coords = {"rater": ["Ann"], "category": ["no", "yes"], "label": ["no", "yes"]}
-    >>> mean = xr.DataArray([[[0.9, 0.1], [0.2, 0.8]]], coords, ("rater", "category", "label"))
+    >>> coords = {"rater": ["Ann"], "category": ["no", "yes"], "answer": ["no", "yes"]}
+    >>> mean = xr.DataArray([[[0.9, 0.1], [0.2, 0.8]]], coords, ("rater", "category", "answer"))
     >>> intervals = xr.Dataset({"mean": mean, "lower": 0.9 * mean, "upper": 0.9 * mean + 0.1})
     >>> figure = plots.confusion_matrices(intervals)
     >>> figure.axes[0].get_title()
     'Ann'
     """
     shown = intervals["rater"].to_numpy()[:6].tolist() if raters is None else list(raters)
-    names = [plain(name) for name in intervals["label"].to_numpy()]
+    names = [plain(name) for name in intervals["answer"].to_numpy()]
     n = len(names)
     columns = min(len(shown), max(1, WIDEST // (1 + n)))
     rows = -(-len(shown) // columns)
@@ -99,7 +99,7 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
     for ax in axes[len(shown) :]:
         ax.remove()
     for place, (ax, rater) in enumerate(zip(axes, shown, strict=False)):
-        own = intervals.sel(rater=rater).transpose(..., "category", "label")
+        own = intervals.sel(rater=rater).transpose(..., "category", "answer")
         ax.imshow(own["mean"], vmin=0, vmax=1, cmap="Blues", aspect="auto")
         for j, k in np.ndindex(n, n):
             mean, low, high = (float(own[name][j, k]) for name in ("mean", "lower", "upper"))
@@ -109,12 +109,10 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
         ax.set_xticks(range(n), names, fontsize=8)
         ax.set_yticks(range(n), [] if place % columns else names, fontsize=8)
         ax.set_title(plain(rater), fontsize=9, fontweight="bold")
-        ax.set_xlabel("label", fontsize=8)
+        ax.set_xlabel("answer", fontsize=8)
         ax.set_ylabel("" if place % columns else "true category", fontsize=8)
     return figure
 
-
-# --- Reliability of the raters, side by side and by kind, such as people and models ---
 
 MARKERS = "oDs^vP"
 MOST_NAMED = 8  # raters of a kind whose names are printed
@@ -144,7 +142,7 @@ def rater_reliability(
 
     Raises
     ------
-    ValueError
+    EvaluationError
         If there is no such coordinate along ``rater``.
 
     Examples
@@ -159,7 +157,7 @@ def rater_reliability(
     ('3 raters, by median reliability', 'log')
     """
     if kind is not None and (kind not in reliability.coords or reliability[kind].dims != ("rater",)):
-        raise ValueError(
+        raise EvaluationError(
             f"kind={kind!r} is no coordinate along rater; its coordinates are {', '.join(map(str, reliability.coords)) or 'none'}"
         )
     draws = reliability.transpose(..., "rater").to_numpy().reshape(-1, reliability.sizes["rater"])
@@ -183,37 +181,29 @@ def rater_reliability(
     else:
         ax.set_xticks([])
         rare = np.isin(kinds, unique[(size <= MOST_NAMED) & (size < len(kinds))])
-        for k in np.flatnonzero(rare):
-            _name(ax, plain(names[k]), place[k], high[k], len(names))
-    _axis(ax, low.min() > 0, probability, len(names))
-    if kind:
-        ax.legend(frameon=False, loc="upper left", fontsize=8)
-    return ax
-
-
-def _name(ax: Axes, name: str, place: int, top: float, n: int) -> None:
-    """Write a name above its interval, aligned towards the centre."""
-    side = "right" if place > n / 2 else "left"
-    look = {"xytext": (0, 5), "textcoords": "offset points", "fontsize": 8}
-    ax.annotate(name, (place, top), ha=side, va="bottom", color=INK, **look)
-
-
-def _axis(ax: Axes, positive: bool, probability: float, n: int) -> None:
-    if positive:
+        for k in np.flatnonzero(rare):  # the name above its interval, aligned towards the centre
+            look = {
+                "xytext": (0, 5),
+                "textcoords": "offset points",
+                "va": "bottom",
+                "fontsize": 8,
+                "color": INK,
+            }
+            side = "right" if place[k] > len(names) / 2 else "left"
+            ax.annotate(plain(names[k]), (place[k], high[k]), ha=side, **look)
+    if low.min() > 0:
         ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter("{x:g}")
         ax.yaxis.set_minor_formatter("")
     else:
         ax.axhline(0, color=GREY, linewidth=1)
-    ax.set(
-        xlim=(-1, n),
-        xlabel=f"{n} raters, by median reliability",
-        ylabel=f"reliability: median, {probability:.0%} interval",
-    )
+    ax.set(xlim=(-1, len(names)), xlabel=f"{len(names)} raters, by median reliability")
+    ax.set_ylabel(f"reliability: median, {probability:.0%} interval")
+    if kind:
+        ax.legend(frameon=False, loc="upper left", fontsize=8)
+    return ax
 
-
-# --- Forest plot of the worth of judges, in typical raters of a reference group ---
 
 GROUPS = "group_of_raters"
 ROW, HEAD = 0.24, 1.2  # inches: height of a row, and of the margins above and below
@@ -255,12 +245,12 @@ def rater_worth(
     >>> import numpy as np
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> dims = ("chain", "draw", "rater", "category", "label")
+    >>> dims = ("chain", "draw", "rater", "category", "answer")
     >>> accuracy = np.random.default_rng(1).beta(8, 2, size=(2, 100, 3, 1, 1))
     >>> confusion = accuracy * np.eye(2) + (1 - accuracy) * (1 - np.eye(2))
     >>> posterior = xr.Dataset(
     ...     {"confusion": (dims, confusion), "prevalence": (("chain", "draw", "category"), np.full((2, 100, 2), 0.5))},
-    ...     {"rater": ["Ann", "Bob", "Eve"], "category": ["no", "yes"], "label": ["no", "yes"]},
+    ...     {"rater": ["Ann", "Bob", "Eve"], "category": ["no", "yes"], "answer": ["no", "yes"]},
     ... )
     >>> tree = xr.DataTree.from_dict({"posterior": posterior})
     >>> axes = evaluation.plots.rater_worth(evaluation.rater_worth(tree))
@@ -271,8 +261,7 @@ def rater_worth(
     measures = worth["measure"].to_numpy().tolist()
     if measure not in measures:
         raise EvaluationError(f"measure={measure!r} is not one of {', '.join(map(repr, measures))}")
-    if not 0 < probability < 1:
-        raise EvaluationError(f"probability={probability!r} must lie between 0 and 1")
+    check_probability("probability", probability)
     own = worth.sel(measure=measure)
     rows = _rows(own, probability)
     picture = canvas((7.4, HEAD + ROW * len(rows)), backend=backend)
@@ -349,17 +338,11 @@ def _intervals(panel: Panel, rows: list[dict[str, Any]], of_groups: bool) -> Non
     ends = np.array([row["ends"][1] for row in rows])
     gap = 0.012 * max(float(ends.max()), 1.0)
     look = {"size": 7, "align": ("left", "middle"), "over_lines": True}
-    panel.write(ends + gap, range(len(rows)), [_number(row) for row in rows], **look)
-
-
-def _number(row: dict[str, Any]) -> str:
-    """Return the median as text, with a mark if it or the upper end is beyond the largest panel."""
-    median, end = (_rounded(x) for x in (row["median"], row["ends"][1]))
-    beyond, end_beyond = row["beyond"]
-    if beyond:
-        return f"more than {median}"
-    return f"{median} (to more than {end})" if end_beyond else median
-
-
-def _rounded(worth: float) -> str:
-    return f"{worth:.2f}" if worth < 1 else f"{worth:.1f}"
+    texts = []
+    for row in rows:  # marked if the median or the upper end is beyond the largest panel
+        median, end = (f"{x:.2f}" if x < 1 else f"{x:.1f}" for x in (row["median"], row["ends"][1]))
+        beyond, end_beyond = row["beyond"]
+        texts.append(
+            f"more than {median}" if beyond else f"{median} (to more than {end})" if end_beyond else median
+        )
+    panel.write(ends + gap, range(len(rows)), texts, **look)

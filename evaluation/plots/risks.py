@@ -27,7 +27,7 @@ def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend | 
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
         Left: the sorted certainties. Right: the mean of the expected risk, in ascending order, within its
-        smallest and largest draw.
+        smallest and largest draw (Stutz et al., 2025, arXiv:2307.02191, figure 8).
 
     Raises
     ------
@@ -43,10 +43,6 @@ def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend | 
     >>> figure = plots.risk(xr.DataArray([0.9, 0.5, 0.7], dims="item"), expected)
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['certainty of the risk', 'expected risk: smallest, mean, largest']
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, figure 8.
     """
     some_items({"": expected}, "expected")
     picture = canvas((9, 3.4), (1, 2), backend=backend)

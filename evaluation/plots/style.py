@@ -54,8 +54,6 @@ def one_or_more(
     return {str(name): own for name, own in given.items()}
 
 
-# --- Text widths, in inches and in units of an axis ---
-
 LETTER = 0.058  # inches, width of a letter at 7.5 points
 MARGIN = 0.03  # of the axis, beyond the data
 MOST = 0.36  # of the axis, half the width of a text at most
@@ -71,23 +69,19 @@ def limits_with_texts(
 ) -> tuple[float, float]:
     """Return axis limits that contain the data and the texts centred at `middles`.
 
-    `drawn` is the range of the data, `width` that of the axis in inches, `letters` the length of the longest
-    text.
+    `drawn` is the range of the data, `width` that of the axis in inches, `letters` the longest text's length.
     """
-    low, high = drawn
+    left, right = low, high = drawn
     if not len(middles):
         return low - MARGIN * (high - low), high + MARGIN * (high - low)
     first, last = float(middles.min()), float(middles.max())
     half = min(LETTER * letters / 2 / width, MOST)
-    left, right = low, high
     for _ in range(60):  # fixed point: a wider axis makes texts wider in its units, by a factor < 1
         span = (right - left) or 0.1
         left = min(low - MARGIN * span, first - half * span)
         right = max(high + MARGIN * span, last + half * span)
     return left, right
 
-
-# --- Figures that notebooks display although they are not registered with pyplot ---
 
 DPI = 110
 
@@ -114,8 +108,6 @@ class Plot(Axes):
         figure = self.get_figure(root=True)
         return figure._repr_png_() if isinstance(figure, Picture) else None
 
-
-# --- Display names of metrics ---
 
 # metrics of the k best labels, with k at the end of their names
 OF_THE_BEST = (
@@ -145,21 +137,15 @@ WORDS = {
 
 def in_words(name: object) -> str:
     """Return the display name of a metric: "top-3 accuracy" for ``top_3_accuracy``."""
-    text, best = _without_number(str(name))
+    text, best = str(name), ""
+    kind, _, number = text.rpartition("_")
+    if kind in OF_THE_BEST and number.isdecimal():
+        text, best = kind, f", {number} best"
     text = re.sub(r"^top_(\d+|k)_", r"top-\1 ", text)
     for raw, words in WORDS.items():
         text = re.sub(rf"(?<![a-z]){raw}(?![a-z0-9])", words, text)
     return text.replace("_", " ") + best
 
-
-def _without_number(name: str) -> tuple[str, str]:
-    kind, _, number = name.rpartition("_")
-    if kind in OF_THE_BEST and number.isdecimal():
-        return kind, f", {number} best"
-    return name, ""
-
-
-# --- Style: colour-blind-safe colours, literal labels, and axes without chart junk ---
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
 INK, GREY = "#222222", "#9a9a9a"

@@ -39,7 +39,7 @@ def threshold_certainty(
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
         Two curves over the share of items for each name: the annotation certainty, and dashed the threshold
-        probability.
+        probability (Stutz et al., 2025, arXiv:2307.02191, appendix A, figures A.10-A.11).
 
     Raises
     ------
@@ -55,10 +55,6 @@ def threshold_certainty(
     >>> axes = evaluation.plots.threshold_certainty(certainty)
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('share of items, the least certain first', 'certainty')
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, appendix A, figures A.10-A.11.
     """
     every = one_or_more(certainty, tuple(QUANTITIES), "threshold_certainty", "")
     picture = canvas((6.4, 4.0), ax=ax, backend=backend)
@@ -99,7 +95,8 @@ def threshold_distance(certainty: Certainties, *, backend: Backend | None = None
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
-        Two points for each item: its annotation certainty, and its threshold probability.
+        Two points for each item: its annotation certainty, and its threshold probability (Stutz et al., 2025,
+        arXiv:2307.02191, appendix A, figures A.10-A.11).
 
     Raises
     ------
@@ -115,10 +112,6 @@ def threshold_distance(certainty: Certainties, *, backend: Backend | None = None
     >>> figure = evaluation.plots.threshold_distance(certainty)
     >>> figure.axes[0].get_xlabel()
     'location of the item less the threshold 0'
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, appendix A, figures A.10-A.11.
     """
     every = one_or_more(certainty, (*QUANTITIES, "location"), "threshold_certainty", "")
     picture = canvas((1.6 + 3.8 * len(every), 3.9), (1, len(every)), backend=backend)

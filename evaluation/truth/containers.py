@@ -11,14 +11,17 @@ class Annotations(Protocol):
     @property
     def items(self) -> np.ndarray:
         """Ids (item,)."""
+        ...
 
     @property
     def categories(self) -> np.ndarray:
         """Names (category,)."""
+        ...
 
     @property
     def annotation_item(self) -> np.ndarray:
         """Item of each annotation."""
+        ...
 
 
 @runtime_checkable
@@ -28,14 +31,17 @@ class Rankings(Annotations, Protocol):
     @property
     def annotation_start(self) -> np.ndarray:
         """First block of each annotation, and the end."""
+        ...
 
     @property
     def block_start(self) -> np.ndarray:
         """First entry of each block, and the end."""
+        ...
 
     @property
     def category_code(self) -> np.ndarray:
         """Category of each entry."""
+        ...
 
 
 @runtime_checkable
@@ -45,11 +51,14 @@ class Labels(Annotations, Protocol):
     @property
     def annotation_rater(self) -> np.ndarray:
         """Rater of each annotation."""
+        ...
 
     @property
     def label_code(self) -> np.ndarray:
         """Category of each annotation."""
+        ...
 
     @property
     def count(self) -> np.ndarray:
         """Times that an annotation was given."""
+        ...

@@ -99,42 +99,18 @@ class Block:
 
 @dataclass(frozen=True)
 class Plausibility:
-    """Posterior plausibility of every label of every item.
+    """Posterior plausibility of every label of every item."""
 
-    Attributes
-    ----------
-    array : xarray.DataArray
-        Sample dims first, then ``candidate`` or ``item, category``.
-    sample_dims : tuple of str
-        All dims except those of the cells: chain and draw, or none for a point estimate.
-    items : ndarray, shape (item,)
-        Item ids, text or integers.
-    categories : ndarray of str, shape (label,)
-        Labels in the order of the coordinate, without OTHER.
-    start : ndarray of int, shape (item + 1,)
-        Cells of item i are ``start[i]:start[i + 1]``.
-    code : ndarray of int, shape (cell,)
-        Position in `categories`; -1 is OTHER.
-    integer_labels : bool
-        Whether the labels are integers, stored as their decimal text.
-    other_size : ndarray of int, shape (item,), or None
-        Number of categories in OTHER; None if the tree does not contain it.
-    other_concentration : float or None
-        Symmetric Dirichlet concentration of the members of OTHER; NaN if OTHER is not to be split.
-    declared : ndarray of str or None
-        Closed set of categories, ranked or not; None if the tree does not list it.
-    """
-
-    array: xr.DataArray
-    sample_dims: tuple[str, ...]
-    items: np.ndarray
-    categories: np.ndarray
-    start: np.ndarray
-    code: np.ndarray
-    integer_labels: bool
-    other_size: np.ndarray | None
-    other_concentration: float | None
-    declared: np.ndarray | None
+    array: xr.DataArray  # sample dims first, then candidate, or item and category
+    sample_dims: tuple[str, ...]  # all dims except those of the cells; none for a point estimate
+    items: np.ndarray  # (item,), ids, text or integers
+    categories: np.ndarray  # (label,), text in the order of the coordinate, without OTHER
+    start: np.ndarray  # (item + 1,), the cells of item i are start[i]:start[i + 1]
+    code: np.ndarray  # (cell,), position in `categories`; -1 is OTHER
+    integer_labels: bool  # whether the labels are integers, stored as their decimal text
+    other_size: np.ndarray | None  # (item,), categories in OTHER; None if the tree does not contain it
+    other_concentration: float | None  # of the members of OTHER, symmetric Dirichlet; NaN: not to be split
+    declared: np.ndarray | None  # closed set of categories, ranked or not; None if the tree does not list it
 
     @property
     def is_of_category(self) -> bool:

@@ -278,9 +278,6 @@ class Scorer:
             )
 
 
-# --- Uncertainty-adjusted metrics: predictions scored against every posterior draw of the truth ---
-
-
 def uncertainty_adjusted(
     metric: Metric | ByDraw,
     tree: xr.DataTree | xr.DataArray,
@@ -332,7 +329,8 @@ def uncertainty_adjusted(
     Returns
     -------
     DataArray, shape (chain, draw[, classifier][, item])
-        Metric of every draw, under its name. The mean over draws is the uncertainty-adjusted metric.
+        Metric of every draw, under its name. The mean over draws is the uncertainty-adjusted metric (Stutz et
+        al., 2025, arXiv:2307.02191, section 2.5, equations 12-20).
 
     Raises
     ------
@@ -343,17 +341,12 @@ def uncertainty_adjusted(
     --------
     >>> from raterzoo import evaluation, inference, models
     >>> simulated = models.simulators.ambiguous_items(items=5, raters=4, random_seed=1)
-    >>> tree = inference.sample(
-    ...     models.dirichlet(simulated.data), draws=200, chains=2, random_seed=1, progressbar=False
-    ... )
+    >>> model = models.dirichlet(simulated.data)
+    >>> tree = inference.sample(model, draws=200, chains=2, random_seed=1, progressbar=False)
     >>> predictions = inference.majority_vote(simulated.data)["plausibility"]
     >>> accuracy = evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(1), tree, predictions)
     >>> accuracy.name, dict(accuracy.sizes)
     ('top_1_accuracy', {'chain': 2, 'draw': 200})
-
-    References
-    ----------
-    Stutz et al. (2025), arXiv:2307.02191, section 2.5, equations 12-20.
     """
     if reduce not in ("item", None):
         raise EvaluationError(f'reduce={reduce!r}: expected "item" or None')
@@ -382,9 +375,7 @@ def _by_item(scorer: Scorer, reduce: str | None, random_seed: int | np.random.Ge
         return np.stack(found).astype(np.result_type(found[0], np.float32))
 
     blocks = view.map_blocks(scores, random_seed, scorer.width)
-    if reduce:
-        return np.sum(blocks, axis=0) / len(view.items)
-    return np.concatenate(blocks, axis=1)
+    return np.sum(blocks, axis=0) / len(view.items) if reduce else np.concatenate(blocks, axis=1)
 
 
 def _over_items(
@@ -403,15 +394,11 @@ def _over_items(
 
 def _named(values: np.ndarray, scorer: Scorer, reduce: str | None) -> xr.DataArray:
     """Return values (classifier[, item], sample) as a DataArray with the dims of the posterior."""
-    view, classifier = scorer.aligned.view, scorer.aligned.classifier
-    kept = () if reduce else ("item",)
-    coords = dict(view.sample_coords())
-    if kept:
-        coords["item"] = xr.DataArray(view.items, dims="item")
-    result = xr.DataArray(
-        view.unstack(values), coords, (*view.sample_dims, "classifier", *kept), name=scorer.metric.name
-    )
-    result.attrs["larger_is_better"] = int(scorer.metric.larger_is_better)
+    view, classifier, metric = scorer.aligned.view, scorer.aligned.classifier, scorer.metric
+    items = {} if reduce else {"item": xr.DataArray(view.items, dims="item")}
+    dims, coords = (*view.sample_dims, "classifier", *items), {**view.sample_coords(), **items}
+    attrs = {"larger_is_better": int(metric.larger_is_better)}
+    result = xr.DataArray(view.unstack(values), coords, dims, metric.name, attrs)
     if classifier is None:
         return result.isel(classifier=0)
     return result.assign_coords(classifier=classifier.to_numpy())

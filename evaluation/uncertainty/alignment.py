@@ -15,6 +15,7 @@ from ..truth.plausibility import OTHER, Plausibility
 from ..truth.top_labels import OtherAs
 
 NO_PREDICTION = -2  # not -1: the absence of a prediction is not the absence of a true label
+ROUNDING = 1e-4  # of probabilities printed with few digits, or kept in single precision
 FORMS = "(item, position) of labels or (item, category) of scores or of bool, and classifier"
 
 
@@ -39,7 +40,12 @@ def align(
     """
     array, classifier = align_items(view, predictions)
     if "category" in array.dims:
-        array = _in_order(view, array).transpose("category", "classifier", "item")
+        # categories in declared order, which breaks ties
+        known = (view.categories if view.declared is None else view.declared).tolist()
+        place = {name: i for i, name in enumerate(known)}
+        texts = array["category"].to_numpy().astype(str).tolist()
+        order = sorted(range(len(texts)), key=lambda i: place.get(texts[i], len(place)))
+        array = array.isel(category=order).transpose("category", "classifier", "item")
         names = _names(view, array["category"])
         check_distinct(names, "category")
         places = _best_places(array, top, ordered)
@@ -54,7 +60,15 @@ def align(
     _check_known(view, names, places, other)
     view = view.with_categories(name for name in names[used].tolist() if name != OTHER)
     codes = _codes(view, names, places)
-    return Aligned(view, _pooled(view, codes) if other == "label" else codes, classifier)
+    if other == "label":  # every category that is not named in its item is OTHER, once in every list
+        n_codes, named = len(view.categories), view.code >= 0
+        item = np.repeat(np.arange(len(view.items)), np.diff(view.start))
+        keys = item[named] * n_codes + view.code[named]
+        own = np.arange(len(view.items))[:, None] * n_codes + codes
+        unranked = (codes >= 0) & ~np.isin(own, keys) & view.has_other[:, None]
+        later = np.cumsum(unranked, axis=-1) > 1
+        codes = np.where(unranked, np.where(later, NO_PREDICTION, n_codes), codes)
+    return Aligned(view, codes, classifier)
 
 
 def align_items(view: Plausibility, predictions: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray | None]:
@@ -98,14 +112,6 @@ def align_categories(
     return view, values, codes
 
 
-def _in_order(view: Plausibility, array: xr.DataArray) -> xr.DataArray:
-    """Return scores with categories in declared order, which breaks ties."""
-    known = view.categories if view.declared is None else view.declared
-    place = {name: i for i, name in enumerate(known.tolist())}
-    names = array["category"].to_numpy().astype(str).tolist()
-    return array.isel(category=sorted(range(len(names)), key=lambda i: place.get(names[i], len(place))))
-
-
 def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:
     """Return labels as text, or raise if they are of another kind than the labels of the posterior."""
     values = labels.to_numpy()
@@ -118,8 +124,12 @@ def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:
     integers = values.dtype.kind in "iu"
     if not integers and values.dtype.kind not in "UTO":
         raise EvaluationError(f"predictions: labels have dtype {values.dtype}: expected text")
-    names = values.astype(str)
-    odd = _of_other_kind(view, names, integers)
+    names, odd = values.astype(str), None
+    if integers and names.size and not view.integer_labels:
+        odd = int(names.ravel()[0])
+    elif not integers and view.integer_labels:
+        texts = [name for name in np.unique(names).tolist() if name not in ("", OTHER)]
+        odd = next((name for name in texts if not name.removeprefix("-").isdecimal()), None)
     if odd is not None:
         expected = "integers" if view.integer_labels else "text"
         raise EvaluationError(
@@ -127,17 +137,6 @@ def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:
             f"{'integers' if integers else 'text'} ({odd!r}): convert one"
         )
     return names
-
-
-def _of_other_kind(view: Plausibility, names: np.ndarray, integers: bool) -> object | None:
-    """Return an integer among text labels, or non-integer text among integer labels; else None."""
-    if integers and names.size and not view.integer_labels:
-        return int(names.ravel()[0])
-    if not integers and view.integer_labels:
-        for name in np.unique(names).tolist():
-            if name not in ("", OTHER) and not name.removeprefix("-").isdecimal():
-                return name
-    return None
 
 
 def _best_places(array: xr.DataArray, top: int, ordered: bool) -> np.ndarray:
@@ -202,21 +201,20 @@ def _check_known(view: Plausibility, names: np.ndarray, places: np.ndarray, othe
         unknown = used[~np.isin(names[used], known)]
         if len(unknown):
             item = np.argwhere((places == unknown[0]).any(axis=(0, 2)))[0, 0]
+            name = str(names[unknown[0]])
+            near = [
+                f", the nearest is {known!r}"
+                for known in get_close_matches(name, view.declared.tolist(), n=1)
+            ]
             raise EvaluationError(
-                f"predictions of item {view.items[item]!s}: {str(names[unknown[0]])!r} is not one of the "
-                f"{len(view.declared)} categories that were declared{_nearest(str(names[unknown[0]]), view.declared)}; "
+                f"predictions of item {view.items[item]!s}: {name!r} is not one of the "
+                f"{len(view.declared)} categories that were declared{''.join(near)}; "
                 "correct the spelling, or declare it and fit again: categories= of the container, --categories of `raterzoo fit`"
             )
     if OTHER in names[used] and "candidate" in view.array.dims and other != "label":
         raise EvaluationError(
             f'predictions name {OTHER}, which is a set of categories; use other="label" to treat it as one label'
         )
-
-
-def _nearest(name: str, known: np.ndarray) -> str:
-    """Suggestion of the nearest known label, for an error message."""
-    near = get_close_matches(name, known.tolist(), n=1)
-    return f", the nearest is {near[0]!r}" if near else ""
 
 
 def _codes(view: Plausibility, names: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -228,21 +226,6 @@ def _codes(view: Plausibility, names: np.ndarray, places: np.ndarray) -> np.ndar
     of_name = [number.get(name, NO_PREDICTION) for name in names.tolist()]
     codes = np.array(of_name, np.int32)[np.maximum(places, 0)]
     return np.where(places >= 0, codes, NO_PREDICTION)
-
-
-def _pooled(view: Plausibility, codes: np.ndarray) -> np.ndarray:
-    """Call every category that is not named in its item OTHER, once in every list."""
-    n_codes = len(view.categories)
-    item = np.repeat(np.arange(len(view.items)), np.diff(view.start))
-    named = view.code >= 0
-    keys = item[named] * n_codes + view.code[named]
-    own = np.arange(len(view.items))[:, None] * n_codes + codes
-    unranked = (codes >= 0) & ~np.isin(own, keys) & view.has_other[:, None]
-    later = np.cumsum(unranked, axis=-1) > 1
-    return np.where(unranked, np.where(later, NO_PREDICTION, n_codes), codes)
-
-
-# --- Predicted ranks of all categories, from scores, sets or lists of labels ---
 
 
 def align_ranks(metric: Metric, view: Plausibility, predictions: xr.DataArray, other: OtherAs) -> Aligned:
@@ -276,11 +259,6 @@ def _unscored(view: Plausibility, shape: tuple[int, ...]) -> np.ndarray:
     return np.full((*shape, n), -np.inf)
 
 
-# --- Predicted scores of all categories, in the category order of a posterior ---
-
-ROUNDING = 1e-4  # of probabilities printed with few digits, or kept in single precision
-
-
 def align_scores(metric: Metric, view: Plausibility, predictions: xr.DataArray, other: OtherAs) -> Aligned:
     """Align predicted scores (item, category) of every declared category with a posterior.
 
@@ -305,56 +283,41 @@ def align_scores(metric: Metric, view: Plausibility, predictions: xr.DataArray, 
     view = view.with_categories(names)
     needed = view.declared_count() or len(view.categories)
     if sorted(names) != sorted(view.categories.tolist()) or len(names) != needed:
+        lacking = [name for name in view.categories.tolist() if name not in set(names)]
+        missing = f"; {lacking[0]!r} is missing" if lacking else ""
         raise EvaluationError(
-            f"predictions have {len(names)} categories; {metric.name} needs all {needed}, each once"
-            + _missing(names, view.categories.tolist())
+            f"predictions have {len(names)} categories; {metric.name} needs all {needed}, each once{missing}"
         )
     order = {name: i for i, name in enumerate(names)}
     array = array.isel(category=[order[name] for name in view.categories.tolist()])
     array = array.transpose("classifier", "item", "category")
     values = array.to_numpy().astype(float)
-    _check_numbers(values, array)
+    bad = np.argwhere(np.isnan(values) | (values == np.inf))
+    if len(bad):
+        raise EvaluationError(
+            f"predictions: score of {_cell(array, bad[0])} is "
+            f"{'NaN' if np.isnan(values[tuple(bad[0])]) else 'inf'}; -inf means not predicted"
+        )
     if metric.response == "probabilities":
         values = np.where(values == -np.inf, 0.0, values)
-        _check_probabilities(values, array, metric.name)
+        negative = np.argwhere(values < 0)
+        if len(negative):
+            raise EvaluationError(
+                f"{metric.name} needs probabilities: that of {_cell(array, negative[0])} is "
+                f"{values[tuple(negative[0])]:g}"
+            )
+        total = values.sum(axis=-1)
+        off = np.argwhere(abs(total - 1) > ROUNDING)
+        if len(off):
+            raise EvaluationError(
+                f"{metric.name} needs probabilities: those of {_cell(array, off[0])} sum to "
+                f"{total[tuple(off[0])]:g}; divide by their sum, or take the softmax of scores"
+            )
     return Aligned(view, values, classifier)
 
 
-def _missing(names: list[str], categories: list[str]) -> str:
-    """Name the first missing category, for an error message."""
-    lacking = [name for name in categories if name not in set(names)]
-    return f"; {lacking[0]!r} is missing" if lacking else ""
-
-
 def _cell(array: xr.DataArray, place: np.ndarray) -> str:
-    """Name the item, and the classifier if there is one, at a position (classifier, item)."""
-    item = f"item {array['item'].to_numpy()[place[1]]!s}"
-    named = "classifier" in array.coords
-    return f"{item}, classifier {array['classifier'].to_numpy()[place[0]]!s}" if named else item
-
-
-def _check_numbers(values: np.ndarray, array: xr.DataArray) -> None:
-    bad = np.argwhere(np.isnan(values) | (values == np.inf))
-    if len(bad):
-        category = array["category"].to_numpy()[bad[0][2]]
-        raise EvaluationError(
-            f"predictions: score of {_cell(array, bad[0])}, category {category!s} is "
-            f"{'NaN' if np.isnan(values[tuple(bad[0])]) else 'inf'}; -inf means not predicted"
-        )
-
-
-def _check_probabilities(values: np.ndarray, array: xr.DataArray, name: str) -> None:
-    negative = np.argwhere(values < 0)
-    if len(negative):
-        place = negative[0]
-        category = array["category"].to_numpy()[place[2]]
-        raise EvaluationError(
-            f"{name} needs probabilities: that of {_cell(array, place)}, category {category!s} is {values[tuple(place)]:g}"
-        )
-    total = values.sum(axis=-1)
-    off = np.argwhere(abs(total - 1) > ROUNDING)
-    if len(off):
-        raise EvaluationError(
-            f"{name} needs probabilities: those of {_cell(array, off[0])} sum to {total[tuple(off[0])]:g}; "
-            "divide by their sum, or take the softmax of scores"
-        )
+    """Name the labels at a position (classifier, item[, category]), as far as there are any."""
+    names = {"item": 1, "classifier": 0} | ({"category": 2} if len(place) > 2 else {})
+    known = {dim: array[dim].to_numpy()[place[i]] for dim, i in names.items() if dim in array.coords}
+    return ", ".join(f"{dim} {label!s}" for dim, label in known.items())

@@ -1,10 +1,4 @@
-"""Comparison of classifiers on the same draws of the truth, and the optimism of point estimates.
-
-References
-----------
-Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
-Image Analysis, arXiv:2307.02191, figure 6.
-"""
+"""Comparison of classifiers on the same draws of the truth, and the optimism of point estimates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -58,7 +52,8 @@ def compare(
         classifier is better than the other, ties counted half. Over (source, classifier):
         ``probability_best`` and ``mean_rank``, ties shared. With points, ``point`` (estimate, classifier) and
         ``optimism``, the metric of the point estimate minus the posterior mean, with opposite sign if smaller
-        is better. With several trees, everything has the dim ``reliability``.
+        is better. With several trees, everything has the dim ``reliability`` (Stutz et al., 2025,
+        arXiv:2307.02191, figure 6).
 
     Raises
     ------
@@ -77,10 +72,6 @@ def compare(
     >>> found = evaluation.compare(evaluation.top_k_accuracy(1), truth, predicted, resamples=10, random_seed=1)
     >>> found["probability_better"].sel(source="raters", classifier="good", other="bad").item()
     0.75
-
-    References
-    ----------
-    Stutz et al. (2025), figure 6.
     """
     if isinstance(predictions, xr.DataArray) and predictions.sizes.get("classifier", 0) < 2:
         raise EvaluationError(
@@ -115,17 +106,14 @@ def _compare(
     result = summary_of_draws(drawn, probability)
     others = drawn[list(SOURCES)].rename(classifier="other")
     difference = summary_of_draws((drawn[list(SOURCES)] - others), probability)
-    result["difference"] = difference["mean"]
-    result["difference_interval"] = difference["interval"]
-    result["difference_mcse"] = difference["mcse"]
+    names = {"mean": "difference", "interval": "difference_interval", "mcse": "difference_mcse"}
+    result = result.assign({new: difference[old] for old, new in names.items()})
     sign = 1 if drawn.attrs["larger_is_better"] else -1
     orders = [_pairwise_order(sign * drawn[name]) for name in SOURCES]
-    order = xr.concat(orders, result["source"])
-    result = result.merge(order)
+    result = result.merge(xr.concat(orders, result["source"]))
     if points:
         result["point"] = _points(metric, points, predictions, options)
-        optimism = result["point"] - result["mean"].sel(source="raters", drop=True)
-        result["optimism"] = sign * optimism
+        result["optimism"] = sign * (result["point"] - result["mean"].sel(source="raters", drop=True))
     return result
 
 
@@ -168,9 +156,6 @@ def _pairwise_order(score: xr.DataArray) -> xr.Dataset:
     )
 
 
-# --- Sensitivity of a metric to the assumed reliability of the raters ---
-
-
 def reliability_sweep(
     trees: Mapping[float, xr.DataTree],
     metric: Metric | ByDraw,
@@ -187,9 +172,7 @@ def reliability_sweep(
     ----------
     trees : mapping of reliability to DataTree
         Posteriors of the same items, as from `inference.sweep`.
-    metric : Metric or callable
-        As in `uncertainty_adjusted`.
-    predictions : DataArray
+    metric, predictions
         As in `uncertainty_adjusted`.
     probability : float
         Posterior probability of the equal-tailed interval.
@@ -205,7 +188,8 @@ def reliability_sweep(
     Dataset
         Over ``reliability``: ``mean``, ``sd``, ``interval`` (bound: lower, upper) and ``mcse``, the Monte
         Carlo standard error of the mean; with classifiers also ``probability_best``, the share of draws in
-        which each is best, ties shared. `compare` takes several trees, too.
+        which each is best, ties shared. `compare` takes several trees, too (Stutz et al., 2025,
+        arXiv:2307.02191, figure 6).
 
     Raises
     ------
@@ -225,10 +209,6 @@ def reliability_sweep(
     >>> found = evaluation.reliability_sweep({1: tree, 3: tree}, evaluation.top_k_accuracy(1), predicted)
     >>> found["mean"].values
     array([0.75, 0.75])
-
-    References
-    ----------
-    Stutz et al. (2025), figure 6.
     """
     if isinstance(trees, xr.DataTree) or not isinstance(trees, Mapping):  # a DataTree is a Mapping
         raise EvaluationError(
@@ -241,17 +221,13 @@ def reliability_sweep(
     summaries = []
     for tree in trees.values():
         values = uncertainty_adjusted(metric, tree, predictions, other=other, random_seed=seed, **arguments)
-        summaries.append(_summary(values, probability))
+        summary = summarise(values, probability)[["mean", "sd", "interval", "mcse"]]
+        if "classifier" in values.dims:
+            score = values if values.attrs.get("larger_is_better", 1) else -values
+            best = (score == score.max("classifier")).astype(float)
+            samples = [dim for dim in values.dims if dim != "classifier"]
+            summary["probability_best"] = (best / best.sum("classifier")).mean(samples)
+        attrs = {"metric": str(values.name), "probability": probability}
+        summaries.append(summary.transpose(..., "bound").assign_attrs(attrs))
     reliability = xr.DataArray([float(r) for r in trees], dims="reliability", name="reliability")
     return xr.concat(summaries, reliability).sortby("reliability")
-
-
-def _summary(values: xr.DataArray, probability: float) -> xr.Dataset:
-    """Summarise the draws of a metric at one reliability."""
-    samples = [dim for dim in values.dims if dim != "classifier"]
-    dataset = summarise(values, probability)[["mean", "sd", "interval", "mcse"]]
-    if "classifier" in values.dims:
-        score = values if values.attrs.get("larger_is_better", 1) else -values
-        best = (score == score.max("classifier")).astype(float)
-        dataset["probability_best"] = (best / best.sum("classifier")).mean(samples)
-    return dataset.transpose(..., "bound").assign_attrs(metric=str(values.name), probability=probability)

@@ -42,26 +42,17 @@ class Resampled(NamedTuple):
     share: np.ndarray  # (classifier, group, sample)
 
 
-def resampled_scores(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resampled:
-    """Score every draw of the truth, with and without random weights of the items."""
-    if how.items not in get_args(ItemWeights):
-        raise EvaluationError(f"items={how.items!r}: expected one of {get_args(ItemWeights)}")
-    check_whole("resamples", how.resamples, 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (_by_item if scorer.metric.over == "item" else _over_items)(scorer, members, how)
-
-
 def _by_item(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resampled:
     """Sum scores and weights of items in blocks, for metrics that are means over items."""
     view = scorer.aligned.view
     weighing = _Weighing(how, len(view.items), view.n_samples)
-    every, kept = slice(0, view.n_samples), _spread_draws(view.n_samples, FEW_TRUTHS)
+    samples, kept = slice(0, view.n_samples), _spread_draws(view.n_samples, FEW_TRUTHS)
 
     def sums(block: Block, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         truth = scorer.truth(block, rng)
         scores = scorer.by_item(truth, block.items)
-        member = members.weights(ScoredPart(block.items, every, _label_of(scorer, block, truth, rng)))
-        weight = weighing(every, block.items, rng)
+        member = members.weights(ScoredPart(block.items, samples, _label_of(scorer, block, truth, rng)))
+        weight = weighing(samples, block.items, rng)
         shape = (len(scores), member.shape[1], len(weight))
         totals = np.zeros((4, *shape))
         # with fixed groups the mean is linear in the truth, so the mean score over all draws is enough
@@ -70,7 +61,8 @@ def _by_item(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resample
         for c, g in np.ndindex(shape[:2]):
             own = np.broadcast_to(member[c if len(member) > 1 else 0, g], weight.shape)
             value = own * scores[c].T
-            totals[:, c, g] = value.sum(-1), own.sum(-1), _dot(value, weight), _dot(own, weight)
+            both = (np.einsum("si,si->s", part, weight) for part in (value, own))
+            totals[:, c, g] = value.sum(-1), own.sum(-1), *both
             few[0, c, g] = value.mean(0) if fixed else value[kept]
             few[1, c, g] = own[0] if fixed else own[kept]
         return totals, few
@@ -130,7 +122,8 @@ def _items_alone(
     rng = np.random.default_rng([how.seed, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a group without members
-        off = np.nanmean(raters, axis=-1) - np.nanmean(score(weighing.none()), axis=-1)
+        equal = np.ones(weighing.n_items)
+        off = np.nanmean(raters, axis=-1) - np.nanmean(score(equal), axis=-1)
         draws = [np.nanmean(score(weighing.one(rng)), axis=-1) for _ in range(how.resamples)]
     return np.stack(draws, axis=-1) + off[..., None]
 
@@ -169,10 +162,6 @@ def _spread_draws(n_samples: int, few: int) -> np.ndarray:
     return np.unique(np.linspace(0, n_samples - 1, min(few, n_samples)).astype(int))
 
 
-def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.einsum("si,si->s", a, b)
-
-
 class _Weighing:
     """Random weights of the items, different for each draw."""
 
@@ -186,8 +175,7 @@ class _Weighing:
     def __call__(self, samples: slice, items: slice, rng: np.random.Generator) -> np.ndarray:
         """Return weights (sample, item) up to a factor by sample."""
         if self.bayesian:
-            shape = (samples.stop - samples.start, items.stop - items.start)
-            return rng.standard_exponential(shape)
+            return rng.standard_exponential((samples.stop - samples.start, items.stop - items.start))
         return self.counts[samples, items].astype(float)
 
     def one(self, rng: np.random.Generator) -> np.ndarray:
@@ -197,12 +185,6 @@ class _Weighing:
         drawn = rng.integers(0, self.n_items, self.n_items)
         return np.bincount(drawn, minlength=self.n_items).astype(float)
 
-    def none(self) -> np.ndarray:
-        """Return equal weights (item,)."""
-        return np.ones(self.n_items)
-
-
-# --- Draws and intervals of a metric: uncertainty of the truth, of the sample of items, and both ---
 
 SOURCES = ("raters", "items", "both")
 
@@ -231,12 +213,8 @@ def metric_draws(
 
     Parameters
     ----------
-    metric : Metric or callable
+    metric, tree, predictions
         As in `uncertainty_adjusted`; a callable must take ``sample_weight``.
-    tree : DataTree or DataArray
-        Posterior with ``plausibility``, or a point estimate of it.
-    predictions : DataArray
-        As in `uncertainty_adjusted`.
     by : mapping of label to group, or DataArray, optional
         Subgroups, whose members may differ between draws: the group of the label of the draw, such as its
         risk; or groups (item), optionally with the dims of the draws or ``classifier``, such as the predicted
@@ -257,7 +235,8 @@ def metric_draws(
         ``raters`` and ``both`` (chain, draw[, classifier][, group]): the metric of each draw of the truth,
         with equal or with random weights of the items. ``items`` (resample[, classifier][, group]): with
         random weights of the items, averaged over the same draws of the truth. NaN if a group has no member.
-        With `by`, ``share`` (chain, draw[, classifier], group), the share of the items in the group.
+        With `by`, ``share`` (chain, draw[, classifier], group), the share of the items in the group (Rubin,
+        1981, doi:10.1214/aos/1176345338).
 
     Raises
     ------
@@ -275,21 +254,20 @@ def metric_draws(
     >>> found = evaluation.metric_draws(evaluation.top_k_accuracy(1), truth, predicted, resamples=5, random_seed=1)
     >>> found["raters"].values, dict(found.sizes)
     (array([[0.5, 1. ]]), {'chain': 1, 'draw': 2, 'resample': 5})
-
-    References
-    ----------
-    Rubin (1981), doi:10.1214/aos/1176345338.
     """
     scorer = Scorer.of(
         metric, tree, predictions, arguments, truth=truth, response=response, top=top, other=other
     )
     if larger_is_better is not None:
-        better = replace(scorer.metric, larger_is_better=larger_is_better)
-        scorer = replace(scorer, metric=better)
+        scorer = replace(scorer, metric=replace(scorer.metric, larger_is_better=larger_is_better))
     scorer, members = members_of(scorer, by)
     many = RESAMPLES_OF_MEANS if scorer.metric.over == "item" else RESAMPLES_OF_ALL_ITEMS
     how = Resampling(items, many if resamples is None else resamples, fixed_seed(random_seed), progressbar)
-    found = resampled_scores(scorer, members, how)
+    if items not in get_args(ItemWeights):
+        raise EvaluationError(f"items={items!r}: expected one of {get_args(ItemWeights)}")
+    check_whole("resamples", how.resamples, 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (_by_item if scorer.metric.over == "item" else _over_items)(scorer, members, how)
     view, classifier = scorer.aligned.view, scorer.aligned.classifier
     samples = view.sample_dims
     dims = {"raters": samples, "both": samples, "items": ("resample",), "share": samples}
@@ -380,8 +358,7 @@ def summarise(draws: xr.DataArray, probability: float) -> xr.Dataset:
     samples = [d for d in draws.dims if d not in kept]
     shape = [draws.sizes[d] for d in kept]
     values = draws.transpose(*kept, *samples).to_numpy()
-    draws_of_chain = values.shape[-1] if samples else 1
-    chains = values.reshape(*shape, -1, draws_of_chain)
+    chains = values.reshape(*shape, -1, values.shape[-1] if samples else 1)
     flat = values.reshape(*shape, -1)
     tails = ((1 - probability) / 2, (1 + probability) / 2)
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):

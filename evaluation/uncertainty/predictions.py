@@ -92,8 +92,20 @@ def predictions_from_table(
     shape = (len(names), len(items))
     if rank is not None:
         group = np.ravel_multi_index((row_name, row_item), shape)
-        _check_ranks(group, value, rank, ids[0])
-        labels = _ranked(group, value, categories[row_category].astype(str), len(names) * len(items))
+        wrong = np.flatnonzero((value < 1) | (value != np.floor(value)))
+        if len(wrong):
+            row = wrong[0]
+            raise EvaluationError(
+                f"predictions: row {row + 1}, column {rank!r}: {value[row]:g} is no rank; number the labels of an item 1, 2, ..."
+            )
+        place = np.unique(value, return_inverse=True)[1]
+        _check_distinct(group * (int(place.max()) + 1) + place, f"{rank} {{}} of item {{}}", (value, ids[0]))
+        order = np.lexsort((value, group))
+        count = np.bincount(group, minlength=len(names) * len(items))
+        position = np.arange(len(group)) - (np.cumsum(count) - count)[group[order]]
+        texts = categories[row_category].astype(str)
+        labels = np.full((len(count), int(count.max())), "", texts.dtype)
+        labels[group[order], position] = texts[order]
         array = xr.DataArray(labels.reshape(*shape, -1), {"item": items}, ("classifier", "item", "position"))
     else:
         scores = np.full((*shape, len(categories)), -np.inf)
@@ -139,23 +151,16 @@ def _ids(frame: Frame, column: str) -> np.ndarray:
     listed: Sequence[object] = values.tolist()
     integers = [isinstance(value, int) and not isinstance(value, bool) for value in listed]
     for row, value in enumerate(listed):
-        if integers[0] == integers[row] and (_fits(value) if integers[row] else _is_text(value)):
+        # integers fit into int64; numpy stores text that is not empty, without NUL and unpaired surrogates
+        fits = isinstance(value, int) and -(2**63) <= value < 2**63
+        text = isinstance(value, str) and value != "" and not UNSAFE.search(value)
+        if integers[0] == integers[row] and (fits if integers[row] else text):
             continue
         raise EvaluationError(
             f"predictions: row {row + 1}, column {column!r}: {short_repr(value)} is no "
             f"{'integer' if integers[0] else 'text'} id; write all ids of a column as text, or all as integers, in every row"
         )
     return values.astype(np.int64 if integers and integers[0] else str)
-
-
-def _fits(number: Any) -> bool:
-    """Whether an integer fits into int64."""
-    return -(2**63) <= number < 2**63
-
-
-def _is_text(value: Any) -> bool:
-    """Whether an id is text that numpy can store: not empty, without NUL and unpaired surrogates."""
-    return isinstance(value, str) and value != "" and not UNSAFE.search(value)
 
 
 def _numbers(frame: Frame, column: str) -> np.ndarray:
@@ -189,27 +194,3 @@ def _check_distinct(keys: np.ndarray, what: str, columns: tuple[np.ndarray, np.n
         raise EvaluationError(
             f"predictions: row {row + 1}: {values} is duplicated, first in row {first + 1}; keep one of them"
         )
-
-
-def _check_ranks(group: np.ndarray, value: np.ndarray, rank: str, item: np.ndarray) -> None:
-    """Raise if a rank is not a positive integer, or occurs twice in an item."""
-    wrong = np.flatnonzero((value < 1) | (value != np.floor(value)))
-    if len(wrong):
-        row = wrong[0]
-        raise EvaluationError(
-            f"predictions: row {row + 1}, column {rank!r}: {value[row]:g} is no rank; number the labels of an item 1, 2, ..."
-        )
-    _, place = np.unique(value, return_inverse=True)
-    key = group * (int(place.max()) + 1) + place
-    _check_distinct(key, f"{rank} {{}} of item {{}}", (value, item))
-
-
-def _ranked(group: np.ndarray, value: np.ndarray, labels: np.ndarray, n_groups: int) -> np.ndarray:
-    """Labels of each group by rank (group, position), "" after the last."""
-    order = np.lexsort((value, group))
-    count = np.bincount(group, minlength=n_groups)
-    start = np.cumsum(count) - count
-    position = np.arange(len(group)) - start[group[order]]
-    table = np.full((n_groups, int(count.max())), "", labels.dtype)
-    table[group[order], position] = labels[order]
-    return table

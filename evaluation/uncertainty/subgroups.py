@@ -60,12 +60,9 @@ def members_of(scorer: Scorer, by: By | None) -> tuple[Scorer, GroupWeights]:
 
 def _by_truth(scorer: Scorer, by: Mapping[object, object]) -> tuple[Scorer, GroupWeights]:
     """Return groups by the scored label of every draw."""
-    view, group_of_code = group_by_code(
-        scorer.aligned.view, {str(label): group for label, group in by.items()}, scorer.labels.other
-    )
-    scorer = replace(
-        scorer, aligned=replace(scorer.aligned, view=view), labels=replace(scorer.labels, view=view)
-    )
+    view, group_of_code = group_by_code(scorer.aligned.view, by, scorer.labels.other)
+    aligned, labels = replace(scorer.aligned, view=view), replace(scorer.labels, view=view)
+    scorer = replace(scorer, aligned=aligned, labels=labels)
     names = np.array(list(dict.fromkeys(by.values())))
 
     def weights(drawn: ScoredPart) -> np.ndarray:
