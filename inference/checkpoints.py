@@ -293,11 +293,7 @@ def draw_into(
     attrs: Mapping[str, Any],
     route: Route | None = None,
 ) -> None:
-    """Run a model's own sampler from its start to its end, with the draws written to a new store.
-
-    `attrs` are the attributes of the final tree without the duration; `route` is that of the model, if it is
-    recognised already. Begins again in double precision where single precision cannot hold the draws.
-    """
+    """Run a model's own sampler (`route`) into a new store, in double precision if needed; `attrs` lack the duration."""
     try:
         _draw_into(path, model, plan, attrs, route)
     except SinglePrecisionError:

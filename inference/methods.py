@@ -202,10 +202,7 @@ def route_of(model: pm.Model) -> Route:
 
 
 def begin_run(model: pm.Model, plan: Draws, found: Tuning | None = None, route: Route | None = None) -> Run:
-    """Set up the model's own sampler before its first draw; `found` restores the tuning of an earlier start.
-
-    `route` is that of the model, if it is recognised already.
-    """
+    """Set up the model's own sampler before its first draw; `found` restores the tuning; `route` may be known."""
     with graph_lock:
         begin = (route or route_of(model)).begin
     if begin is None:

@@ -49,10 +49,7 @@ class AveragedLink(NamedTuple):
         return d[place]
 
     def from_shares(self, share: np.ndarray, votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return distances (26) and their precisions by the delta method (27).
-
-        Shapes: share of `votes` for the first item, strictly between 0 and 1, votes, results: all (pair,).
-        """
+        """Return distances (26) and their precisions (27), by the delta method, from shares of `votes` in (0, 1); all (pair,)."""
         distance = self.inverse(share)
         _, first, place = np.unique(distance, return_index=True, return_inverse=True)
         slope = self.slope(distance[first])[place]

@@ -95,10 +95,7 @@ def bradley_terry_mle(
 
 
 def _newton(graph: PairGraph, wins: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, int, bool]:
-    """Maximise by Newton's method from equal qualities; return qualities (item,), steps, and convergence.
-
-    Shapes: wins, losses (pair,), of the first item.
-    """
+    """Newton's method from equal qualities, for votes (pair,) of the first item; return qualities (item,), steps, convergence."""
     quality, votes = np.zeros(graph.n_items), wins + losses
     d = graph.differences(quality)
     for n in range(1, MOST_STEPS + 1):

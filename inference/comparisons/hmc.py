@@ -98,10 +98,7 @@ def continue_comparisons(
     plan: ChainPlan,
     state: dict[str, np.ndarray],
 ) -> np.ndarray:
-    """Run all chains on from their state, which is overwritten in place.
-
-    `steps` is the number of leapfrog steps of a transition. Shapes: returns (chain, draw, coordinate).
-    """
+    """Run all chains on from their state, overwritten in place, by `steps` leapfrog steps; return (chain, draw, coordinate)."""
     draws = np.empty((plan.chains, plan.draws * plan.thin, len(centre.laplace.centre)))
     schedule = HmcSchedule(plan.tune, steps, centre.open_scales, centre.second_mode is not None)
 
@@ -202,11 +199,7 @@ def _exceeds_storage(model: pm.Model, plan: Draws) -> bool:
 
 
 def comparison_posterior(model: pm.Model, structure: PairStructure, theta: np.ndarray) -> xr.Dataset:
-    """Convert draws of HMC coordinates to draws of the model's free variables, and ``reliability``.
-
-    Kept in double precision: in single precision zero-sum variables would not sum to zero. Shapes: theta
-    (chain, draw, coordinate).
-    """
+    """Free variables and ``reliability`` from theta (chain, draw, coordinate), in doubles: zero-sum ones must sum to zero."""
     values = values_of(theta, structure.prior)
     arrays = {str(rv.name): values[role] for role, rv in structure.variables.items()}
     if "reliability" in model.named_vars and "reliability" in values:
@@ -215,10 +208,7 @@ def comparison_posterior(model: pm.Model, structure: PairStructure, theta: np.nd
 
 
 def _log_likelihood(model: pm.Model, values: dict[str, np.ndarray], plan: Draws) -> xr.Dataset:
-    """Log likelihood (chain, draw, annotation) of every annotation for every draw, multi-threaded over draws.
-
-    Shapes: values of variables (chain, draw, ...). The result has the dtype of the plan.
-    """
+    """Log likelihood (chain, draw, annotation) for values (chain, draw, ...), in the dtype of the plan, multi-threaded."""
     observed = model.observed_RVs[0]
     op = observed.owner.op
     *_, left, right, rater, total = op.dist_params(observed.owner)

@@ -20,10 +20,7 @@ from ...models.data.comparisons import Comparisons
 
 
 class PairTable(NamedTuple):
-    """Wins, losses and ties by pair and rater.
-
-    A cell is one rater's votes on one pair; cells of pair ``e`` are ``start[e]:start[e + 1]``.
-    """
+    """Wins, losses and ties in cells, one rater's votes on one pair; cells of pair ``e`` are ``start[e]:start[e + 1]``."""
 
     first: np.ndarray  # (pair,), code of one item; pairs ascend by first, then second
     second: np.ndarray  # (pair,), code of the other, first < second

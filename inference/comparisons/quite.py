@@ -60,11 +60,7 @@ class Iterate(NamedTuple):
 def iterate(
     modes: SparseVotes | CompleteVotes, graph: PairGraph, start: Start, options: QuiteOptions, reach: float
 ) -> Iterate:
-    """Iterate distances, qualities and reliabilities until convergence or the largest number of iterations.
-
-    Raises `Degenerate` if the priors outgrow the answers, LinAlgError if the weights make the least squares
-    singular.
-    """
+    """Iterate until convergence; `Degenerate` if priors outgrow the answers, LinAlgError if the least squares are singular."""
     reliability, distance, prior, known = start
     precision = prior.precision
     qualities: list[np.ndarray] = []

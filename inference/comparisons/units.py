@@ -243,10 +243,7 @@ def _draw_in_ranges(
 def _draw_scale(
     least: np.ndarray, most: np.ndarray, spread: np.ndarray, power: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw g between bounds with density proportional to g^power (1 - spread / g), by inversion with bisection.
-
-    Shapes: least, most and spread (chain, draw).
-    """
+    """Draw g (chain, draw) between bounds, density proportional to g^power (1 - spread / g): inversion by bisection."""
     unit = most if power >= 0 else least  # powers of g / unit stay within the range of doubles
 
     def antiderivative(g: np.ndarray) -> np.ndarray:

@@ -53,10 +53,7 @@ class SparseVotes(NamedTuple):
     raters: GroupedVotes
 
     def distances(self, reliability: np.ndarray, prior: Prior, start: np.ndarray, reach: float) -> Modes:
-        """Return the posterior modes of the distances in -reach ... reach, under Gaussian priors.
-
-        Shapes: reliability (rater,); start (pair,), first guesses.
-        """
+        """Modes of distances in -reach ... reach given reliability (rater,), Gaussian priors and first guesses (pair,)."""
         search = Search(start, -reach, reach, STEP * reach)
         return Modes(*product_modes(self.thurstone, self.pairs, reliability, prior, search))
 

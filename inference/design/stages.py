@@ -98,10 +98,7 @@ def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | 
 def answer_information(
     distance: np.ndarray | float, reliability: np.ndarray | float, link: str
 ) -> np.ndarray:
-    """Fisher information about the distance d in one answer: rho^2 I(rho d).
-
-    `distance` and `reliability` have shapes that broadcast.
-    """
+    """Fisher information rho^2 I(rho d) about the distance d in one answer; the shapes of d and rho broadcast."""
     x = np.multiply(reliability, distance)
     if link == "bradley_terry":
         return np.square(reliability) * expit(x) * expit(-x)

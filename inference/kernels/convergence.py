@@ -57,10 +57,7 @@ def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
 
 @cached_njit(nogil=True)
 def ascending_order(x):
-    """Argsort by stable radix sort, least significant digit first, skipping digits that all numbers share.
-
-    Shapes: x float64 (S,), without NaN; result int64 (S,).
-    """
+    """Stable radix argsort, int64 (S,), of x float64 (S,) without NaN; digits that all numbers share are skipped."""
     sign = np.uint64(1) << np.uint64(63)
     mask = np.uint64((1 << DIGIT_BITS) - 1)
     key = (x + 0.0).view(np.uint64)  # + 0.0: the two zeros are one number

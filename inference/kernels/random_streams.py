@@ -79,10 +79,7 @@ def standard_normal(rng: np.ndarray) -> float:
 
 @cached_njit(nogil=True, error_model="numpy")
 def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """Derive a stream for every item from its key and the stream of a chain.
-
-    Shapes: keys uint64 (item,); words uint64 (4,); result uint64 (4, item).
-    """
+    """Derive streams, uint64 (4, item), from the keys of the items, uint64 (item,), and the stream of a chain, (4,)."""
     streams = np.empty((4, len(keys)), np.uint64)
     for i in range(len(keys)):
         mixed = _splitmix(keys[i])
@@ -206,10 +203,7 @@ def draw_binomial(rng: np.ndarray, trials: int, p: float) -> int:
 
 @nb.njit(error_model="numpy")
 def split_count(rng: np.ndarray, count: int, share: np.ndarray, parts: np.ndarray) -> None:
-    """Draw the multinomial allocation of `count` things to parts, by successive binomials.
-
-    Shapes: share (part,), probabilities that sum to one; parts int64 (part,), overwritten.
-    """
+    """Draw the multinomial allocation of `count` to parts with shares (part,), by successive binomials; parts is overwritten."""
     left = 1.0
     last = len(share) - 1
     for j in range(last):

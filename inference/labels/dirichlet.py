@@ -48,10 +48,7 @@ def begin_counted_labels(
 
 
 def _draw(laws: DirichletItems, streams: np.ndarray, n: int, plan: Draws) -> DirichletDraws:
-    """Draw all items of all chains, multi-threaded over blocks of items.
-
-    Shapes: streams (chain, 4, item), advanced in place.
-    """
+    """Draw all items of all chains, multi-threaded over blocks of items; streams (chain, 4, item) are advanced in place."""
     size = (plan.chains, n, len(laws.counts))
     shapes = ((*size, laws.counts.shape[1]), size, size)
     draws = DirichletDraws(*(np.empty(shape, plan.dtype) for shape in shapes))

@@ -61,10 +61,7 @@ def continue_labels(
     state: dict[str, np.ndarray],
     collapsed: bool = True,
 ) -> LabelDraws:
-    """Run all chains on from their state, which is overwritten in place.
-
-    `collapsed` sweeps integrate the confusion tables out. Returns `LabelDraws` with leading dims (chain, draw).
-    """
+    """Run all chains on from their state, in place; `collapsed` integrates confusion out. Returns (chain, draw, ...)."""
     n_rows, n = prior.confusion.shape
     n_items, size = len(answers.gold_category), (plan.chains, plan.draws)
     # MACE: a competence is a difference of two entries, which single precision would round away

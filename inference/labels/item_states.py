@@ -93,10 +93,7 @@ def _permuted(variable: xr.DataArray, order: xr.DataArray) -> xr.DataArray:
 
 
 def streams_of_drawn_items(model: pm.Model, plan: Draws) -> np.ndarray | None:
-    """Random stream of every item of every chain, by the item's id; None without ``drawn_of_item``.
-
-    Shapes: returns uint64 (chain, item, word).
-    """
+    """Random stream of every item, by its id, uint64 (chain, item, word); None without ``drawn_of_item``."""
     if "plausibility" not in (model.coords.get("drawn_of_item") or ()):
         return None
     keys = [int(key) for key in item_keys(np.asarray(model.coords["item"]))]
@@ -156,10 +153,7 @@ SAMPLE = ("chain", "draw")
 def begin_item_states_gibbs(
     law: tuple[np.ndarray, StatePrior], model: pm.Model, plan: Draws, found: Tuning | None = None
 ) -> Run:
-    """Set up the compiled Gibbs loop of weights and probabilities of the states; `found` restores the thinning.
-
-    `law` is that of `read_item_states`.
-    """
+    """Set up the compiled Gibbs loop of the law of `read_item_states`; `found` restores the thinning."""
     counts, prior = law
     distinct, pattern, items = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
     patterns = CountPatterns(distinct.astype(np.float64), items.astype(np.int64))

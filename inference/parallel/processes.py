@@ -140,10 +140,7 @@ class Processes(Executor):
         self._waiting: list[set[Future]] = [set() for _ in range(count)]
 
     def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Start a call of an importable function in the process with the fewest tasks.
-
-        Raises RuntimeError if the process could not start, as when the main script has no ``__main__`` guard.
-        """
+        """Call an importable function in the process with the fewest tasks; RuntimeError if the process cannot start."""
         place = min(range(self.count), key=lambda k: len(self._waiting[k]))
         task = (call_with_file_result, str(self._folder / str(place)), partial(fn, **kwargs), *args)
         try:

@@ -34,10 +34,7 @@ def picklable(data: Container) -> PicklableContainer:
 
 
 def items_between[Data: Annotations](data: Data, first: int, end: int) -> Data:
-    """Return the annotations of items first ... end - 1, as views of the same arrays.
-
-    Raters and categories keep their codes; unlike ``data.select`` it keeps raters without annotations of these items.
-    """
+    """Take views of the annotations of items first ... end - 1; raters and categories all stay, unlike with ``data.select``."""
     own = slice(*np.searchsorted(data.annotation_item, (first, end)).tolist())
     columns = {
         "items": data.items[first:end],

@@ -96,10 +96,7 @@ class Workers:
         tasks: Iterable[tuple[Any, ...]],
         named: Callable[[int], str] = lambda number: f"task {number}",
     ) -> Iterator[Any]:
-        """Run tasks and yield results in the order of the tasks, for sums that must not depend on the timing.
-
-        Only results that are early are kept in memory. Arguments as of `run`.
-        """
+        """Yield results of `run` in the order of the tasks, for sums that do not depend on timing; only early ones are kept."""
         early: dict[int, Any] = {}
         awaited = 0
         for number, result in self.run(function, tasks, named):

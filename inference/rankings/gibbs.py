@@ -40,10 +40,7 @@ def ranking_log_likelihood(
 def worth_log_prior(
     log_worth: np.ndarray, shape: np.ndarray, rate: np.ndarray, threads: int | None = None
 ) -> np.ndarray:
-    """Log density of every worth under its Gamma(shape, rate) prior, for every draw.
-
-    Shapes: log_worth (chain, draw, candidate); shape, rate (candidate,); returns as log_worth, in its dtype.
-    """
+    """Log density of log_worth (chain, draw, candidate) under Gamma(shape, rate) priors (candidate,), elementwise."""
     constant = shape * np.log(rate) - gammaln(shape)
 
     def fill(worths: np.ndarray, log_p: np.ndarray) -> None:
@@ -57,10 +54,7 @@ def worth_log_prior(
 def _by_draw(
     fill: Callable[[np.ndarray, np.ndarray], None], log_worth: np.ndarray, width: int, threads: int | None
 ) -> np.ndarray:
-    """Fill a log density of each draw, multi-threaded over blocks of draws.
-
-    Shapes: log_worth (chain, draw, candidate); returns (chain, draw, width).
-    """
+    """Fill a log density (chain, draw, width) of each draw, multi-threaded over blocks; log_worth (chain, draw, candidate)."""
     worths = log_worth.reshape(-1, log_worth.shape[-1])
     log_p = np.empty((len(worths), width), log_worth.dtype)
     parts = np.array_split(np.arange(len(worths)), min(64, len(worths)))
@@ -84,18 +78,12 @@ def draw_log_worths(
     plan: ChainPlan,
     progress: Callable[[int], None] = lambda done: None,
 ) -> np.ndarray:
-    """Run all chains of all items from their start.
-
-    Shapes: keys uint64, from `item_keys` (item,); the rest as in `continue_worths`.
-    """
+    """Run all chains of all items from their start; keys of `item_keys`, uint64 (item,), the rest as in `continue_worths`."""
     return continue_worths(posterior, thinning, plan, begin_worths(posterior, keys, plan), progress)
 
 
 def begin_worths(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> dict[str, np.ndarray]:
-    """Initialise every chain of every item at a draw from its prior.
-
-    Shapes: keys (item,). State returned: stream (chain, item, word); log_worth (chain, candidate).
-    """
+    """Begin every item with key (item,) at a prior draw: stream (chain, item, word), log_worth (chain, candidate)."""
     start = posterior.candidate_start
     streams = np.empty((plan.chains, len(keys), 4), np.uint64)
     log_worth = np.empty((plan.chains, start[-1]))
@@ -138,10 +126,7 @@ def continue_worths(
 
 
 def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> np.ndarray:
-    """Return the number of sweeps per kept draw of each item, by a pilot run.
-
-    The smallest ESS among the plausibilities of an item decides. Shapes: keys (item,); returns int64 (item,).
-    """
+    """Sweeps per kept draw, int64 (item,), by a pilot run: the smallest ESS among an item's plausibilities decides."""
     start = posterior.candidate_start
 
     def draw(chains: ChainPlan) -> np.ndarray:
@@ -151,10 +136,7 @@ def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan)
 
 
 def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Plausibilities: worths normalised within each item.
-
-    Shapes: log_worth (..., draw, candidate); start (item + 1,), first candidates; returns as log_worth, in its dtype.
-    """
+    """Normalise worths, log_worth (..., draw, candidate), within each item; start (item + 1,), first candidates."""
     item = np.repeat(np.arange(len(start) - 1), np.diff(start))
     out = np.empty_like(log_worth)
     for index in np.ndindex(log_worth.shape[:-2]):
@@ -222,10 +204,7 @@ def begin_gibbs(
     plan: Draws,
     found: Tuning | None = None,
 ) -> Run:
-    """Set up the compiled Gibbs loop of worths; `found` restores the thinning (item,).
-
-    Shapes: prior, shapes and rates of the Gamma priors (candidate,).
-    """
+    """Set up the Gibbs loop under Gamma priors, shapes and rates (candidate,); `found` restores the thinning (item,)."""
     shape, rate = prior
     annotations = distinct_annotations(
         likelihood.block, likelihood.candidate, likelihood.reliability, len(shape)
@@ -273,10 +252,7 @@ def _densities(
 
 
 def _posterior_groups(model: pm.Model, log_worth: np.ndarray, start: np.ndarray) -> dict[str, xr.Dataset]:
-    """Posterior of worths and plausibilities.
-
-    Shapes: log_worth (chain, draw, candidate), overwritten in place; start (item + 1,).
-    """
+    """Posterior of worths and plausibilities; log_worth (chain, draw, candidate) is overwritten, start (item + 1,)."""
     plausibility = plausibilities(log_worth, start)
     with np.errstate(under="ignore"):
         worth = np.exp(log_worth)

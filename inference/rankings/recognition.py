@@ -26,11 +26,7 @@ class RankingLikelihood:
 
 
 def read_rankings(model: pm.Model) -> RankingLikelihood:
-    """Read the likelihood of a Plackett-Luce model.
-
-    The one observed variable must be a `PartialRanking` of ``log(worth)[index]``. Raises NotConjugate for any
-    other model; the message says where it differs.
-    """
+    """Read a Plackett-Luce likelihood, one observed `PartialRanking` of ``log(worth)[index]``; NotConjugate for others."""
     observed = only_observed(model, PartialRankingRV)
     log_worth, _, reliability = observed.owner.op.dist_params(observed.owner)
     worth, index = _gathered(log_worth, model)

@@ -115,11 +115,7 @@ def evaluator(inputs: Sequence[Variable], outputs: Any) -> Callable[..., Any]:
 def compiled_values(
     model: pm.Model, variables: Sequence[TensorVariable], options: dict[str, Any]
 ) -> Callable[..., list[np.ndarray]]:
-    """Compile the function from values of free random variables to those of their value variables.
-
-    `options` are those of `pymc.pytensorf.compile`; the function takes and returns one array for each
-    variable.
-    """
+    """Compile the function from values of free variables to value variables, an array each; `options` of `pytensorf.compile`."""
     drawn = [rv.type() for rv in variables]
     values = []
     for rv, value in zip(variables, drawn, strict=True):

@@ -76,19 +76,13 @@ def in_threads(run: Callable[..., None], work: Iterable[Iterable[Any]], threads:
 
 
 def item_keys(items: np.ndarray) -> np.ndarray:
-    """64-bit key of every item, derived from its id; the same in every process and on every machine.
-
-    Shapes: items, text or integers (item,); returns uint64 (item,).
-    """
+    """64-bit key, uint64 (item,), of every id, text or integer; the same in every process and on every machine."""
     digests = (blake2b(repr(item).encode(), digest_size=8).digest() for item in items.tolist())
     return np.frombuffer(b"".join(digests), "<u8")
 
 
 def streams_of_items(keys: np.ndarray, chains: int, seed: int) -> np.ndarray:
-    """Random stream of every item of every chain; it depends on the key of the item, not on its position.
-
-    Shapes: keys, from `item_keys` (item,); returns uint64 (chain, 4, item).
-    """
+    """Random streams, uint64 (chain, 4, item), by the keys of the items, uint64 (item,), not by their positions."""
     words = (stream(np.random.SeedSequence(seed, spawn_key=(c,))) for c in range(chains))
     return np.stack([item_streams(keys, own) for own in words])
 
@@ -105,10 +99,7 @@ class SinglePrecisionError(ValueError):
 
 @dataclass
 class Run:
-    """Sampler between two draws.
-
-    The state is complete: nothing of it is recomputed from the rest, which might be rounded differently.
-    """
+    """Sampler between two draws; its state is complete, as anything recomputed might be rounded differently."""
 
     tuning: Tuning
     state: dict[str, np.ndarray]  # carried from draw to draw, overwritten in place
@@ -116,19 +107,13 @@ class Run:
     drawn: int = 0  # draws so far of each chain
 
     def advance(self, n: int) -> dict[str, xr.Dataset]:
-        """Make `n` further draws of each chain; return their groups.
-
-        The draws do not depend on how many are made at a time. ``sample_stats`` are of the whole run so far.
-        """
+        """Make `n` further draws of each chain, in whatever portions; return groups, ``sample_stats`` of the whole run."""
         groups = self.draw(self.drawn, n)
         self.drawn += n
         return groups
 
     def restore(self, state: Mapping[str, np.ndarray], drawn: int) -> None:
-        """Set the chains to their state after `drawn` draws.
-
-        Raises `ValueError` unless names, shapes and dtypes match.
-        """
+        """Set the chains to their state after `drawn` draws; `ValueError` unless names, shapes and dtypes match."""
         ours = {name: (own.shape, own.dtype) for name, own in self.state.items()}
         theirs = {name: (array.shape, array.dtype) for name, array in state.items()}
         if ours != theirs:

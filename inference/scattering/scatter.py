@@ -138,10 +138,7 @@ def check_picklable(build: Builder) -> None:
 
 
 class ShardWriter:
-    """Context manager that writes shards into a store and continues an interrupted one.
-
-    `done` (item,) is the mask of items that are in the store.
-    """
+    """Context manager that writes shards into a new or interrupted store; `done` (item,) is the mask of items in it."""
 
     def __init__(self, whole: ScatteredModel, path: Path, record: StoreRecord) -> None:
         self._whole, self._path, self._record = whole, path, record

@@ -193,10 +193,7 @@ class ItemDraws(NamedTuple):
 
 
 def sample_shard(shard: ItemShard, build: Callable[[Any], pm.Model], options: Mapping[str, Any]) -> ItemDraws:
-    """Sample the posterior of some items; `options` are those of `sample`.
-
-    Raises ValueError if the posterior of these items depends on the other items.
-    """
+    """Sample some items with the options of `sample`; ValueError if their posterior depends on the other items."""
     data = shard.data.unpack()
     with graph_lock:
         model = build(data)

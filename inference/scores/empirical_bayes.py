@@ -156,10 +156,7 @@ def log_marginal(prior: NormalItems, moments: ScoreMoments) -> np.ndarray:
 
 
 def log_marginal_gradient(theta: np.ndarray, moments: ScoreMoments) -> tuple[float, np.ndarray]:
-    """Return the log marginal likelihood of all items under one prior, and its gradient.
-
-    Shapes: theta (4,) = m0, log k0, log a0, log b0; gradient (4,).
-    """
+    """Log marginal likelihood of all items, and its gradient (4,), at theta (4,) = m0, log k0, log a0, log b0."""
     m0 = theta[0]
     k0, a0, b0 = np.exp(theta[1:])
     n, deviation = moments.count, moments.mean - m0

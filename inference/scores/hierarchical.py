@@ -51,10 +51,7 @@ def begin_hierarchy(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> 
 def continue_hierarchy(
     scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan, state: dict[str, np.ndarray]
 ) -> ScoreDraws:
-    """Run all chains on from their state, which is overwritten in place; the range of the draws is not checked.
-
-    Returns `ScoreDraws` with leading dims (chain, draw).
-    """
+    """Run all chains on from their state, in place; return `ScoreDraws` (chain, draw, ...), whose range is not checked."""
     shapes = [(plan.chains, plan.draws, size) for size in (*_sizes(scores), 4)]
     draws = ScoreDraws(*(np.empty(shape, plan.dtype) for shape in shapes))
 
@@ -89,10 +86,7 @@ def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> 
 
 
 def score_pilot(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> tuple[int, bool]:
-    """Return the number of sweeps per kept draw, and whether single precision represents the draws, by a pilot run.
-
-    The smallest ESS decides.
-    """
+    """Sweeps per kept draw, by the smallest ESS of a pilot run, and whether single precision represents the draws."""
     single = []
 
     def parameters(trial: ChainPlan) -> np.ndarray:

@@ -31,10 +31,7 @@ SWEEPS_BEFORE = 200  # default warm-up
 def draw_normal_posterior(
     prior: NormalItems, moments: ScoreMoments, keys: np.ndarray, plan: Draws
 ) -> NormalDraws:
-    """Draw locations and variances of items from their normal-inverse-gamma posterior, from fresh streams.
-
-    Shapes: keys uint64 (item,). Returns as `continue_normal_posterior`.
-    """
+    """Draw locations and variances of items with keys uint64 (item,) from fresh streams, as `continue_normal_posterior`."""
     streams = streams_of_items(keys, plan.chains, plan.seed)
     return continue_normal_posterior(prior, moments, streams, plan)
 

@@ -103,10 +103,7 @@ class RaterScoresModel:
 
 
 def read_rater_scores(model: pm.Model) -> RaterScoresModel:
-    """Read a model with the variables and laws of `models.hierarchical_scores`, whatever its prior constants.
-
-    Raises NotConjugate for any other model; the message says where it differs.
-    """
+    """Read the variables and laws of `models.hierarchical_scores`, with any prior constants; NotConjugate for other models."""
     observed = only_observed(model, NormalRV)
     free = _free_variables(model)
     laws = _Laws(free, observed)

@@ -32,10 +32,7 @@ LIBRARIES = {"numpy", "pymc", "pytensor", "raterzoo", "scipy"}
 
 
 def fingerprint(model: pm.Model) -> str:
-    """Digest that two models share if they have the same variables, computed alike, constants, data and ids.
-
-    Returns `SCHEME` followed by 32 hexadecimal digits.
-    """
+    """Digest, `SCHEME` and 32 hex digits, that models share if variables, computations, constants, data and ids are equal."""
     digest = blake2b(digest_size=16)
     variables = [*model.basic_RVs, *model.deterministics, *model.potentials]
     for variable in variables:

@@ -63,10 +63,7 @@ def draw_scale(rng, reach, span, power):
 
 @nb.njit(**FAST)
 def draw_units(rng, prior, theta):
-    """Redraw scale and shift under a BOX prior, in place; return whether the coordinates have changed.
-
-    Shapes: theta (coordinate,).
-    """
+    """Redraw scale and shift of theta (coordinate,) under a BOX prior, in place; return whether theta has changed."""
     n, k = prior.n_items, prior.n_raters
     width = prior.high - prior.low
     quality = 1.0 / (1.0 + np.exp(-theta[:n]))
@@ -301,10 +298,7 @@ def continue_pairs(
     schedule: HmcSchedule,
     state_and_draws: tuple[PairState, np.ndarray],
 ) -> None:
-    """Run one chain on from its state, which is overwritten.
-
-    Shapes: draws (draw, coordinate), overwritten.
-    """
+    """Run one chain on from its state, which is overwritten like draws (draw, coordinate)."""
     (cells, prior), (own, draws) = model, state_and_draws
     theta, z, gradient, force, numbers = own
     n = len(theta)

@@ -141,10 +141,7 @@ class SharedCosh(NamedTuple):
 
 
 def shared_cosh(factor: np.ndarray, reach: float) -> SharedCosh:
-    """Expand h' and h'' for one set of known factors, to about 1e-13 of the largest value.
-
-    Shapes: factor (other,), z; `reach` is the largest absolute value of an unknown factor.
-    """
+    """Expand h' and h'' for known factors z (other,), unknown ones up to `reach`, to about 1e-13 of the largest value."""
     widest = np.abs(factor).max() * reach
     terms = 8
     if widest > 0:
@@ -175,10 +172,7 @@ def _at_nodes(factor, y):
 
 @cached_njit(nogil=True, **FAST)
 def pair_statistics(half_margin, reliability):
-    """Return s of every pair, a sum over raters.
-
-    Shapes: half_margin (pair, rater), (a - b) / 2; reliability (rater,), z; result (pair,).
-    """
+    """Return s (pair,), a sum over raters, from half_margin (pair, rater) = (a - b) / 2 and z = reliability (rater,)."""
     statistic = np.empty(len(half_margin))
     for e in range(len(half_margin)):
         row, total = half_margin[e], 0.0
@@ -190,10 +184,7 @@ def pair_statistics(half_margin, reliability):
 
 @cached_njit(nogil=True, **FAST)
 def rater_statistics(half_margin, distance):
-    """Return s of every rater, a sum over pairs.
-
-    Shapes: half_margin (pair, rater), (a - b) / 2; distance (pair,), z; result (rater,).
-    """
+    """Return s (rater,), a sum over pairs, from half_margin (pair, rater) = (a - b) / 2 and z = distance (pair,)."""
     statistic = np.zeros(half_margin.shape[1])
     for e in range(len(half_margin)):
         row, d = half_margin[e], distance[e]

@@ -121,10 +121,7 @@ def _zero_sum_prior(theta, gradient, span, scale):
 
 @cached_njit(nogil=True, **FAST)
 def anchored_log_p(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradient: np.ndarray) -> float:
-    """Return the log posterior density of the coordinates, up to a constant; overwrite its gradient.
-
-    Shapes: theta, gradient (coordinate,).
-    """
+    """Return the log posterior density of theta (coordinate,), up to a constant; overwrite its gradient (coordinate,)."""
     n, k = prior.n_items, prior.n_raters
     natural, slopes = (np.empty(n), np.empty(k)), (np.empty(n), np.empty(k))
     bias, tie = to_natural(theta, prior, natural)

@@ -48,10 +48,7 @@ def answer_patterns(answers: Answers) -> AnswerPatterns:
 
 
 def _pattern_of_items(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pattern of each item, (item,), and the first item of each pattern, (pattern,).
-
-    Items are hashed by a sum of random words; equality is then checked.
-    """
+    """Pattern of each item, (item,), and first item of each (pattern,): by a hash, a sum of random words, then equality."""
     length = np.diff(answers.start)
     words = np.random.default_rng(0).integers(0, 2**64, answers.code.max(initial=0) + 1, np.uint64)
     total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words[answers.code])])
@@ -96,10 +93,7 @@ VOTE_WEIGHT, VOTE_JITTER = 20.0, 0.3
 
 
 def jittered_vote(answers: Answers, n_categories: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw p(true category) of every item from Dirichlet(20 vote share + .3).
-
-    Shapes: result (item, category), one for the true category of gold items.
-    """
+    """Draw p(true category) (item, category) from Dirichlet(20 vote share + .3); one for the true category of gold items."""
     share = vote_share(answers, n_categories)
     jitter = rng.standard_gamma(VOTE_WEIGHT * share + VOTE_JITTER)
     jitter /= jitter.sum(axis=1, keepdims=True)
@@ -107,10 +101,7 @@ def jittered_vote(answers: Answers, n_categories: int, rng: np.random.Generator)
 
 
 def vote_share(answers: Answers, n_categories: int) -> np.ndarray:
-    """Return the share of each label among the answers of an item, or its gold label.
-
-    Shapes: result (item, category), rows sum to one, uniform without answers.
-    """
+    """Share of each label (item, category) among the answers of an item, or its gold label; uniform without answers."""
     n_items = len(answers.gold_category)
     item = np.repeat(np.arange(n_items), np.diff(answers.start))
     cell = item * n_categories + answers.code % n_categories

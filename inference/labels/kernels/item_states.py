@@ -43,10 +43,7 @@ class DirichletDraws(NamedTuple):
 
 @cached_njit(nogil=True, error_model="numpy")
 def draw_dirichlet_items(streams: np.ndarray, items: DirichletItems, draws: DirichletDraws) -> None:
-    """Draw the plausibilities of a block of items, with log likelihood and log prior density.
-
-    Shapes: streams uint64 (4, item), advanced in place. `draws` is overwritten.
-    """
+    """Draw plausibilities of a block of items with their densities; streams uint64 (4, item) and `draws` change in place."""
     n_items, n = items.concentration.shape
     rng, log_share = np.empty(4, np.uint64), np.empty(n)
     for i in range(n_items):
@@ -149,10 +146,7 @@ def _reach_states(patterns, weight, tables, reached):
 
 @nb.njit(error_model="numpy")
 def _draw_within(rng, spread, counts, own):
-    """Draw an item's probabilities from Dirichlet((1 / rho - 1) theta + n).
-
-    Shapes: own (category,), the state's mean theta, overwritten.
-    """
+    """Draw an item's probabilities from Dirichlet((1 / rho - 1) theta + n) into own (category,), which holds theta."""
     size, largest = 1.0 / spread - 1.0, -np.inf
     for c in range(len(own)):
         own[c] = log_standard_gamma(rng, size * own[c] + counts[c])

@@ -134,10 +134,7 @@ def _item_starts(
 
 
 def _sorted_distinct(block: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sort the rows by (first candidate, block numbers); return the order and a mask of first occurrences.
-
-    Big-endian bytes compare like the numbers they spell, so that eight of them are one sort key.
-    """
+    """Order of the rows by (first candidate, blocks), mask of first ones; big-endian bytes sort as one key of eight numbers."""
     bits = 8 if block.max() < 255 else 16 if block.max() < 65535 else 32
     padded = np.pad(block, ((0, 0), (0, -block.shape[1] % 8)), constant_values=-1)
     keys = (padded + np.int64(1)).astype(f">u{bits // 8}").view(">u8").astype(np.uint64)
@@ -151,10 +148,7 @@ def _sorted_distinct(block: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, 
 
 
 class WorthPosterior(NamedTuple):
-    """Fields of `DistinctAnnotations`, and the Gamma(shape, rate) priors of the worths.
-
-    Flat, because compiled code copies a tuple that it takes out of a tuple.
-    """
+    """Fields of `DistinctAnnotations` and the Gamma(shape, rate) priors; flat, as compiled code copies tuples within tuples."""
 
     candidate_start: np.ndarray
     annotation_start: np.ndarray
@@ -172,10 +166,7 @@ class WorthPosterior(NamedTuple):
 def worth_posterior(
     annotations: DistinctAnnotations, shape: np.ndarray | float, rate: np.ndarray | float = 1.0
 ) -> WorthPosterior:
-    """Join annotations and Gamma priors, broadcast to the candidates.
-
-    Shapes: shape, rate () or (candidate,). Raises ValueError unless they are positive and finite.
-    """
+    """Join annotations and Gamma priors, () or (candidate,); ValueError unless shape and rate are positive and finite."""
     for name, value in (("shape", np.asarray(shape)), ("rate", np.asarray(rate))):
         wrong = ~((value > 0) & (value < np.inf))
         if wrong.any():

@@ -132,10 +132,7 @@ _draw_log_factor = log_concave_sampler(_log_density)
 
 @nb.njit(error_model="numpy")
 def _list_waits(rng, item, posterior, lead, track):
-    """List the waits with the leader from slot 1 of the track on; first waits are merged in slot 1.
-
-    Returns the number of slots in use, and the number of waits after the leader's arrival.
-    """
+    """List the waits with the leader from slot 1 on, first waits merged there; return slots in use, waits after the leader."""
     block_start, member_start = posterior.block_start, posterior.member_start
     member, leader = posterior.member, posterior.leader[item]
     left_behind = 0
@@ -171,10 +168,7 @@ def _list_waits(rng, item, posterior, lead, track):
 
 @nb.njit(error_model="numpy")
 def _tied_waits(rng, block, race, n_waits, track):
-    """Draw the orders of a tied block and append its waits with the leader.
-
-    Returns the number of slots in use, and the block's number of waits after the leader's arrival.
-    """
+    """Draw the orders of a tied block and append its waits with the leader; return as `_list_waits`, for this block."""
     others, leads, lead, leader, copies = race
     n = len(block)
     place = -1  # of the leader in the block
@@ -254,10 +248,7 @@ class Schedule(NamedTuple):
 def update_worth(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
-    """Run one Gibbs sweep of one item.
-
-    Shapes: log_worth (candidate of the item,), overwritten.
-    """
+    """Run one Gibbs sweep of one item; log_worth (candidate of the item,) is overwritten."""
     shape, wins = posterior.shape, posterior.wins
     first = posterior.candidate_start[item]
     draw_log_rates(rng, item, posterior, log_worth, track)
@@ -290,10 +281,7 @@ def _draw_total(rng, first, posterior, log_worth):
 
 @cached_njit(nogil=True, error_model="numpy")
 def begin_item(rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray) -> None:
-    """Draw the log worths of an item from their prior.
-
-    Shapes: log_worth (candidate of the item,), overwritten.
-    """
+    """Draw the log worths of an item, (candidate of the item,), overwritten, from their prior."""
     first = posterior.candidate_start[item]
     for k in range(len(log_worth)):
         log_draw = log_standard_gamma(rng, float(posterior.shape[first + k]))
@@ -328,10 +316,7 @@ def continue_item(
 
 @cached_njit(error_model="numpy")
 def sweep_items(rng: np.ndarray, posterior: WorthPosterior, log_worth: np.ndarray) -> None:
-    """Run one Gibbs sweep of every item.
-
-    Shapes: log_worth (candidate,), overwritten.
-    """
+    """Run one Gibbs sweep of every item; log_worth (candidate,) is overwritten."""
     start = posterior.candidate_start
     track = race_track(posterior, 0, len(start) - 1)
     rng, posterior, lent_track, state = without_refcount((rng, posterior, track, log_worth))

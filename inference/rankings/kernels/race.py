@@ -97,10 +97,7 @@ def _draw_departures(rng, members, recursion, racing, visits):
 def draw_log_arrivals(
     rng: np.ndarray, log_worth: np.ndarray, log_rest: float, log_arrival: np.ndarray
 ) -> float:
-    """Draw the log arrivals of a block of any size and worths, by its horizon t; return the last.
-
-    Shapes: log_worth, log_arrival (member,), the latter overwritten. `log_rest` is log Z.
-    """
+    """Draw log arrivals of any block by its horizon t, given log Z; return the last. log_worth, log_arrival (member,)."""
     # Start at an upper bound of the mode, which solves exp(x) Z = 1 + elasticities in (0, 1).
     start = math.log(len(log_worth) + 1.0) - log_rest
     log_horizon = _draw_log_horizon(rng, (log_worth, log_rest), start)
@@ -202,10 +199,7 @@ SAFE_LOG_RANGE = 80.0  # log range of worths within which R of `MAX_ORDERED` tie
 def draw_log_rates(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
-    """Draw the races of one item; write log(prior rate + exposure) to ``track.log_rate``.
-
-    Shapes: log_worth (candidate of the item,).
-    """
+    """Draw the races of one item, log_worth (candidate,); write log(prior rate + exposure) to ``track.log_rate``."""
     n = len(log_worth)
     rate, log_rate = posterior.rate, track.log_rate
     worth, exposure = track.worth, track.exposure

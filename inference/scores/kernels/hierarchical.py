@@ -89,10 +89,7 @@ def _slice_width(weight, away, narrow):
 
 @nb.njit(error_model="numpy")
 def draw_spread(rng: np.ndarray, weight: np.ndarray, away: np.ndarray, narrow: float, spread: float) -> float:
-    """Draw a spread by slice sampling from the present one, with doubling and shrinkage.
-
-    Shapes: weight, away (member,), as in `spread_log_p`. Returns the present spread if the density is NaN.
-    """
+    """Slice-sample a spread by doubling and shrinkage, as in `spread_log_p`; the present one stays where the density is NaN."""
     law = (weight, away, narrow)
     level = spread_log_p(spread, *law) - standard_exponential(rng)
     width = _slice_width(*law)
@@ -362,10 +359,7 @@ def sample_scores(
     schedule: tuple[int, int],
     state_and_draws: tuple[ScoreState, ScoreDraws],
 ) -> None:
-    """Run one Gibbs chain on from its state, which is overwritten.
-
-    `schedule` is (warm-up sweeps, sweeps per stored draw).
-    """
+    """Run one Gibbs chain on from its state, in place; `schedule` is (warm-up sweeps, sweeps per stored draw)."""
     state, draws = state_and_draws
     sweeps = schedule[0]
     for d in range(len(draws.population)):

@@ -50,10 +50,7 @@ class NormalItems(NamedTuple):
 
 @cached_njit(error_model="numpy")
 def score_moments(item: np.ndarray, score: np.ndarray, n_items: int) -> ScoreMoments:
-    """Return the moments of every item's scores, in two passes, without cancellation.
-
-    Shapes: item int, score (score,).
-    """
+    """Moments of every item's scores, in two passes, without cancellation; item int, score (score,)."""
     count, mean, squares = np.zeros(n_items), np.zeros(n_items), np.zeros(n_items)
     for a in range(len(item)):
         count[item[a]] += 1.0
