@@ -18,6 +18,9 @@ from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset:
     """Return the most probable true category of each item, and its probability max_j E[p_j].
 
+    In Dawid-Skene and related models the truth is one draw from p(true category | draw). Where plausibilities are
+    themselves the truth, `annotation_certainty` is the frequency with which one label is the most plausible.
+
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray

@@ -78,7 +78,10 @@ class DrawnBlock(Block):
 
 
 class Graded(NamedTuple):
-    """Grades of all categories in the draws of one item."""
+    """Grades of all categories in the draws of one item.
+
+    Sums over the categories without a grade of their own depend on the predictions alone, and are computed once.
+    """
 
     code: np.ndarray  # (label,), labels with a grade of their own
     grade: np.ndarray  # (label + 1, sample), their plausibilities, last that of each other category

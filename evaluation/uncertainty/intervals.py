@@ -1,4 +1,17 @@
-"""Draws and intervals of a metric: uncertainty of the truth, of the sample of items, and both."""
+"""Draws and intervals of a metric: uncertainty of the truth, of the sample of items, and both.
+
+Given the truth of a draw, the metric over the population of items has the posterior of the Bayesian bootstrap: weights
+Dirichlet(1, ..., 1) of the items, that is normalised exponentials. One draw of the truth with one weight vector is a
+draw of both: multiple imputation, exact if the model learns the population of the items, and too wide if it has more
+information than the items, such as a prior fixed for each item. For the items alone, the metric is averaged over draws
+of the truth with the same weights.
+
+References
+----------
+Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9, doi:10.1214/aos/1176345338. Efron (1979), Bootstrap
+methods, Annals of Statistics 7, doi:10.1214/aos/1176344552 (counts of items drawn with replacement). Meng (1994),
+Multiple-imputation inferences with uncongenial sources of input, Statistical Science 9, doi:10.1214/ss/1177010269.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -300,7 +313,7 @@ def metric_intervals(
 
     The variance of both together exceeds the sum of the two variances, because the weights of the items meet
     truths that are uncertain one by one. That is right if the model learns the population of the items from
-    them, and conservative if it does not (see `resampling`).
+    them, and conservative if it does not (Meng, 1994, doi:10.1214/ss/1177010269).
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """LaplaceHMC: the transition of the Laplace-split sampler as a PyMC step.
 
-The step and the compiled loop of `inference.sample` share the kernels of `kernels.laplace_hmc`.
+The step and the compiled loop of `inference.sample` share the kernels of `kernels.hmc`.
 """
 
 from typing import Any, cast

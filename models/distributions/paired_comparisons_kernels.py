@@ -2,8 +2,24 @@
 
     x_a = rho_k (q_left - q_right) + b_k             rater k of annotation a
 
-The laws of one comparison are in `pair_links`. The gradient takes two passes: `log_p` leaves the slopes of
-every annotation in x and in the tie parameter, `gradient` sums them by item and rater.
+====================  ======================================================================
+law                   p(first), p(second), p(tie)
+====================  ======================================================================
+BRADLEY_TERRY         F(x), F(-x)                   with F(x) = 1 / (1 + e^-x)
+DAVIDSON ties         e^(x/2) / D, e^(-x/2) / D, nu / D   with D the sum of the numerators
+THURSTONE (case V)    Phi(x), Phi(-x)
+THRESHOLD ties        Phi(x - t), Phi(-x - t), the rest
+====================  ======================================================================
+
+The answers of one rater on one pair are counts: a for the first, b for the second, c ties. Each law has two functions
+without branches, so that loops vectorise, and exact in the far tails, by erfcx or powers of e^-|x|:
+
+``counts(x, a, b, c, tie) -> (log_p, slope, tie_slope)``: log likelihood without the multinomial coefficient,
+and its derivatives with respect to x and to the tie parameter (nu or t);
+``information(x, tie) -> (xx, x_tie, tie_tie)``: Fisher information in one answer.
+
+The gradient takes two passes: `log_p` leaves the slopes of every annotation in x and in the tie parameter, `gradient`
+sums them by item and rater. References: see `PairedComparisons`.
 """
 
 import math
@@ -107,7 +123,7 @@ def davidson_information(x, tie):
     return p * q + 0.25 * tie * share * (p + q), -0.5 * (p - q) * share, share * (p + q) / tie
 
 
-# --- Normal likelihoods of one comparison: Thurstone, threshold ties. Signatures: see `pair_links` ---
+# --- Normal likelihoods of one comparison: Thurstone, threshold ties ---
 
 SQRT_HALF, DENSITY_AT_0 = 0.7071067811865476, 0.3989422804014327
 

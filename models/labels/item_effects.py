@@ -44,6 +44,11 @@ class Nodes(NamedTuple):
 def normal_nodes(dims: int, factors: int, nodes: int | None = None, error: float | None = None) -> Nodes:
     """Return quadrature nodes and weights of `dims` independent standard normals.
 
+        E f(theta) ~ sum_q w_q f(z_q)
+
+    One dimension: the trapezoid rule, with error below 1e-8 (`trapezoid_step`). Two and three: products of coarser
+    rules. More: a scrambled Sobol set, whose error is not bounded where many answers locate an item.
+
     ``factors`` is the number of factors of the integrand: the most answers to an item. ``nodes`` (from 3)
     counts each dimension, or the whole set beyond three dimensions; by default it follows from `factors` and
     `error`, and is 512 beyond three. ``error`` bounds the relative error along each of two or three

@@ -53,7 +53,7 @@ class LaplaceFit(NamedTuple):
 
 
 def fit_laplace(cells: PairCells, prior: PairPrior) -> LaplaceFit:
-    """Return the Laplace approximation, in the coordinates of `anchored_posterior`."""
+    """Return the Laplace approximation, in the coordinates of `anchored_log_p`."""
     with threadpool_limits(limits=1):  # threads do not pay for a few hundred rows
         centre, evidence = _fit_from(_start(cells, prior), cells, prior)
         if prior.form in (SHARED, BOX):  # no mirror image in these forms

@@ -59,8 +59,8 @@ _normal, _threshold = _loop_over(normal_counts), _loop_over(threshold_counts)
 def answers_of_block(law, x, tie, answers, low, slope):
     """Return log p and its slopes in a shift of all x and in the tie parameter; overwrite the slopes in each x.
 
-    Shapes: x, slope (cell of the block,); answers: wins, losses, ties, float32 (cell,). `law` is a constant
-    of `pair_links`; x = rho (q_first - q_second) + bias; `low` is the first cell of the block.
+    Shapes: x, slope (cell of the block,); answers: wins, losses, ties, float32 (cell,). `law` is a
+    `law_code`; x = rho (q_first - q_second) + bias; `low` is the first cell of the block.
     """
     if law == BRADLEY_TERRY:
         return _logistic(x, tie, answers, low, slope)
@@ -110,7 +110,7 @@ BLOCK = 256  # cells
 class PairCells(NamedTuple):
     """Answers by pair and rater, in arrays for compiled code."""
 
-    law: int  # constant of `pair_links`
+    law: int  # `law_code`
     tile: bool  # whether every pair has a cell for every rater
     first: np.ndarray  # int64 (pair,), item
     second: np.ndarray  # int64 (pair,), item

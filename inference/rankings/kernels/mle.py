@@ -6,9 +6,9 @@ arrival. With n_k the (weighted) number of annotations that rank k before someth
     E-step    e_k = expected time that k races, summed over annotations, given their rankings and w
     M-step    w_k = n_k / e_k
 
-An untied stage of total worth Z lasts 1 / Z in expectation, which makes this Hunter's MM
-algorithm; tied blocks: `expected_race`. The likelihood never falls, and its gradient in log w_k is
-n_k - w_k e_k.
+An untied stage of total worth Z lasts 1 / Z in expectation, which makes this Hunter's MM algorithm; tied
+blocks: `expect_by_subsets` and, for any size, `expect_by_last`. The likelihood never falls, and its gradient
+in log w_k is n_k - w_k e_k.
 
 References
 ----------
@@ -28,6 +28,10 @@ from ....models.distributions.compiling import cached_njit
 @cached_njit(nogil=True)
 def strong_components(start, annotation_start, row_start, candidate, block):
     """Return the strong component of each candidate, and whether that component is unbeaten.
+
+    Candidate i beats j if some annotation ranks i before j. Within a component, whose members beat one another
+    directly or through others, maximum-likelihood worths are finite and positive (Hunter 2004, assumption 1);
+    raising all worths of an unbeaten component never lowers the likelihood.
 
     Shapes: start, annotation_start (item + 1,); row_start (annotation + 1,); candidate, block (row,): all
     candidates of the annotation's item, block numbers ascending; component int64 (candidate,): its first
@@ -73,6 +77,11 @@ NEGLIGIBLE = 45.0  # minus the log of the relative size at which the integrand i
 def expect_by_subsets(worth, rest, table, exposure):
     """Return the expected last arrival of a small block, and log p(the block precedes the rest).
 
+        Q(A) = p(all of A precede the rest) = sum over s in A of w_s Q(A - s) / (Z + w(A)),     Q(empty) = 1
+
+    State A lasts 1 / (Z + w(A)) in expectation, and becomes A - s with probability
+    w_s Q(A - s) / (Z + w(A)) / Q(A). Costs 2**|B|.
+
     Shapes: worth (member,), positive, at most `MAX_SUBSETS`; table (3, 2**member or more), work space;
     exposure (member,), overwritten with the expected arrival times. `rest` is Z, positive.
     """
@@ -109,7 +118,12 @@ def expect_by_subsets(worth, rest, table, exposure):
 
 @cached_njit(nogil=True, error_model="numpy")
 def expect_by_last(worth, rest, exposure):
-    """Return the same as `expect_by_subsets` for a block of any size, by the trapezoid rule."""
+    """Return the same as `expect_by_subsets` for a block of any size, by the trapezoid rule.
+
+    With F_k(s) = 1 - exp(-w_k s) and h_k = F_k' / F_k, the last arrival s of the block has the density
+    exp(-Z s) prod_k F_k sum_k h_k / p. Member j is the last with probability h_j / sum_k h_k, and otherwise has the
+    mean of an exponential truncated to (0, s). Every term is positive. Costs |B| for each node.
+    """
     n = len(worth)
     low = -math.log(rest + worth.max()) - NEGLIGIBLE
     high = math.log((NEGLIGIBLE + 3 * n) / (rest + worth.min()))
