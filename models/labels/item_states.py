@@ -49,9 +49,8 @@ def item_states(
     alpha, beta           ..._concentration=    arguments
     ====================  ====================  =================================
 
-    The raters of an item are exchangeable, so that its counts are sufficient. The mixture is the distribution
-    of q over items. It determines how well k raters, or infinitely many, predict the next label: the survey
-    power curve and its asymptote.
+    The raters of an item are exchangeable, so that its counts are sufficient. The mixture, the distribution
+    of q over items, determines the survey power curve and its asymptote.
 
     Parameters
     ----------
@@ -60,22 +59,19 @@ def item_states(
     states : int, default 10
         Largest number of states; superfluous ones stay nearly empty.
     spread : bool, default False
-        Whether items of a state differ: a mixture of Dirichlets (of Betas, with two categories) instead of
-        points.
+        Whether items of a state differ: a mixture of Dirichlets (Betas, with two categories), not of points.
     weight_concentration : float, default .5
         Dirichlet concentration alpha of the weights, the same for all states.
     probability_concentration : float or array_like, shape (category,), default .5
         Dirichlet concentration beta of each state's probabilities.
     plausibility : bool, default True
-        Whether `raterzoo.inference.sample` draws q, the label probabilities of each item. Turn it off for
-        tens of thousands of items.
+        Whether `raterzoo.inference.sample` draws q; turn it off for tens of thousands of items.
 
     Returns
     -------
     pymc.Model
-        Variables ``state_weight``, ``state_probability``, with spread ``state_spread``, and
-        ``observed_label``, whose log likelihood is pointwise by item. The coordinate ``drawn_of_item`` names
-        the plausibility if it is to be drawn.
+        Variables of the table, ``state_spread`` only with spread; the log likelihood of ``observed_label`` is
+        pointwise by item. The coordinate ``drawn_of_item`` names the plausibility if it is to be drawn.
 
     Raises
     ------
@@ -84,33 +80,28 @@ def item_states(
 
     Notes
     -----
-    States are exchangeable (label switching). `raterzoo.inference.sample` sorts them in each draw by their
-    probability of the last category, so that diagnostics refer to identified quantities; power curves do not
-    depend on the order.
+    States are exchangeable (label switching): `raterzoo.inference.sample` sorts them in each draw by their
+    probability of the last category, so that diagnostics refer to identified quantities.
 
     In every draw each item is in one state, drawn given its counts, and its plausibility is the state's
     probability; with spread, a draw given state and counts. An expectation over its states would make the
     best label of an item look certain.
 
-    With thousands of items the states themselves mix slowly, and `sample` thins up to 100 times and warns of
-    them. Quantities derived from them mix better. Of 4,000 draws of every tenth sweep of 23,178 items with
-    unequal numbers of labels, the curve had an effective size of 3,400 and the asymptote of 2,500, some
-    states of 13; of 8,400 items with only 8 labels, the curve up to 19 raters one of 2,400, the asymptote of
-    200, and with the default thinning of 1,600. Judge the curve and asymptote that
+    With thousands of items the states mix slowly, and `sample` thins up to 100 times and warns of them. The
+    effective sizes, of 4,000 draws of every tenth sweep, with 23,178 items and unequal numbers of labels:
+    power curve 3,400, asymptote 2,500, some states 13; with 8,400 items of 8 labels: curve up to 19 raters
+    2,400, asymptote 200 (1,600 with the default thinning). Judge therefore the curve and asymptote that
     `raterzoo.evaluation.survey_power_curve` returned: ``diagnose(DataTree.from_dict({"posterior": curve}),
     var_names=["power_curve", "asymptote"])``.
 
-    The likelihood is computed once for each distinct row of counts and assigned to its items. `arviz.loo`
-    therefore leaves out items, as it should, and items of one pattern count as often as they occur;
-    `arviz.compare` chooses the number of states. The likelihood of an item is that of its sequence of labels;
-    the multinomial coefficient is the same in every model.
+    The likelihood is that of an item's sequence of labels; `arviz.loo` leaves out items, and `arviz.compare`
+    chooses the number of states.
 
     The defaults are chosen for the coverage of the asymptote's 95 % interval, over 500 simulated data sets of
-    1,000 items with 10 labels each: .962 where the items are in the three states of the running example of
-    the reference, and from .932 to .962 where their probabilities are 2 or 3 points, uniform, Beta(2, 2),
-    Beta(.5, 1) or Beta(.3, .3). With concentrations of 1 and three states, as many as there are, it is .962
-    on the running example, but .326 under Beta(.3, .3): a few points cannot approximate a continuum. With six
-    or ten states and flat probabilities it is .906 there.
+    1,000 items with 10 labels: .962 in the running example of the reference (three states), .932 to .962
+    where the probabilities are 2 or 3 points, uniform, Beta(2, 2), Beta(.5, 1) or Beta(.3, .3). With
+    concentrations of 1 and three states it is .962 in the running example but .326 under Beta(.3, .3), since
+    a few points cannot approximate a continuum; with six or ten states and flat probabilities .906 there.
 
     Examples
     --------
@@ -122,11 +113,10 @@ def item_states(
 
     References
     ----------
-    Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence: a procedure for measuring classifier
-    accuracy against human labels, arXiv:2106.01254, sections 4 (item states) and 7 (beyond the number of
-    raters). Rousseau and Mengersen (2011), Asymptotic behaviour of the posterior distribution in overfitted
-    mixture models, JRSS B 73(5), doi:10.1111/j.1467-9868.2011.00781.x (why superfluous states do no harm if
-    the weights are sparse).
+    Resnick et al. (2021), Survey equivalence, arXiv:2106.01254, sections 4 (item states) and 7 (beyond the
+    number of raters). Rousseau and Mengersen (2011), Asymptotic behaviour of the posterior distribution in
+    overfitted mixture models, JRSS B 73(5), doi:10.1111/j.1467-9868.2011.00781.x (superfluous states do no harm
+    if the weights are sparse).
     """
     require_container(labels, Labels)
     if isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1:

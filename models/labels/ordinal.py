@@ -49,13 +49,12 @@ def ordinal(
     log e                 log_increment          increment
     c                     threshold              cut
     log s, s              log_scale, scale       scalar
-    tau, sigma            shift_spread,          scalar
-                          scale_spread
+    tau                   shift_spread           scalar
+    sigma                 scale_spread           scalar
     b / tau               shift_deviation        rater
-    (log s_k - log s)     scale_deviation        rater
-    / sigma
-    b, s_k                rater_shift,           rater
-                          rater_scale
+    log(s_k / s) / sigma  scale_deviation        rater
+    b                     rater_shift            rater
+    s_k                   rater_scale            rater
     p(typical label)      prevalence             category
     p(... | ..., y)       plausibility           item, category
     E[theta | ..., y]     expected_location      item
@@ -63,22 +62,19 @@ def ordinal(
     t                     spread=                argument
     ====================  =====================  =================================
 
-    The truth about an item is the label that a typical rater gives it, one with the population's thresholds
-    and scale. That label is drawn like any answer: the plausibility is its probability given parameters and
-    answers, with the item's location summed out, and its attribute ``truth`` is "category". A gold label is
-    such an answer. An item between two labels stays uncertain however many raters answer;
-    ``expected_location`` tells where it lies.
+    The truth about an item, and a gold label, is the answer of a typical rater, one with the population's
+    thresholds and scale. The plausibility is its probability given parameters and answers, with the item's
+    location summed out; its attribute ``truth`` is "category". An item between two labels stays uncertain
+    however many raters answer; ``expected_location`` tells where it lies.
 
     Parameters
     ----------
     labels : Labels
         Labels. Anonymous raters share thresholds and scale.
     order : sequence, optional
-        All categories from lowest to highest; required for text. The default for integers is their numeric
-        order.
+        All categories from lowest to highest; required for text. Integers are in numeric order by default.
     spread : float, default .5
-        Scale t of the priors of the raters' spreads, of shifts (on the scale where items have standard
-        deviation 1) and of log scales.
+        Scale t of the priors of shift_spread (items have standard deviation 1) and scale_spread.
     nodes : int, optional
         Quadrature nodes of the location. The default, about 110 for items of five answers and 230 for thirty,
         keeps the relative error of an item's likelihood below 1e-8 for scales from .25.
@@ -92,8 +88,8 @@ def ordinal(
     Raises
     ------
     ValueError
-        If text is without `order`, `order` does not hold each category once, `spread` is not finite and
-        positive, `nodes` is below three, or the table of probabilities would not fit into memory.
+        If text has no `order`, `order` does not hold each category once, `spread` or `nodes` is out of range,
+        or the table of probabilities would not fit into memory.
 
     Warns
     -----
@@ -105,10 +101,8 @@ def ordinal(
     >>> from raterzoo import models
     >>> labels = models.simulators.labels(model="ordinal", items=20, random_seed=1).data
     >>> model = models.ordinal(labels)
-    >>> model.named_vars_to_dims["threshold"], model.named_vars_to_dims["rater_shift"]
-    (('cut',), ('rater',))
-    >>> list(model.coords["cut"])
-    ['0|1', '1|2']
+    >>> model.named_vars_to_dims["threshold"], model.coords["cut"]
+    (('cut',), ('0|1', '1|2'))
 
     References
     ----------

@@ -46,9 +46,6 @@ class Standardised(Transform):
         return pt.zeros_like(value) + cast(Any, pt.log(inputs[-1]))
 
 
-# --- Hierarchical model of scores: raters with a bias and a scale, items with a location, from populations ---
-
-
 @recorded
 def hierarchical_scores(
     scores: Scores, *, group: str | None = None, mean: float | None = None, spread: float | None = None
@@ -92,27 +89,24 @@ def hierarchical_scores(
     m0, s0                mean=, spread=        arguments
     ====================  ====================  =================================
 
-    A common shift between all locations and all biases is not identified by the likelihood. The biases are
-    therefore centred in their population, not among the observed raters: a location is the score of the item
-    by the population of raters (groups of equal weight), and its uncertainty has a common part, of variance
-    about omega^2 / K for K raters, that more items do not reduce.
+    The likelihood does not identify a shift of all locations against all biases. The biases are centred in
+    their population, not among the observed raters: a location is the score of the item by the population
+    (groups of equal weight), and its uncertainty has a common part, of variance about omega^2 / K for K
+    raters, that more items do not reduce.
 
     The posterior is proper for any scores, even if all are equal: the priors keep each variance from falling
-    far below v, and v far below s0^2. A Gamma prior of v, or the rate nu v, would let the variances of scores
-    that agree fall to zero.
+    far below v, and v far below s0^2. With a Gamma prior of v, or the rate nu v, they could fall to zero.
 
     Parameters
     ----------
     scores : Scores
         Scores of identified raters (not anonymous).
     group : str, optional
-        Attribute of the raters that names their group, such as ``"kind"``. By default all are of one
-        population.
+        Attribute of the raters that names their group, such as ``"kind"``; by default one population.
     mean : float, optional
-        Prior centre m0 of the scores. By default the middle of the bounds or, without bounds, the mean of all
-        scores.
+        Prior centre m0 of the scores; by default the middle of the bounds or, without them, the mean score.
     spread : float, optional
-        Usual spread s0 of the scores of an item, the unit of all priors. By default a sixth of the distance
+        Usual spread s0 of the scores of an item, the unit of all priors; by default a sixth of the distance
         between the bounds or, without bounds, the root of half the variance of all scores.
 
     Returns
@@ -124,8 +118,7 @@ def hierarchical_scores(
     Raises
     ------
     ValueError
-        If the raters are anonymous, a prior is not positive and finite, or no default exists because all
-        scores are equal and have no bounds.
+        If the raters are anonymous, a prior is out of range, or equal scores without bounds leave no default.
     DataError
         If there are no scores, or the attribute does not exist.
 
@@ -136,11 +129,9 @@ def hierarchical_scores(
 
     Notes
     -----
-    Without bounds the priors take two numbers from the data, the mean and variance of all scores; they are
-    wide on that scale.
-
-    Prefer the Gibbs sampler, which draws each spread with its variables integrated out. NUTS samples
-    locations and biases in units of their populations (`Standardised`), as their spreads may be near zero.
+    Without bounds the priors are wide on the scale of the mean and variance of all scores. Prefer the Gibbs
+    sampler, which draws each spread with its variables integrated out. NUTS samples locations and biases in
+    units of their populations (`Standardised`), as their spreads may be near zero.
 
     Examples
     --------
@@ -153,9 +144,8 @@ def hierarchical_scores(
     References
     ----------
     Papaspiliopoulos, Roberts and Zanella (2020), Scalable inference for crossed random effects models,
-    Biometrika 107(1), doi:10.1093/biomet/asz058 (the sampler). Gelman (2006), Prior distributions for
-    variance parameters in hierarchical models, Bayesian Analysis 1(3), doi:10.1214/06-BA117A (half-normal
-    spreads).
+    Biometrika 107(1), doi:10.1093/biomet/asz058 (the sampler). Gelman (2006), Prior distributions for variance
+    parameters in hierarchical models, Bayesian Analysis 1(3), doi:10.1214/06-BA117A (half-normal spreads).
     """
     middle, unit = score_scale(require_identified_raters(scores, "hierarchical_scores"), mean, spread)
     refuse_reserved_attributes(scores.rater_attributes, ("bias", "scale", "variance"))

@@ -36,27 +36,23 @@ def normal_scores(
                           shape=, rate=
     ====================  ====================  =================================
 
-    The posterior is exact: with n scores of mean y and sum of squares S about it,
+    The posterior is exact: n scores of mean y and sum of squares S about it replace k0, m0, a0 and b0 by
 
         kn = k0 + n,    mn = (k0 m0 + n y) / kn,    an = a0 + n / 2,    bn = b0 + S / 2 + k0 n (y - m0)^2 / (2 kn)
-
-    replace k0, m0, a0 and b0.
 
     Parameters
     ----------
     scores : Scores
         Scores; the raters may be anonymous.
     mean : float or array_like, shape (item,), optional
-        Prior mean m0 of the locations. By default the middle of the bounds or, without bounds, the mean of
-        all scores.
+        Prior mean m0 of the locations; by default the middle of the bounds or, without them, the mean score.
     mean_weight : float or array_like, shape (item,), default .25
         Weight k0 of the prior mean, in scores.
     shape : float or array_like, shape (item,), default 2
         Shape a0 of the Gamma prior of 1 / variance; the prior is worth 2 a0 scores.
     rate : float or array_like, shape (item,), optional
-        Rate b0 of that Gamma prior; b0 / (a0 - 1) is the prior mean of the variance. By default the expected
-        variance is that of bounds six standard deviations apart or, without bounds, half the variance of all
-        scores.
+        Rate b0 of that Gamma prior; the prior mean of the variance, b0 / (a0 - 1), is by default that of
+        bounds six standard deviations apart or, without bounds, half the variance of all scores.
 
     Returns
     -------
@@ -67,8 +63,7 @@ def normal_scores(
     Raises
     ------
     ValueError
-        If a prior is not positive and finite, or no default exists because all scores are equal and have no
-        bounds.
+        If a prior is not positive and finite, or equal scores without bounds leave no default.
     DataError
         If there are no scores.
 
@@ -79,13 +74,11 @@ def normal_scores(
 
     Notes
     -----
-    Without bounds the default prior takes two numbers from the data, the mean and variance of all scores, and
-    is worth a quarter of a score on the location and four scores on the variance. To estimate all four
-    numbers, use ``normal_scores(scores, **inference.normal_scores_prior(scores))``.
+    The default prior is worth a quarter of a score on the location and four scores on the variance. To
+    estimate all four numbers, use ``normal_scores(scores, **inference.normal_scores_prior(scores))``.
 
-    Leave-one-out cross-validation over items is not possible by importance sampling: without its own scores
-    an item has only its prior, and the Pareto k of `arviz.loo` is large. `inference.normal_scores_posterior`
-    has the log marginal likelihood of each item, which is its leave-one-out density under a fixed prior.
+    `arviz.loo` over items fails (large Pareto k): without its scores an item has only its prior. Its
+    leave-one-out density is the log marginal likelihood of `inference.normal_scores_posterior`.
 
     Examples
     --------
