@@ -27,7 +27,7 @@ class Degenerate(Exception):
 
 
 class QuiteOptions(NamedTuple):
-    """Interpretation of the paper's formulas (see the module), range of reliabilities and stopping rule."""
+    """Interpretation of the paper's formulas (see `iterate`), range of reliabilities and stopping rule."""
 
     variance: str
     prior: str
@@ -60,7 +60,23 @@ class Iterate(NamedTuple):
 def iterate(
     modes: SparseVotes | CompleteVotes, graph: PairGraph, start: Start, options: QuiteOptions, reach: float
 ) -> Iterate:
-    """Iterate until convergence; `Degenerate` if priors outgrow the answers, LinAlgError if the least squares are singular."""
+    """Iterate until convergence; `Degenerate` if priors outgrow the answers, LinAlgError if the least squares are singular.
+
+        d_e    = argmax  sum_k log F(+-rho_k d) - (d - m_e)^2 / (2 s_e)      within -reach ... reach
+        q      = argmin  sum_e (d_e - q_first + q_second)^2 / v_e
+        rho_k  = argmax  sum_e log F(+-rho (q_first - q_second))             within the range of reliabilities
+
+    I is the Fisher information in the answers about d_e, J the observed information, P = 1 / s_e. The options:
+
+    | variance | v_e | prior | m_e, s_e |
+    |---|---|---|---|
+    | fisher | 1 / I | predicted | m_e: difference of the last qualities; 1 / s_e: mean of its last value and 1 / v_e |
+    | laplace | 1 / (J + P) | frozen | d_e and v_e of the first iteration, by the averaged link |
+    | printed | I / (J + P)^2 | printed | the last d_e and v_e |
+
+    The printed prior is estimated from the answers that it is combined with, but treated as independent of them: P
+    outgrows the information doubly exponentially, (1, 4, 25, 676, ...) times.
+    """
     reliability, distance, prior, known = start
     precision = prior.precision
     qualities: list[np.ndarray] = []
@@ -140,7 +156,7 @@ def quite(
     | sigma | its variance (a variance everywhere, omega = 1 / sigma) | ``distance_variance`` | pair |
     | F, G | link, link averaged over rho | `averaged_link` | |
 
-    The iteration and the three options of the printed formulas are in `quite_steps`. The scale of the
+    The function `iterate` has the iteration and the three options of the printed formulas. The scale of the
     qualities is weakly identified, by the two ranges alone: estimated qualities are shrunk, by a factor of
     1.04 with very many votes to 4 or more with few, and reliabilities accumulate at the end of their range.
 

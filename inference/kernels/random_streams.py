@@ -175,7 +175,12 @@ DIRECT_TRIALS = 12  # largest number of trials that are drawn one by one
 
 @nb.njit(error_model="numpy")
 def draw_binomial(rng: np.ndarray, trials: int, p: float) -> int:
-    """Draw a Binomial(trials, p) variable, for trials from 0 and p from 0 to 1."""
+    """Draw a Binomial(trials, p) variable, for trials from 0 and p from 0 to 1.
+
+    The a-th smallest of n uniforms is Beta(a, n + 1 - a); whichever side of p it falls on, only the uniforms on the
+    other side remain undecided: the trials halve at each step (Devroye 1986, Non-uniform random variate generation,
+    section X.4.3).
+    """
     below = 0
     while trials > DIRECT_TRIALS and 0.0 < p < 1.0:
         a = 1 + trials // 2

@@ -8,9 +8,9 @@ posterior f is zero, and a rotation by a quarter circle is an independent draw. 
 times U(.8, 1.2): at a quarter circle neither z nor its square remembers the start. Any centre and any L leave
 the posterior invariant.
 
-Further moves: common scale and shift from their exact conditional under a box prior (`box_units`); a poorly
-identified scale jointly with all that it scales (`scale_moves`); the mirror image, where raters contradict
-each other (`mirror_move`).
+Further moves: common scale and shift from their exact conditional under a box prior (`draw_units`); a poorly
+identified scale jointly with all that it scales (`draw_scales`); the mirror image, where raters contradict
+each other (`draw_mirrored`).
 
 References
 ----------
@@ -63,7 +63,14 @@ def draw_scale(rng, reach, span, power):
 
 @nb.njit(**FAST)
 def draw_units(rng, prior, theta):
-    """Redraw scale and shift of theta (coordinate,) under a BOX prior, in place; return whether theta has changed."""
+    """Redraw scale and shift of theta (coordinate,) under a BOX prior, in place; return whether theta has changed.
+
+    With g the geometric mean of the reliabilities, the answers depend on eta = rho / g and differences of x = g q
+    only. Given these, under q ~ U(0, 1) and rho ~ U(low, high),
+
+        p(g) ~ g^(K - N) (1 - range(x) / g)     from max(range x, low / min eta) to high / max eta
+        shift ~ U(0, 1 - range(x) / g)
+    """
     n, k = prior.n_items, prior.n_raters
     width = prior.high - prior.low
     quality = 1.0 / (1.0 + np.exp(-theta[:n]))
@@ -104,6 +111,11 @@ def mirror(prior, theta, image):
 def draw_mirrored(rng, cells, prior, theta, log_p, work):
     """Propose the mirror image in place; return whether it was accepted, and log p.
 
+        q - mean q -> -(q - mean q),     r - mean r -> -(r - mean r)
+
+    leaves every prior unchanged and is its own inverse: the acceptance ratio is the likelihood ratio. Raters who
+    contradict each other give two modes, according to who is taken to err.
+
     Shapes: theta (coordinate,), work: two arrays (coordinate,), overwritten. `log_p` is that of theta; the
     prior is LOG or SIGNED.
     """
@@ -124,6 +136,11 @@ LEAST_SIZE, MOST_SIZE = 0.03, 1.5
 @nb.njit(**FAST)
 def draw_scales(rng, cells, prior, theta, log_p, work):
     """Propose one move of each scale in place; return whether any was accepted, and log p.
+
+        deviations -> c deviations,     tau -> tau + log c,     log c ~ Normal(0, size^2)
+
+    leaves the prior of the deviations given their scale unchanged: likelihood and prior of the scale decide (Yu and
+    Meng 2011, To center or not to center: that is not the question, JCGS 20(3), doi:10.1198/jcgs.2011.203main).
 
     Shapes: theta (coordinate,), work: two arrays (coordinate,), overwritten. `log_p` is that of theta.
     """

@@ -110,7 +110,7 @@ BLOCK = 256  # cells
 class PairCells(NamedTuple):
     """Answers by pair and rater, in arrays for compiled code."""
 
-    law: int  # `law_code`
+    law: int  # value of `law_code`
     tile: bool  # whether every pair has a cell for every rater
     first: np.ndarray  # int64 (pair,), item
     second: np.ndarray  # int64 (pair,), item

@@ -133,7 +133,15 @@ DIGITS = 32.0  # a series is cut where its terms are e^-32, or 1e-14, of the fir
 
 
 class SharedCosh(NamedTuple):
-    """Chebyshev series of the derivatives of h, valid for ``abs(y) <= reach``."""
+    """Chebyshev series of the derivatives of h, valid for ``abs(y) <= reach``.
+
+    With a + b = m votes in every cell the votes enter through s alone, and h is common to all groups:
+
+        sum of a log F(z y) + b log F(-z y)  =  s y - m h(y),   s = sum of z (a - b) / 2,   h(y) = sum of log 2 cosh(z y / 2)
+        h'(y) = y p(t),   h''(y) = q(t),   t = 2 (y / reach)^2 - 1
+
+    The nearest pole, z y = i pi, determines the number of terms.
+    """
 
     slope: np.ndarray  # float64 (term,), coefficients of p
     curvature: np.ndarray  # float64 (term,), coefficients of q

@@ -159,7 +159,7 @@ def anchored_log_p(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradie
     return log_p
 
 
-# --- Information matrix of the coordinates of `anchored_posterior`: answers by the chain rule, plus priors ---
+# --- Information matrix of the coordinates of `anchored_log_p`: answers by the chain rule, plus priors ---
 
 
 class InformationKind(NamedTuple):

@@ -43,7 +43,10 @@ class DirichletDraws(NamedTuple):
 
 @cached_njit(nogil=True, error_model="numpy")
 def draw_dirichlet_items(streams: np.ndarray, items: DirichletItems, draws: DirichletDraws) -> None:
-    """Draw plausibilities of a block of items with their densities; streams uint64 (4, item) and `draws` change in place."""
+    """Draw plausibilities of a block of items with their densities; streams uint64 (4, item) and `draws` change in place.
+
+    p_i ~ Dirichlet(alpha + gamma n_i), normalised in logs: a concentration of .001 gives tiny plausibilities, not 0 / 0.
+    """
     n_items, n = items.concentration.shape
     rng, log_share = np.empty(4, np.uint64), np.empty(n)
     for i in range(n_items):
@@ -83,6 +86,9 @@ def draw_item_plausibility(
     plausibility: np.ndarray,
 ) -> None:
     """Draw the label probabilities of all items, once for each draw of the mixture.
+
+        z_i | n_i, w, theta, rho       p(z_i = j) proportional to w_j p(n_i | theta_j, rho_j)
+        q_i | z_i, n_i, theta, rho     Dirichlet((1 / rho_z - 1) theta_z + n_i), and theta_z where rho_z is zero
 
     Shapes: rng uint64 (item, 4), advanced in place; patterns int64 (pattern, category), distinct label
     counts; pattern int64 (item,); states: weight (draw, state), probability (draw, state, category), spread

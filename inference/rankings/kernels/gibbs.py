@@ -45,7 +45,10 @@ from .race import (
 
 @intrinsic
 def _without_refcount(typing_context, value):
-    """Return an array, or a tuple of arrays, without reference count: valid while the caller holds it."""
+    """Return an array, or a tuple of arrays, without reference count: valid while the caller holds it.
+
+    Atomic counting at every call would take two thirds of the time of a sweep, whose loops have a dozen elements.
+    """
 
     def code(context, builder, signature, arguments):
         return _without_owner(context, builder, value, arguments[0])
@@ -77,6 +80,15 @@ def draw_leader_factor(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
     """Redraw the common factor of all worths of an item but its leader's.
+
+    If most raters agree on the leader, a plain sweep moves this factor by small steps. With arrival times and total
+    integrated out and the orders of tied blocks drawn, its log y has the log-concave density
+
+        exp(power y) prod_i (1 + exp(y + d_i)) ** -n_i
+
+    over the waits i in which the leader races: n_i is their number, d_i the log of the others' racing worth over the
+    leader's, and one more factor, with n = sum_k a_k, is the prior of the total. `power` is the others' wins and
+    prior shapes, less the number of waits after the leader's arrival.
 
     Shapes: log_worth (candidate of the item,), overwritten. Where the other worths alone span more than
     `SAFE_LOG_RANGE` the move is left out; as it cannot change their span, the posterior stays invariant.

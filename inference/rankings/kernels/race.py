@@ -49,6 +49,10 @@ OrderTable = tuple[np.ndarray, np.ndarray, np.ndarray]
 def draw_orders(rng: np.ndarray, worth: np.ndarray, rest: float, copies: int, table: OrderTable) -> None:
     """Draw the orders of arrival in a small block, for `copies` identical annotations at once.
 
+        p(next = s | A races) proportional to R(A - s),  R(A) = sum over a in A of R(A - a) / (Z + w(A)),  R(empty) = 1
+
+    and the time until then is Exponential(Z + w(A)). Costs 2**|B|.
+
     Shapes: worth (member,), at most `MAX_ORDERED`. `rest` is Z. Afterwards, for every subset of the members
     as a bit mask, `racing` is its total worth with the rest, and `visits` the number of copies that reach the
     state in which exactly this subset still races.
@@ -97,7 +101,11 @@ def _draw_departures(rng, members, recursion, racing, visits):
 def draw_log_arrivals(
     rng: np.ndarray, log_worth: np.ndarray, log_rest: float, log_arrival: np.ndarray
 ) -> float:
-    """Draw log arrivals of any block by its horizon t, given log Z; return the last. log_worth, log_arrival (member,)."""
+    """Draw log arrivals of any block by its horizon t, given log Z; return the last. log_worth, log_arrival (member,).
+
+    t, the first arrival of the rest, has a density proportional to exp(-Z t) prod_k (1 - exp(-w_k t)), log-concave
+    in log t; given t the arrivals are independent exponentials truncated to (0, t). Costs |B|.
+    """
     # Start at an upper bound of the mode, which solves exp(x) Z = 1 + elasticities in (0, 1).
     start = math.log(len(log_worth) + 1.0) - log_rest
     log_horizon = _draw_log_horizon(rng, (log_worth, log_rest), start)

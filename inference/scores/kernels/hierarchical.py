@@ -59,6 +59,13 @@ def trigamma(x: float) -> float:
 def spread_log_p(spread: float, weight: np.ndarray, away: np.ndarray, narrow: float) -> float:
     """Return the log density of a spread, up to a constant; the sign of the spread does not matter.
 
+    s ~ HalfNormal(A), given noisy deviations d_k ~ Normal(0, s^2 + 1 / w_k) from the mean:
+
+        log p(s) = -s^2 / (2 A^2) - sum_k [log(1 + w_k s^2) + w_k d_k^2 / (1 + w_k s^2)] / 2
+
+    It may have two modes, and is flat at zero, where the density of log s would have an infinite tail: so s itself
+    is sampled, on either side of zero, and its sign is dropped.
+
     Shapes: weight (member,), w, zero for an unobserved member; away (member,), d. `narrow` is 1 / A^2.
     """
     between = spread * spread
@@ -89,7 +96,10 @@ def _slice_width(weight, away, narrow):
 
 @nb.njit(error_model="numpy")
 def draw_spread(rng: np.ndarray, weight: np.ndarray, away: np.ndarray, narrow: float, spread: float) -> float:
-    """Slice-sample a spread by doubling and shrinkage, as in `spread_log_p`; the present one stays where the density is NaN."""
+    """Slice-sample a spread by doubling and shrinkage, as in `spread_log_p`; the present one stays where the density is NaN.
+
+    Reference: Neal (2003), Slice sampling, Annals of Statistics 31(3), doi:10.1214/aos/1056562461.
+    """
     law = (weight, away, narrow)
     level = spread_log_p(spread, *law) - standard_exponential(rng)
     width = _slice_width(*law)
@@ -141,7 +151,15 @@ def _leads_back(y, spread, whole, slice_, law):
 
 @nb.njit(error_model="numpy")
 def _shape_density(x, parameters):
-    """Return the log density of a log shape, with slope and curvature; parameters n, L - d, c."""
+    """Return the log density of a log shape, with slope and curvature; parameters n, L - d, c.
+
+    a ~ Gamma(c, d), given n precisions t_k ~ Gamma(a, (a + 1) v_k), L = sum_k log(t_k v_k) - t_k v_k, x = log a:
+
+        log p(x) = n (a log(a + 1) - lgamma(a)) + a (L - d) + c x
+
+    Concave, as L <= -n and a (log(a + 1) + a / (a + 1) - digamma(a)) - a falls with a, from 1 to 1/2: with b = a + 1
+    it is 1 - (1 - 1/b) (1 - b (log b - digamma(b))), and b (log b - digamma(b)) falls with b (Anderson and Qiu 1997).
+    """
     n, slope, power = parameters
     a = math.exp(x)
     part = a / (a + 1.0)
@@ -156,7 +174,12 @@ draw_log_shape = log_concave_sampler(_shape_density)
 
 @nb.njit(error_model="numpy")
 def _mode_density(x, parameters):
-    """Return the log density of a log mode, with slope and curvature; parameters n a - c, (a + 1) T, d."""
+    """Return the log density of a log mode, with slope and curvature; parameters n a - c, (a + 1) T, d.
+
+    v ~ InverseGamma(c, d), given the shape a and n such precisions of sum T, x = log v (generalised inverse Gaussian):
+
+        log p(x) = (n a - c) x - (a + 1) T exp(x) - d exp(-x)
+    """
     power, above, below = parameters
     up, down = above * math.exp(x), below * math.exp(-x)
     return power * x - up - down, power - up + down, -up - down
@@ -324,7 +347,7 @@ def draw_populations(rng, scores, hyper, state):
         log_usual = draw_log_mode(rng, given, math.log(state.usual[g]))
         state.usual[g] = math.exp(log_usual)
         fit += members[g] * log_usual - state.usual[g] * precision[g]
-    # nu: see `score_spreads`
+    # nu: see `_shape_density`
     given = (float(n_raters), fit - hyper.shape_rate, hyper.shape_shape)
     state.population[SHAPE] = math.exp(draw_log_shape(rng, given, math.log(nu)))
 

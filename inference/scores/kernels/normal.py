@@ -64,7 +64,12 @@ def score_moments(item: np.ndarray, score: np.ndarray, n_items: int) -> ScoreMom
 
 
 def posterior_items(prior: NormalItems, moments: ScoreMoments) -> NormalItems:
-    """Return the posterior of every item."""
+    """Return the posterior of every item.
+
+    Given n scores of mean y and sum of squares S about it (Murphy 2007, section 3):
+
+        kn = k + n,    mn = (k m + n y) / kn,    an = a + n / 2,    bn = b + S / 2 + k n (y - m)^2 / (2 kn)
+    """
     n, away = moments.count, moments.mean - prior.mean
     weight = prior.mean_weight + n
     shrunk = prior.mean_weight * (n / weight)
