@@ -27,7 +27,11 @@ SUFFIX = ".result"
 
 
 class FileResult(NamedTuple):
-    """Result in a file: its arrays one after the other, then the pickle of the rest."""
+    """Result in a file: its arrays one after the other, then the pickle of the rest.
+
+    The pipe carries a message so short that it is written at once or not at all: if a process is killed while it
+    writes more, the driver waits forever for the other half.
+    """
 
     file: str
     lengths: tuple[int, ...]  # bytes of each part
