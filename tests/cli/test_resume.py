@@ -2,7 +2,7 @@
 
 import pytest
 from raterzoo import models
-from raterzoo.inference import checkpoints as checkpointing
+from raterzoo.inference import checkpoints
 from raterzoo.inference.runs.run import Run
 from raterzoo.inference.storage.store import read_draws
 
@@ -30,7 +30,7 @@ def interrupted(annotations, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(Run, "advance", until)
-        patched.setattr(checkpointing, "FEWEST_PIECES", 6)
+        patched.setattr(checkpoints, "FEWEST_BLOCKS", 6)
         assert run("fit", annotations, "-o", store, *QUICK).exit_code != 0
     return store
 

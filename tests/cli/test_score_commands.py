@@ -136,7 +136,7 @@ def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path, m
     assert found["comparison"]["optimism"]["rows"][0]["estimate"] == "mean score"
     prior = found["sensitivity"]["prior"]
     assert {row["item"] for row in prior["rows"]} == {row["item"] for row in rows}
-    assert 0 <= prior["share"] <= 1 and "lean on the prior" in prior["text"]
+    assert 0 <= prior["share"] <= 1 and "depend on the prior" in prior["text"]
 
 
 def test_report_of_raters_and_their_groups(tmp_path):
