@@ -45,8 +45,7 @@ def planck_density(x: np.ndarray) -> np.ndarray:
 
         f(x) = expit(z / (z - t) - z / t) / (1 - z),  t = min(x, 1 - x) < z,  and 1 / (1 - z) between
 
-    Every derivative vanishes at 0 and 1, where the score of a uniform density is not defined, so that the
-    Fisher information exists.
+    Every derivative vanishes at 0 and 1, so that, unlike of a uniform density, the Fisher information exists.
     """
     end = np.minimum(x, 1 - x)
     t = np.where((end > 0) & (end < TAPER), end, TAPER / 2)
@@ -153,8 +152,8 @@ def bayesian_cramer_rao_bound(
         Bounds of the mean squared error. ``quality``: tr(C)/N, the form of the paper. ``centred``: tr(C)/N -
         1'C1/N^2, the error of centred qualities, where C is the inverse of the whole A, prior included.
         ``pinned``: the mean of C_ii + C_NN - 2 C_iN, the error with the last item as reference, as the paper
-        aligns its estimates. ``reliability`` (rater,), if the answers of the raters are known. The attributes
-        hold the coefficients c and beta.
+        aligns its estimates. ``reliability`` (rater,), if the raters' answers are known. Attributes:
+        coefficients c and beta.
 
     Raises
     ------

@@ -36,13 +36,12 @@ def mean_squared_error(
     estimate : DataTree, Dataset or DataArray
         Qualities, with any dims beside ``item``, such as chain and draw.
     truth : DataTree, Dataset or DataArray
-        True qualities of the same items, with dims of the estimate or further ones, such as simulated data
-        sets.
+        True qualities of the same items, with dims of the estimate or further ones, such as data sets.
     form : {"centred", "paper"}
         Which shift is removed: to mean zero, or to zero at the last item of the truth.
     scale : {"none", "oracle"}, optional
-        Whether the estimate is multiplied by the factor that fits the truth best. By default only in the form
-        of the paper.
+        Whether the estimate is multiplied by the factor that fits best; by default only in the form of the
+        paper.
 
     Returns
     -------
@@ -200,8 +199,7 @@ def error_rate(
     Returns
     -------
     Dataset
-        ``rate``, ``lower`` and ``upper`` with the other dims; the attribute ``runs`` is the number of
-        repetitions.
+        ``rate``, ``lower`` and ``upper`` with the other dims; attribute ``runs``, the number of repetitions.
 
     Raises
     ------

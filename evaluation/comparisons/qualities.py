@@ -90,8 +90,8 @@ def _check_finite(values: np.ndarray, array: xr.DataArray, what: str) -> None:
 class RankDraws:
     """Ranks of all items in all draws, from 1 (the best) to the number of items.
 
-    Items of exactly equal quality in a draw share a range of ranks: two that are tied for the top each have
-    best rank 1 and worst rank 2.
+    Items of equal quality in a draw share a range of ranks: two tied for the top have best rank 1, worst rank
+    2.
     """
 
     quality: np.ndarray  # (sample, item)

@@ -2,8 +2,8 @@
 
 Rank 1 is the item of the highest quality; ranks are computed within each draw and so include the dependence
 between qualities. Items of exactly equal quality in a draw share their ranks: each has an equal share of the
-probability of every rank that the tied items occupy, a rank interval covers all of them, and an equal quality
-counts as half above.
+probability of every rank that the tied items occupy, rank intervals cover them all, and ties count as half
+above.
 
     pointwise interval      smallest and largest rank of an item without (1 - prob) / 2 of the draws at either end
     simultaneous interval   the same with one smaller tail for all items, the largest with which at least `prob`
@@ -76,15 +76,14 @@ def rank_intervals(tree: Qualities, prob: float = 0.9, *, simultaneous: bool = F
     prob : float, default .9
         Minimum posterior probability of an interval.
     simultaneous : bool, default False
-        Whether rank intervals hold for all items at once with probability `prob`; the intervals of quality
-        are always pointwise.
+        Whether rank intervals hold for all items at once; the intervals of quality are always pointwise.
 
     Returns
     -------
     Dataset, dims (item,), in the order of the tree
         ``mean_rank``, ``median_rank``, ``lower`` and ``upper`` (ranks), ``best`` (probability of rank 1),
-        ``quality`` (mean), ``quality_lower`` and ``quality_upper``; the attributes are `prob` and
-        `simultaneous` (0 or 1).
+        ``quality`` (mean), ``quality_lower``, ``quality_upper``; attributes `prob` and `simultaneous` (0 or
+        1).
 
     Raises
     ------
@@ -231,8 +230,8 @@ def tied_groups(tree: Qualities, prob: float = 0.95) -> xr.DataArray:
 def _simultaneous_depth(ranks: RankDraws, prob: float) -> int:
     """Depth of the simultaneous credible band of the ranks: `prob` of the draws are inside it for all items.
 
-    The depth of a draw is the minimum over items of the number of draws with a rank as good or better, and of
-    the number with a rank as bad or worse.
+    Depth of a draw: minimum over items of the numbers of draws with a rank as good or better, as bad or
+    worse.
     """
     samples = ranks.best.shape[1]
     depth = np.full(samples, samples)

@@ -9,8 +9,7 @@ and it is in the set if p(s) > alpha = 1 - coverage: if s is at least the k-th s
 
     k = floor(alpha m (n + 1)) - m + 1.                                                                    (2)
 
-Every label is in the set if k < 1, which is n < 1 / alpha - 1 for any m. For m = 1 this is split conformal
-prediction.
+Every label is in the set if k < 1, i.e. n < 1 / alpha - 1 for any m. m = 1 is split conformal prediction.
 
 **Coverage.** An average of p-values is a p-value up to a factor of two (Vovk and Wang), hence the 1 - 2 alpha
 of the paper for m > 1. Here a stronger statement holds: p(s) is at least the rank of s (ties: the largest)
@@ -23,9 +22,8 @@ label each, its distribution:
 
     q(s) = (1 + number of i in B with p(S_i) <= p(s)) / (n_B + 1),    in the set if q(s) > alpha.            (3)
 
-Given A, the p of B and of the new item are exchangeable, so that coverage is again at least 1 - alpha. As p
-is a step function of s, this is split conformal prediction on B alone, its threshold rounded down to a score
-of A.
+Given A, the p of B and of the new item are exchangeable, so that coverage is again at least 1 - alpha. p is a
+step function of s: this is split conformal prediction on B, its threshold rounded down to a score of A.
 """
 
 from collections.abc import Iterable
@@ -55,8 +53,7 @@ def miss_rate(coverage: float) -> Fraction:
 def threshold_of(scores: np.ndarray, count: np.ndarray, alpha: Fraction) -> float:
     """Return the k-th smallest score of the drawn labels, k as in (2); -inf if there are too few items.
 
-    Shapes: scores (item, category); count (item, category), number of the m labels of an item with this
-    category.
+    Shapes: scores (item, category); count (item, category), number of its m labels in this category.
     """
     n = len(count)
     m = int(count[0].sum())
@@ -104,41 +101,38 @@ def conformal_sets(
     """Return sets of labels that contain the true label of a new item with at least the given probability.
 
     Monte Carlo conformal prediction: each calibration item gets `samples` labels, each drawn from the
-    plausibilities of a posterior draw of its own, so that posterior uncertainty is included. The threshold is
-    a quantile of their scores.
+    plausibilities of a posterior draw of its own, which includes posterior uncertainty. The threshold is a
+    quantile of their scores.
 
     Parameters
     ----------
     tree : DataTree or DataArray
         Posterior with ``plausibility``, at least of the calibration items.
     scores : DataArray, shape (item, category) or (classifier, item, category)
-        Conformity scores, larger = more conforming: usually the probabilities of a classifier that was not
-        trained on the calibration items. Ties and -inf are allowed. All items not in `calibration` are test
-        items.
+        Conformity scores, larger = more conforming: usually probabilities of a classifier that was not
+        trained on the calibration items. Ties and -inf are allowed. All other items are test items.
     calibration : sequence
-        Ids of the calibration items. They and the test items must be exchangeable, as if drawn at random from
-        one population.
+        Ids of the calibration items, which must be exchangeable with the test items.
     coverage : float
         Probability 1 - alpha that the set of a test item contains its label.
     samples : int
-        Number m of labels drawn for each calibration item. A larger m reduces the Monte Carlo variance of the
-        threshold; it does not replace calibration items.
+        Number m of labels drawn for each calibration item: more reduce the Monte Carlo variance of the
+        threshold.
     correction : "ecdf", optional
         Correct averaged p-values by their empirical distribution on half of the calibration items. By default
-        they are not corrected. The paper proves coverage of 1 - alpha for m = 1 or with the correction, and
-        1 - 2 alpha otherwise; but since the labels of a test item are exchangeable with each other too,
-        coverage is 1 - alpha for every m. The corrected threshold is that of one
-        label for each item of the second half, rounded down: it is more variable and its sets are never
-        smaller.
+        they are not corrected. The paper proves coverage of 1 - alpha for m = 1 or with the correction, and 1
+        - 2 alpha otherwise; as the labels of a test item are exchangeable too, coverage is 1 - alpha for
+        every m. The corrected threshold is that of one label for each item of the second half, rounded down:
+        more variable, with sets never smaller.
     truth : {"plausibility", "voted"}
         Labels for calibration. "voted" takes one label for each item as certain, as is commonly done. Such
         sets cover votes, but they cover the labels of ambiguous items less often than stated.
     voted : DataArray, shape (item,), optional
-        Voted label of items, "" if there is none; by default the label with the largest posterior mean
-        plausibility, ties by the order of `scores`.
+        Voted labels, "" for none; by default those of largest mean plausibility, ties by the order of
+        `scores`.
     other : {"split", "exclude"}, optional
-        Whether the members of OTHER share its mass evenly, or OTHER is left out and the other labels are
-        normalised; by default as stored in the tree.
+        Whether the members of OTHER share its mass evenly, or it is left out; by default as stored in the
+        tree.
     random_seed : int or numpy.random.Generator, optional
         Seed for drawing the labels and the halves of the correction.
 
@@ -150,8 +144,8 @@ def conformal_sets(
         sets, averaged over the test items in the posterior; ``item_coverage`` (item): its posterior mean, NaN
         for an item that is not in the posterior; ``voted_coverage`` (): share of test items whose voted label
         is in the set. NaN if there is no such item. Attributes: ``alpha``, ``m``, ``n``, ``correction``,
-        ``truth``; ``least_items``, the number of calibration items that this coverage needs; ``note``, not
-        empty if the sets contain every label.
+        ``truth``; ``least_items``, the calibration items that this coverage needs; ``note``, if the sets
+        contain every label.
 
     Raises
     ------
@@ -280,8 +274,8 @@ def _thresholds(
     """Threshold of every classifier (classifier,).
 
     A label drawn from a uniformly chosen posterior draw of its own has the posterior mean as its
-    distribution, so `samples` of them have multinomial counts. Shapes: scores (classifier, item, category);
-    law (item, category).
+    distribution, so counts are multinomial. Shapes: scores (classifier, item, category); law (item,
+    category).
     """
     if correction is None:
         count = rng.multinomial(samples, law)

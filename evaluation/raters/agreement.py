@@ -48,8 +48,8 @@ def annotator_agreement(annotations: Rankings | Labels, tie_weight: TieWeight = 
 
     With rankings, the label is the top of the inverse rank normalisation of the other raters, and a ranking
     agrees if it contains that label. With labels, it is the most frequent label of the others, and a rater
-    agrees if it is the rater's own most frequent label. If several labels lead, any of them counts. The
-    comparison is exact, in integers.
+    agrees if it is the rater's own most frequent label. Of several leading labels any counts. Comparisons are
+    exact.
 
     Parameters
     ----------
@@ -113,8 +113,7 @@ def certainty_and_agreement(
     Dataset
         ``certainty``, ``agreement`` and ``raters`` (their number), each (item), in the order of the
         posterior; ``pearson`` and ``spearman`` (), NaN if certainty or agreement is constant or there are
-        fewer than two items. The attributes ``at_least`` and ``items`` give the threshold and the number of
-        items correlated.
+        fewer than two items. Attributes: ``at_least``, and ``items``, the number correlated.
 
     Raises
     ------
@@ -298,9 +297,8 @@ def label_agreement(
     -------
     Dataset
         ``alpha`` and ``ac1`` (); ``kappa`` (rater, other), over the items that both labelled, NaN on the
-        diagonal and if there are no such items or chance agreement is certain. Each also with ``_interval``
-        (bound: lower, upper), over the samples in which the coefficient is defined, and ``_undefined``, the
-        number of samples in which it is not.
+        diagonal and if there are none or chance agreement is certain. Each also with ``_interval`` (bound:
+        lower, upper), over the samples in which it is defined, and ``_undefined``, the number of others.
 
     Raises
     ------

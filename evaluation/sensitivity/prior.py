@@ -47,22 +47,19 @@ def prior_sensitivity(
 
     Power scaling depends on the parameters whose density the prior is: here the plausibilities, wherever the
     tree allows it. A flat Dirichlet(1) does not change; Dirichlet(c) becomes Dirichlet(1 + alpha (c - 1)),
-    which for c < 1 and alpha > 1 is sparser, and improper from alpha = 1 / (1 - c) on: Pareto k then exceeds
-    .7.
+    for c < 1 and alpha > 1 sparser, and improper from alpha = 1 / (1 - c) on: Pareto k then exceeds .7.
 
     Parameters
     ----------
     tree : DataTree
-        Posterior with ``log_likelihood`` at power one and ``log_prior``, of a model whose items share no
-        parameters.
+        Posterior with ``log_likelihood`` at power one and ``log_prior``; items share no parameters.
     quantity : DataArray (chain, draw, item), optional
         Quantity of interest, such as ``uncertainty_adjusted(..., reduce=None)``. By default the indicator
         that a draw has the item's most frequent top-1 label; its mean is the annotation certainty.
     distance : {"mean", "cjs"}, optional
         Measure of change, per doubling of alpha. "mean": absolute change of the mean, in the unit of
         `quantity`. "cjs": ArviZ's cumulative Jensen-Shannon distance. By default "mean" for quantities that
-        are only 0 or 1, whose CJS distance is the relative change of the rarer value, and undefined if there
-        is none; "cjs" for others.
+        are only 0 or 1, whose CJS distance is the relative change of the rarer value; "cjs" for others.
     threshold : float
         Sensitivity from which on the diagnosis reports it; in the unit of `distance`.
     other : {"split", "exclude", "label"}, optional
@@ -78,8 +75,7 @@ def prior_sensitivity(
         ``gradient_mcse``. ``total_gradient`` and ``total_gradient_mcse`` (component): the same of the mean
         over items, which are independent. ``mean`` (component, alpha, item) at alpha .8, 1 and 1.25.
         ``pareto_k`` (component, item), the larger of both alphas: above .7 the means are unreliable.
-        Attributes: quantity, distance, threshold, and ``prior_of``, the parameters whose density the prior
-        is.
+        Attributes: quantity, distance, threshold, ``prior_of`` (parameters of the prior density).
 
     Raises
     ------

@@ -43,9 +43,9 @@ def reweight(tree: xr.DataTree, reliability: float, *, random_seed: int | None =
     The draws of each item are resampled by its Pareto-smoothed weights, systematically along the plausibility
     of its leading label, and then permuted, so that items stay independent. Items named by the warning need a
     refit with `inference.sweep`. k up to .7 means that the draws can represent the other posterior; the
-    precision is given by the effective number of draws. With much data, reducing the reliability by the factor f
-    costs k = 1 - 1 / f, and from f = 2 on the weights have infinite variance: such a step gets one warning for
-    all items.
+    precision is given by the effective number of draws. With much data, reducing the reliability by the
+    factor f costs k = 1 - 1 / f, and from f = 2 on the weights have infinite variance: one warning then names
+    all.
 
     Parameters
     ----------
@@ -61,8 +61,7 @@ def reweight(tree: xr.DataTree, reliability: float, *, random_seed: int | None =
     DataTree
         The same groups and sample dims; ``reliability`` is r', and ``sample_stats`` has ``pareto_k`` (item),
         -inf if no weight is large, and ``effective_draws`` (item). The attributes ``reweighted_from`` and
-        ``reweighted_to`` are r and r'. The draws are no longer chains: their autocorrelation is meaningless.
-        The log likelihood stays at power one.
+        ``reweighted_to`` are r and r'. The draws are no longer chains. The log likelihood stays at power one.
 
     Raises
     ------

@@ -59,8 +59,7 @@ class Classifiers:
     def aligned_to(cls, predictions: xr.DataArray, labels: LabelCounts) -> "Classifiers":
         """Return predictions for the items of the labels, with the categories of the labels first.
 
-        Labels read from a table of raters have only the categories that occur; categories of the predictions
-        alone come last.
+        Labels by rater have only the categories that occur; categories of the predictions alone come last.
         """
         given, items = cls.of(predictions)
         named, known = given.categories.tolist(), labels.categories.tolist()

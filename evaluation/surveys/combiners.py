@@ -150,8 +150,7 @@ def _of_others(subsets: Subsets, weights: np.ndarray, copies: int) -> np.ndarray
 def _of_other_folds(subsets: Subsets, joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights (bin, category) of the next label in other folds, and the bin (entry,) of entries.
 
-    A bin is a fold and a state that occurs in it. As for items, a fold that outweighs all others together is
-    left out of the sum.
+    A bin is a fold and a state that occurs in it. A fold that outweighs all others is left out of the sum.
     """
     n_states = len(subsets.drawn)
     bins, of_entry = np.unique(subsets.fold * n_states + subsets.state, return_inverse=True)

@@ -90,8 +90,7 @@ class LabelCounts:
     def of(cls, given: object, what: str = "counts") -> "LabelCounts":
         """Read counts (item, category), a table (item, rater) of labels, Labels or a tree.
 
-        Raises EvaluationError if there are no labels, an item occurs twice, or counts are negative,
-        fractional or NaN.
+        Raises EvaluationError if there are no labels, an item twice, or negative, fractional or NaN counts.
         """
         if isinstance(given, xr.DataTree):
             return _of_tree(given)

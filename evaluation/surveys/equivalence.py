@@ -60,8 +60,7 @@ def survey_power_curve(
     counts : DataArray (item, category) or (item, rater), Labels, or DataTree
         Number of labels of each category; or labels by rater, blank (NaN, None, " ") if missing; or a fitted
         model of labels, whose data are used. For draws of `models.item_states` the posterior of the curve is
-        returned by `posterior_power_curve`, which takes only combiner, scorer, base, max_raters and
-        random_seed.
+        returned by `posterior_power_curve`: only combiner, scorer, base, max_raters and random_seed apply.
     combiner : {"abc", "frequency", "plurality", "mean"} or callable
         How k labels become a prediction: the anonymous Bayesian combiner, their shares, the most frequent
         label (ties averaged), or their mean value. A function takes counts (row, category) and returns
@@ -76,14 +75,14 @@ def survey_power_curve(
         Labels of the same items by other raters, against whom the combined labels are scored: amateurs
         against experts, or language models against people.
     clip : float
-        For cross-entropy, Brier score and functions, all distributions are clipped to [clip, 1 - clip] and
-        renormalised, also those of classifiers.
+        For cross-entropy, Brier score and functions, all predictions are clipped to [clip, 1 - clip] and
+        renormalised.
     items : {"available", "common"}
         Whether k raters are scored on all items with enough labels for k raters and for scoring, or only on
-        items with enough labels for the largest k. Classifiers are compared on the same items as the raters.
+        items with enough for the largest k. Classifiers are compared on the same items.
     estimand : {"pooled", "mean"}
-        For scores that are not additive over items: the exact score of the joint distribution of all answers,
-        or the mean score of single random samples of raters.
+        If not additive over items: score of the joint distribution of all answers, or mean over samples of
+        raters.
     learn : {"leave-one-out", "in-sample"} or int
         Training items of "abc": all other items, all items, or the other folds of so many. With folds, scores
         that are not additive compare the items within a fold and are averaged.
@@ -98,8 +97,7 @@ def survey_power_curve(
     positive : optional
         Positive category of precision, recall, F1 and AUC; by default the second of two.
     values : mapping of category to number, optional
-        Values of the categories for correlations, AUC and "mean"; by default the categories if they are
-        numbers, or 0 and 1.
+        For correlations, AUC and "mean"; by default the categories if they are numbers, or 0 and 1.
     raters : {"exchangeable", "identified"}
         With "identified" the function `combiner` takes codes of labels (item, rater), -1 if missing, k for
         each item, and returns probabilities (item, category). Raters are then sampled.
@@ -127,14 +125,12 @@ def survey_power_curve(
     Raises
     ------
     EvaluationError
-        If the labels are not whole counts, an argument is out of range, no item has enough labels, or there
-        are too many possible answers to sum over.
+        If labels are not whole counts, or too few or too many to sum over, or an argument is out of range.
 
     Notes
     -----
     NaN if a score is undefined, such as recall without positive labels. With "abc" and many categories the
-    curve falls for large k: few or no other items can have the same labels, and without any all categories
-    are equally probable.
+    curve falls for large k: without other items of the same labels all categories are equally probable.
 
     Examples
     --------
@@ -187,13 +183,12 @@ def survey_equivalence(
     Parameters
     ----------
     counts, combiner, scorer, against, clip, items, estimand, learn, base, reference, max_raters, no_labels, positive, values
-        As in `survey_power_curve`. Draws of `models.item_states`, for which `clip` is allowed too, are passed
-        to `posterior_survey_equivalence`.
+        As in `survey_power_curve`; draws of `models.item_states`, with `clip`, go to
+        `posterior_survey_equivalence`.
     predictions : DataArray (item, category) or (classifier, item, category)
         Probabilities of every label of every item; for a hard classifier 1 for its label. Items and
-        categories are matched by name. Predictions for items without labels are ignored. Categories that
-        occur only in the predictions, if labels are given by rater, affect the scores of classifiers but not
-        the curve.
+        categories are matched by name. Predictions for items without labels are ignored. With labels by
+        rater, categories of the predictions alone affect only the classifiers' scores.
     raters, samples, bootstrap, relearn, probability, draws, random_seed
         As in `survey_power_curve`. Curve and classifiers are resampled together.
 
@@ -249,9 +244,8 @@ def equivalence_summary(found: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``score``, ``classifier_gain`` and ``equivalence``, each with ``_lower`` and ``_upper`` if there are
-        intervals; ``integer_equivalence``, ``censored``; and ``words``, such as "3.4 raters (2.9 to 4.1)" or
-        "more than 9 raters".
+        ``score``, ``classifier_gain`` and ``equivalence``, with ``_lower`` and ``_upper`` if there are
+        intervals; ``integer_equivalence``, ``censored``; ``words``, such as "3.4 raters (2.9 to 4.1)".
 
     Raises
     ------

@@ -31,8 +31,7 @@ def rater_equivalence(
 ) -> xr.Dataset:
     """Return the number of experts that any number of amateurs is worth.
 
-    Both groups are scored against one more expert: k experts by the experts' own power curve, k amateurs by
-    the power curve of their labels.
+    Both groups are scored against one more expert: each by the power curve of its own labels.
 
     Parameters
     ----------
@@ -43,8 +42,8 @@ def rater_equivalence(
     bootstrap, relearn, probability, draws, random_seed
         As in `survey_power_curve`.
     **rules
-        ``combiner``, ``scorer`` and the other options of `survey_power_curve`, for both groups. Only items
-        with labels for `max_experts` and `max_amateurs` enter.
+        Other options of `survey_power_curve`. Only items with labels for `max_experts` and `max_amateurs`
+        enter.
 
     Returns
     -------

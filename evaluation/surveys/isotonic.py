@@ -33,8 +33,7 @@ def calibrated(
     Raises
     ------
     EvaluationError
-        If predictions do not match the labels, there are fewer items than folds, or scikit-learn is not
-        installed.
+        If predictions do not match the labels, folds exceed the items, or scikit-learn is not installed.
 
     Examples
     --------

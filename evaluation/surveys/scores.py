@@ -10,8 +10,8 @@ rank scores need only the means of a statistic; rank scores need the mass of eve
     Pearson     of x = sum_a v_a p_a and v_label;  Spearman: Pearson of the mid-ranks of both
     AUC         p(x_+ > x_-) + p(x_+ = x_-) / 2,  x the probability of the positive label, or sum_a v_a p_a of means
 
-Precision is 0 if nothing is predicted positive; MCC and correlations are 0, and the AUC 1/2, if all
-predictions are the same.
+Precision is 0 if nothing is predicted positive; MCC and correlations are 0, and the AUC 1/2, if all are the
+same.
 
 References
 ----------

@@ -109,8 +109,7 @@ def further_label(counts: np.ndarray, reference: int = 1) -> np.ndarray:
 def shared_top(values: np.ndarray) -> np.ndarray:
     """Return the indicator (row, category) of the largest value of each row, shared equally between ties.
 
-    Values must not be negative. They tie if they agree up to rounding, as sums of chances in another order
-    do.
+    Values must not be negative. Values that agree up to rounding, such as sums in another order, tie.
     """
     top = values >= values.max(axis=1, keepdims=True) * (1 - ROUNDING)
     return top / top.sum(axis=1, keepdims=True)

@@ -4,8 +4,8 @@ The exact curve of the data at k raters is c_k = sum_{y,l} A(y, l) S(q(y), l). A
 k + 1 labels drawn at random from an item are first y, in any order, and then l, averaged over the items with
 more than k labels; q(y) is A(y, .) normalised, the combiner learned from the same items. Replicated labels
 are drawn from the posterior, with as many labels for each item, and have curves of the same kind. If the
-curve of the data lies in the tails of theirs, the mixture does not fit the items, and neither its asymptote
-nor its equivalence is to be trusted.
+curve of the data lies in the tails of theirs, the mixture does not fit, and its asymptote and equivalence are
+not to be trusted.
 
 References
 ----------
@@ -40,8 +40,7 @@ def observed_curve(counts: np.ndarray, ks: list[int], score: Score, combiner: st
     """Return the exact power curve of labels, with the combiner learned from the same items.
 
     Shapes: counts (item, category); result (k,), NaN where no item has more than k labels. `combiner` "abc"
-    predicts from the labels of items with the same counts, "plurality" the most frequent label, ties
-    averaged.
+    predicts from items with the same counts, "plurality" the most frequent label, ties averaged.
     """
     size = counts.sum(axis=1)
     scored = [k for k in ks if (size > k).any()]

@@ -7,8 +7,8 @@ give the counts y with probability sum_j w_j p(y | j), and the next rater gives 
 
 The anonymous Bayesian combiner (ABC) that knows the mixture predicts q(y): under a proper score no other use
 of the labels is better. Its curve is c_k = sum_y p(y) S(q(y), q(y)), where S(f, q) is the expected score of
-prediction f under q. It rises with k to the asymptote: the score of the omniscient rater, whose prediction is
-the item's own label distribution.
+prediction f under q. It rises with k to the asymptote: the omniscient rater predicts the item's own label
+distribution.
 
 References
 ----------
@@ -164,8 +164,7 @@ class ItemStates:
     def next_label(self, joint: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p(y) and the law q(y) of the next label, given p(y, state).
 
-        Shapes: joint (sample, state, row); counts (row, category); p(y) (sample, row); q (sample, row,
-        category).
+        Shapes: joint (sample, state, row); counts (row, category); p(y) (sample, row); q (sample, row, c).
         """
         given = joint / (1 + self.step[..., None] * counts.sum(axis=1))
         seen = joint.sum(axis=1)
@@ -299,8 +298,8 @@ def _expected_largest(size: np.ndarray) -> np.ndarray:
     """Return E max q (...) under q ~ Dirichlet(size), size (..., category), by Gauss-Legendre quadrature.
 
     With independent g_c ~ Gamma(size_c) the sum is independent of the shares, so that E max q = E max g / E
-    sum g. E max g is the integral of 1 - prod_c p(g_c < x) over x: 1 below the range of the largest g, then a
-    smooth function of log x.
+    sum g. E max g integrates 1 - prod_c p(g_c < x) over x: 1 below the range of the largest g, then smooth in
+    log x.
     """
     largest = size.max(axis=-1)
     low = np.maximum(gammaincinv(largest, 1e-11), 1e-10 * np.minimum(largest, 1))

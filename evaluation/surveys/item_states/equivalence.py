@@ -217,8 +217,7 @@ def posterior_survey_equivalence(
         ``classifier_gain``, the score minus the baseline; ``room_for_improvement``, the asymptote minus the
         score; ``performance_ratio``, the classifier gain as a share of the asymptote gain, NaN if that is
         zero; and ``equivalence``, the number of raters, -inf if no labels at all do as well and inf if
-        ``longest`` raters do not, which includes scores above the asymptote. Scores and curve have common
-        errors.
+        ``longest`` raters do not, as above the asymptote. Scores and curve have common errors.
 
     Raises
     ------

@@ -57,8 +57,7 @@ def drawn_curve(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Estimate power curves after the first k, at which they are summed over all count vectors.
 
-    Shapes: limit (sample,), asymptotes; curve and Monte-Carlo standard error (sample, k), without the first
-    k.
+    Shapes: limit (sample,), asymptotes; curve and its Monte-Carlo error (sample, k), without the first k.
     """
     n = states.probability.shape[2]
     items = max(LEAST_ITEMS, LABELS_TRIED // n)
@@ -145,8 +144,7 @@ def _gap_to_asymptote(
 ) -> np.ndarray:
     """Return the gap l (sample, item) between ABC and the omniscient rater, averaged over the states.
 
-    Shapes: state (sample, state, item), p(state | y); counts (sample, item, category). pi is drawn within
-    each state.
+    Shapes: state (sample, state, item), p(state | y); counts (sample, item, category). pi is drawn by state.
     """
     q = states.next_two(state, counts).sum(axis=3)[:, None]
     pi = np.repeat(states.probability[:, :, None], counts.shape[1], axis=2)
