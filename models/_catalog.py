@@ -14,69 +14,31 @@ from weakref import WeakKeyDictionary
 
 @dataclass(frozen=True)
 class AnnotationKind:
-    """Kind of annotation.
+    """Kind of annotation."""
 
-    Attributes
-    ----------
-    name : {"rankings", "labels", "comparisons", "scores"}
-        Name on the command line.
-    container : str
-        Name of the container in `raterzoo.models`.
-    default_model : str
-        Model of the command line without ``--model``.
-    options : tuple of str
-        Options of the command line for every model of this kind.
-    arguments : tuple of str
-        Those of the options that are arguments of the builders.
-    """
-
-    name: str
-    container: str
-    default_model: str
-    options: tuple[str, ...]
-    arguments: tuple[str, ...] = ()
+    name: str  # on the command line
+    container: str  # name of the class in `raterzoo.models`
+    default_model: str  # of the command line without ``--model``
+    options: tuple[str, ...]  # of the command line, for every model of this kind
+    arguments: tuple[str, ...] = ()  # options that are arguments of the builders
 
 
-annotation_kinds: Mapping[str, AnnotationKind] = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            AnnotationKind(
-                name="rankings",
-                container="PartialRankings",
-                default_model="plackett_luce",
-                options=("categories", "anonymize"),
-            ),
-            AnnotationKind(
-                name="labels",
-                container="Labels",
-                default_model="dawid_skene",
-                options=("categories", "rater_attribute", "anonymize"),
-            ),
-            AnnotationKind(
-                name="comparisons",
-                container="Comparisons",
-                default_model="bradley_terry",
-                options=(
-                    "ties",
-                    "left_bias",
-                    "signed",
-                    "raters",
-                    "rater_attribute",
-                    "largest_component",
-                    "anonymize",
-                ),
-                arguments=("ties", "left_bias", "signed"),
-            ),
-            AnnotationKind(
-                name="scores",
-                container="Scores",
-                default_model="normal_scores",
-                options=("bounds", "threshold", "rater_attribute", "anonymize"),
-            ),
-        )
-    }
+_LAW_OF_VOTES = ("ties", "left_bias", "signed")
+_KINDS = (
+    AnnotationKind("rankings", "PartialRankings", "plackett_luce", ("categories", "anonymize")),
+    AnnotationKind("labels", "Labels", "dawid_skene", ("categories", "rater_attribute", "anonymize")),
+    AnnotationKind(
+        "comparisons",
+        "Comparisons",
+        "bradley_terry",
+        (*_LAW_OF_VOTES, "raters", "rater_attribute", "largest_component", "anonymize"),
+        _LAW_OF_VOTES,
+    ),
+    AnnotationKind(
+        "scores", "Scores", "normal_scores", ("bounds", "threshold", "rater_attribute", "anonymize")
+    ),
 )
+annotation_kinds: Mapping[str, AnnotationKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 
 
 @dataclass(frozen=True)
@@ -147,180 +109,174 @@ class CatalogEntry:
 
 _PAPER = "Stutz et al. 2025, arXiv:2307.02191"
 
-catalog: Mapping[str, CatalogEntry] = MappingProxyType(
-    {
-        entry.name: entry
-        for entry in (
-            CatalogEntry(
-                name="bradley_terry",
-                summary="Comparisons won by a logistic law of quality, with raters of unequal reliability and ties",
-                data="comparisons",
-                methods=("hmc", "nuts"),
-                reference="Bradley and Terry 1952, doi:10.1093/biomet/39.3-4.324; ties: Davidson 1970",
-                ties=("auto", "davidson", "none"),
-            ),
-            CatalogEntry(
-                name="class_conditional",
-                summary="Raters with one ability for each true category; other labels are alike",
-                data="labels",
-                methods=("gibbs", "nuts"),
-                reference="Li and Yu 2014, arXiv:1411.4086, section 2.2",
-            ),
-            CatalogEntry(
-                name="dawid_skene",
-                summary="Raters with a confusion matrix each, the true category summed out",
-                data="labels",
-                methods=("gibbs", "nuts"),
-                reference="Dawid and Skene 1979, doi:10.2307/2346806",
-                distributed_sampler="dawid_skene_gibbs",
-            ),
-            CatalogEntry(
-                name="dirichlet",
-                summary="Counts of labels as draws from the plausibilities; raters are alike",
-                data="labels",
-                methods=("exact", "nuts"),
-                reference=f"{_PAPER}, appendix A",
-                options=("reliability", "concentration"),
-                independent_items=True,
-            ),
-            CatalogEntry(
-                name="glad",
-                summary="Raters with an ability and items with a difficulty, which is summed out; other labels are alike",
-                data="labels",
-                methods=("nuts",),
-                reference="Whitehill et al. 2009, NIPS 22, sections 2 and 3",
-                marks=("expected_difficulty",),
-                averages_hard_items=True,
-            ),
-            CatalogEntry(
-                name="hierarchical_dawid_skene",
-                summary="Dawid-Skene whose confusion matrices come from a population of raters",
-                data="labels",
-                methods=("nuts",),
-                reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
-                options=("group",),
-                nuts_options={"target_accept": 0.9},  # spreads are small where raters hardly differ
-                nuts_thinning=2,
-                marks=("population_mean",),
-            ),
-            CatalogEntry(
-                name="hierarchical_scores",
-                summary="Scores by raters with a bias and a scale of their own, from populations or groups of raters",
-                data="scores",
-                methods=("gibbs", "nuts"),
-                reference="Papaspiliopoulos et al. 2020, doi:10.1093/biomet/asz058",
-                options=("group",),
-            ),
-            CatalogEntry(
-                name="item_difficulty",
-                summary="Items that differ around the label probabilities of their category; raters are alike",
-                data="labels",
-                methods=("nuts",),
-                reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.4",
-                nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
-                nuts_thinning=4,
-                marks=("effect_mean",),
-            ),
-            CatalogEntry(
-                name="item_states",
-                summary="Items in one of a few states with label probabilities of their own: the law behind a survey power curve",
-                data="labels",
-                methods=("gibbs", "nuts"),
-                reference="Resnick et al. 2021, arXiv:2106.01254, sections 4 and 7",
-            ),
-            CatalogEntry(
-                name="logistic_random_effects",
-                summary="Raters with log odds from a population, and items that are harder or easier for all of them",
-                data="labels",
-                methods=("nuts",),
-                reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.5",
-                nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
-                nuts_thinning=2,
-                marks=("effect_spread", "population_mean"),
-                averages_hard_items=True,
-            ),
-            CatalogEntry(
-                name="mace",
-                summary="Raters who tell the true category or spam, each with a competence and a way to spam",
-                data="labels",
-                methods=("gibbs", "nuts"),
-                reference="Hovy et al. 2013, aclanthology N13-1132, section 2",
-                marks=("competence",),
-            ),
-            CatalogEntry(
-                name="multinomial",
-                summary="One confusion matrix that all raters share, the true category summed out",
-                data="labels",
-                methods=("gibbs", "nuts"),
-                reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.1",
-            ),
-            CatalogEntry(
-                name="normal_scores",
-                summary="Scores of an item as normal draws about its location; raters are alike",
-                data="scores",
-                methods=("exact", "nuts"),
-                reference=f"{_PAPER}, appendix A",
-                independent_items=True,
-            ),
-            CatalogEntry(
-                name="one_coin",
-                summary="Raters with one ability each; other labels are alike",
-                data="labels",
-                methods=("gibbs", "nuts"),
-                reference="Zhang et al. 2016, arXiv:1406.3824, section 2",
-            ),
-            CatalogEntry(
-                name="ordinal",
-                summary="Ordered labels, cut from the item's place on a scale by thresholds and scale of each rater",
-                data="labels",
-                methods=("nuts",),
-                reference="Samejima 1969 (graded response); raters: Johnson 1996, doi:10.1080/01621459.1996.10476661",
-                needs_order=True,
-                marks=("threshold",),
-                averages_hard_items=True,
-            ),
-            CatalogEntry(
-                name="plackett_luce",
-                summary="Partial rankings with ties, drawn category by category in proportion to worth",
-                data="rankings",
-                methods=("gibbs", "nuts"),
-                reference=f"{_PAPER}, section 2.4; Caron and Doucet 2012, doi:10.1080/10618600.2012.638220",
-                options=("reliability", "concentration", "unranked"),
-                default_reliability=3,
-                independent_items=True,
-            ),
-            CatalogEntry(
-                name="prirn",
-                summary="Dirichlet around the inverse-rank scores of the raters (no likelihood)",
-                data="rankings",
-                methods=("exact",),
-                reference=f"{_PAPER}, section 2.4",
-                options=("reliability", "tie_weight"),
-                default_reliability=3,
-                independent_items=True,
-            ),
-            CatalogEntry(
-                name="tempered_plackett_luce",
-                summary="Plackett-Luce whose worths are raised to the reliability of the rater",
-                data="rankings",
-                methods=("nuts",),
-                reference=f"{_PAPER}, appendix B",
-                options=("reliability", "concentration", "unranked"),
-                default_reliability=3,
-            ),
-            CatalogEntry(
-                name="thurstone",
-                summary="Comparisons won by a normal law of quality, with raters of unequal reliability and ties",
-                data="comparisons",
-                methods=("hmc", "nuts"),
-                reference="Thurstone 1927, doi:10.1037/h0070288; ties: Glenn and David 1960",
-                ties=("auto", "threshold", "none"),
-            ),
-        )
-    }
+_ENTRIES = (
+    CatalogEntry(
+        name="bradley_terry",
+        summary="Comparisons won by a logistic law of quality, with raters of unequal reliability and ties",
+        data="comparisons",
+        methods=("hmc", "nuts"),
+        reference="Bradley and Terry 1952, doi:10.1093/biomet/39.3-4.324; ties: Davidson 1970",
+        ties=("auto", "davidson", "none"),
+    ),
+    CatalogEntry(
+        name="class_conditional",
+        summary="Raters with one ability for each true category; other labels are alike",
+        data="labels",
+        methods=("gibbs", "nuts"),
+        reference="Li and Yu 2014, arXiv:1411.4086, section 2.2",
+    ),
+    CatalogEntry(
+        name="dawid_skene",
+        summary="Raters with a confusion matrix each, the true category summed out",
+        data="labels",
+        methods=("gibbs", "nuts"),
+        reference="Dawid and Skene 1979, doi:10.2307/2346806",
+        distributed_sampler="dawid_skene_gibbs",
+    ),
+    CatalogEntry(
+        name="dirichlet",
+        summary="Counts of labels as draws from the plausibilities; raters are alike",
+        data="labels",
+        methods=("exact", "nuts"),
+        reference=f"{_PAPER}, appendix A",
+        options=("reliability", "concentration"),
+        independent_items=True,
+    ),
+    CatalogEntry(
+        name="glad",
+        summary="Raters with an ability and items with a difficulty, which is summed out; other labels are alike",
+        data="labels",
+        methods=("nuts",),
+        reference="Whitehill et al. 2009, NIPS 22, sections 2 and 3",
+        marks=("expected_difficulty",),
+        averages_hard_items=True,
+    ),
+    CatalogEntry(
+        name="hierarchical_dawid_skene",
+        summary="Dawid-Skene whose confusion matrices come from a population of raters",
+        data="labels",
+        methods=("nuts",),
+        reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
+        options=("group",),
+        nuts_options={"target_accept": 0.9},  # spreads are small where raters hardly differ
+        nuts_thinning=2,
+        marks=("population_mean",),
+    ),
+    CatalogEntry(
+        name="hierarchical_scores",
+        summary="Scores by raters with a bias and a scale of their own, from populations or groups of raters",
+        data="scores",
+        methods=("gibbs", "nuts"),
+        reference="Papaspiliopoulos et al. 2020, doi:10.1093/biomet/asz058",
+        options=("group",),
+    ),
+    CatalogEntry(
+        name="item_difficulty",
+        summary="Items that differ around the label probabilities of their category; raters are alike",
+        data="labels",
+        methods=("nuts",),
+        reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.4",
+        nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
+        nuts_thinning=4,
+        marks=("effect_mean",),
+    ),
+    CatalogEntry(
+        name="item_states",
+        summary="Items in one of a few states with label probabilities of their own: the law behind a survey power curve",
+        data="labels",
+        methods=("gibbs", "nuts"),
+        reference="Resnick et al. 2021, arXiv:2106.01254, sections 4 and 7",
+    ),
+    CatalogEntry(
+        name="logistic_random_effects",
+        summary="Raters with log odds from a population, and items that are harder or easier for all of them",
+        data="labels",
+        methods=("nuts",),
+        reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.5",
+        nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
+        nuts_thinning=2,
+        marks=("effect_spread", "population_mean"),
+        averages_hard_items=True,
+    ),
+    CatalogEntry(
+        name="mace",
+        summary="Raters who tell the true category or spam, each with a competence and a way to spam",
+        data="labels",
+        methods=("gibbs", "nuts"),
+        reference="Hovy et al. 2013, aclanthology N13-1132, section 2",
+        marks=("competence",),
+    ),
+    CatalogEntry(
+        name="multinomial",
+        summary="One confusion matrix that all raters share, the true category summed out",
+        data="labels",
+        methods=("gibbs", "nuts"),
+        reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.1",
+    ),
+    CatalogEntry(
+        name="normal_scores",
+        summary="Scores of an item as normal draws about its location; raters are alike",
+        data="scores",
+        methods=("exact", "nuts"),
+        reference=f"{_PAPER}, appendix A",
+        independent_items=True,
+    ),
+    CatalogEntry(
+        name="one_coin",
+        summary="Raters with one ability each; other labels are alike",
+        data="labels",
+        methods=("gibbs", "nuts"),
+        reference="Zhang et al. 2016, arXiv:1406.3824, section 2",
+    ),
+    CatalogEntry(
+        name="ordinal",
+        summary="Ordered labels, cut from the item's place on a scale by thresholds and scale of each rater",
+        data="labels",
+        methods=("nuts",),
+        reference="Samejima 1969 (graded response); raters: Johnson 1996, doi:10.1080/01621459.1996.10476661",
+        needs_order=True,
+        marks=("threshold",),
+        averages_hard_items=True,
+    ),
+    CatalogEntry(
+        name="plackett_luce",
+        summary="Partial rankings with ties, drawn category by category in proportion to worth",
+        data="rankings",
+        methods=("gibbs", "nuts"),
+        reference=f"{_PAPER}, section 2.4; Caron and Doucet 2012, doi:10.1080/10618600.2012.638220",
+        options=("reliability", "concentration", "unranked"),
+        default_reliability=3,
+        independent_items=True,
+    ),
+    CatalogEntry(
+        name="prirn",
+        summary="Dirichlet around the inverse-rank scores of the raters (no likelihood)",
+        data="rankings",
+        methods=("exact",),
+        reference=f"{_PAPER}, section 2.4",
+        options=("reliability", "tie_weight"),
+        default_reliability=3,
+        independent_items=True,
+    ),
+    CatalogEntry(
+        name="tempered_plackett_luce",
+        summary="Plackett-Luce whose worths are raised to the reliability of the rater",
+        data="rankings",
+        methods=("nuts",),
+        reference=f"{_PAPER}, appendix B",
+        options=("reliability", "concentration", "unranked"),
+        default_reliability=3,
+    ),
+    CatalogEntry(
+        name="thurstone",
+        summary="Comparisons won by a normal law of quality, with raters of unequal reliability and ties",
+        data="comparisons",
+        methods=("hmc", "nuts"),
+        reference="Thurstone 1927, doi:10.1037/h0070288; ties: Glenn and David 1960",
+        ties=("auto", "threshold", "none"),
+    ),
 )
-
-# --- Record of the builder and the arguments of a model, so that another process can rebuild it ---
+catalog: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 
 RECIPES: WeakKeyDictionary[Any, "Recipe"] = WeakKeyDictionary()
 

@@ -5,13 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
-ANONYMOUS = -1
-
-"""Code of the rater of anonymous annotations."""
-
-NO_RATERS = np.array([], np.str_)
-
-"""Ids of anonymous raters."""
+ANONYMOUS = -1  # code of the rater of anonymous annotations
+NO_RATERS = np.array([], np.str_)  # ids of anonymous raters
 
 
 class CodedRows(dict[str, np.ndarray]):

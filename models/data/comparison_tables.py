@@ -12,16 +12,10 @@ from .reading.columns import code_ids, refused_cell, refused_value
 from .reading.matching import distinct_ids, match_ids, nearest
 from .reading.tables import Column, Columns, column_names, default_names, named_columns
 
-OUTCOMES = ("left", "right", "tie")
-
-"""Outcomes of a comparison; their codes are their places."""
-
+OUTCOMES = ("left", "right", "tie")  # outcomes of a comparison; their codes are their places
 LEFT, RIGHT, TIE = range(len(OUTCOMES))
-
 CROWD_KIT = {"rater": "worker", "winner": "label"}
-
 _WORDS = ", ".join(map(short_repr, OUTCOMES))
-
 _CodedColumn = tuple[Column, np.ndarray, np.ndarray]
 
 
@@ -31,12 +25,9 @@ def vote_columns(frame: Any, roles: Mapping[str, str]) -> Columns:
     Raises if a column is missing or named twice, there is no row, or attributes are asked for without raters.
     """
     if "rater" not in roles and (of_rater := [r for r in roles if r.startswith(ATTRIBUTE)]):
-        raise DataError(
-            f"{short_repr(roles[of_rater[0]])} describes raters who are not told apart",
-            column=roles[of_rater[0]],
-            remedy="name the column of the raters, or leave the attribute out",
-            where="argument rater_attributes",
-        )
+        problem = f"{short_repr(roles[of_rater[0]])} describes raters who are not told apart"
+        remedy = "name the column of the raters, or leave the attribute out"
+        raise DataError(problem, column=roles[of_rater[0]], remedy=remedy, where="argument rater_attributes")
     there, found = set(column_names(frame)), default_names(frame, roles, CROWD_KIT)
     if "rater" in found and found["rater"] not in there:
         raise DataError(
@@ -57,13 +48,10 @@ def item_set(declared: Sequence[Any] | np.ndarray | None) -> np.ndarray | None:
         return None
     items = distinct_ids("items", declared)
     if taken := _ambiguous_ids(items):
+        problem, allowed = f"{short_repr(taken[0])} is also the word for an outcome", f"any id but {_WORDS}"
+        remedy = "give the item another name"
         raise DataError(
-            f"{short_repr(taken[0])} is also the word for an outcome",
-            column="items",
-            value=taken[0],
-            allowed=f"any id but {_WORDS}",
-            remedy="give the item another name",
-            where="argument items",
+            problem, column="items", value=taken[0], allowed=allowed, remedy=remedy, where="argument items"
         )
     if len(items) < 2:
         raise DataError(
@@ -88,25 +76,16 @@ def code_items(
     coded = [(column, *code_ids(column)) for column in (left, right)]
     for column, index, _ in coded:
         if taken := _ambiguous_ids(index):
-            raise refused_value(
-                column,
-                taken[0],
-                "is also the word for an outcome",
-                allowed=f"any id but {_WORDS}",
-                remedy="give the item another name",
-            )
+            problem, remedy = "is also the word for an outcome", "give the item another name"
+            raise refused_value(column, taken[0], problem, allowed=f"any id but {_WORDS}", remedy=remedy)
     if items is None:
         items = _union_in_order(*coded)
     one, other = (_codes_within(items, *of_side) for of_side in coded)
     if (same := one == other).any():
         row = int(same.argmax())
-        raise refused_cell(
-            right,
-            row,
-            f"is compared with itself: it stands in column {short_repr(left.name)} too",
-            allowed="two different items",
-            remedy="correct one of the two cells, or leave the row out",
-        )
+        problem = f"is compared with itself: it stands in column {short_repr(left.name)} too"
+        remedy = "correct one of the two cells, or leave the row out"
+        raise refused_cell(right, row, problem, allowed="two different items", remedy=remedy)
     return items, one, other
 
 
@@ -130,13 +109,8 @@ def _codes_within(items: np.ndarray, column: Column, index: np.ndarray, code: np
     place = match_ids(index, items, "items", row=1, column=column.name)[code]
     if (place < 0).any():
         row = int((place < 0).argmax())
-        raise refused_cell(
-            column,
-            row,
-            "is not one of the items",
-            allowed=nearest(column.values[row], items),
-            remedy="correct the cell, or add it to items=",
-        )
+        problem, remedy = "is not one of the items", "correct the cell, or add it to items="
+        raise refused_cell(column, row, problem, allowed=nearest(column.values[row], items), remedy=remedy)
     return place
 
 

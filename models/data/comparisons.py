@@ -20,7 +20,6 @@ from .reading.tables import Column, is_listed
 from .summary import range_of
 
 EVALICA = {"X": "left", "Y": "right", "Draw": "tie"}
-
 _NAMES = "evalica's Winner.X, Winner.Y and Winner.Draw, or 'X', 'Y' and 'Draw'"
 
 
@@ -30,13 +29,10 @@ def named_outcomes(winners: Sequence[Any] | np.ndarray) -> list[str]:
     Outcomes are members of evalica's enumeration, or text.
     """
     if not is_listed(winners):
+        problem, allowed = f"winners are a {type(winners).__name__}", f"a list of {_NAMES}"
+        remedy = "pass the three sequences in the order of the votes"
         raise DataError(
-            f"winners are a {type(winners).__name__}",
-            column="winners",
-            value=winners,
-            allowed=f"a list of {_NAMES}",
-            remedy="pass the three sequences in the order of the votes",
-            where="argument winners",
+            problem, column="winners", value=winners, allowed=allowed, remedy=remedy, where="argument winners"
         )
     words = []
     for row, cell in enumerate(winners, 1):
@@ -45,14 +41,8 @@ def named_outcomes(winners: Sequence[Any] | np.ndarray) -> list[str]:
             remedy = "correct it; from_table reads words and ids of items"
             if name == "Ignore":
                 remedy = "leave out the votes that are to be ignored"
-            raise DataError(
-                f"{short_repr(cell)} is no outcome",
-                row=row,
-                column="winners",
-                value=cell,
-                allowed=_NAMES,
-                remedy=remedy,
-            )
+            problem = f"{short_repr(cell)} is no outcome"
+            raise DataError(problem, row=row, column="winners", value=cell, allowed=_NAMES, remedy=remedy)
         words.append(EVALICA[name])
     return words
 
@@ -73,22 +63,13 @@ def _winners_and_losers(pairs: Any) -> tuple[Column, Column]:
 
 
 def _refused_pair(problem: str, value: Any, where: str) -> DataError:
-    return DataError(
-        problem,
-        column="pairs",
-        value=value,
-        allowed="a list of (winner, loser), or an array with two columns",
-        remedy="write a choice among several items as one pair for each loser, and read ties with from_table",
-        where=where,
-    )
+    allowed = "a list of (winner, loser), or an array with two columns"
+    remedy = "write a choice among several items as one pair for each loser, and read ties with from_table"
+    return DataError(problem, column="pairs", value=value, allowed=allowed, remedy=remedy, where=where)
 
-
-# --- Outcome of a vote: a word, or the id of the winner ---
 
 NOT_READ = -1
-
 _CODE = {word: code for code, word in enumerate(OUTCOMES)}
-
 _WORDS = ", ".join(map(short_repr, OUTCOMES))
 
 
@@ -113,13 +94,9 @@ def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np
     if (unread := outcome == NOT_READ).any():
         row = int(unread.argmax())
         pair = " or ".join(short_repr(items[side[row]].item()) for side in (left, right))
-        raise refused_cell(
-            column,
-            row,
-            "names neither an outcome nor one of the two items",
-            allowed=f"{_WORDS}, or the item that won: {pair}",
-            remedy="correct the cell",
-        )
+        problem = "names neither an outcome nor one of the two items"
+        allowed = f"{_WORDS}, or the item that won: {pair}"
+        raise refused_cell(column, row, problem, allowed=allowed, remedy="correct the cell")
     return outcome.astype(np.int32)
 
 
@@ -142,9 +119,6 @@ def _ids_for_words(column: Column, items: np.ndarray, word: np.ndarray) -> Colum
             remedy="write ids as text in all columns, or as integers in all",
         )
     return numbers
-
-
-# --- Comparisons: votes of raters on which of two items is better, or a tie ---
 
 
 @dataclass(frozen=True, eq=False, repr=False)

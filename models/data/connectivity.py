@@ -1,8 +1,4 @@
-"""Connectivity of the graph of compared pairs.
-
-Votes inform a contrast of two items only along a path of compared pairs; between components only a prior
-does.
-"""
+"""Connectivity of the graph of compared pairs; between its components only a prior informs contrasts."""
 
 import numpy as np
 

@@ -14,9 +14,7 @@ from .errors import DataError
 from .reading.matching import chosen_items
 from .summary import suspicious_ids
 
-AnonymisedIds = Literal["raters", "all"]
-
-"""Ids to replace: those of the raters, or those of the items as well."""
+AnonymisedIds = Literal["raters", "all"]  # ids to replace: those of the raters, or those of the items as well
 
 
 class Recoding(NamedTuple):
@@ -42,9 +40,6 @@ def draw_recoding(kind: str, n: int, rng: np.random.Generator) -> Recoding:
 def identity_recoding(ids: np.ndarray) -> Recoding:
     """Recoding that keeps ids and codes."""
     return recoding(ids, np.arange(len(ids)))
-
-
-# --- Base class of the containers ---
 
 
 class Container(ABC):
@@ -74,7 +69,8 @@ class Container(ABC):
         counts = {"items": len(self.items), "raters": len(self.raters), self._annotations: len(self)}
         if categories := len(getattr(self, "categories", ())):
             counts["categories"] = categories
-        words = {what: f"{n:,} {what}" if n != 1 else f"1 {_SINGULAR[what]}" for what, n in counts.items()}
+        one = {what: what.removesuffix("s") for what in counts} | {"categories": "category"}
+        words = {what: f"{n:,} {what if n != 1 else one[what]}" for what, n in counts.items()}
         if self.anonymous:
             words["raters"] = "anonymous raters"
         return f"{type(self).__name__}({', '.join(words.values())})"
@@ -266,18 +262,15 @@ class Container(ABC):
     def _anonymised(self, whose: AnonymisedIds, random_seed: int | None, argument: str) -> Self:
         """Anonymised copy; `argument` names `whose` in the error."""
         if whose not in get_args(AnonymisedIds):
+            problem, where = f"{short_repr(whose)} is not a choice of ids to replace", f"argument {argument}"
+            allowed, remedy = "'raters', or 'all' for items as well", "choose one, or leave it out"
             raise DataError(
-                f"{short_repr(whose)} is not a choice of ids to replace",
-                column=argument,
-                value=whose,
-                allowed="'raters', or 'all' for items as well",
-                remedy="choose one, or leave it out",
-                where=f"argument {argument}",
+                problem, column=argument, value=whose, allowed=allowed, remedy=remedy, where=where
             )
         rng = np.random.default_rng(random_seed)
-        raters = draw_recoding("rater", len(self.raters), rng)
-        both = whose == "all"
-        items = draw_recoding("item", len(self.items), rng) if both else identity_recoding(self.items)
+        raters, items = draw_recoding("rater", len(self.raters), rng), identity_recoding(self.items)
+        if whose == "all":
+            items = draw_recoding("item", len(self.items), rng)
         return self._recoded(items, raters)
 
 
@@ -290,17 +283,6 @@ def require_container(data: object, kind: type[Container]) -> None:
             allowed=f"raterzoo.models.{name}",
             remedy=f"read it by {name}.from_table",
         )
-
-
-_SINGULAR = {
-    "items": "item",
-    "raters": "rater",
-    "annotations": "annotation",
-    "answers": "answer",
-    "votes": "vote",
-    "scores": "score",
-    "categories": "category",
-}
 
 
 def _read_only(value: Any) -> Any:

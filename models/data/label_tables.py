@@ -13,14 +13,8 @@ from .reading.numbers import read_counts
 from .reading.tables import Column, column_names, named_columns
 
 MAX_ITEMS = 10_000_000
-
-CROWD_KIT = {"item": "task", "rater": "worker"}
-
-"""Names of columns in crowd-kit."""
-
-UNKNOWN = -1
-
-"""Code of an unknown gold label."""
+CROWD_KIT = {"item": "task", "rater": "worker"}  # names of columns in crowd-kit
+UNKNOWN = -1  # code of an unknown gold label
 
 _ANSWER_ROWS = (
     "if each row is one answer the table is long, not wide: read it by from_table, or --layout long"
@@ -62,17 +56,9 @@ def _whole(value: Any) -> Any:
 
 def _refused_gold(column: Column, row: int, problem: str, allowed: str) -> DataError:
     value = column.values[row]
-    return DataError(
-        f"{short_repr(value)} {problem}",
-        row=row + 1,
-        column=column.name,
-        value=value,
-        allowed=allowed,
-        remedy="correct the cell, or leave it empty where the truth is not known",
-    )
-
-
-# --- Wide tables ---
+    problem = f"{short_repr(value)} {problem}"
+    remedy = "correct the cell, or leave it empty where the truth is not known"
+    return DataError(problem, row=row + 1, column=column.name, value=value, allowed=allowed, remedy=remedy)
 
 
 def wide_columns(
@@ -92,13 +78,9 @@ def wide_columns(
     if count is not None:
         repeats = read_counts(columns["count"])
         if repeats.sum() > MAX_ITEMS:
-            raise DataError(
-                f"the counts add up to {repeats.sum():,} items",
-                column=count,
-                value=int(repeats.sum()),
-                allowed=f"{MAX_ITEMS:,} items",
-                remedy="split the table",
-            )
+            problem, allowed = f"the counts add up to {repeats.sum():,} items", f"{MAX_ITEMS:,} items"
+            remedy = "split the table"
+            raise DataError(problem, column=count, value=int(repeats.sum()), allowed=allowed, remedy=remedy)
     items = np.arange(len(repeats))
     if item is not None:
         items = distinct_items(columns["item"], _ANSWER_ROWS)
@@ -138,9 +120,6 @@ def _whole_cells(column: Column) -> Column:
     return column
 
 
-# --- Tables and arrays of counts ---
-
-
 def counted_columns(
     counts: Any, item: str, categories: Sequence[Any] | np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -158,27 +137,16 @@ def counted_columns(
     place = match_ids(names, there, "categories")
     if (place < 0).any():
         unknown = names[(place < 0).argmax()].item()
-        raise DataError(
-            f"{short_repr(unknown)} has no counts",
-            value=unknown,
-            allowed=nearest(unknown, there),
-            remedy="choose among the columns, or labels, that have counts",
-            where="argument categories",
-        )
+        problem, allowed = f"{short_repr(unknown)} has no counts", nearest(unknown, there)
+        remedy = "choose among the columns, or labels, that have counts"
+        raise DataError(problem, value=unknown, allowed=allowed, remedy=remedy, where="argument categories")
     if len(names) < 2:
-        raise DataError(
-            f"{short_repr(names[0].item())} is the only category: there is nothing to choose from",
-            value=names[0].item(),
-            allowed="a closed set of two or more categories",
-            remedy="give counts of the others as well",
-        )
+        problem = f"{short_repr(names[0].item())} is the only category: there is nothing to choose from"
+        allowed, remedy = "a closed set of two or more categories", "give counts of the others as well"
+        raise DataError(problem, value=names[0].item(), allowed=allowed, remedy=remedy)
     if item != "item" and "item" in names.tolist():
-        raise DataError(
-            "a category is called 'item', as is the column of ids",
-            column="item",
-            value="item",
-            remedy="give the category another name",
-        )
+        problem = "a category is called 'item', as is the column of ids"
+        raise DataError(problem, column="item", value="item", remedy="give the category another name")
     keys = [labels[k] for k in place]
     columns = named_columns(frame, {"item": item} | {f"categories {k}": k for k in keys})
     table = np.stack([read_counts(columns[f"categories {k}"]) for k in keys], axis=1)
@@ -188,12 +156,10 @@ def counted_columns(
 def _array_columns(counts: Any, item: str) -> tuple[dict[str, Any], list[Any]]:
     """Columns of a DataArray of counts, and the labels of its categories, which may be integers."""
     if set(counts.dims) != {item, "category"} or not {item, "category"} <= set(counts.coords):
-        raise DataError(
-            f"the array has dims {tuple(counts.dims)} with coords {tuple(counts.coords)}",
-            value=tuple(counts.dims),
-            allowed=f"dims ({item!r}, 'category'), each with its coordinate",
-            remedy="name the dims, and assign the ids of items and categories",
-        )
+        problem = f"the array has dims {tuple(counts.dims)} with coords {tuple(counts.coords)}"
+        allowed = f"dims ({item!r}, 'category'), each with its coordinate"
+        remedy = "name the dims, and assign the ids of items and categories"
+        raise DataError(problem, value=tuple(counts.dims), allowed=allowed, remedy=remedy)
     labels = counts["category"].values.tolist()
     cells = counts.transpose(item, "category").values
     return {item: counts[item].values} | {k: cells[:, c] for c, k in enumerate(labels)}, labels

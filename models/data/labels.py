@@ -19,7 +19,6 @@ from .reading.tables import default_names, named_columns
 from .summary import range_of
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
-
 MAX_ANSWERS = 200_000_000
 
 
@@ -322,22 +321,15 @@ class Labels(Container):
         return lines
 
 
-# --- Answers one by one, for models that condition on the rater of each answer ---
-
-
 def require_answers(labels: Labels) -> None:
     """Raise `DataError` if there is no answer, or more than a model of single answers can hold."""
     total = int(labels.count.sum())
     if not total:
         raise DataError("there is no answer to learn from", remedy="check what was read or selected")
     if total > MAX_ANSWERS:
-        raise DataError(
-            f"the counts add up to {total:,} answers of single raters",
-            column="count",
-            value=total,
-            allowed=f"{MAX_ANSWERS:,} answers",
-            remedy="check the counts; a rater answers an item a few times",
-        )
+        problem = f"the counts add up to {total:,} answers of single raters"
+        allowed, remedy = f"{MAX_ANSWERS:,} answers", "check the counts; a rater answers an item a few times"
+        raise DataError(problem, column="count", value=total, allowed=allowed, remedy=remedy)
 
 
 def expand_answers(labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

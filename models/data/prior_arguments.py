@@ -19,8 +19,6 @@ def confusion_concentrations(n_categories: int) -> np.ndarray:
     return np.where(np.eye(n, dtype=bool), DIAGONAL, (TOTAL - DIAGONAL) / (n - 1))
 
 
-# --- Validation of prior parameters given as arguments: positive arrays, pairs, finite numbers ---
-
 MOST_LOG = 10.0  # size of the mean and sd of a logarithm
 
 

@@ -1,7 +1,6 @@
 """Embedded data: differential diagnoses printed in Stutz et al. (2025), and results on three of them."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ def published_ddx_cases() -> PartialRankings:
     Medical Image Analysis, figures 3, 17 and 18, arXiv:2307.02191.
     """
     cases = _columns("cases")
-    labels = sorted({*cases["category"], *_columns("predictions")["category"]})
+    labels = sorted({*cases["category"].tolist(), *_columns("predictions")["category"].tolist()})
     return PartialRankings.from_table(cases, categories=labels)
 
 
@@ -55,7 +54,7 @@ def published_ddx_predictions() -> dict[str, np.ndarray]:
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
     Medical Image Analysis, arXiv:2307.02191.
     """
-    columns = {name: np.array(cells) for name, cells in _columns("predictions").items()}
+    columns = _columns("predictions")
     return columns | {"rank": columns["rank"].astype(np.int64)}
 
 
@@ -80,13 +79,12 @@ def published_ddx_accuracies() -> dict[str, np.ndarray]:
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
     Medical Image Analysis, figures 5 and 17, arXiv:2307.02191.
     """
-    columns = {name: np.array(cells) for name, cells in _columns("accuracies").items()}
-    return columns | {
-        "figure": columns["figure"].astype(np.int64),
-        "accuracy": columns["accuracy"].astype(float),
-    }
+    columns = _columns("accuracies")
+    figure, accuracy = columns["figure"].astype(np.int64), columns["accuracy"].astype(float)
+    return columns | {"figure": figure, "accuracy": accuracy}
 
 
-def _columns(what: str) -> dict[str, list[Any]]:
+def _columns(what: str) -> dict[str, np.ndarray]:
     """Columns of one of the CSV files beside this module."""
-    return read_columns(Path(__file__).with_name(f"published_ddx_{what}.csv"))
+    columns = read_columns(Path(__file__).with_name(f"published_ddx_{what}.csv"))
+    return {name: np.array(cells) for name, cells in columns.items()}

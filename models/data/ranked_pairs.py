@@ -42,14 +42,11 @@ def ranked_pairs(rankings: PartialRankings) -> RankedPairs:
     )
 
 
-# --- Inverse rank normalisation (IRN): support of each category by an item's raters, as shares ---
-
-
 def inverse_rank_scores(rankings: PartialRankings, tie_weight: Literal["split", "full"]) -> np.ndarray:
-    """IRN of every ranked (item, category) pair, shape (pair,), in the order of `ranked_pairs`.
+    """Inverse rank normalisation (IRN) of every ranked pair, shape (pair,), in the order of `ranked_pairs`.
 
-    Sums to one for each item. `tie_weight` "split" shares the weight of a block among its tied categories
-    (eq. 3); "full" gives each the whole weight.
+    Support by the raters of the item, as shares that sum to one. `tie_weight` "split" shares the weight of a
+    block among its tied categories (eq. 3); "full" gives each the whole weight.
     """
     if tie_weight not in ("split", "full"):
         raise ValueError(f"tie_weight={tie_weight!r} is not one of 'split', 'full'")

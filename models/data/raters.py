@@ -10,9 +10,7 @@ from .reading.columns import code_ids
 from .reading.matching import nearest
 from .reading.tables import Column
 
-ATTRIBUTE = "rater_attributes "
-
-"""Prefix of the roles of columns with attributes of the raters."""
+ATTRIBUTE = "rater_attributes "  # prefix of the roles of columns with attributes of the raters
 
 
 def read_attributes(
@@ -47,9 +45,6 @@ def read_attributes(
     return found
 
 
-# --- Groups of raters by an attribute, such as people and language models ---
-
-
 def refuse_reserved_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str]) -> None:
     """Raise if an attribute has the name of a variable of the model.
 
@@ -58,13 +53,10 @@ def refuse_reserved_attributes(attributes: Mapping[str, np.ndarray], taken: Sequ
     """
     for name in taken:
         if name in attributes:
-            raise DataError(
-                f"the attribute {short_repr(name)} of the raters would stand as 'rater_{name}', which is a variable of the model",
-                column=name,
-                value=name,
-                allowed="any name but " + ", ".join(map(short_repr, taken)),
-                remedy="rename its column",
-            )
+            problem = f"the attribute {short_repr(name)} of the raters would stand as 'rater_{name}', "
+            problem += "which is a variable of the model"
+            allowed = "any name but " + ", ".join(map(short_repr, taken))
+            raise DataError(problem, column=name, value=name, allowed=allowed, remedy="rename its column")
 
 
 def rater_groups(
@@ -77,13 +69,11 @@ def rater_groups(
     """
     if not isinstance(group, str) or group not in attributes:
         known = np.array(list(attributes), np.str_)
+        problem = f"group={short_repr(group)} is not one of the attributes of the raters"
+        allowed = nearest(group, known) if len(known) else "there are none"
+        remedy = "read its column with from_table(..., rater_attributes=[...])"
         raise DataError(
-            f"group={short_repr(group)} is not one of the attributes of the raters",
-            column="group",
-            value=group,
-            allowed=nearest(group, known) if len(known) else "there are none",
-            remedy="read its column with from_table(..., rater_attributes=[...])",
-            where="argument group",
+            problem, column="group", value=group, allowed=allowed, remedy=remedy, where="argument group"
         )
     try:
         return code_ids(Column(group, list(attributes[group])))

@@ -57,12 +57,10 @@ def _level_columns(counts: Any, item: str) -> tuple[Any, list[Any]]:
         return counts, [name for name in column_names(counts) if name != item]
     others = [dim for dim in counts.dims if dim != item]
     if len(counts.dims) != 2 or len(others) != 1 or not {*counts.dims} <= {*counts.coords}:
-        raise DataError(
-            f"the array has dims {tuple(counts.dims)} with coords {tuple(counts.coords)}",
-            value=tuple(counts.dims),
-            allowed=f"dim {item!r} and one of the scores, each with its coordinate",
-            remedy="name the dims, and assign the ids of the items and the numbers of the scores",
-        )
+        problem = f"the array has dims {tuple(counts.dims)} with coords {tuple(counts.coords)}"
+        allowed = f"dim {item!r} and one of the scores, each with its coordinate"
+        remedy = "name the dims, and assign the ids of the items and the numbers of the scores"
+        raise DataError(problem, value=tuple(counts.dims), allowed=allowed, remedy=remedy)
     names = counts[others[0]].values.tolist()
     if item in names:
         raise _no_level(item, "is the name of the dim of the items")

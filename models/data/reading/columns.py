@@ -1,7 +1,4 @@
-"""Ids and labels as codes: text or integers.
-
-A column is factorised in one pass over its cells; the checks run on the distinct values.
-"""
+"""Ids and labels as codes, text or integers: factorised in one pass; checks run on the distinct values."""
 
 import re
 from collections import defaultdict
@@ -16,7 +13,6 @@ from ..errors import DataError
 from .tables import Column
 
 FLOATS = (float, np.floating)
-
 NO_MISSING = "fill the cell in or leave the row out: a missing answer has no row"
 
 # missing-value markers of array libraries, by the names of their types
@@ -34,10 +30,7 @@ def code_values(values: list[Any]) -> tuple[np.ndarray, list[Any]]:
 
 
 def is_integer(kind: type) -> bool:
-    """Integer test for a type of cells.
-
-    Excludes bool, which derives from int, and NumPy's timedelta64, which derives from its integers.
-    """
+    """Integer test for a type of cells; excludes bool and timedelta64, which derive from integers."""
     return issubclass(kind, int | np.integer) and not issubclass(kind, bool | np.timedelta64)
 
 
@@ -83,36 +76,25 @@ def refused_value(column: Column, value: Any, problem: str, *, allowed: str = ""
 def refused_cell(column: Column, place: int, problem: str, *, allowed: str = "", remedy: str) -> DataError:
     """Error about the cell at a place counted from 0; the problem follows the value."""
     value = column.values[place]
-    return DataError(
-        f"{short_repr(value)} {problem}",
-        row=place + 1,
-        column=column.name,
-        value=value,
-        allowed=allowed,
-        remedy=remedy,
-    )
+    problem = f"{short_repr(value)} {problem}"
+    return DataError(problem, row=place + 1, column=column.name, value=value, allowed=allowed, remedy=remedy)
 
-
-# --- Ids and labels as codes: text or integers ---
 
 MAX_CHARACTERS = 10_000
-
 MAX_INDEX_BYTES = 2**30
-
 _ID = "one text or one whole number in each cell"
 
 # NUL truncates fixed-width text, and half a surrogate pair cannot be encoded
 _UNSAFE = re.compile(r"[\0\ud800-\udfff]")
-
 _LEGIBLE = re.compile(r"\s*[^\s\0\ud800-\udfff][^\0\ud800-\udfff]*")
 
 
 def code_ids(column: Column, reserved: Collection[str] = ()) -> tuple[np.ndarray, np.ndarray]:
     """Factorise a column of ids or labels, all text (kept exactly) or all integers.
 
-    Returns the distinct values in order of first appearance, (distinct,), and the code of each row, (row,)
-    int32. Refuses cells that are missing, empty, too long, reserved, neither text nor integer, or not of the
-    kind of the first cell.
+    Returns the distinct values in order of first appearance, (distinct,), and the codes, (row,) int32.
+    Refuses cells that are missing, empty, too long, reserved, neither text nor integer, or unlike the first
+    cell.
     """
     index_of = _text_index if _is_text(column) else _integer_index
     code, distinct = code_values(column.values)
@@ -167,13 +149,9 @@ def _text_index(column: Column, distinct: list[str]) -> np.ndarray:
         raise _illegible(column, illegible[0])
     size = 4 * len(longest) * len(distinct)
     if size > MAX_INDEX_BYTES:
-        raise refused_value(
-            column,
-            longest,
-            f"is one of {len(distinct):,} texts, which take {size / 2**30:,.1f} GiB at its width",
-            allowed=f"{MAX_INDEX_BYTES / 2**30:.0f} GiB in all",
-            remedy="use short ids",
-        )
+        problem = f"is one of {len(distinct):,} texts, which take {size / 2**30:,.1f} GiB at its width"
+        allowed = f"{MAX_INDEX_BYTES / 2**30:.0f} GiB in all"
+        raise refused_value(column, longest, problem, allowed=allowed, remedy="use short ids")
     return np.array(distinct, dtype=np.str_)
 
 

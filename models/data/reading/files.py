@@ -50,32 +50,19 @@ def text_lines(path: Path) -> Iterator[str]:
 def _decode(line: bytes, place: str, *, first: bool) -> str:
     """Decode one line; on the first, recognise binary formats and strip the byte order mark."""
     if len(line) > MAX_LINE:
-        raise DataError(
-            "the line is too long",
-            allowed=f"{MAX_LINE:,} bytes",
-            remedy="check the line ends and the quotes",
-            where=place,
-        )
+        remedy = "check the line ends and the quotes"
+        raise DataError("the line is too long", allowed=f"{MAX_LINE:,} bytes", remedy=remedy, where=place)
     known = [what for signature, what in _SIGNATURES.items() if first and line.startswith(signature)]
     if known or b"\0" in line:
-        raise DataError(
-            f"this is no text: it is {known[0] if known else 'binary'}",
-            allowed="CSV, TSV or JSON lines in UTF-8",
-            remedy="export it as text, or correct the suffix of the file",
-            where=place,
-        )
+        problem = f"this is no text: it is {known[0] if known else 'binary'}"
+        remedy = "export it as text, or correct the suffix of the file"
+        raise DataError(problem, allowed="CSV, TSV or JSON lines in UTF-8", remedy=remedy, where=place)
     try:
         return line.decode("utf-8-sig" if first else "utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"byte {line[error.start]:#04x} at place {error.start + 1} is not UTF-8",
-            value=line[error.start : error.end],
-            remedy="save the file as UTF-8",
-            where=place,
-        ) from None
-
-
-# --- CSV and TSV reader: cells are text, and all rows have the width of the header ---
+        problem = f"byte {line[error.start]:#04x} at place {error.start + 1} is not UTF-8"
+        remedy = "save the file as UTF-8"
+        raise DataError(problem, value=line[error.start : error.end], remedy=remedy, where=place) from None
 
 
 def read_delimited(path: Path, delimiter: str) -> dict[str, list[str]]:
@@ -113,22 +100,15 @@ def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
     """Validate the header: unique names, and at least two."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise DataError(
-            f"the header names column {short_repr(twice[0])} twice",
-            column=twice[0],
-            value=twice[0],
-            remedy="rename or drop one of them",
-            where=path.name,
-        )
+        problem = f"the header names column {short_repr(twice[0])} twice"
+        remedy = "rename or drop one of them"
+        raise DataError(problem, column=twice[0], value=twice[0], remedy=remedy, where=path.name)
     if len(names) < 2:
         other = next((mark for mark in ",;\t|" if mark != delimiter and mark in "".join(names)), None)
-        raise DataError(
-            f"the header has no {delimiter!r}: {short_repr(''.join(names))}",
-            value="".join(names),
-            allowed="a header line, with commas in .csv and tabs in .tsv",
-            remedy=f"write {delimiter!r} instead of {other!r}" if other else "write a header line",
-            where=path.name,
-        )
+        problem = f"the header has no {delimiter!r}: {short_repr(''.join(names))}"
+        allowed = "a header line, with commas in .csv and tabs in .tsv"
+        remedy = f"write {delimiter!r} instead of {other!r}" if other else "write a header line"
+        raise DataError(problem, value="".join(names), allowed=allowed, remedy=remedy, where=path.name)
     return names
 
 
@@ -136,12 +116,10 @@ def _refuse_ragged(rows: list[list[str]], width: int, path: Path) -> None:
     """Raise at the first row that is blank or has not the width of the header."""
     for row, cells in enumerate(rows, start=1):
         if len(cells) != width:
+            problem = f"{len(cells)} cells under a header of {width}" if cells else "the row is blank"
+            remedy = "quote cells that hold the delimiter" if cells else "leave blank lines out"
             raise DataError(
-                f"{len(cells)} cells under a header of {width}" if cells else "the row is blank",
-                row=row,
-                value=len(cells),
-                remedy="quote cells that hold the delimiter" if cells else "leave blank lines out",
-                where=f"{path.name}, row {row:,}",
+                problem, row=row, value=len(cells), remedy=remedy, where=f"{path.name}, row {row:,}"
             )
 
 
@@ -162,8 +140,6 @@ def _refuse_long_cells(columns: dict[str, list[str]], path: Path) -> None:
             )
 
 
-# --- JSON lines reader: one object a line, all with the keys of the first ---
-
 HALF_PAIR = re.compile(r"[\ud800-\udfff]")  # of surrogates: JSON can spell it, no file can hold it
 
 
@@ -183,14 +159,10 @@ def read_json_lines(path: Path) -> dict[str, list[Any]]:
         try:
             record = json.loads(line, object_pairs_hook=_object, parse_int=str, parse_constant=_number)
         except (json.JSONDecodeError, RecursionError) as error:
-            problem = f"{error.msg} at place {error.colno}" if isinstance(error, ValueError) else "too deep"
-            raise DataError(
-                f"this is no JSON object on one line ({problem})",
-                row=row,
-                value=line[:100],
-                remedy="complete the line, or leave it out if it is blank",
-                where=place,
-            ) from None
+            found = f"{error.msg} at place {error.colno}" if isinstance(error, ValueError) else "too deep"
+            problem = f"this is no JSON object on one line ({found})"
+            remedy = "complete the line, or leave it out if it is blank"
+            raise DataError(problem, row=row, value=line[:100], remedy=remedy, where=place) from None
         except DataError as error:
             raise error.moved(place) from None
         _append(columns, record, row, place)
@@ -200,27 +172,18 @@ def read_json_lines(path: Path) -> dict[str, list[Any]]:
 def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) -> None:
     """Validate one record, and append its cells to the columns."""
     if not isinstance(record, dict):
-        raise DataError(
-            f"{short_repr(record)} is no JSON object",
-            row=row,
-            value=record,
-            allowed="one object of cells on every line",
-            remedy='write {"column": cell, ...}',
-            where=place,
-        )
+        problem, allowed = f"{short_repr(record)} is no JSON object", "one object of cells on every line"
+        remedy = 'write {"column": cell, ...}'
+        raise DataError(problem, row=row, value=record, allowed=allowed, remedy=remedy, where=place)
     if row == 1:
         _refuse_names(record, place)
         columns.update((name, []) for name in record)
     if differing := sorted(record.keys() ^ columns.keys()):
         name = differing[0]
-        raise DataError(
-            f"key {short_repr(name)} is {'new' if name in record else 'missing'}",
-            row=row,
-            column=name,
-            allowed=f"the keys of the first line: {', '.join(map(short_repr, columns))}",
-            remedy="write null where there is no value",
-            where=place,
-        )
+        problem = f"key {short_repr(name)} is {'new' if name in record else 'missing'}"
+        allowed = f"the keys of the first line: {', '.join(map(short_repr, columns))}"
+        remedy = "write null where there is no value"
+        raise DataError(problem, row=row, column=name, allowed=allowed, remedy=remedy, where=place)
     for name, cell in record.items():
         if not _is_cell(cell):
             raise DataError(
@@ -237,14 +200,9 @@ def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) ->
 
 def _refuse_names(record: dict[str, Any], place: str) -> None:
     if half := [name for name in record if HALF_PAIR.search(name)]:
-        raise DataError(
-            f"key {short_repr(half[0])} holds half a surrogate pair",
-            row=1,
-            column=half[0],
-            value=half[0],
-            remedy="write it as valid Unicode text",
-            where=place,
-        )
+        problem = f"key {short_repr(half[0])} holds half a surrogate pair"
+        remedy = "write it as valid Unicode text"
+        raise DataError(problem, row=1, column=half[0], value=half[0], remedy=remedy, where=place)
 
 
 def _is_cell(cell: Any) -> bool:
@@ -267,12 +225,8 @@ def _number(constant: str) -> float:
     raise DataError(f"{constant} is no number in JSON", value=constant, remedy="write null, or a number")
 
 
-# --- File readers: CSV, TSV, JSON lines and Parquet, by suffix ---
-
 MAX_BYTES = 2**30
-
 MAX_CELLS = 200_000_000
-
 _SUFFIXES = ".csv, .tsv, .jsonl, .ndjson and .parquet"
 
 
@@ -331,13 +285,9 @@ def _refuse_unreadable(path: Path) -> None:
         )
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise DataError(
-            f"the file has {size:,} bytes",
-            value=size,
-            allowed=f"{MAX_BYTES:,} bytes",
-            remedy="read it with a frame library, and pass the columns that are needed",
-            where=path.name,
-        )
+        problem = f"the file has {size:,} bytes"
+        remedy = "read it with a frame library, and pass the columns that are needed"
+        raise DataError(problem, value=size, allowed=f"{MAX_BYTES:,} bytes", remedy=remedy, where=path.name)
 
 
 def _read_parquet(path: Path) -> nw.DataFrame[Any]:
@@ -386,13 +336,10 @@ def _refuse_oversized(footer: Any, path: Path) -> None:
     cells = footer.num_rows * footer.num_columns
     size = sum(footer.row_group(g).total_byte_size for g in range(footer.num_row_groups))
     if cells > MAX_CELLS or size > MAX_BYTES:
-        raise DataError(
-            f"the table has {cells:,} cells in {size:,} bytes",
-            value=cells,
-            allowed=f"{MAX_CELLS:,} cells in {MAX_BYTES:,} bytes",
-            remedy="write the columns that are needed to a file of their own",
-            where=path.name,
-        )
+        problem = f"the table has {cells:,} cells in {size:,} bytes"
+        allowed = f"{MAX_CELLS:,} cells in {MAX_BYTES:,} bytes"
+        remedy = "write the columns that are needed to a file of their own"
+        raise DataError(problem, value=cells, allowed=allowed, remedy=remedy, where=path.name)
 
 
 def _refuse_long(frame: nw.DataFrame[Any], names: list[str], path: Path) -> None:
@@ -414,20 +361,12 @@ def _renamed(frame: nw.DataFrame[Any], rename: Mapping[str, str], path: Path) ->
     """Rename columns; raises if one is missing or two would share a name."""
     there = ", ".join(map(short_repr, frame.columns))
     if missing := [name for name in rename if name not in frame.columns]:
-        raise DataError(
-            f"there is no column {short_repr(missing[0])} to rename",
-            column=missing[0],
-            allowed=f"the columns that are there: {there}",
-            remedy="rename one of these",
-            where=path.name,
-        )
+        problem = f"there is no column {short_repr(missing[0])} to rename"
+        allowed, remedy = f"the columns that are there: {there}", "rename one of these"
+        raise DataError(problem, column=missing[0], allowed=allowed, remedy=remedy, where=path.name)
     names = [rename.get(name, name) for name in frame.columns]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise DataError(
-            f"two columns would be named {short_repr(twice[0])}",
-            column=twice[0],
-            allowed=f"the columns that are there: {there}",
-            remedy="rename the other one, too",
-            where=path.name,
-        )
+        problem = f"two columns would be named {short_repr(twice[0])}"
+        allowed, remedy = f"the columns that are there: {there}", "rename the other one, too"
+        raise DataError(problem, column=twice[0], allowed=allowed, remedy=remedy, where=path.name)
     return frame.rename(dict(rename))

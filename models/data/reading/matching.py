@@ -12,7 +12,6 @@ from .columns import code_ids, first_repeat, refused_cell, text_or_integer
 from .tables import Column, is_listed, listed
 
 MAX_IDS = 1_000_000
-
 RESERVED = ("OTHER",)  # pool of the never-ranked categories, in models and trees
 
 
@@ -41,14 +40,9 @@ def code_categories(
     if (position < 0).any():
         row = int((position[code] < 0).argmax())
         value = used[code[row]].item()
-        raise DataError(
-            f"{short_repr(value)} is not one of the categories",
-            row=row + 1,
-            column=column.name,
-            value=value,
-            allowed=nearest(value, categories),
-            remedy="correct the cell, or add it to categories=",
-        )
+        problem, allowed = f"{short_repr(value)} is not one of the categories", nearest(value, categories)
+        remedy = "correct the cell, or add it to categories="
+        raise DataError(problem, row=row + 1, column=column.name, value=value, allowed=allowed, remedy=remedy)
     return categories, position[code]
 
 
@@ -59,13 +53,10 @@ def distinct_ids(argument: str, ids: Sequence[Any] | np.ndarray, reserved: Seque
     from 1.
     """
     if not is_listed(ids):
+        problem = f"{argument}={short_repr(ids)} is a {type(ids).__name__}"
+        allowed, remedy = "a list or another sequence in a fixed order", f"pass {argument}=[...]"
         raise DataError(
-            f"{argument}={short_repr(ids)} is a {type(ids).__name__}",
-            column=argument,
-            value=ids,
-            allowed="a list or another sequence in a fixed order",
-            remedy=f"pass {argument}=[...]",
-            where=f"argument {argument}",
+            problem, column=argument, value=ids, allowed=allowed, remedy=remedy, where=f"argument {argument}"
         )
     if not 0 < len(ids) <= MAX_IDS:
         raise DataError(
@@ -128,13 +119,10 @@ def chosen_items(items: Sequence[Any] | np.ndarray, index: np.ndarray) -> tuple[
     code = match_ids(wanted, index, "items")
     if (code < 0).any():
         unknown = wanted[(code < 0).argmax()].item()
+        problem, allowed = f"{short_repr(unknown)} is not one of the items", nearest(unknown, index)
+        remedy = "choose among .items"
         raise DataError(
-            f"{short_repr(unknown)} is not one of the items",
-            column="items",
-            value=unknown,
-            allowed=nearest(unknown, index),
-            remedy="choose among .items",
-            where="argument items",
+            problem, column="items", value=unknown, allowed=allowed, remedy=remedy, where="argument items"
         )
     place = np.full(len(index), -1, np.int32)
     place[code] = np.arange(len(code))

@@ -23,18 +23,10 @@ from .columns import (
 )
 from .tables import Column, is_listed, listed
 
-MAX_SCORE = 1e100
-
-"""Largest absolute score: sums of squares stay finite."""
-
-Bounds = tuple[float, float]
-
-"""Lowest and highest score that could be given."""
-
+MAX_SCORE = 1e100  # largest absolute score: sums of squares stay finite
+Bounds = tuple[float, float]  # lowest and highest score that could be given
 _DECIMAL = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?\s*")
-
 _COMMA = re.compile(r"\s*[+-]?[0-9]+,[0-9]+\s*")
-
 _WRITE_SCORE = "write the score as a number, or leave the row out where none was given"
 
 
@@ -129,22 +121,15 @@ def _allowed(bounds: Bounds | None) -> str:
 
 
 def _refused_bounds(bounds: Any, problem: str) -> DataError:
+    problem, allowed = f"{short_repr(bounds)} {problem}", "two finite numbers, the lower first"
+    remedy = "pass bounds=(low, high), the lowest and the highest score that could be given, or None"
     return DataError(
-        f"{short_repr(bounds)} {problem}",
-        column="bounds",
-        value=bounds,
-        allowed="two finite numbers, the lower first",
-        remedy="pass bounds=(low, high), the lowest and the highest score that could be given, or None",
-        where="argument bounds",
+        problem, column="bounds", value=bounds, allowed=allowed, remedy=remedy, where="argument bounds"
     )
 
 
-# --- Validation of ranks and counts: integers or their decimal text, within bounds ---
-
 MAX_RANK = 1_000_000
-
 MAX_COUNT = 2**31 - 1
-
 _WHOLE = re.compile(r"\s*([+-]?[0-9]{1,100})(\.0*)?\s*")
 
 

@@ -65,12 +65,8 @@ def named_columns(table: Any, roles: Mapping[str, str]) -> Columns:
     if n_rows == 0:
         raise DataError("the table has columns but no rows", remedy="check what it was read from")
     if n_rows > MAX_ROWS:
-        raise DataError(
-            f"the table has {n_rows:,} rows",
-            value=n_rows,
-            allowed=f"{MAX_ROWS:,} rows",
-            remedy="split it by item: items are independent",
-        )
+        problem, remedy = f"the table has {n_rows:,} rows", "split it by item: items are independent"
+        raise DataError(problem, value=n_rows, allowed=f"{MAX_ROWS:,} rows", remedy=remedy)
     return Columns(roles, column)
 
 
@@ -119,22 +115,17 @@ def _open_mapping(table: Mapping[str, Any]) -> _Opened:
     lengths = {}
     for name, values in table.items():
         if not is_listed(values):
-            raise DataError(
-                f"{short_repr(values)} is a {type(values).__name__}, not a column",
-                column=name,
-                value=values,
-                allowed="a list, a 1-D array or a series of cells",
-                remedy="pass the cells of each column in the order of the rows",
-            )
+            problem = f"{short_repr(values)} is a {type(values).__name__}, not a column"
+            allowed = "a list, a 1-D array or a series of cells"
+            remedy = "pass the cells of each column in the order of the rows"
+            raise DataError(problem, column=name, value=values, allowed=allowed, remedy=remedy)
         lengths[name] = len(values)
     if len({*lengths.values()}) > 1:
-        (first, n), (other, m) = (min(lengths.items(), key=_length), max(lengths.items(), key=_length))
-        raise DataError(
-            f"column {short_repr(first)} has {n:,} rows and column {short_repr(other)} has {m:,}",
-            column=first,
-            value=n,
-            remedy="give every column as many cells as there are rows",
-        )
+        first, other = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
+        n, m = lengths[first], lengths[other]
+        problem = f"column {short_repr(first)} has {n:,} rows and column {short_repr(other)} has {m:,}"
+        remedy = "give every column as many cells as there are rows"
+        raise DataError(problem, column=first, value=n, remedy=remedy)
     n_rows = next(iter(lengths.values()), 0)
     return list(table), n_rows, lambda name: Column(name, listed(table[name]))
 
@@ -144,12 +135,10 @@ def _open_frame(table: Any) -> _Opened:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
         lazy = callable(getattr(table, "collect", None))
-        raise DataError(
-            f"a {type(table).__name__} is not a table",
-            value=table,
-            allowed="a pandas, polars or pyarrow table, or a mapping of column names to cells",
-            remedy="call .collect() first" if lazy else "convert it to a data frame",
-        ) from None
+        problem = f"a {type(table).__name__} is not a table"
+        allowed = "a pandas, polars or pyarrow table, or a mapping of column names to cells"
+        remedy = "call .collect() first" if lazy else "convert it to a data frame"
+        raise DataError(problem, value=table, allowed=allowed, remedy=remedy) from None
     except nw.exceptions.DuplicateError as error:
         raise DataError(
             f"two columns have one name ({' '.join(str(error).split())})", remedy="rename or drop one of them"
@@ -158,34 +147,20 @@ def _open_frame(table: Any) -> _Opened:
 
 
 def _frame_column(name: str, series: nw.Series[Any]) -> Column:
-    return Column(name, series.to_list(), _declared(series))
-
-
-def _declared(series: nw.Series[Any]) -> list[Any] | None:
-    """Categories that a pandas categorical or a polars Enum declares."""
+    """Column with the categories that a pandas categorical or a polars Enum declares."""
+    declared = series.dtype.categories if isinstance(series.dtype, nw.Enum) else None
     if series.implementation.is_pandas_like():
-        categories = getattr(series.to_native().dtype, "categories", None)
-        return None if categories is None else categories.tolist()
-    return list(series.dtype.categories) if isinstance(series.dtype, nw.Enum) else None
-
-
-def _length(named: tuple[str, int]) -> int:
-    return named[1]
+        declared = getattr(series.to_native().dtype, "categories", None)
+    return Column(name, series.to_list(), None if declared is None else list(declared))
 
 
 def _missing_column(role: str, name: str, names: Sequence[str]) -> DataError:
     folded = {str(n).casefold(): n for n in names}
     near = get_close_matches(str(name).casefold(), folded, n=1)
     there = ", ".join(map(short_repr, names[:20])) + (", ..." if len(names) > 20 else "")
-    return DataError(
-        f"there is no column {short_repr(name)}",
-        column=name,
-        allowed=f"the columns that are there: {there or 'none'}",
-        remedy=f"name the column: {role}={short_repr(folded[near[0]]) if near else '...'}",
-    )
-
-
-# --- Nested blocks, [item][rater][block][category], as columns of a long table ---
+    allowed = f"the columns that are there: {there or 'none'}"
+    remedy = f"name the column: {role}={short_repr(folded[near[0]]) if near else '...'}"
+    return DataError(f"there is no column {short_repr(name)}", column=name, allowed=allowed, remedy=remedy)
 
 
 def nested_columns(
@@ -207,9 +182,10 @@ def nested_columns(
             if blocks is not None:
                 _append(columns, item, rater, blocks)
         if len(columns["item"]) == read:
-            raise _empty(f"{place} has no annotation", "leave the item out", place)
+            raise DataError(f"{place} has no annotation", remedy="leave the item out", where=place)
     if not columns["item"]:
-        raise _empty("there is no item", "check what it was read from", "the nested rankings")
+        remedy = "check what it was read from"
+        raise DataError("there is no item", remedy=remedy, where="the nested rankings")
     return {name: Column(name, values) for name, values in columns.items()}
 
 
@@ -218,11 +194,13 @@ def _append(columns: dict[str, list[Any]], item: Any, rater: Any, blocks: Any) -
     place = f"item {short_repr(item)}, rater {short_repr(rater)}"
     ranked = _list(blocks, "list of blocks", place)
     if not ranked:
-        raise _empty("the annotation has no block", "write None where a rater did not annotate", place)
+        remedy = "write None where a rater did not annotate"
+        raise DataError("the annotation has no block", remedy=remedy, where=place)
     for rank, block in enumerate(ranked, start=1):
         categories = _list(block, "block of tied categories", f"{place}, block {rank}")
         if not categories:
-            raise _empty("the block is empty", "leave empty blocks out", f"{place}, block {rank}")
+            where = f"{place}, block {rank}"
+            raise DataError("the block is empty", remedy="leave empty blocks out", where=where)
         tied = len(categories)
         columns["item"] += [item] * tied
         columns["rater"] += [rater] * tied
@@ -236,25 +214,18 @@ def _labelled(
     """Pair list members with their ids, or iterate over the items of a mapping."""
     if isinstance(level, Mapping):
         if labels is not None:
-            raise DataError(
-                f"{argument}= would rename the keys of a mapping",
-                column=argument,
-                value=labels,
-                remedy=f"leave {argument}= out, or pass lists",
-                where=place,
-            )
+            problem = f"{argument}= would rename the keys of a mapping"
+            remedy = f"leave {argument}= out, or pass lists"
+            raise DataError(problem, column=argument, value=labels, remedy=remedy, where=place)
         return iter(level.items())
     members = _list(level, "list or mapping", place)
     if labels is None:
         return enumerate(members)
     if len(labels) < len(members) or (argument == "items" and len(labels) > len(members)):
+        problem = f"{len(labels):,} {argument}= for a list of {len(members):,}"
+        allowed, remedy = "one label for each place", f"pass {len(members):,} {argument}"
         raise DataError(
-            f"{len(labels):,} {argument}= for a list of {len(members):,}",
-            column=argument,
-            value=len(labels),
-            allowed="one label for each place",
-            remedy=f"pass {len(members):,} {argument}",
-            where=place,
+            problem, column=argument, value=len(labels), allowed=allowed, remedy=remedy, where=place
         )
     return zip(listed(labels), members, strict=False)
 
@@ -263,14 +234,7 @@ def _list(level: Any, what: str, place: str) -> list[Any]:
     """Members of a list, tuple or array; raises at anything else."""
     if isinstance(level, list | tuple | np.ndarray):
         return [*level] if isinstance(level, tuple | list) else listed(level)
-    raise DataError(
-        f"{short_repr(level)} is a {type(level).__name__}, not a {what}",
-        value=level,
-        allowed="[item][rater][block][category], or {item: {rater: [block][category]}}",
-        remedy="wrap a single category in a block of its own: [[category]]",
-        where=place,
-    )
-
-
-def _empty(problem: str, remedy: str, place: str) -> DataError:
-    return DataError(problem, remedy=remedy, where=place)
+    problem = f"{short_repr(level)} is a {type(level).__name__}, not a {what}"
+    allowed = "[item][rater][block][category], or {item: {rater: [block][category]}}"
+    remedy = "wrap a single category in a block of its own: [[category]]"
+    raise DataError(problem, value=level, allowed=allowed, remedy=remedy, where=place)
