@@ -127,7 +127,8 @@ class Container(ABC):
         Returns
         -------
         same container
-            The same annotations by "rater 1", "rater 2"...; rater attributes stay.
+            The same annotations by "rater 1", "rater 2"...; rater attributes stay. Neither the numbers nor the row
+            order reveal an id, but rare answers, or rare attributes, may still identify a person.
 
         Raises
         ------
