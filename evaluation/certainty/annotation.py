@@ -24,8 +24,7 @@ def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray
-        Posterior of a model of labels with ``plausibility`` (chain, draw, item, category), a point estimate
-        such as `majority_vote`, or that array.
+        Posterior with ``plausibility`` (chain, draw, item, category), a point estimate, or that array.
 
     Returns
     -------
@@ -90,7 +89,7 @@ def annotation_certainty(
     ----------
     tree : DataTree, Dataset or DataArray
         Posterior with ``plausibility`` (chain, draw, candidate) or (chain, draw, item, category), or a point
-        estimate of it, such as `majority_vote`.
+        estimate.
     top : int
         Size j of the sets; smaller if fewer labels have positive plausibility.
     groups : mapping of label to group, optional

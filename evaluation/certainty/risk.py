@@ -26,8 +26,7 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](tree: Tree, mapping: Mapping[obje
     Returns
     -------
     DataTree or DataArray
-        As given: ``plausibility`` (chain, draw, item, category), where the categories are the groups in the
-        order of the mapping. All metrics accept it.
+        ``plausibility`` (chain, draw, item, category): categories are the groups in the order of the mapping.
 
     Raises
     ------
@@ -80,8 +79,7 @@ def expected_value(tree: xr.DataTree | xr.DataArray, values: Mapping[object, flo
     Returns
     -------
     DataArray, shape (chain, draw, item)
-        Expectation of the value under the plausibilities of the draw (Stutz et al., 2025, arXiv:2307.02191,
-        figure 8).
+        Expected value under the plausibilities of the draw (Stutz et al., 2025, arXiv:2307.02191, figure 8).
 
     Raises
     ------
@@ -107,8 +105,7 @@ def expected_value(tree: xr.DataTree | xr.DataArray, values: Mapping[object, flo
 def _weighted(view: Plausibility, table: Mapping[str, np.ndarray], argument: str) -> np.ndarray:
     """Sum plausibilities times the weights of their categories: (item, weight, sample).
 
-    A member of OTHER may be any category that the item does not name, each with the same expectation: the
-    weight of OTHER is the mean over them.
+    A member of OTHER is equally any category that the item does not name: its weight is the mean over them.
     """
     extended = with_mapping(view, table, argument, complete=True)
     if view.has_other.any() and view.declared_count() is None:

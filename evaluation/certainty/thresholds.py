@@ -5,8 +5,7 @@ Two different quantities bear the same name in the literature:
     threshold probability    max(P(y_i <= t), P(y_i > t))          of the next score, all uncertainty together
     annotation certainty     max over sides of P(side is the more probable one)      of the side, eq. 9
 
-With more scores the annotation certainty tends to one. The threshold probability does not: the spread between
-raters remains.
+With more scores the annotation certainty tends to one, but, as raters differ, not the threshold probability.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,8 +39,8 @@ def mean_normal_below(
 
     The sum itself is computed unless there are many fewer nodes than items.
 
-    Shapes: location (sample, item), finite; bias and scale (sample, rater), finite and scale positive; result
-    (sample, item).
+    Shapes: location (sample, item), finite; bias and scale (sample, rater), scale positive; result (sample,
+    item).
     """
     smallest = scale.min(axis=1)
     curvature = ((smallest[:, None] / scale) ** 4).mean(axis=1)
@@ -184,8 +183,8 @@ def thresholded(
     Parameters
     ----------
     tree : DataTree
-        Posterior with ``location`` and ``scale`` (item), or ``location`` (item), ``rater_bias`` and
-        ``rater_scale`` (rater).
+        Posterior: ``location`` and ``scale`` (item), or ``location`` (item), ``rater_bias``, ``rater_scale``
+        (rater).
     threshold : float
         Cut point, in the unit of the scores: from the lower bound of the scores to below the upper bound;
         without bounds, within the range of the observed scores.
@@ -193,8 +192,7 @@ def thresholded(
         "score": the plausibility is the probability that a score is on either side. "location": it is 1 on
         the side of the item's location and 0 on the other.
     names : two texts, optional
-        Names of the lower category, which includes the threshold, and of the upper; by default "at most t"
-        and "above t".
+        Names of the lower category, with the threshold, and the upper; default "at most t" and "above t".
 
     Returns
     -------
@@ -205,8 +203,7 @@ def thresholded(
     Raises
     ------
     EvaluationError
-        If the tree has no scores, the threshold is not a number or out of range, or the names are not two
-        different texts.
+        If there are no scores, the threshold is no number or out of range, or the names are not two texts.
 
     Examples
     --------

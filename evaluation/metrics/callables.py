@@ -63,8 +63,8 @@ class PerDraw:
     ) -> np.ndarray:
         """Return the value of every draw (sample,).
 
-        Shapes: truth (sample, item[, position or category]); predictions (item, position or category);
-        weights (sample or 1, item).
+        Shapes: truth (sample, item[, position or category]); predictions (item, ...); weights (sample or 1,
+        item).
         """
         arguments, predicted = dict(self.arguments), predictions
         if self.response == "labels":
@@ -114,8 +114,8 @@ def metric_from_callable(
     """Convert a function ``f(y_true, y_pred, **arguments) -> float`` to a metric, or raise.
 
     Defaults: `truth` is one label, or plausibilities for scikit-learn's metrics of graded relevance;
-    `response` as scikit-learn's metric needs it, else labels; `larger_is_better` unless the name ends in
-    loss, error or deviance.
+    `response` as scikit-learn's metric needs it, else labels; `larger_is_better` unless named loss, error or
+    deviance.
     """
     if not callable(function):
         raise EvaluationError(

@@ -3,8 +3,8 @@
 All are computed from counts by label, for all draws at once: how often a label is true, predicted, and both.
 The labels are those that are true in some draw or predicted by some classifier. Averages over labels are over
 these; a label that is neither true nor predicted in a draw counts as 0 there, as with scikit-learn's
-``labels=`` and ``zero_division=0``. With many rare labels a macro average therefore falls as more draws
-produce more labels: coarsen them, or weight.
+``labels=`` and ``zero_division=0``. With many rare labels a macro average thus falls with more draws: coarsen
+labels, or weight.
 """
 
 from collections.abc import Callable
@@ -34,8 +34,7 @@ def precision(average: Average = "macro") -> Metric:
     Parameters
     ----------
     average : {"macro", "micro", "weighted"}
-        Unweighted mean over labels; over items, which is accuracy; or mean over labels weighted by how often
-        they are true.
+        Mean over labels; over items, which is accuracy; or over labels weighted by how often they are true.
 
     Returns
     -------

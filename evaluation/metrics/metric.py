@@ -91,8 +91,7 @@ class Metric:
     def against(self, truth: Truth) -> "Metric":
         """Return the same metric against another form of truth.
 
-        A label may be sampled instead of the most plausible one, and a metric of plausibilities takes either
-        label as the certain one.
+        A label may be sampled, not the most plausible; a metric of plausibilities takes either as certain.
 
         Raises
         ------

@@ -31,8 +31,8 @@ def cross_entropy(base: float | None = None) -> Metric:
     -------
     Metric
         Smaller is better. Infinite if a plausible category has predicted probability zero. With OTHER
-        excluded, for a label drawn from the other labels (Gneiting and Raftery, 2007, Strictly proper scoring
-        rules, doi:10.1198/016214506000001437).
+        excluded, for a label drawn from the others (Gneiting and Raftery, 2007,
+        doi:10.1198/016214506000001437).
 
     Raises
     ------
@@ -84,8 +84,7 @@ def roc_auc(average: AverageOfCategories = "macro") -> Metric:
     The area of a category is the probability that an item of the category has a higher score for it than
     another item, ties counted half. It is undefined in a draw in which no item or every item belongs to the
     category; the average is over the other categories (scikit-learn's is NaN), NaN if there are none. With
-    two categories the scores of the second are used (Fawcett, 2006, An introduction to ROC analysis,
-    doi:10.1016/j.patrec.2005.10.010).
+    two categories the scores of the second are used (Fawcett, 2006, doi:10.1016/j.patrec.2005.10.010).
 
     Parameters
     ----------

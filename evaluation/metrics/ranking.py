@@ -2,11 +2,9 @@
 
 The truth ranks the categories by their plausibility. Ties count as ties, in the truth and in the predictions:
 equal scores, all categories without a prediction, and all members of an OTHER that is split, which share its
-mass evenly. A draw therefore needs as many comparisons as its item has named labels, not as there are
-categories.
+mass evenly. A draw thus needs as many comparisons as its item has named labels, not categories.
 
-With k both rankings are truncated: all but the k best are tied last. A tie that extends over the cut is among
-the last.
+With k both rankings are truncated: all but the k best are tied last, as is a tie that extends over the cut.
 """
 
 from collections.abc import Callable
@@ -81,8 +79,7 @@ def ndcg(k: int | None = None) -> Metric:
     """Return the normalised discounted cumulative gain of the predictions, with plausibilities as gains.
 
     A gain at position d is divided by log2(1 + d); discounts of tied predictions are averaged. The sum is
-    divided by that of the best ranking (Järvelin and Kekäläinen, 2002, Cumulated gain-based evaluation,
-    doi:10.1145/582415.582418).
+    divided by that of the best ranking (Järvelin and Kekäläinen, 2002, doi:10.1145/582415.582418).
 
     Parameters
     ----------
@@ -109,8 +106,7 @@ def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
     """Return the rank-biased overlap: overlap with the top-d set, averaged over d with weights p**d.
 
     The overlap is extrapolated: beyond `depth` it is taken as constant. Places after the end of a shorter
-    list share nothing (Webber et al., 2010, A similarity measure for indefinite rankings,
-    doi:10.1145/1852102.1852106, RBO_EXT).
+    list share nothing (Webber et al., 2010, doi:10.1145/1852102.1852106, RBO_EXT).
 
     Parameters
     ----------

@@ -55,8 +55,8 @@ def canvas(
 
     `size` is in inches, `shape` rows and columns of panels, of which one must be 1; `ratios` are the relative
     heights of the rows or widths of the columns. The backend defaults to ArviZ's
-    ``rcParams["plot.backend"]``, with `ax` to matplotlib. Raises EvaluationError if the backend is unknown,
-    not installed, or not that of `ax`.
+    ``rcParams["plot.backend"]``, with `ax` to matplotlib. Raises EvaluationError if it is unknown, not
+    installed, or not that of `ax`.
     """
     name = _backend(backend, ax)
     if ax is not None:

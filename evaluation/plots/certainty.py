@@ -31,8 +31,7 @@ def sorted_certainty(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        One step curve for each certainty over the share of items (Stutz et al., 2025, arXiv:2307.02191,
-        figure 7).
+        A step curve for each certainty over the share of items (Stutz et al., arXiv:2307.02191, figure 7).
 
     Raises
     ------
@@ -93,8 +92,7 @@ def reliability_sweep(
     sweep : Dataset
         Result of `evaluation.reliability_sweep`.
     point : mapping of str to float, optional
-        Metric against a point estimate of the truth, by classifier ("" without classifiers); drawn as an x at
-        the right end.
+        Metric against a point estimate of the truth, by classifier ("" without); an x at the right end.
     metric : str
         Label of the vertical axis.
     ax : matplotlib.axes.Axes, default those of a new figure
@@ -200,8 +198,7 @@ def certainty_histogram(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        Bars whose heights sum to one; a dashed line at the mean (Stutz et al., 2025, arXiv:2307.02191, figure
-        A.9).
+        Bars whose heights sum to one; a dashed line at the mean (Stutz et al., arXiv:2307.02191, figure A.9).
 
     Raises
     ------
@@ -243,8 +240,7 @@ def agreement_histogram(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        Bars whose heights sum to one; a dashed line at the mean (Stutz et al., 2025, arXiv:2307.02191,
-        appendix E, figures E.14-E.18).
+        Bars whose heights sum to one; dashed the mean (Stutz et al., arXiv:2307.02191, figures E.14-E.18).
 
     Raises
     ------
@@ -312,8 +308,8 @@ def certainty_scatter(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        A point for each item; the dashed diagonal marks equal certainties (Stutz et al., 2025,
-        arXiv:2307.02191, figure D.13).
+        A point for each item; dashed the line of equal certainties (Stutz et al., arXiv:2307.02191, figure
+        D.13).
 
     Raises
     ------
@@ -361,8 +357,8 @@ def certainty_agreement(
     Parameters
     ----------
     dataset : Dataset
-        Result of `evaluation.certainty_and_agreement`. Items with fewer raters than enter the correlation are
-        grey, items with one rater are left out.
+        Result of `evaluation.certainty_and_agreement`. Items not in the correlation are grey or, with one
+        rater, left out.
     ax : matplotlib.axes.Axes, default those of a new figure
     backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 

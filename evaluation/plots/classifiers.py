@@ -31,8 +31,7 @@ def comparison(
     result : Dataset
         Result of `evaluation.compare`, without groups: pick one by ``.sel(group=...)``.
     source : {"both", "raters", "items"}
-        Source of the uncertainty of probabilities and intervals: the raters' labels, the sample of items, or
-        both.
+        Source of the uncertainty of probabilities and intervals: raters' labels, sample of items, or both.
     label : str, optional
         Name of the metric in the figure; by default its own.
     backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
@@ -44,7 +43,7 @@ def comparison(
         pairs up to four classifiers, otherwise of the best to each other one; with point estimates, the
         metric with its interval and the point estimates as marks. For several reliabilities: the metric with
         point estimates at the right end, the probability of being the best, and the mean rank (Stutz et al.,
-        2025, arXiv:2307.02191, figure 6).
+        2025, figure 6).
 
     Raises
     ------

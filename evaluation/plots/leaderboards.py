@@ -150,8 +150,7 @@ def win_matrix(
         Result of `evaluation.preference_probability`, or ``win`` of `evaluation.win_probability`; with ties
         its ``points``, in which equal items have one half.
     items : sequence, optional
-        Items in the order to draw, such as by quality; by default by their mean win probability, the best
-        first.
+        Items in the order to draw, such as by quality; by default by their mean win probability, best first.
     label : str
         Label of the colour bar.
 

@@ -45,8 +45,7 @@ def metric_intervals(
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
-        A row for each classifier and group. Above its intervals, the mean and the interval of both
-        uncertainties.
+        A row for each classifier and group; above it, the mean and the interval of both uncertainties.
 
     Raises
     ------
@@ -165,8 +164,7 @@ def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
         Left: the metric of each group with the interval of both uncertainties, a colour for each classifier.
-        Right: the share of the items in the group, uncertain if membership is. Groups that never have a
-        member are marked.
+        Right: the share of the items in the group, uncertain if membership is. Empty groups are marked.
 
     Raises
     ------

@@ -151,8 +151,7 @@ def simplex(
     Returns
     -------
     matplotlib.axes.Axes, or the figure of plotly or bokeh
-        A corner for each category, a point for each draw, a cross at the mean (Stutz et al., 2025,
-        arXiv:2307.02191, figure 2).
+        A corner for each category, a point for each draw, a cross at the mean (Stutz et al., 2025, figure 2).
 
     Raises
     ------

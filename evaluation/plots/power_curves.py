@@ -75,8 +75,8 @@ def power_curve(
         A curve with its band. From each classifier's score a line to the curve and down to its equivalence,
         with the interval at the bottom. A classifier better than the longest curve ends in a triangle at the
         right, one worse than no labels in a triangle at the left. For a posterior, the asymptote is dashed,
-        and circles are the curve of the data. Amateurs have a curve of their own (Resnick, Kong, Schoenebeck
-        and Weninger, 2021, arXiv:2106.01254).
+        and circles are the curve of the data. Amateurs have their own curve (Resnick et al., 2021,
+        arXiv:2106.01254).
 
     Raises
     ------

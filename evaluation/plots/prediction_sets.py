@@ -21,16 +21,15 @@ def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend |
     Parameters
     ----------
     sets : Dataset or mapping of str to Dataset
-        Result of `evaluation.conformal_sets`; those of a mapping, such as calibrated on plausibilities and on
-        votes, are drawn side by side.
+        Result of `evaluation.conformal_sets`; several, such as calibrated on votes, are drawn side by side.
     backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
         Left: the share of test items by the size of their set. Right: the coverage under the posterior with
-        the interval between its 5 % and 95 % quantiles; x marks the coverage of the voted labels, a dashed
-        line the nominal coverage.
+        the interval between its 5 % and 95 % quantiles; x: coverage of the voted labels; dashed: nominal
+        coverage.
 
     Raises
     ------

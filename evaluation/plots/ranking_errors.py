@@ -39,8 +39,7 @@ def error_against_bound(
     Returns
     -------
     matplotlib.axes.Axes
-        Errors as lines with marks, their bounds dashed in the same colour (Nordio, Tarable and Leonardi,
-        2023, arXiv:2310.02016, figures 3 and 4).
+        Errors as marked lines, their bounds dashed (Nordio et al., 2023, arXiv:2310.02016, figures 3 and 4).
 
     Examples
     --------

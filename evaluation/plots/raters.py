@@ -25,8 +25,7 @@ def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
     Parameters
     ----------
     quality : DataArray, dims (chain, draw, rater)
-        For example the information of `rater_quality`. With more than forty raters the twenty best and the
-        twenty worst are drawn.
+        For example the information of `rater_quality`. Of more than forty raters the best and worst twenty.
     label : str
         Name of the quantity.
 

@@ -30,8 +30,8 @@ def threshold_certainty(
     Parameters
     ----------
     certainty : Dataset or mapping of str to Dataset
-        Result of `evaluation.threshold_certainty`; for several thresholds or data sets by name. With more
-        than 500 items quantiles are drawn.
+        Result of `evaluation.threshold_certainty`; several by name. With more than 500 items quantiles are
+        drawn.
     ax : matplotlib.axes.Axes, default those of a new figure
     backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 

@@ -17,8 +17,7 @@ def places_of(
 ) -> np.ndarray:
     """Position of each id among the known ids, -1 if unknown; raise if `complete` and one is unknown.
 
-    `what` names the owners of both kinds of ids in messages. Raises if one kind is text and the other
-    integers.
+    `what` names the owners of the ids in messages. Raises if some are text and the others integers.
     """
     if len(ids) and len(known) and (ids.dtype.kind == "U") != (known.dtype.kind == "U"):
         raise EvaluationError(
@@ -41,8 +40,7 @@ def _kind(values: np.ndarray) -> str:
 def match_items(items: np.ndarray, ids: np.ndarray, what: str = "prediction") -> np.ndarray:
     """Position of each item of a posterior among ids, in any order.
 
-    Raises if an id is missing, unknown, duplicated or of another kind; `what` names an element of the array
-    in messages.
+    Raises if an id is missing, unknown, duplicated or of another kind; `what` names an element in messages.
     """
     ids = ids_of(ids)
     places = places_of(items, ids, ("the posterior", f"the {what}s"), complete=False)

@@ -7,8 +7,7 @@ item and common to all predictions of that item.
 
 Notation: M members, concentration a. In size-biased order the shares are sticks, V_i ~ Beta(1 + a, (M - i) a)
 for i = 1, 2 and so on; no remaining member can be larger than the remaining mass, so stick breaking stops as
-soon as that is below the values of interest. This is exact. With many comparable members (large M a) all M
-gammas are drawn instead.
+soon as that is below the values of interest. This is exact. For large M a all M gammas are drawn instead.
 
 References
 ----------
@@ -35,8 +34,7 @@ def largest_members(
     """Draw the plausibilities of the largest members of OTHER, as far as they exceed the floor.
 
     Shapes: mass (draw,), plausibility of OTHER as a whole; floor (draw,); size (draw,), number M of members;
-    result (top, draw), largest first, in the precision of `mass`. Results that do not exceed the floor are
-    arbitrary values below it.
+    result (top, draw), largest first, in the precision of `mass`. Those not above the floor are arbitrary.
     """
     largest = np.empty((top, len(mass)), mass.dtype)
     many = size * concentration > MANY

@@ -189,8 +189,8 @@ class Plausibility:
     ) -> list[Result]:
         """Apply a function of a block and its own generator to blocks of items, on several threads.
 
-        Results do not depend on the number of threads. `width`: numbers that the function needs by item and
-        draw, if more than the cells.
+        Independent of the number of threads. `width`: numbers needed by item and draw, if more than the
+        cells.
         """
         cells = np.maximum(np.diff(self.start), width)
         number = np.cumsum(cells) * self.n_samples // BLOCK_SIZE
@@ -215,8 +215,7 @@ class Plausibility:
     ) -> Iterator[Result]:
         """Apply a function of a block, its samples and its own generator to blocks of draws of all items.
 
-        `width`: numbers that the function needs by draw, if more than the cells. most_threads=1 for a
-        function that is not thread-safe.
+        `width`: numbers needed by draw, if more than the cells. most_threads=1 if not thread-safe.
         """
         parts = list(self.parts(width))
         generators = generator_of(random_seed).spawn(len(parts))

@@ -222,8 +222,7 @@ class Scorer:
     def closed(self, seed: int) -> "Scorer":
         """Return the scorer with codes only for labels that occur; raise if an item has no label.
 
-        Codes are in the order of the names. Metrics over all items, such as F1, need the same labels in every
-        draw.
+        Codes are in the order of the names. Metrics such as F1 need the same labels in every draw.
         """
         view, predicted = self.aligned.view, self.aligned.predicted
         n_names = len(view.categories)
@@ -312,8 +311,8 @@ def uncertainty_adjusted(
         plausibilities, or a label drawn from them. Default: that of the metric; "label" for a callable, and
         for a metric of probabilities if the truth is one category.
     response : {"labels", "scores", "probabilities"}, optional
-        Form in which a callable receives the predictions. Default: as scikit-learn's functions need it,
-        otherwise labels.
+        Form in which a callable receives the predictions; default as scikit-learn's functions need it, or
+        labels.
     top : int
         Number of labels in the sets and rankings that a callable receives, "" after the last.
     other : {"split", "exclude", "label"}, optional

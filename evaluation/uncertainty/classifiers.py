@@ -188,14 +188,12 @@ def reliability_sweep(
     Dataset
         Over ``reliability``: ``mean``, ``sd``, ``interval`` (bound: lower, upper) and ``mcse``, the Monte
         Carlo standard error of the mean; with classifiers also ``probability_best``, the share of draws in
-        which each is best, ties shared. `compare` takes several trees, too (Stutz et al., 2025,
-        arXiv:2307.02191, figure 6).
+        which each is best, ties shared. `compare` takes several trees, too (figure 6 of Stutz et al.).
 
     Raises
     ------
     EvaluationError
-        If `trees` is not a mapping or is empty, `probability` is not between 0 and 1, or as in
-        `uncertainty_adjusted`.
+        If `trees` is no mapping or empty, `probability` not between 0 and 1, or as in `uncertainty_adjusted`.
 
     Examples
     --------

@@ -129,8 +129,7 @@ def _items_alone(
 ) -> np.ndarray:
     """Average a score over few truths at every resample, centred on the mean over all draws.
 
-    Shapes: score(weight) (classifier, group, few), for weight (item,); raters (classifier, group, sample);
-    result (classifier, group, resample).
+    Shapes: score(weight (item,)) (classifier, group, few); raters (..., sample); result (..., resample).
     """
     rng = np.random.default_rng([how.seed, 1])
     with warnings.catch_warnings():
@@ -144,8 +143,8 @@ def _items_alone(
 def _group_scores(scorer: Scorer, truth: np.ndarray, weights: np.ndarray, samples: np.ndarray) -> np.ndarray:
     """Score the groups one by one, NaN in draws without members.
 
-    Shapes: truth (sample, item[, position]); weights (classifier or 1, group, sample, item); result
-    (classifier, group, sample).
+    Shapes: truth (sample, item[, position]); weights (classifier or 1, group, sample, item); result (...,
+    sample).
     """
     n_classifiers = len(scorer.aligned.predicted)
     found = np.full((n_classifiers, weights.shape[1], len(samples)), np.nan)

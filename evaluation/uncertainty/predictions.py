@@ -56,8 +56,7 @@ def predictions_from_table(
     Raises
     ------
     EvaluationError
-        If a column is missing, a value is empty or not a number, a row is duplicated, or there are more than
-        a billion scores.
+        If a column is missing, a value empty or no number, a row duplicated, or above a billion scores.
 
     Examples
     --------
