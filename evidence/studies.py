@@ -49,7 +49,7 @@ def of_labels(model: pm.Model, answers: Any) -> dict[str, Any]:
     """Return the certainty of the first item and the accuracy of the first rater."""
     (observed,) = model.observed_RVs
     prevalence, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
-    nodes, n_labels = observed.owner.op.nodes, len(model.coords["label"] or ())
+    nodes, n_labels = observed.owner.op.nodes, len(model.coords["answer"] or ())
     law = (start, rater * n_labels + pt.cast(answers, "int64"), known)
     state: Any = label_logp(prevalence, confusion, law, nodes)[1]
     found = {"certainty of item 0": state[0].max()}

@@ -42,19 +42,13 @@ FOUND = "found_"  # prefix of the arrays of the tuning in the journal
 RAW = ("posterior", "sample_stats")
 CONSTANT = ("constant_data", "observed_data")
 
+StorePath = str | os.PathLike[str]
+
 
 def draw_nuts_into(
-    path: str | os.PathLike[str],
-    model: pm.Model,
-    plan: Draws,
-    attrs: Mapping[str, Any],
-    options: dict[str, Any],
+    path: StorePath, model: pm.Model, plan: Draws, attrs: Mapping[str, Any], options: dict[str, Any]
 ) -> None:
-    """Run NUTS from its start to its end, with the draws written to a new store.
-
-    `attrs` are the attributes of the final tree without the duration. Raises `ValueError` if nutpie is not
-    installed, or `options` of `pymc.sample` has others than ``target_accept``.
-    """
+    """Run NUTS into a new store; ValueError without nutpie, or for `options` besides ``target_accept``."""
     refuse_existing(Path(path))
     if find_spec("nutpie") is None:
         raise ValueError(
@@ -72,27 +66,19 @@ def draw_nuts_into(
         store = None
         for block in _blocks(model, plan, note, (drawn, 0), interruptions):
             if store is None:
-                store = held.enter_context(_create_store(path, model, plan, (note, arrays), block))
+                tree = _finished(model, plan, block)  # the template of all variables, at their full size
+                full = allocated(
+                    {n: node.to_dataset() for n, node in tree.children.items()}, {"draw": plan.draws}
+                )
+                state = ({"drawn": 0, "restarts": [], "seconds": 0.0}, {})
+                chunks = {"draw": ceil(plan.draws / FEWEST_BLOCKS)}
+                journal = {"run": (note, arrays), "state": state}
+                store = held.enter_context(DrawStore.create(path, full, note["attributes"], chunks, journal))
             drawn = _append_block(store, block, drawn, ([], begun))
         if store is not None and drawn == plan.draws:
             _finish(store, model, plan, (note["attributes"], begun))
     if drawn < plan.draws:
         raise KeyboardInterrupt(f"stopped after {drawn} draws of each chain")
-
-
-def _create_store(
-    path: str | os.PathLike[str],
-    model: pm.Model,
-    plan: Draws,
-    run: tuple[dict[str, Any], dict[str, np.ndarray]],
-    first: xr.DataTree,
-) -> DrawStore:
-    """Create the store of a run of NUTS at its full size, with the first draws as template."""
-    tree = _finished(model, plan, first)
-    full = allocated({n: node.to_dataset() for n, node in tree.children.items()}, {"draw": plan.draws})
-    journal = {"run": run, "state": ({"drawn": 0, "restarts": [], "seconds": 0.0}, {})}
-    chunks = {"draw": ceil(plan.draws / FEWEST_BLOCKS)}
-    return DrawStore.create(path, full, run[0]["attributes"], chunks, journal)
 
 
 def resume_nuts(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, Any]) -> None:
@@ -144,7 +130,10 @@ def _blocks(
             tree = sampler.wait() if ended else sampler.abort() if stopped else sampler.inspect()
         except TimeoutError:  # busy: try again at the next poll
             continue
-        ready = _common_draws(tree) // every
+        if "posterior" not in tree.children:
+            ready = 0
+        else:  # draws that all chains have made
+            ready = int((~np.isnan(tree["sample_stats"]["logp"].to_numpy())).sum(axis=1).min()) // every
         if ready > taken:
             new = slice(taken * every, ready * every)
             groups = {name: tree[name].to_dataset() for name in RAW}
@@ -166,13 +155,6 @@ def _poll(sampler: Any, interruptions: Interruptions) -> tuple[bool, bool]:
         if interruptions.asked is not None or perf_counter() >= until:
             return False, interruptions.asked is not None
         time.sleep(0.02)
-
-
-def _common_draws(tree: xr.DataTree) -> int:
-    """Return the number of draws that all chains have made."""
-    if "posterior" not in tree.children:
-        return 0
-    return int((~np.isnan(tree["sample_stats"]["logp"].to_numpy())).sum(axis=1).min())
 
 
 def _finished(model: pm.Model, plan: Draws, tree: xr.DataTree) -> xr.DataTree:
@@ -208,16 +190,11 @@ def _finish(store: DrawStore, model: pm.Model, plan: Draws, run: tuple[dict[str,
 
 
 def resume(
-    path: str | os.PathLike[str],
-    model: pm.Model | None = None,
-    *,
-    cores: int | None = None,
-    progressbar: bool = True,
+    path: StorePath, model: pm.Model | None = None, *, cores: int | None = None, progressbar: bool = True
 ) -> xr.DataTree:
     """Resume an interrupted run that `sample` began with ``store=``; the draws equal those of an uninterrupted run.
 
-    NUTS is the exception: the draws in the store are kept, and fresh chains make the rest (see
-    `ResumeWarning`).
+    NUTS is the exception: the draws in the store are kept, and fresh chains make the rest (`ResumeWarning`).
 
     Parameters
     ----------
@@ -250,8 +227,7 @@ def resume(
     Warns
     -----
     ResumeWarning
-        If the run was begun with other versions of packages, so that the last digits may differ; or if it is
-        one of NUTS.
+        If the run was begun with other versions of packages, so that last digits may differ, or is of NUTS.
     ConvergenceWarning
         If a quantity misses the thresholds of `diagnose`.
 
@@ -287,11 +263,7 @@ def resume(
 
 
 def draw_into(
-    path: str | os.PathLike[str],
-    model: pm.Model,
-    plan: Draws,
-    attrs: Mapping[str, Any],
-    route: Route | None = None,
+    path: StorePath, model: pm.Model, plan: Draws, attrs: Mapping[str, Any], route: Route | None = None
 ) -> None:
     """Run a model's own sampler (`route`) into a new store, in double precision if needed; `attrs` lack the duration."""
     try:
@@ -301,7 +273,7 @@ def draw_into(
 
 
 def _draw_into(
-    path: str | os.PathLike[str], model: pm.Model, plan: Draws, attrs: Mapping[str, Any], route: Route | None
+    path: StorePath, model: pm.Model, plan: Draws, attrs: Mapping[str, Any], route: Route | None
 ) -> None:
     """Run the sampler into a new store; the store is removed if the draws exceed single precision (`SinglePrecisionError`)."""
     refuse_existing(Path(path))

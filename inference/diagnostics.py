@@ -12,6 +12,7 @@ import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
 from .kernels.convergence import mixing_of
+from .runs.trees import with_current_dims
 
 
 class ConvergenceWarning(UserWarning):
@@ -146,7 +147,7 @@ def _posterior(tree: xr.DataTree, var_names: str | Sequence[str] | None) -> xr.D
             f"the tree has no group 'posterior', only {sorted(tree.children)}; "
             "diagnose what a sampler returned"
         )
-    posterior = tree["posterior"].to_dataset()
+    posterior = with_current_dims(tree)["posterior"].to_dataset()
     if unknown := [name for name in var_names or () if name not in posterior.data_vars]:
         raise ValueError(f"var_names has {unknown[0]!r}, but the posterior holds {list(posterior.data_vars)}")
     names = posterior.data_vars if var_names is None else var_names
@@ -226,7 +227,7 @@ def _element_names(draws: xr.DataArray) -> Iterable[str]:
 
 def _switching(posterior: xr.Dataset) -> dict[str, xr.DataArray]:
     """Share of draws whose confusion matrices fit better under another permutation of categories, shape (chain,)."""
-    if not {"category", "label"} <= set(posterior.dims) or "confusion" not in posterior:
+    if not {"category", "answer"} <= set(posterior.dims) or "confusion" not in posterior:
         return {}
     order = _best_permutation(posterior["confusion"])
     switched = (order != np.arange(order.shape[-1])).any(axis=-1)
@@ -394,7 +395,7 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
     Parameters
     ----------
     tree : DataTree
-        Posterior with ``confusion`` (chain, draw[, rater], category, label), and other variables along
+        Posterior with ``confusion`` (chain, draw[, rater], category, answer), and other variables along
         ``category``.
 
     Returns
@@ -415,7 +416,7 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
     >>> import xarray as xr
     >>> from raterzoo import inference
     >>> switched = [[[0.1, 0.9], [0.7, 0.3]]]  # one draw, in which raters are mostly wrong
-    >>> posterior = xr.Dataset({"confusion": (("chain", "draw", "category", "label"), [switched])})
+    >>> posterior = xr.Dataset({"confusion": (("chain", "draw", "category", "answer"), [switched])})
     >>> tree = inference.relabel(xr.DataTree.from_dict({"posterior": posterior}))
     >>> tree["posterior"]["confusion"].values[0, 0]
     array([[0.7, 0.3],
@@ -428,6 +429,7 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
     """
     if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
         raise ValueError(f"a {type(tree).__name__} is not a DataTree with a posterior")
+    tree = with_current_dims(tree)
     posterior = tree["posterior"].to_dataset()
     if "confusion" not in posterior:
         raise ValueError(
@@ -469,10 +471,10 @@ def _permuted(variable: xr.DataArray, at: xr.DataArray) -> xr.DataArray:
 def _best_permutation(confusion: xr.DataArray) -> np.ndarray:
     """Permutation of the categories with the largest diagonal of the confusion matrices, by draw.
 
-    Shapes: confusion (chain, draw[, rater], category, label); returns positions (chain, draw, category).
+    Shapes: confusion (chain, draw[, rater], category, answer); returns positions (chain, draw, category).
     """
     pooled = confusion.mean("rater") if "rater" in confusion.dims else confusion
-    right = pooled.transpose("chain", "draw", "category", "label").to_numpy().astype(float)
+    right = pooled.transpose("chain", "draw", "category", "answer").to_numpy().astype(float)
     n = right.shape[-1]
     if n <= ENUMERATED:
         orders = np.array(list(permutations(range(n))))

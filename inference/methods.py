@@ -108,11 +108,7 @@ def _observes(model: pm.Model, law: type) -> bool:
 
 
 def thinned(tree: xr.DataTree, every: int) -> xr.DataTree:
-    """Keep every `every`-th draw.
-
-    A kept draw counts as divergent if any draw since the previous one diverged. E-BFMI is then that of the
-    kept draws.
-    """
+    """Keep every `every`-th draw, divergent if any since the one before was; E-BFMI is that of the kept draws."""
     if every == 1:
         return tree
     groups = {name: group.to_dataset() for name, group in tree.children.items()}
@@ -131,12 +127,11 @@ def thinned(tree: xr.DataTree, every: int) -> xr.DataTree:
 def _refuse_beyond_memory(model: pm.Model, plan: Draws, every: int) -> None:
     """Raise a `ValueError` if the draws exceed `MOST_MEMORY`."""
     sizes = {dim: len(names) for dim, names in model.coords.items() if names is not None}
-    drawn = [*model.free_RVs, *model.deterministics]
-    dims = [model.named_vars_to_dims.get(str(rv.name)) or () for rv in drawn]
+    drawn = (str(rv.name) for rv in (*model.free_RVs, *model.deterministics))
+    dims = [model.named_vars_to_dims.get(name) or () for name in drawn]
     numbers = sum(int(np.prod([sizes.get(str(d), 1) for d in own])) for own in dims)
     draws = plan.draws * every
-    size = 8 * numbers * plan.chains * draws
-    if size > MOST_MEMORY:
+    if (size := 8 * numbers * plan.chains * draws) > MOST_MEMORY:
         raise ValueError(
             f"{plan.chains} x {draws:,} draws of {numbers:,} numbers are {size / 2**30:,.0f} GiB; ask for fewer draws, "
             "or use a point estimate of raterzoo.inference (of comparisons, quite or bradley_terry_mle)"
@@ -173,8 +168,8 @@ def route_of(model: pm.Model) -> Route:
         return _route(model, "dirichlet", "exact", reason, read_counted_labels, begin_counted_labels)
     if _observes(model, MixedCountsRV):
         reason = "given the states of the items, their weights and probabilities are conjugate"
-        name = "item_states"
-        return _route(model, name, "gibbs", reason, read_item_states, begin_item_states_gibbs, name)
+        own = read_item_states, begin_item_states_gibbs
+        return _route(model, "item_states", "gibbs", reason, *own, "item_states")
     if _observes(model, PairedComparisonsRV):
         ours = (rv.owner.op for rv in model.observed_RVs)
         link = next(op.link for op in ours if isinstance(op, PairedComparisonsRV))
@@ -196,7 +191,7 @@ def route_of(model: pm.Model) -> Route:
                 "the model has free variables besides the worths; use WorthGibbs as a step of pm.sample"
             )
     except NotConjugate as refusal:
-        return _by_nuts(_name_of_rankings(model), refusal)
+        return Route(_name_of_rankings(model), "nuts", str(refusal), None)
     reason = "Gamma worths behind partial rankings with whole reliabilities are conjugate"
     return Route("plackett_luce", "gibbs", reason, partial(begin_gibbs, likelihood, prior))
 
@@ -208,11 +203,6 @@ def begin_run(model: pm.Model, plan: Draws, found: Tuning | None = None, route: 
     if begin is None:
         raise ValueError("the model has no sampler of its own")
     return begin(model, plan, found)
-
-
-def _by_nuts(name: str, refusal: NotConjugate) -> Route:
-    """Route to NUTS, with the reason why no faster sampler fits."""
-    return Route(name, "nuts", str(refusal), None)
 
 
 def _route(
@@ -228,7 +218,7 @@ def _route(
     try:
         structure = read(model)
     except NotConjugate as refusal:
-        return _by_nuts(name_with_nuts or _name_of(model), refusal)
+        return Route(name_with_nuts or _name_of(model), "nuts", str(refusal), None)
     return Route(name, method, reason, partial(begin, structure))
 
 
@@ -244,7 +234,7 @@ def _route_of_labels(model: pm.Model) -> Route:
         structure = read_labels(model)
         prior = constant_prior(model, structure)
     except NotConjugate as refusal:
-        return _by_nuts(_name_of(model), refusal)
+        return Route(_name_of(model), "nuts", str(refusal), None)
     entry = entry_of(model)
     name = _name_of_law(structure) if entry is None else entry.name
     reason = "given the true categories, prevalence and confusion are conjugate"
@@ -253,13 +243,9 @@ def _route_of_labels(model: pm.Model) -> Route:
 
 def _name_of_law(structure: LabelStructure) -> str:
     """Name of the model with these confusion matrices."""
-    if structure.kind == COMPETENCE:
-        return "mace"
-    if structure.kind == ONE_ABILITY:
-        return "one_coin"
-    if structure.kind == ABILITIES:
-        return "class_conditional"
-    return "dawid_skene" if structure.skills[0].type.ndim == 3 else "multinomial"
+    named = {COMPETENCE: "mace", ONE_ABILITY: "one_coin", ABILITIES: "class_conditional"}
+    of_rows = "dawid_skene" if structure.skills[0].type.ndim == 3 else "multinomial"
+    return named.get(structure.kind, of_rows)
 
 
 def _independent_worths(model: pm.Model) -> tuple[np.ndarray, np.ndarray] | None:

@@ -79,12 +79,10 @@ def sample(
         few; NUTS takes 1, but 4 for ``item_difficulty`` and 2 for ``logistic_random_effects`` and
         ``hierarchical_dawid_skene``, with which they converge on 5,000 answers.
     dtype : {"float32", "float64"}, default "float32"
-        Storage of Gibbs and exact draws, and of log likelihoods; the arithmetic is in double precision.
-        Scores that single precision cannot represent or tell apart, such as scores about 1e9, are stored as
-        float64 in any case.
+        Storage of Gibbs and exact draws, and of log likelihoods; the arithmetic is in double precision. Scores
+        that single precision cannot represent or tell apart, such as scores about 1e9, are stored as float64.
     log_likelihood : bool, default True
-        Whether to store the log likelihood of each annotation (at power one) and the log prior of each
-        variable.
+        Whether to store the log likelihood of each annotation (at power one) and log prior of each variable.
     store : path, optional
         New zarr store, such as "run.zarr", to which draws are written as they are made. If the process is
         interrupted, the store can be read, and `resume` draws the rest. The draws are the same as without a
@@ -95,9 +93,8 @@ def sample(
     Returns
     -------
     DataTree
-        Groups ``posterior``, ``sample_stats``, ``observed_data``, ``constant_data``, and ``log_likelihood``
-        and ``log_prior`` where the model has them. Attributes: model, method, versions, seed, and duration in
-        seconds.
+        Groups ``posterior``, ``sample_stats``, ``observed_data``, ``constant_data``, and ``log_likelihood`` and
+        ``log_prior`` where the model has them. Attributes: model, method, versions, seed, duration in seconds.
 
     Raises
     ------
@@ -143,7 +140,12 @@ def sample(
             draw_into(store, model, plan, attrs, route)
         tree = read_draws(store)
     else:
-        tree = _draw_nuts(model, plan, nuts) if chosen == "nuts" else draw_compiled(model, plan, route)
+        if chosen == "nuts":
+            groups = draw_with_nuts(model, plan, nuts)
+            groups["posterior"] = with_items_drawn(model, groups["posterior"], plan)
+            tree = Completion(model)(groups, computed=True)
+        else:
+            tree = draw_compiled(model, plan, route)
         tree.attrs |= attrs | {"seconds": perf_counter() - started}
     if chosen != "exact":  # independent draws need no convergence check
         warn_unless_converged(diagnose(tree, threads=cores))
@@ -158,13 +160,6 @@ def draw_compiled(model: pm.Model, plan: Draws, route: Route) -> xr.DataTree:
         double = replace(plan, dtype="float64")
         groups = begin_run(model, double, route=route).advance(plan.draws)
     return Completion(model)(groups)
-
-
-def _draw_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> xr.DataTree:
-    """Draw by NUTS."""
-    groups = draw_with_nuts(model, plan, options)
-    groups["posterior"] = with_items_drawn(model, groups["posterior"], plan)
-    return Completion(model)(groups, computed=True)
 
 
 def _choose(route: Route, method: Method) -> str:
@@ -195,8 +190,7 @@ def sweep(
     Parameters
     ----------
     build : callable
-        Takes a reliability and returns a model, for example ``lambda r: plackett_luce(rankings,
-        reliability=r)``.
+        Takes a reliability and returns a model: ``lambda r: plackett_luce(rankings, reliability=r)``.
     reliabilities : iterable of float
         Reliabilities at which to fit.
     random_seed : int, optional

@@ -110,7 +110,7 @@ plots.confusion_matrices(evaluation.confusion_intervals(tree))
 # %%
 flat = models.dawid_skene(labels, confusion_concentration=1.0)
 order = np.roll(np.arange(len(labels.categories)), 1)
-named = np.asarray(compared[0].mean(("chain", "draw")).transpose("rater", "category", "label"))
+named = np.asarray(compared[0].mean(("chain", "draw")).transpose("rater", "category", "answer"))
 with flat:
     apart = pm.sample(
         500,

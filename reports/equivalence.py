@@ -1,7 +1,6 @@
 """Survey equivalence: sentences and sections of a report."""
 
 import warnings
-from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -13,12 +12,13 @@ from ..evaluation import EvaluationError, plots, survey_equivalence, survey_summ
 from ..evaluation.surveys.results import in_words
 from ..models import Labels
 from .metrics import ALONE
-from .page import Section
+from .page import Row, Section, table_rows
 from .study import Study
 from .wording import ADDITIVE, first_names, interval, percent, with_interval
 
 MOST_SHOWN = 12  # points of a curve that a reader sees
 ABOVE = "probability_above_"  # a column of each classifier
+CURVE = {"power_curve": "score", "information_gain": "gain"}
 
 
 def by_classifier(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
@@ -26,95 +26,76 @@ def by_classifier(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
     return [(str(name), found.sel(classifier=name)) for name in found["classifier"].to_numpy()]
 
 
-def number_with_interval(own: xr.Dataset, name: str, prefix: str | None = None) -> dict[str, Any]:
-    """Extract a number and, where there are intervals, its ends, as keys of a row."""
-    prefix = name if prefix is None else prefix
-    row: dict[str, Any] = {prefix: float(own[name])}
-    if f"{name}_interval" in own:
-        ends = [float(end) for end in own[f"{name}_interval"]]
-        row |= {f"{prefix}_lower": ends[0], f"{prefix}_upper": ends[1]}
-    return row
+def with_ends(found: xr.Dataset, *names: str, **renamed: str) -> dict[str, xr.DataArray]:
+    """Columns of quantities and, where there are intervals, of their ends; `renamed` maps variable to column."""
+    columns = {}
+    for variable, name in ({own: own for own in names} | renamed).items():
+        columns[name] = found[variable].astype(float)
+        if f"{variable}_interval" in found:
+            ends = found[f"{variable}_interval"]
+            columns |= {f"{name}_lower": ends.isel(bound=0), f"{name}_upper": ends.isel(bound=1)}
+    return columns
 
 
 def classifier_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     """Rows with score, gain over no labels, and equivalence in raters of each classifier."""
-    rows = []
-    for name, own in by_classifier(found):
-        row: dict[str, Any] = {"classifier": name}
-        for quantity in ("score", "classifier_gain", "equivalence"):
-            row |= number_with_interval(own, quantity)
-        row["integer_equivalence"] = float(own["integer_equivalence"])
-        rows.append(row | {key: str(own[key].to_numpy()) for key in ("censored", "words")})
-    return rows
+    columns = with_ends(found, "score", "classifier_gain", "equivalence")
+    columns |= {name: found[name] for name in ("integer_equivalence", "censored", "words")}
+    return table_rows({"classifier": found["classifier"].astype(str), **columns})
 
 
 def curve_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     """Rows with score and gain for each number of raters, and probabilities that a classifier is better."""
-    rows = []
-    for k in found["k"].to_numpy().tolist():
-        own = found.sel(k=k)
-        row: dict[str, Any] = {"raters": k, **number_with_interval(own, "power_curve", "score")}
-        row |= number_with_interval(own, "information_gain", "gain")
-        row |= {"items": int(own["items"]), "monte_carlo_error": float(own["monte_carlo_error"])}
-        if "probability_above" in own:
-            for name, one in by_classifier(own):
-                row[f"{ABOVE}{name}"] = float(one["probability_above"])
-        rows.append(row)
-    return rows
+    columns = {"raters": found["k"], **with_ends(found, **CURVE), "items": found["items"].astype(int)}
+    columns["monte_carlo_error"] = found["monte_carlo_error"]
+    if "probability_above" in found:
+        columns |= {f"{ABOVE}{name}": own["probability_above"] for name, own in by_classifier(found)}
+    return table_rows(columns)
 
 
 def pair_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     """Rows for each pair of classifiers, the one with the better score first."""
     if "versus" not in found.dims:
         return []
-    score = found["score"].to_numpy()
-    order = found["classifier"].to_numpy()[np.argsort(-score, kind="stable")]
-    rows = []
-    for better, worse in combinations(order, 2):
-        own = found.sel(classifier=better, versus=worse)
-        row: dict[str, Any] = {"classifier": str(better), "other": str(worse)}
-        row |= number_with_interval(own, "score_difference") | number_with_interval(
-            own, "equivalence_difference"
-        )
-        if "probability_better" in own:
-            row["probability_better"] = float(own["probability_better"])
-        rows.append(row)
-    return rows
+    order = found["classifier"].to_numpy()[np.argsort(-found["score"].to_numpy(), kind="stable")]
+    pairs = np.array(list(combinations(order, 2)))
+    better, worse = (xr.DataArray(side, dims="pair") for side in pairs.T)
+    own = found.sel(classifier=better, versus=worse)
+    columns = {"classifier": better.astype(str), "other": worse.astype(str)}
+    columns |= with_ends(own, "score_difference", "equivalence_difference")
+    if "probability_better" in own:
+        columns["probability_better"] = own["probability_better"]
+    return table_rows(columns)
 
 
 def posterior_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
     """Rows for each classifier from the posterior of the item states."""
-    rows = []
-    for name, own in by_classifier(summed):
-        row: dict[str, Any] = {"classifier": name}
-        for quantity in ("score", "equivalence", "performance_ratio"):
-            row |= number_with_interval(own, quantity)
-        for side in ("below", "beyond", "unattained"):
-            row[f"probability_{side}"] = float(own[f"probability_{side}"])
-        rows.append(row | {"censored": str(own["censored"].to_numpy())})
-    return rows
+    columns = with_ends(summed, "score", "equivalence", "performance_ratio")
+    probabilities = (f"probability_{side}" for side in ("below", "beyond", "unattained"))
+    columns |= {name: summed[name] for name in (*probabilities, "censored")}
+    return table_rows({"classifier": summed["classifier"].astype(str), **columns})
 
 
 def posterior_curve_rows(summed: xr.Dataset) -> list[dict[str, Any]]:
     """Rows of the posterior curve for each number of raters, with the observed curve and the check."""
-    seen = {int(k): summed.sel(checked_k=k) for k in summed["checked_k"].to_numpy()}
-    rows = []
-    for k in summed["k"].to_numpy().tolist():
-        own = summed.sel(k=k)
-        row: dict[str, Any] = {"raters": k, **number_with_interval(own, "power_curve", "score")}
-        row |= number_with_interval(own, "information_gain", "gain")
-        row["monte_carlo_error"] = float(own["monte_carlo_error"])
-        checked = {"observed_score": "observed_curve", "check_p": "check_p"}
-        row |= {key: float(seen[k][of]) if k in seen else None for key, of in checked.items()}
-        rows.append(row)
-    return rows
+    columns = {"raters": summed["k"], **with_ends(summed, **CURVE)}
+    rows = table_rows(columns | {"monte_carlo_error": summed["monte_carlo_error"]})
+    names = {"observed_score": "observed_curve", "check_p": "check_p"}
+    checked = table_rows({"raters": summed["checked_k"], **{n: summed[own] for n, own in names.items()}})
+    seen = {row["raters"]: row for row in checked}
+    return [row | dict.fromkeys(names) | seen.get(row["raters"], {}) for row in rows]
 
 
-def shown_classifier(row: Mapping[str, Any], level: float) -> dict[str, Any]:
+def _shown_interval(row: Row, level: float, name: str = "score") -> dict[str, str]:
+    """Display form of the ends of an interval; empty without one."""
+    if f"{name}_lower" not in row:
+        return {}
+    return {f"{100 * level:g} % interval": interval(row[f"{name}_lower"], row[f"{name}_upper"])}
+
+
+def shown_classifier(row: Row, level: float) -> dict[str, Any]:
     """Display form of a row of `classifier_rows`."""
-    own = {"classifier": row["classifier"], "score": row["score"]}
-    if "score_lower" in row:
-        own[f"{100 * level:g} % interval"] = interval(row["score_lower"], row["score_upper"])
+    own = {"classifier": row["classifier"], "score": row["score"], **_shown_interval(row, level)}
     return own | {"gain": row["classifier_gain"], "worth": row["words"]}
 
 
@@ -123,54 +104,49 @@ def shown_curve(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]
     few = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_SHOWN)).round().astype(int))
     shown = []
     for row in (rows[i] for i in few):
-        own = {"raters": row["raters"], "score": row["score"]}
-        if "score_lower" in row:
-            own[f"{100 * level:g} % interval"] = interval(row["score_lower"], row["score_upper"])
-        own["gain"] = row["gain"]
-        own |= {name: row[name] for name in ("items",) if name in row}
-        if "observed_score" in row:
-            own["of the data"] = row["observed_score"]
-        own |= {
-            f"P({name.removeprefix(ABOVE)})": percent(p) for name, p in row.items() if name.startswith(ABOVE)
-        }
-        shown.append(own)
+        own = {"raters": row["raters"], "score": row["score"]} | _shown_interval(row, level)
+        names = {"gain": "gain", "items": "items", "observed_score": "of the data"}
+        own |= {shown_name: row[name] for name, shown_name in names.items() if name in row}
+        above = {name.removeprefix(ABOVE): p for name, p in row.items() if name.startswith(ABOVE)}
+        shown.append(own | {f"P({name})": percent(p) for name, p in above.items()})
     return shown
 
 
-def shown_pairs(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
-    """Display form of the rows of `pair_rows`."""
-    shown = []
-    for row in rows:
-        own = {"better": row["classifier"], "than": row["other"], "by": row["score_difference"]}
-        if "score_difference_lower" in row:
-            ends = row["score_difference_lower"], row["score_difference_upper"]
-            own[f"{100 * level:g} % interval"] = interval(*ends)
-        own["raters more"] = _raters(row)
-        if "probability_better" in row:
-            own["P(better)"] = percent(row["probability_better"])
-        shown.append(own)
-    return shown
+def shown_pair(row: Row, level: float) -> dict[str, Any]:
+    """Display form of a row of `pair_rows`."""
+    own = {"better": row["classifier"], "than": row["other"], "by": row["score_difference"]}
+    own |= _shown_interval(row, level, "score_difference") | {"raters more": _raters(row)}
+    return own | ({"P(better)": percent(row["probability_better"])} if "probability_better" in row else {})
 
 
-def _raters(row: Mapping[str, Any]) -> str:
+def _raters(row: Row) -> str:
     """Difference of two equivalences in raters; unknown if one is outside the curve."""
-    if np.isnan(row["equivalence_difference"]):
+    number, *ends = (row.get(f"equivalence_difference{end}", np.nan) for end in ("", "_lower", "_upper"))
+    if np.isnan(number):
         return "unknown"
-    ends = [row.get(f"equivalence_difference_{end}", np.nan) for end in ("lower", "upper")]
-    number = row["equivalence_difference"]
     return f"{number:.1f}" if np.isnan(ends).any() else with_interval(number, *ends, digits=1)
 
 
-def shown_posterior(row: Mapping[str, Any], worth: str) -> dict[str, Any]:
+def shown_posterior(row: Row, longest: int) -> dict[str, Any]:
     """Display form of a row of `posterior_rows`, with the equivalence in words."""
-    part = (row[f"performance_ratio{end}"] for end in ("", "_lower", "_upper"))
     return {
         "classifier": row["classifier"],
         "score": row["score"],
-        "worth": worth,
-        "performance ratio": with_interval(*part, digits=2),
+        "worth": _worth(row, longest),
+        "performance ratio": _ratio(row),
         "P(beyond all)": percent(row["probability_unattained"]),
     }
+
+
+def _worth(row: Row, longest: int) -> str:
+    """Equivalence of a row in words."""
+    ends = np.array([row["equivalence_lower"], row["equivalence_upper"]])
+    return in_words(row["equivalence"], longest, ends)
+
+
+def _ratio(row: Row) -> str:
+    """Write the performance ratio of a row with its interval."""
+    return with_interval(*(row[f"performance_ratio{end}"] for end in ("", "_lower", "_upper")), digits=2)
 
 
 # --- Survey equivalence from labels and predictions, for the command and for the report ---
@@ -317,12 +293,11 @@ def picture_of(found: xr.Dataset) -> Figure:
 TITLE = "Survey equivalence"
 CHECK_LEVEL = 0.05  # p-value of the posterior check below which it fails
 FALL_SHARE = 0.1  # share of the maximal gain that is lost where a curve is reported to fall
-FACTS = ("combiner", "scorer", "clip", "item_rule", "estimand", "learn", "base", "reference")
-
-FACTS += ("probability", "left_out", "left_out_without_label", "left_out_with_one_label", "note")
-
-# of the logarithm in the cross-entropy
-UNITS = {2.0: "bits", float(np.e): "nats", 10.0: "decimal digits"}
+FACTS = (
+    *("combiner", "scorer", "clip", "item_rule", "estimand", "learn", "base", "reference", "probability"),
+    *("left_out", "left_out_without_label", "left_out_with_one_label", "note"),
+)
+UNITS = {2.0: "bits", float(np.e): "nats", 10.0: "decimal digits"}  # of cross-entropy, by base
 
 
 def scored_by(found: xr.Dataset) -> str:
@@ -405,42 +380,30 @@ def equivalence_sections(found: xr.Dataset, figure: Figure | None = None) -> lis
     )
     facts = {name: found.attrs[name] for name in FACTS} | {"baseline": float(found["baseline"])}
     rows = classifier_rows(found)
-    worth = Section(
-        TITLE,
-        " ".join(text.split()),
-        [figure] if figure else [],
-        rows,
-        file="equivalence",
-        key="equivalence",
-        facts=facts,
-        shown=[shown_classifier(row, level) for row in rows],
-    )
-    return [worth, *_parts(curve_rows(found), pair_rows(found), level)]
-
-
-def _parts(curve: list[dict[str, Any]], pairs: list[dict[str, Any]], level: float) -> list[Section]:
-    """Sections with the curve and, for several classifiers, their differences."""
+    shown = [shown_classifier(row, level) for row in rows]
+    worth = _section(TITLE, " ".join(text.split()), rows, "", shown, figure, facts=facts, part=False)
+    curve, pairs = curve_rows(found), pair_rows(found)
     better = ", and P, the probability that a classifier is better" * ("score_lower" in curve[0])
-    power = Section(
-        "Survey power curve",
-        f"The score of k raters in predicting the label of a further one{better}.",
-        rows=curve,
-        file="equivalence_curve",
-        key="equivalence.curve",
-        shown=shown_curve(curve, level),
-        part=True,
-    )
-    text = "All classifiers are compared on the same resamples. Equivalences beyond the curve are unknown."
-    differences = Section(
-        "Differences between classifiers",
-        text,
-        rows=pairs,
-        file="equivalence_differences",
-        key="equivalence.differences",
-        shown=shown_pairs(pairs, level),
-        part=True,
-    )
-    return [power, differences] if pairs else [power]
+    text = f"The score of k raters in predicting the label of a further one{better}."
+    sections = [worth, _section("Survey power curve", text, curve, "curve", shown_curve(curve, level))]
+    if pairs:
+        text = (
+            "All classifiers are compared on the same resamples. Equivalences beyond the curve are unknown."
+        )
+        shown = [shown_pair(row, level) for row in pairs]
+        sections.append(_section("Differences between classifiers", text, pairs, "differences", shown))
+    return sections
+
+
+def _section(
+    title: str, text: str, rows: list[dict[str, Any]], name: str, shown: list[dict[str, Any]],
+    figure: Figure | None = None, *, part: bool = True, **further: Any,
+) -> Section:  # fmt: skip
+    """Section with a table; `name` is its place in the keys and files of the equivalence, "" for the first."""
+    figures = [] if figure is None else [figure]
+    file = f"equivalence_{name}".removesuffix("_").replace(".", "_")
+    key = f"equivalence.{name}".removesuffix(".")
+    return Section(title, text, figures, rows, file, key, shown=shown, part=part, **further)
 
 
 def posterior_sections(
@@ -453,11 +416,17 @@ def posterior_sections(
     """
     longest, rows = int(summed["k"][-1]), posterior_rows(summed)
     converged, verdict = diagnosis
-    limit = with_interval(*number_with_interval(summed, "asymptote").values())
+    limits = {name: float(value) for name, value in with_ends(summed, "asymptote", "baseline").items()}
+    asymptote = with_interval(*(limits[f"asymptote{end}"] for end in ("", "_lower", "_upper")))
     said = [
-        f"Infinitely many raters would reach a score of {limit}; the score of no labels is {float(summed['baseline']):.3f}."
+        f"Infinitely many raters would reach a score of {asymptote}; the score of no labels is {limits['baseline']:.3f}."
     ]
-    said += [_of_posterior(row, longest) for row in rows]
+    for row in rows:
+        unattained = percent(row["probability_unattained"])
+        said.append(
+            f"{subject_of(row['classifier'])[0]} worth {_worth(row, longest)}; performance ratio {_ratio(row)}; better than all "
+            f"raters with probability {unattained}."
+        )
     check, verdict = summed.attrs["check_p"], f"{verdict[:1].upper()}{verdict[1:].rstrip('.')}."
     doubtful = check < CHECK_LEVEL
     checked = (
@@ -468,43 +437,14 @@ def posterior_sections(
     warned = [verdict] * (not converged) + [checked] * doubtful
     calm = [checked] * (not doubtful) + [verdict] * converged
     facts = {"check_p": check, "converged": converged, "verdict": diagnosis[1], "longest": longest}
-    facts |= number_with_interval(summed, "asymptote") | number_with_interval(summed, "baseline")
-    beyond = Section(
-        "Extrapolation beyond the observed raters",
-        " ".join([*warned, *said, *calm]),
-        [figure] if figure else [],
-        rows,
-        file="equivalence_posterior",
-        key="equivalence.posterior",
-        facts=facts,
-        shown=[shown_posterior(row, _worth(row, longest)) for row in rows],
-        part=True,
-        alarm=bool(warned),
-    )
+    facts |= limits
+    text, shown = " ".join([*warned, *said, *calm]), [shown_posterior(row, longest) for row in rows]
+    title, alarm = "Extrapolation beyond the observed raters", bool(warned)
+    beyond = _section(title, text, rows, "posterior", shown, figure, facts=facts, alarm=alarm)
     curve = posterior_curve_rows(summed)
-    power = Section(
-        "Posterior of the curve",
-        f"The score of k raters in predicting a further one, observed or extrapolated; beside it the curve of the data. "
-        f"Intervals hold {100 * probability:g} % of the draws.",
-        rows=curve,
-        file="equivalence_posterior_curve",
-        key="equivalence.posterior.curve",
-        shown=shown_curve(curve, probability),
-        part=True,
+    text = (
+        "The score of k raters in predicting a further one, observed or extrapolated; beside it the curve of the data. "
+        f"Intervals hold {100 * probability:g} % of the draws."
     )
-    return [beyond, power]
-
-
-def _worth(row: Mapping[str, Any], longest: int) -> str:
-    """Equivalence of a row in words."""
-    ends = np.array([row["equivalence_lower"], row["equivalence_upper"]])
-    return in_words(row["equivalence"], longest, ends)
-
-
-def _of_posterior(row: Mapping[str, Any], longest: int) -> str:
-    """Sentence with the posterior equivalence of a classifier."""
-    part = (row[f"performance_ratio{end}"] for end in ("", "_lower", "_upper"))
-    return (
-        f"{subject_of(row['classifier'])[0]} worth {_worth(row, longest)}; performance ratio {with_interval(*part, digits=2)}; "
-        f"better than all raters with probability {percent(row['probability_unattained'])}."
-    )
+    shown = shown_curve(curve, probability)
+    return [beyond, _section("Posterior of the curve", text, curve, "posterior.curve", shown)]

@@ -20,7 +20,7 @@ def rater_quality(tree: xr.DataTree) -> xr.Dataset:
     Parameters
     ----------
     tree : DataTree
-        Posterior with ``prevalence`` (category) and ``confusion`` (rater, category, label).
+        Posterior with ``prevalence`` (category) and ``confusion`` (rater, category, answer).
 
     Returns
     -------
@@ -37,7 +37,7 @@ def rater_quality(tree: xr.DataTree) -> xr.Dataset:
     >>> import xarray as xr
     >>> from raterzoo import evaluation
     >>> p = xr.DataArray([[[0.5, 0.5]]], dims=("chain", "draw", "category"))
-    >>> pi = xr.DataArray([[[[[0.9, 0.1], [0.2, 0.8]]]]], dims=("chain", "draw", "rater", "category", "label"))
+    >>> pi = xr.DataArray([[[[[0.9, 0.1], [0.2, 0.8]]]]], dims=("chain", "draw", "rater", "category", "answer"))
     >>> tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"prevalence": p, "confusion": pi})})
     >>> quality = evaluation.rater_quality(tree)
     >>> quality["accuracy"].values.round(2), quality["bias"].values.round(2)
@@ -48,10 +48,10 @@ def rater_quality(tree: xr.DataTree) -> xr.Dataset:
     Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 5.4, doi:10.1162/tacl_a_00040
     (accuracy). Cover and Thomas (2006), Elements of information theory, equation 2.28 (mutual information).
     """
-    confusion = of_raters(tree, "confusion", ("rater", "category", "label"))
+    confusion = of_raters(tree, "confusion", ("rater", "category", "answer"))
     prevalence = of_raters(tree, "prevalence", ("category",))
     sample = ("chain", "draw")
-    pi = confusion.transpose(*sample, "rater", "category", "label").to_numpy().astype(float)
+    pi = confusion.transpose(*sample, "rater", "category", "answer").to_numpy().astype(float)
     p = prevalence.transpose(*sample, "category").to_numpy().astype(float)[:, :, None]
     given = np.einsum("...j,...jl->...l", p, pi)
     entropy = -xlogy(given, given).sum(axis=-1)
@@ -61,9 +61,9 @@ def rater_quality(tree: xr.DataTree) -> xr.Dataset:
         {
             "accuracy": (dims, (p * np.diagonal(pi, axis1=-2, axis2=-1)).sum(axis=-1)),
             "information": (dims, (entropy - noise) / np.log(2)),
-            "bias": ((*dims, "label"), given - p),
+            "bias": ((*dims, "answer"), given - p),
         },
-        {dim: confusion[dim] for dim in (*dims, "label") if dim in confusion.coords},
+        {dim: confusion[dim] for dim in (*dims, "answer") if dim in confusion.coords},
     )
 
 
@@ -91,14 +91,14 @@ def confusion_intervals(tree: xr.DataTree, probability: float = 0.9) -> xr.Datas
     --------
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> pi = xr.DataArray([[[[[0.9, 0.1], [0.2, 0.8]]]]], dims=("chain", "draw", "rater", "category", "label"))
+    >>> pi = xr.DataArray([[[[[0.9, 0.1], [0.2, 0.8]]]]], dims=("chain", "draw", "rater", "category", "answer"))
     >>> tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"confusion": pi})})
     >>> evaluation.confusion_intervals(tree)["mean"].values
     array([[[0.9, 0.1],
             [0.2, 0.8]]])
     """
     check_probability("probability", probability)
-    confusion = of_raters(tree, "confusion", ("category", "label")).astype(float)
+    confusion = of_raters(tree, "confusion", ("category", "answer")).astype(float)
     tails = [(1 - probability) / 2, (1 + probability) / 2]
     bounds = confusion.quantile(tails, ("chain", "draw"))
     return xr.Dataset(
@@ -113,6 +113,8 @@ def confusion_intervals(tree: xr.DataTree, probability: float = 0.9) -> xr.Datas
 def of_raters(tree: xr.DataTree, name: str, dims: tuple[str, ...]) -> xr.DataArray:
     """Return a variable of the posterior, or raise if it is missing or lacks a dim."""
     posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
+    if "label" in posterior.dims:  # name of the dim in version 0.1
+        posterior = posterior.rename(label="answer")
     if name not in posterior or not set(dims) <= set(posterior[name].dims):
         raise EvaluationError(
             f"the posterior has no {name!r} with dims {', '.join(dims)}; it holds "

@@ -80,7 +80,7 @@ def panel_curves(prevalence: np.ndarray, confusion: np.ndarray, largest: int) ->
     Without answers the information is 0 and the accuracy max_j p_j; neither decreases as answers are added
     (Cover and Thomas 2006, Elements of information theory, equations 2.28 and 2.36: counts are sufficient).
 
-    Shapes: prevalence (sample, category); confusion (sample, category, label); result (measure, sample,
+    Shapes: prevalence (sample, category); confusion (sample, category, answer); result (measure, sample,
     answers).
     """
     samples, categories, labels = confusion.shape
@@ -119,7 +119,7 @@ def rater_worth(
     Parameters
     ----------
     tree : DataTree
-        Posterior with ``prevalence`` (category) and ``confusion`` (rater, category, label).
+        Posterior with ``prevalence`` (category) and ``confusion`` (rater, category, answer).
     by : str, optional
         Coordinate along ``rater`` with the group of each rater, such as ``"kind"``.
     reference : str or int, optional
@@ -154,20 +154,20 @@ def rater_worth(
     >>> from raterzoo import evaluation
     >>> prevalence = xr.DataArray([[[0.5, 0.5]]], dims=("chain", "draw", "category"))
     >>> right = xr.DataArray([0.9, 0.7, 0.7], {"rater": ["model", "r", "s"]})
-    >>> eye = xr.DataArray([[1.0, 0.0], [0.0, 1.0]], dims=("category", "label"))
+    >>> eye = xr.DataArray([[1.0, 0.0], [0.0, 1.0]], dims=("category", "answer"))
     >>> confusion = (right * eye + (1 - right) * (1 - eye)).expand_dims(chain=1, draw=1)
     >>> tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"prevalence": prevalence, "confusion": confusion})})
     >>> evaluation.rater_worth(tree, reference="r")["worth"].sel(measure="information").values.round(2)
     array([[[6.51, 1.  , 1.  ]]])
     """
-    confusion = of_raters(tree, "confusion", ("rater", "category", "label"))
-    sample = tuple(d for d in confusion.dims if d not in ("rater", "category", "label"))
-    confusion = confusion.transpose(*sample, "rater", "category", "label")
+    confusion = of_raters(tree, "confusion", ("rater", "category", "answer"))
+    sample = tuple(d for d in confusion.dims if d not in ("rater", "category", "answer"))
+    confusion = confusion.transpose(*sample, "rater", "category", "answer")
     prevalence = of_raters(tree, "prevalence", (*map(str, sample), "category"))
     prevalence = prevalence.transpose(*sample, "category")
     kinds = None if by is None else _rater_groups(confusion, by)
     members = _members(confusion, kinds, reference)
-    largest = largest_panel(largest, confusion.sizes["label"])
+    largest = largest_panel(largest, confusion.sizes["answer"])
     parts = list(_by_blocks(confusion, prevalence, members, largest))
     found = _dataset(confusion, [np.concatenate(p, axis=1) for p in zip(*parts, strict=True)])
     found.attrs = {"by": by or "", "reference": "" if reference is None else str(reference)}
@@ -187,7 +187,7 @@ def _dataset(confusion: xr.DataArray, arrays: list[np.ndarray]) -> xr.Dataset:
     for name, (place, values) in places.items():
         last = np.moveaxis(values, 0, -1).reshape(*sizes, values.shape[2], len(MEASURES))
         result[name] = ((*sample, place, "measure"), last)
-    coords = {k: c for k, c in confusion.coords.items() if {"category", "label"}.isdisjoint(c.dims)}
+    coords = {k: c for k, c in confusion.coords.items() if {"category", "answer"}.isdisjoint(c.dims)}
     coords |= {"answers": np.arange(curves.shape[2]), "measure": list(MEASURES)}
     return xr.Dataset(result, coords)
 
@@ -305,7 +305,7 @@ def new_raters(tree: xr.DataTree, random_seed: int | np.random.Generator | None 
     Returns
     -------
     DataTree
-        Posterior with ``prevalence`` and ``confusion`` (rater, category, label); raters are named after their
+        Posterior with ``prevalence`` and ``confusion`` (rater, category, answer); raters are named after their
         groups, or "new rater". `rater_worth` and `rater_quality` accept it.
 
     Raises
@@ -318,8 +318,8 @@ def new_raters(tree: xr.DataTree, random_seed: int | np.random.Generator | None 
     >>> import numpy as np
     >>> import xarray as xr
     >>> from raterzoo import evaluation
-    >>> dims = ("chain", "draw", "category", "label")
-    >>> coords = {"category": ["no", "yes"], "label": ["no", "yes"]}
+    >>> dims = ("chain", "draw", "category", "answer")
+    >>> coords = {"category": ["no", "yes"], "answer": ["no", "yes"]}
     >>> posterior = xr.Dataset(
     ...     {
     ...         "population_mean": (dims, np.tile(np.eye(2), (1, 3, 1, 1))),
@@ -337,7 +337,7 @@ def new_raters(tree: xr.DataTree, random_seed: int | np.random.Generator | None 
     Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.3,
     doi:10.1162/tacl_a_00040.
     """
-    dims = ("category", "label")
+    dims = ("category", "answer")
     spread = of_raters(tree, "population_spread", dims)
     mean = of_raters(tree, "population_mean", dims)
     if "group_mean" in tree["posterior"]:

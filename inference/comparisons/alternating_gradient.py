@@ -46,10 +46,8 @@ def alternating_gradient(
 
     Parameters
     ----------
-    pairs : Comparisons
-        Votes. A tie counts as half a vote for each item; anonymous raters are treated as one rater.
-    link : {"bradley_terry", "thurstone"}
-        F, the logistic function or the normal cdf.
+    pairs, link
+        Votes and F, as for `quite`.
     step : float, optional
         Length of a step; by default N / 50, N being the number of items.
     max_iterations : int, default 1000
@@ -76,8 +74,7 @@ def alternating_gradient(
     Warns
     -----
     EstimateWarning
-        If the steps have not converged, or led to numbers that are not finite; the last finite ones are
-        returned.
+        If the steps have not converged, or led beyond finite numbers; the last finite ones are returned.
 
     Examples
     --------
@@ -106,10 +103,8 @@ def alternating_gradient(
     found = _gradient_steps(table, link, start, (length, max_iterations, tolerance))
     n = len(found.changes)
     if found.diverged:
-        problem = (
-            f"steps of {length:g} led to numbers that are not finite in iteration {n}; take a smaller step"
-        )
-        warnings.warn(problem, EstimateWarning, stacklevel=2)
+        problem = f"led to numbers that are not finite in iteration {n}; take a smaller step"
+        warnings.warn(f"steps of {length:g} {problem}", EstimateWarning, stacklevel=2)
     elif not found.converged:
         warnings.warn(
             f"the qualities still move by {found.changes[-1]:.1e} after {n} steps of {length:g}; take a smaller step if they "
@@ -118,20 +113,12 @@ def alternating_gradient(
             stacklevel=2,
         )
     raters = pairs.raters if len(pairs.raters) else np.array(["anonymous"])
+    estimates = {"quality": ("item", found.quality), "reliability": ("rater", found.reliability)}
+    ended = {"converged": int(found.converged), "diverged": int(found.diverged), "iterations": n}
     return xr.Dataset(
-        {
-            "quality": ("item", found.quality),
-            "reliability": ("rater", found.reliability),
-            "change": ("iteration", np.array(found.changes)),
-        },
+        estimates | {"change": ("iteration", np.array(found.changes))},
         {"item": pairs.items, "rater": raters},
-        {
-            "converged": int(found.converged),
-            "diverged": int(found.diverged),
-            "iterations": n,
-            "link": link,
-            "step": float(length),
-        },
+        ended | {"link": link, "step": float(length)},
     )
 
 

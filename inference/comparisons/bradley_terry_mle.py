@@ -53,8 +53,7 @@ def bradley_terry_mle(
     Raises
     ------
     DataError
-        If the likelihood has no maximum: the graph of comparisons is not connected, or some items were never
-        preferred to, or never beaten by, the rest.
+        If there is no maximum: the graph is not connected, or some items never won, or never lost, against the rest.
     ValueError
         If `ties` is not "half".
 
@@ -77,9 +76,9 @@ def bradley_terry_mle(
         raise ValueError(f"ties={ties!r} is not 'half'; models.bradley_terry has a parameter for ties")
     require_connected(pairs, "bradley_terry_mle")
     table = pair_table(pairs)
-    half = 0.5 * table.ties
-    wins = np.add.reduceat(table.wins + half, table.start[:-1])
-    losses = np.add.reduceat(table.losses + half, table.start[:-1])
+    wins, losses = (
+        np.add.reduceat(v + 0.5 * table.ties, table.start[:-1]) for v in (table.wins, table.losses)
+    )
     graph = PairGraph(table.first, table.second, table.n_items)
     _require_maximum(pairs, graph, wins, losses)
     quality, steps, converged = _newton(graph, wins, losses)

@@ -70,11 +70,7 @@ def draw_comparisons(
 def begin_comparisons(
     model: tuple[PairCells, PairPrior], centre: LaplaceFit, plan: ChainPlan, spawn_key: int = 0
 ) -> dict[str, np.ndarray]:
-    """Initialise all chains at overdispersed starts; of a bimodal posterior, half of them about the second mode.
-
-    `spawn_key` is the first one of the seeds: 0 for the run, 1 for its pilot runs.
-    Shapes of the returned state: stream (chain, word); the fields of `PairState` with a leading dim chain.
-    """
+    """Initialise all chains, overdispersed, some at the second mode: stream (chain, word), `PairState` (chain, ...)."""
     n = len(centre.laplace.centre)
     state = {name: np.empty((plan.chains, n)) for name in PairState._fields}
     state["numbers"] = np.empty((plan.chains, 2))

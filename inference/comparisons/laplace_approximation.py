@@ -70,11 +70,7 @@ def laplace(model: pm.Model) -> xr.Dataset:
 def _standard_errors(
     values: dict[str, np.ndarray], inverse: np.ndarray, prior: PairPrior
 ) -> dict[str, np.ndarray]:
-    """Return the standard deviations of all estimated quantities, by the delta method.
-
-    Shapes: inverse, the inverse of the Cholesky factor of the precision (coordinate, coordinate): products of
-    its columns are covariances.
-    """
+    """Return standard deviations by the delta method; products of columns of `inverse` are covariances."""
     spans = {"quality": slice(prior.n_items)}
     if prior.form != SHARED:
         spans["reliability"] = slice(prior.n_items, prior.n_items + prior.n_raters)
@@ -154,10 +150,9 @@ def laplace_sample(
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     wrong = [f"Pareto k is {pareto_k:.2f}, above {RELIABLE}"] if pareto_k > RELIABLE else []
-    wrong += ["the votes do not determine a scale"] if found.open_scales else []
-    wrong += (
-        ["raters contradict each other, and the posterior has a second mode"] if found.second_mode else []
-    )
+    wrong += ["the votes do not determine a scale"] * bool(found.open_scales)
+    if found.second_mode:
+        wrong.append("raters contradict each other, and the posterior has a second mode")
     if wrong:
         warnings.warn(
             f"{'; '.join(wrong)}: the posterior is far from normal; use inference.sample",

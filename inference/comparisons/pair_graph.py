@@ -81,11 +81,7 @@ class PairGraph:
         return self.solve(precision, self.sums(precision * distance))
 
     def solve(self, weight: np.ndarray, balance: np.ndarray) -> np.ndarray:
-        """Solve L q = balance for centred q.
-
-        Shapes: weight (pair,), positive; balance (item,), of sum zero. Raises LinAlgError if the weights
-        differ so much that the matrix is singular in double precision.
-        """
+        """Solve L q = balance (item,), of sum zero, for centred q; LinAlgError if L is singular in double precision."""
         return _solver(self.laplacian(weight))(balance)
 
     def laplacian(self, weight: np.ndarray) -> csr_array:

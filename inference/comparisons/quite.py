@@ -94,7 +94,9 @@ def iterate(
         quality = graph.fit(distance, precision)
         predicted = graph.differences(quality)
         reliability = modes.reliabilities(predicted, reliability, options.reliability_range).value
-        changes.append(_change(quality, qualities[-1] if qualities else None))
+        before = qualities[-1] if qualities else np.full(1, np.nan)
+        scale = len(quality) * np.linalg.norm(before)
+        changes.append(np.inf if scale == 0 else float(np.linalg.norm(quality - before) / scale))
         qualities.append(quality)
         converged = changes[-1] < options.tolerance
         if converged or len(changes) == options.max_iterations:
@@ -111,17 +113,8 @@ def _precision(found: Modes, prior: Prior, variance: str) -> np.ndarray:
     """Return the weight 1 / v_e of every distance, shape (pair,)."""
     if variance == "fisher":
         return found.expected
-    if variance == "laplace":
-        return found.observed + prior.precision
-    return (found.observed + prior.precision) ** 2 / found.expected
-
-
-def _change(quality: np.ndarray, before: np.ndarray | None) -> float:
-    """Return the statistic of the stopping rule (23)."""
-    if before is None:
-        return np.nan
-    scale = len(quality) * np.linalg.norm(before)
-    return float(np.linalg.norm(quality - before) / scale) if scale > 0 else np.inf
+    posterior = found.observed + prior.precision
+    return posterior if variance == "laplace" else posterior**2 / found.expected
 
 
 # --- The public estimator: arguments, start, result ---
@@ -167,11 +160,10 @@ def quite(
     link : {"bradley_terry", "thurstone"}
         F, the logistic function or the normal cdf.
     variance : {"fisher", "laplace", "printed"}
-        Variance of an estimated distance: the inverse of its Fisher information, that of the posterior, or
-        (37)-(38) as printed.
+        Variance of a distance: inverse Fisher information, that of the posterior, or (37)-(38) as printed.
     prior : {"predicted", "frozen", "printed"}
-        Gaussian prior of a distance: about the difference of the last qualities, about the estimate of the
-        first iteration, or about the last estimate, (29) as printed.
+        Gaussian prior of a distance: about the difference of the last qualities, about the estimate of the first
+        iteration, or about the last estimate, (29) as printed.
     reliability_range : tuple of float, default (1, 20)
         Bounds of the uniform prior of the reliabilities.
     quality_range : float, default 1
@@ -181,9 +173,8 @@ def quite(
     tolerance : float, default 1e-5
         Stop when the qualities move by less than this times their number, relative to their norm (23).
     start : Dataset, optional
-        Estimate of a first stage, to continue from with the votes of both stages. A pair of the first stage
-        keeps its variance for the first step, a new pair has a flat prior there; a new rater starts in the
-        middle of the range.
+        Estimate of a first stage, to continue from with the votes of both. Its pairs keep their variance for the
+        first step, a new pair has a flat prior there; a new rater starts in the middle of the range.
     random_seed : int or numpy.random.Generator, optional
         Only for the variances of more than 4,000 items, which are estimated with random probes.
 
@@ -262,12 +253,13 @@ def quite(
 
 def _check(link: str, options: QuiteOptions, quality_range: float) -> None:
     """Raise unless every argument is in its range."""
-    for name, value, allowed in (
-        ("link", link, get_args(Link)),
-        ("variance", options.variance, get_args(Variance)),
-        ("prior", options.prior, get_args(PriorReading)),
-    ):
-        if value not in allowed:
+    chosen = {
+        "link": (link, Link),
+        "variance": (options.variance, Variance),
+        "prior": (options.prior, PriorReading),
+    }
+    for name, (value, choices) in chosen.items():
+        if value not in (allowed := get_args(choices)):
             raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
     low, high = options.reliability_range
     if not 0 < low < high < np.inf:
@@ -330,11 +322,7 @@ def _dataset(
             "quality_trace": (("iteration", "item"), np.stack(found.qualities)),
             "change": ("iteration", np.array(found.changes)),
         },
-        {
-            "item": pairs.items,
-            "rater": raters,
-            "first": ("pair", pairs.items[table.first]),
-            "second": ("pair", pairs.items[table.second]),
-        },
+        {"item": pairs.items, "rater": raters}
+        | {name: ("pair", pairs.items[getattr(table, name)]) for name in ("first", "second")},
         {"converged": int(found.converged), "iterations": len(found.changes), **said},
     )

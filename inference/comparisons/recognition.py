@@ -34,11 +34,7 @@ class PairStructure:
 
 
 def read_comparisons(model: pm.Model) -> PairStructure:
-    """Read a comparison model with qualities and reliabilities that are zero-sum, or uniform in a box.
-
-    The one observed variable must be a `PairedComparisons`, as in `models.bradley_terry` and
-    `models.thurstone`. Raises NotConjugate for any other model; the message says where it differs.
-    """
+    """Read a `PairedComparisons` with zero-sum or uniform parameters; NotConjugate, with where it differs, for other models."""
     observed = only_observed(model, PairedComparisonsRV)
     parameters = observed.owner.op.dist_params(observed.owner)
     quality, reliability, left_bias, tie, *codes = parameters
@@ -234,11 +230,7 @@ def values_of(theta: np.ndarray, prior: PairPrior) -> dict[str, np.ndarray]:
 
 
 def coordinates_of(values: dict[str, np.ndarray], prior: PairPrior, means: np.ndarray) -> np.ndarray:
-    """Transform values of the variables, by role, of one draw, to coordinates; the reliability is not read.
-
-    Shapes: means (2,), of the coordinates of items and of raters, which the model does not determine; result
-    (coordinate,).
-    """
+    """Coordinates of values by role; means (2,) of items and raters are free. The reliability is not read."""
     parts = []
     if prior.form == BOX:
         share = (values["rater"] - prior.low) / (prior.high - prior.low)

@@ -25,22 +25,17 @@ SMALLEST = 1e-12  # margin, as a share of the box, at which its transform is fin
 class LaplaceHMC(GibbsStep):
     """Laplace-split HMC step of a comparison model: all its free variables in one block.
 
-    The normal approximation of the posterior is computed once, when the step is built; transitions follow its
-    flow exactly.
+    The normal approximation of the posterior is computed when the step is built; transitions follow its flow.
 
     Parameters
     ----------
     vars : list of Variable, optional
         All free variables of the model, which is also the default; no other block is accepted.
-    model : pymc.Model, optional
-        The model; by default the one in context.
     steps : int, default 3
         Gradient steps in a transition: more raise acceptance and cost in proportion. In warm-up up to 64
         times as many are made, while the chain moves in from PyMC's initial point.
-    rng : numpy.random.Generator or int, optional
-        Source of randomness; PyMC sets one for each chain.
-    initial_point, compile_kwargs, blocked
-        As PyMC passes them to every step; only `compile_kwargs` is used.
+    model, rng, initial_point, compile_kwargs, blocked
+        As PyMC passes them to every step; `initial_point` is not used.
 
     Raises
     ------

@@ -47,11 +47,8 @@ def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
     return {"quality": centred, "log_reliability": logs - logs.mean()}
 
 
-Anchor = (
-    Literal["mean reliability", "quality sd"]
-    | tuple[Any, Any]
-    | tuple[tuple[float, float], tuple[float, float]]
-)
+Range = tuple[float, float]
+Anchor = Literal["mean reliability", "quality sd"] | tuple[Any, Any] | tuple[Range, Range]
 WITH_QUALITY = ("quality", "quality_scale", "coefficient", "residual")  # divided by g
 WITH_RELIABILITY = ("reliability", "reliability_deviation")  # multiplied by g
 HALVINGS = 60  # bisections: to the last digit of a double

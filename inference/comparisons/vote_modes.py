@@ -1,7 +1,4 @@
-"""Posterior modes of distances given reliabilities, and of reliabilities given distances.
-
-A tie counts as half a vote for each item.
-"""
+"""Posterior modes of distances given reliabilities, and the reverse; a tie is half a vote for each item."""
 
 from typing import NamedTuple
 
@@ -58,11 +55,7 @@ class SparseVotes(NamedTuple):
         return Modes(*product_modes(self.thurstone, self.pairs, reliability, prior, search))
 
     def reliabilities(self, distance: np.ndarray, start: np.ndarray, interval: tuple[float, float]) -> Modes:
-        """Return the posterior modes of the reliabilities, under a uniform prior on the interval.
-
-        Shapes: distance (pair,); start (rater,), first guesses, which remain where the answers carry no
-        information.
-        """
+        """Modes of reliabilities, uniform on the interval; guesses (rater,) remain where answers say nothing."""
         search = Search(start, *interval, STEP * interval[1])
         return Modes(*product_modes(self.thurstone, self.raters, distance, _flat(len(start)), search))
 

@@ -269,10 +269,10 @@ def _of_raters(
 def _confusion(tree: xr.DataTree, blocks: _ItemBlocks, raters: Any) -> tuple[np.ndarray, np.ndarray]:
     """Ids of the raters to ask, and their confusion matrices (category, draw, rater, label)."""
     posterior = tree["posterior"].to_dataset()
-    needed = {*blocks.samples, "category", "label"}
+    needed = {*blocks.samples, "category", "answer"}
     if "confusion" not in posterior or not needed <= set(posterior["confusion"].dims):
         raise ValueError(
-            "the posterior has no confusion matrices (category, label), which say what a rater answers; keep the variable "
+            "the posterior has no confusion matrices (category, answer), which say what a rater answers; keep the variable "
             "'confusion' of the model"
         )
     confusion = posterior["confusion"]
@@ -287,7 +287,7 @@ def _confusion(tree: xr.DataTree, blocks: _ItemBlocks, raters: Any) -> tuple[np.
         confusion = confusion.isel(rater=codes)
     if bool(confusion.isnull().any()):
         raise ValueError("confusion is NaN: a draw failed; sample again")
-    values = confusion.transpose("category", *blocks.samples, "rater", "label").to_numpy()
+    values = confusion.transpose("category", *blocks.samples, "rater", "answer").to_numpy()
     shape = (len(values), blocks.n_draws, *values.shape[-2:])
     return confusion["rater"].to_numpy(), values.reshape(shape)
 

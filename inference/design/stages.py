@@ -87,11 +87,9 @@ def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | 
     rater, information = _assign_raters(distance, reliability, answers, load, link)
     items, raters = estimate["item"].to_numpy(), estimate["rater"].to_numpy()
     questions = {"left": items[better], "right": items[worse], "distance": distance}
+    asked = {"rater": raters[rater], "information": information}
     variables = {name: ("pair", values) for name, values in questions.items()}
-    variables |= {
-        "rater": (("pair", "answer"), raters[rater]),
-        "information": (("pair", "answer"), information),
-    }
+    variables |= {name: (("pair", "answer"), values) for name, values in asked.items()}
     return xr.Dataset(variables, attrs={"link": link})
 
 
@@ -123,10 +121,7 @@ def _neighbours(quality: np.ndarray, pairs: int) -> tuple[np.ndarray, np.ndarray
 def _assign_raters(
     distance: np.ndarray, reliability: np.ndarray, answers: int, load: int, link: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Assign to each pair in turn the most informative raters who have answers left.
-
-    Shapes: distance (pair,); reliability (rater,); returns rater codes and information (pair, answer).
-    """
+    """Assign to each pair the most informative raters with answers left; return codes and information (pair, answer)."""
     free = np.full(len(reliability), load)
     rater, gained = np.empty((len(distance), answers), np.int64), np.empty((len(distance), answers))
     for e, d in enumerate(distance):

@@ -88,10 +88,7 @@ def ascending_order(x):
 
 @cached_njit(nogil=True)
 def score_ranks(value, place, scores, out):
-    """Write the normal score of each value's rank to its place; ties share their average rank.
-
-    Shapes: value, ascending, and place (S,); scores (2 S + 1,), from `normal_scores`; out (S,), overwritten.
-    """
+    """Write scores of the ranks of value (S,), ascending, to their place (S,) of out; ties share their average rank."""
     first = 0
     while first < len(value):
         last = first

@@ -9,7 +9,7 @@ from scipy.special import softmax
 CELLS = 2_000_000  # largest number of (sample, kind, row) computed at once
 # names of the variables, and of the dims of kinds and of labels
 STATES = ("state_weight", "state_probability", "state", "category")
-CONFUSIONS = ("prevalence", "confusion", "category", "label")
+CONFUSIONS = ("prevalence", "confusion", "category", "answer")
 
 
 def label_combiner(tree: xr.DataTree) -> "LabelCombiner":
@@ -61,8 +61,8 @@ def label_combiner(tree: xr.DataTree) -> "LabelCombiner":
     >>> import numpy as np, xarray as xr
     >>> from raterzoo import inference
     >>> prevalence = (("chain", "draw", "category"), [[[0.5, 0.5]]])
-    >>> confusion = (("chain", "draw", "category", "label"), [[[[0.8, 0.2], [0.2, 0.8]]]])
-    >>> draws = xr.Dataset({"prevalence": prevalence, "confusion": confusion}, {"label": ["no", "yes"]})
+    >>> confusion = (("chain", "draw", "category", "answer"), [[[[0.8, 0.2], [0.2, 0.8]]]])
+    >>> draws = xr.Dataset({"prevalence": prevalence, "confusion": confusion}, {"answer": ["no", "yes"]})
     >>> combiner = inference.label_combiner(xr.DataTree.from_dict({"posterior": draws}))
     >>> combiner(np.array([[0, 0], [1, 0]])).round(2)
     array([[0.5 , 0.5 ],

@@ -166,7 +166,7 @@ def dawid_skene_em(
     | symbol | meaning | variable | dims |
     |---|---|---|---|
     | p | prevalence | ``prevalence`` | category |
-    | pi | confusion matrix | ``confusion`` | rater, category, label |
+    | pi | confusion matrix | ``confusion`` | rater, category, answer |
     | P(T) | plausibility | ``plausibility`` | item, category |
 
     Parameters
@@ -201,7 +201,7 @@ def dawid_skene_em(
     Returns
     -------
     Dataset
-        ``prevalence`` (category), ``confusion`` (rater, category, label), ``plausibility`` (item, category),
+        ``prevalence`` (category), ``confusion`` (rater, category, answer), ``plausibility`` (item, category),
         ``log_likelihood`` and ``objective`` (with the log prior) of the best optimum, and ``trace``
         (iteration) of the start that found it. The same with the prefix ``optimum_`` for every distinct
         ``optimum``, the best first; ``optimum_found``, the number of starts that ended there;
@@ -226,7 +226,7 @@ def dawid_skene_em(
     >>> drawn = models.simulators.labels(items=60, raters=5, answers=5, random_seed=3)
     >>> estimate = inference.dawid_skene_em(drawn.data, restarts=3, random_seed=1)
     >>> estimate["confusion"].dims, estimate.sizes["optimum"], estimate.attrs["converged"]
-    (('rater', 'category', 'label'), 1, 1)
+    (('rater', 'category', 'answer'), 1, 1)
 
     References
     ----------
@@ -294,7 +294,7 @@ def _dataset(labels: Labels, optima: list[tuple[EmResult, np.ndarray]], prior: s
         tables = np.where(tables.sum(axis=2, keepdims=True) == 0, np.nan, tables)
     variables: dict[str, Any] = {
         "prevalence": (("category",), np.stack([run.prevalence for run in runs])),
-        "confusion": (("rater", "category", "label"), tables.swapaxes(2, 3)),
+        "confusion": (("rater", "category", "answer"), tables.swapaxes(2, 3)),
         "plausibility": (("item", "category"), np.stack([own for _, own in optima])),
         "log_likelihood": ((), np.array([run.log_likelihood for run in runs])),
         "objective": ((), np.array([run.trace[-1] for run in runs])),
@@ -317,7 +317,7 @@ def _warn(labels: Labels, prior: str | None, result: xr.Dataset, runs: list[EmRe
         reasons.append(
             "maximum likelihood is overconfident and overfits raters with few answers; prior='diagonal' does not"
         )
-        unseen = np.argwhere(result["confusion"].isnull().any("label").to_numpy())
+        unseen = np.argwhere(result["confusion"].isnull().any("answer").to_numpy())
         if len(unseen):
             rater, category = (labels.raters[unseen[0][0]].item(), labels.categories[unseen[0][1]].item())
             reasons.append(

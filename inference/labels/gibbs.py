@@ -34,10 +34,7 @@ def draw_labels_model(
 
 
 def begin_labels(answers: Answers, prior: ConfusionPrior, plan: ChainPlan) -> dict[str, np.ndarray]:
-    """Initialise every chain near the majority vote.
-
-    Shapes of the returned state: stream (chain, word); the fields of `LabelState` with a leading dim chain.
-    """
+    """Initialise every chain near the majority vote: stream (chain, word), and `LabelState` with a leading dim chain."""
     n_rows, n = prior.confusion.shape
     n_items = len(answers.gold_category)
     state = {
@@ -143,10 +140,7 @@ def _groups(
 def _log_prior(
     model: pm.Model, structure: LabelStructure, prior: ConfusionPrior, drawn: tuple[np.ndarray, ...]
 ) -> xr.Dataset:
-    """Log prior density of each free variable, with its batch dims.
-
-    Shapes: drawn holds prevalence (chain, draw, category), then the skills (chain, draw, ...).
-    """
+    """Log prior density of prevalence (chain, draw, category) and skills (chain, draw, ...), with their batch dims."""
     prevalence, *skills = drawn
     n = len(prior.prevalence)
     concentration = prior.confusion.reshape(-1, n, n)

@@ -53,14 +53,8 @@ def glad_em(
     ability, easiness : pair of float, default (1, 1)
         Mean and standard deviation of the normal priors of abilities alpha and of the items' log easiness,
         log beta, as in `models.glad`. Both numbers of the log easiness are at most 10 in absolute value.
-    restarts : int, default 20
-        Number of random starts near the vote shares, besides the vote shares themselves.
-    max_iterations : int, default 1000
-        Largest number of iterations per start.
-    tolerance : float, default 1e-10
-        Relative gain of the objective below which a start has converged.
-    random_seed : int, optional
-        Seed of the random starts.
+    restarts, max_iterations, tolerance, random_seed
+        As for `dawid_skene_em`.
 
     Returns
     -------
@@ -118,13 +112,8 @@ def glad_em(
         "trace": ("iteration", best.trace),
         "start_objective": ("start", ends),
     }
-    attrs = {
-        "log_likelihood": float(best.log_likelihood),
-        "objective": float(best.trace[-1]),
-        "converged": int(best.converged),
-        "iterations": len(best.trace),
-        "start": int(ends.argmax()),
-    }
+    attrs = {"log_likelihood": float(best.log_likelihood), "objective": float(best.trace[-1])}
+    attrs |= {"converged": int(best.converged), "iterations": len(best.trace), "start": int(ends.argmax())}
     return xr.Dataset(data, estimate_coords(labels), attrs)
 
 

@@ -30,11 +30,7 @@ def draw_states(patterns: CountPatterns, prior: StatePrior, plan: ChainPlan) -> 
 
 
 def begin_states(prior: StatePrior, plan: ChainPlan) -> dict[str, np.ndarray]:
-    """Initialise every chain at a draw from the prior.
-
-    Shapes of the returned state: stream (chain, word); log_weight (chain, state); log_probability (chain,
-    state, category).
-    """
+    """Begin at prior draws: stream (chain, word), log_weight (chain, state), log_probability (chain, state, category)."""
     seeds = (np.random.SeedSequence(plan.seed, spawn_key=(chain,)) for chain in range(plan.chains))
     state = {
         "stream": np.stack([stream(seed) for seed in seeds]),
@@ -63,11 +59,7 @@ def continue_states(
 
 
 def sort_states(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Sort the states of every draw by their probability of the last category, as the compiled loop does.
-
-    Applies to all variables of ``posterior`` and ``log_prior`` with states; ``posterior`` holds
-    ``state_probability`` (chain, draw, state, category).
-    """
+    """Sort states of ``posterior`` and ``log_prior`` by their probability of the last category in each draw, as compiled."""
     last = groups["posterior"]["state_probability"].isel(category=-1, drop=True)
     last = last.transpose("chain", "draw", "state").drop_vars("state")
     order = last.copy(data=np.argsort(last.to_numpy(), axis=-1, kind="stable"))

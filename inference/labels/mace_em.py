@@ -73,7 +73,7 @@ def mace_em(
     competence_concentration : pair of float, default (2, 1)
         Prior (a, b) of the competences. The paper's variational Bayes has (.5, .5).
     spam_concentration : float or array_like, default 1
-        Prior c of the spam: one number, or an array (label,) or (rater, label). Variational Bayes needs at
+        Prior c of the spam: one number, or an array (label,) or (rater, answer). Variational Bayes needs at
         least 1e-6.
     restarts : int, default 20
         Number of random starts near the vote shares, besides the vote shares themselves.
@@ -87,8 +87,8 @@ def mace_em(
     Returns
     -------
     Dataset
-        ``prevalence`` (category), ``competence`` (rater) and ``spam`` (rater, label), which are posterior
-        means under variational Bayes; ``confusion`` (rater, category, label); ``plausibility`` (item,
+        ``prevalence`` (category), ``competence`` (rater) and ``spam`` (rater, answer), which are posterior
+        means under variational Bayes; ``confusion`` (rater, category, answer); ``plausibility`` (item,
         category); ``trace`` (iteration) of the objective; ``start_objective`` (start), the final objective of
         every start, that of the vote first. Attributes ``objective``, ``converged`` (0 or 1), ``iterations``
         and ``start``, the number of the best start, whose estimate is returned.
@@ -109,7 +109,7 @@ def mace_em(
     >>> drawn = models.simulators.labels(model="mace", items=60, raters=5, answers=5, random_seed=3)
     >>> estimate = inference.mace_em(drawn.data, restarts=3, random_seed=1)
     >>> estimate["competence"].dims, estimate["confusion"].dims, estimate.attrs["converged"]
-    (('rater',), ('rater', 'category', 'label'), 1)
+    (('rater',), ('rater', 'category', 'answer'), 1)
 
     References
     ----------
@@ -140,7 +140,7 @@ class _Counts(NamedTuple):
 
     prevalence: np.ndarray | None  # (category,); None: fixed as uniform
     competence: np.ndarray  # (rater, 2): honest, spam
-    spam: np.ndarray  # (rater, label)
+    spam: np.ndarray  # (rater, answer)
 
 
 class _Weights(NamedTuple):
@@ -148,7 +148,7 @@ class _Weights(NamedTuple):
 
     category: np.ndarray  # (category,), log p
     honest: np.ndarray  # (rater,), log theta
-    spam: np.ndarray  # (rater, label), log (1 - theta) xi
+    spam: np.ndarray  # (rater, answer), log (1 - theta) xi
 
     @property
     def table(self) -> np.ndarray:
@@ -297,8 +297,8 @@ def _dataset(labels: Labels, patterns: AnswerPatterns, best: _Run, ends: np.ndar
     data = {
         "prevalence": ("category", np.exp(prevalence)),
         "competence": ("rater", np.exp(competence[:, 0])),
-        "spam": (("rater", "label"), np.exp(spam)),
-        "confusion": (("rater", "category", "label"), confusion),
+        "spam": (("rater", "answer"), np.exp(spam)),
+        "confusion": (("rater", "category", "answer"), confusion),
         "plausibility": (("item", "category"), plausibility[patterns.pattern]),
         "trace": ("iteration", best.trace),
         "start_objective": ("start", ends),

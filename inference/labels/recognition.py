@@ -64,7 +64,7 @@ class LabelStructure:
         return ConfusionPrior(alpha, table.reshape(-1, n), self.kind)
 
     def skills_of(self, confusion: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the values of `skills` given draws of confusion matrices (..., rater, category, label)."""
+        """Return the values of `skills` given draws of confusion matrices (..., rater, category, answer)."""
         if self.kind == COMPETENCE:
             return competence_of(confusion)
         if self.kind == FREE_ROWS:
@@ -187,7 +187,7 @@ def _matrices(
 
 
 def as_table(confusion: np.ndarray) -> np.ndarray:
-    """Rearrange (rater, category, label) to (rater * label, category), the layout of the kernels."""
+    """Rearrange (rater, category, answer) to (rater * label, category), the layout of the kernels."""
     n = confusion.shape[-1]
     return np.ascontiguousarray(confusion.transpose(0, 2, 1), np.float64).reshape(-1, n)
 

@@ -16,6 +16,7 @@ from ...models.distributions.marginal_labels_kernels import Answers, answer_swee
 from ..kernels.random_streams import item_streams, stream
 from ..parallel.slices import items_between
 from ..parallel.workers import AnyExecutor, Workers, workers_of
+from ..runs.run import check_whole
 from ..storage.interruptions import cleaned_up
 from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, pattern_plausibility, vote_share
 from .kernels.sharded import count_drawn_categories, count_near_vote
@@ -54,15 +55,11 @@ class LabelShard(NamedTuple):
 
 
 def shard_edges(labels: Labels, shards: int | None) -> np.ndarray:
-    """Divide items into nonempty shards of about as many answers; return the edges, shape (shard + 1,).
-
-    The items of shard s are ``edges[s]:edges[s + 1]``. By default there is one shard per million answers.
-    """
+    """Edges (shard + 1,) of shards of about as many answers, by default a million; shard s is edges[s]:edges[s + 1]."""
     n_items = len(labels.items)
     if shards is None:
         shards = -(-len(labels) // ANSWERS_OF_A_SHARD)
-    if isinstance(shards, bool) or not isinstance(shards, int | np.integer) or shards < 1:
-        raise ValueError(f"shards={shards!r} must be a whole number from 1")
+    check_whole("shards", shards)
     start = np.searchsorted(labels.annotation_item, np.arange(n_items + 1))
     effort = start + np.arange(n_items + 1)  # an item costs about as much as an answer
     inner = np.searchsorted(effort, np.linspace(0, effort[-1], shards + 1)[1:-1])
@@ -83,13 +80,9 @@ def write_label_shards(labels: Labels, edges: np.ndarray, folder: Path) -> list[
 
 # --- Tasks of a worker on a shard of labels: they return sums over its items, or the stored draws of each ---
 
+# prevalence, shape (category,), and p(label | rater, true category), shape (rater * label, category)
 Parameters = tuple[np.ndarray, np.ndarray]
-
-"""Prevalence, shape (category,), and p(label | rater, true category), shape (rater * label, category)."""
-
-Counts = tuple[np.ndarray, np.ndarray]
-
-"""Items of each true category, and labels by true category, of the same shapes."""
+Counts = tuple[np.ndarray, np.ndarray]  # items of each true category, and labels by it, of the same shapes
 
 
 class Sweep(NamedTuple):
@@ -141,10 +134,7 @@ def plausibility(shard: LabelShard, parameters: Parameters) -> tuple[np.ndarray,
 def draw_categories(
     shard: LabelShard, parameters: Parameters, sweep: Sweep, dtype: str | None
 ) -> tuple[Counts, tuple[np.ndarray, np.ndarray] | None]:
-    """Draw true categories given parameters; return their counts and, if `dtype` is given, what is stored.
-
-    Stored are p(true category | answers), shape (item, category), and log p of an item's answers, (item,).
-    """
+    """Draw true categories; return their counts and, if `dtype` is given, the results of `plausibility` in it."""
     patterns = shard.open()
     by_pattern, log_p = pattern_plausibility(patterns, *parameters)
     drawn = np.zeros_like(by_pattern)
@@ -200,11 +190,7 @@ def total(parts: Iterable[Counts]) -> Counts:
 def label_work(
     labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
 ) -> Iterator[LabelWork]:
-    """Context manager: write labels of identified raters in shards, and open the workers that process them.
-
-    By default there is one shard per million answers. `folder` must be seen by all workers; by default it is
-    that of temporary files. The shards are removed at the end, and at SIGTERM.
-    """
+    """Context manager: labels in shards, removed at the end and at SIGTERM, and workers, all of which see `folder`."""
     edges = shard_edges(labels, shards)
     with cleaned_up(), TemporaryDirectory(prefix="raterzoo-labels-", dir=folder) as own:
         written = write_label_shards(labels, edges, Path(own))

@@ -48,7 +48,7 @@ BUFFER = 64_000_000  # numbers buffered before they are written
 # memory of a confusion entry, in single-precision numbers: double precision, and a copy for its density
 WIDTH = 4
 SAMPLE = ("chain", "draw")
-OF_RATERS = ("rater", "category", "label")
+OF_RATERS = ("rater", "category", "answer")
 
 
 @dataclass
@@ -154,7 +154,7 @@ class PosteriorLayout:
 
 
 def _by_rater(table: np.ndarray, n: int) -> np.ndarray:
-    """Reshape (..., rater * label, category) to (..., rater, category, label)."""
+    """Reshape (..., rater * label, category) to (..., rater, category, answer)."""
     return table.reshape(*table.shape[:-2], -1, n, n).swapaxes(-1, -2)
 
 
@@ -320,7 +320,7 @@ def dawid_skene_gibbs(
     ...         labels, store=f"{folder}/run.zarr", executor=pool, draws=10, tune=10, progressbar=False
     ...     )
     ...     print(dict(tree["posterior"]["confusion"].sizes))
-    {'chain': 4, 'draw': 10, 'rater': 3, 'category': 3, 'label': 3}
+    {'chain': 4, 'draw': 10, 'rater': 3, 'category': 3, 'answer': 3}
 
     References
     ----------

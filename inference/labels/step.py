@@ -59,7 +59,7 @@ class ConfusionGibbs(GibbsStep):
     ...         compute_convergence_checks=False, quiet=True,
     ...     )
     >>> dict(trace["posterior"]["confusion"].sizes)
-    {'chain': 2, 'draw': 200, 'rater': 3, 'category': 3, 'label': 3}
+    {'chain': 2, 'draw': 200, 'rater': 3, 'category': 3, 'answer': 3}
 
     References
     ----------

@@ -46,7 +46,7 @@ def majority_vote(labels: Labels) -> xr.Dataset:
     tied = ((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1) & (total[:, 0] > 0)
     return xr.Dataset(
         {"plausibility": (("item", "category"), share), "label": ("item", winner), "tied": ("item", tied)},
-        {"item": labels.items, "category": names},
+        {"item": labels.items, "category": labels.categories},
     )
 
 
@@ -104,10 +104,9 @@ def vote_starts(
 
 
 def estimate_coords(labels: Labels) -> dict[str, Any]:
-    """Return the coordinates of an estimate: ids of items and raters, names of categories and labels."""
-    kind = {"kind": "integer" if np.issubdtype(labels.categories.dtype, np.integer) else "text"}
-    names = {dim: (dim, labels.categories.astype(str), kind) for dim in ("category", "label")}
-    return {"item": labels.items, "rater": labels.raters} | names
+    """Return the coordinates of an estimate: ids of items and raters, categories and answers."""
+    coords = {"item": labels.items, "rater": labels.raters}
+    return coords | dict.fromkeys(("category", "answer"), labels.categories)
 
 
 UNIDENTIFIED = (

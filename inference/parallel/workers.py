@@ -73,7 +73,8 @@ class Workers:
             number, future = done.get()
             arguments = at_work.pop(number)
             error = None if future.cancelled() else future.exception()
-            if future.cancelled() or self._is_lost(error):
+            lost = self.of_dask and type(error).__name__ in DASK_LOST_WORKER
+            if lost or future.cancelled() or isinstance(error, BrokenProcessPool):
                 self.deaths += 1
                 if tries[number] >= self.most_tries or not self._survives():
                     raise WorkersLost(self._lost(named(number), tries[number])) from error
@@ -106,11 +107,6 @@ class Workers:
                 yield early.pop(awaited)
                 awaited += 1
 
-    def _is_lost(self, error: BaseException | None) -> bool:
-        return isinstance(error, BrokenProcessPool) or (
-            self.of_dask and type(error).__name__ in DASK_LOST_WORKER
-        )
-
     def _survives(self) -> bool:
         """Return whether the executor survives a death, as our processes and dask do."""
         return self.of_dask or isinstance(self.executor, Processes)
@@ -130,11 +126,7 @@ class Workers:
 
 @contextmanager
 def workers_of(executor: AnyExecutor, most_tries: int = MOST_TRIES) -> Iterator[Workers]:
-    """Context manager: the workers of an `executor` argument.
-
-    An int is a number of processes, None one for each core; these are shut down at the end. Anything with
-    ``submit`` is used as it is. Raises ValueError for anything else.
-    """
+    """Context manager: workers of an executor with ``submit``, or of a number of processes (one for each core), ended after."""
     if executor is None or (isinstance(executor, int) and not isinstance(executor, bool)):
         count = os.cpu_count() or 1 if executor is None else executor
         if count < 1:

@@ -22,11 +22,7 @@ from .recognition import RankingLikelihood
 def ranking_log_likelihood(
     log_worth: np.ndarray, place: np.ndarray, block: np.ndarray, threads: int | None = None
 ) -> np.ndarray:
-    """Log probability of every ranking, at power one, for every draw.
-
-    Shapes: log_worth (chain, draw, candidate); place, candidate at each rank, and block, its block number
-    (annotation, place); returns (chain, draw, annotation), in the dtype of `log_worth`.
-    """
+    """Log probability (chain, draw, annotation) at power one of rankings: candidate and block at (annotation, place)."""
 
     def fill(worths: np.ndarray, log_p: np.ndarray) -> None:
         row, gradient = np.empty(len(block)), np.empty(block.shape)

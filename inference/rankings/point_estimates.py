@@ -13,11 +13,7 @@ from .kernels.mle import Races, maximise_worth, strong_components
 
 
 def by_candidate(values: np.ndarray, rankings: PartialRankings, pairs: RankedPairs) -> xr.DataArray:
-    """Return values (pair,) of ranked (item, category) pairs as ``plausibility`` with dim ``candidate``.
-
-    Coordinates ``item`` and ``category`` lie along it. Categories are text; integer ones as their decimals,
-    marked by the attribute ``kind``.
-    """
+    """Label values (pair,) of ranked (item, category) pairs; integer categories as text with ``kind="integer"``."""
     integer = np.issubdtype(rankings.categories.dtype, np.integer)
     category = rankings.categories.astype(str)[pairs.category]
     coords = {
@@ -38,15 +34,13 @@ def irn(rankings: PartialRankings, *, tie_weight: Literal["split", "full"] = "sp
     rankings : PartialRankings
         Rankings.
     tie_weight : {"split", "full"}, default "split"
-        Whether tied categories share the weight of their block (eq. 3), or each takes it whole (the authors'
-        code).
+        Whether tied categories share the weight of their block (eq. 3), or each takes all of it (the authors).
 
     Returns
     -------
     DataArray
-        ``plausibility`` with dim ``candidate`` and coordinates ``item`` and ``category`` along it: the
-        categories that some rater of the item ranked. It sums to one per item; all other categories have
-        none.
+        ``plausibility`` (candidate), with coordinates ``item`` and ``category``, of the categories that some
+        rater of the item ranked. It sums to one per item; all other categories have none.
 
     Raises
     ------
@@ -94,8 +88,7 @@ def plackett_luce_mle(
     rankings : PartialRankings
         Rankings.
     reliability : float or mapping of rater to float, default 1
-        Power r of an annotation's likelihood. One number for all changes nothing; a mapping weights raters
-        differently.
+        Power r of an annotation's likelihood. One number changes nothing; a mapping weights raters differently.
     max_iterations : int, default 10,000
         Largest number of steps per item.
     tolerance : float, default 1e-10
@@ -151,16 +144,14 @@ def plackett_luce_mle(
     n_items = len(rankings.items)
     most = np.zeros(n_items, np.int64)
     np.maximum.at(most, item, iterations)
-    by_item = {
-        "log_likelihood": np.bincount(item, log_likelihood, n_items),
-        "attained": np.bincount(pairs.item, component != pairs.start[pairs.item]) == 0,
-        "converged": np.bincount(item, ~converged, n_items) == 0,
-        "iterations": most,
+    data = {
+        "plausibility": by_candidate(plausibility, rankings, pairs),
+        "log_likelihood": ("item", np.bincount(item, log_likelihood, n_items)),
+        "attained": ("item", np.bincount(pairs.item, component != pairs.start[pairs.item]) == 0),
+        "converged": ("item", np.bincount(item, ~converged, n_items) == 0),
+        "iterations": ("item", most),
     }
-    data = {name: ("item", values) for name, values in by_item.items()}
-    data = {"plausibility": by_candidate(plausibility, rankings, pairs)} | data
-    attrs = {"converged": int(converged.all())}
-    return xr.Dataset(data, {"items": ("item", rankings.items)}, attrs)
+    return xr.Dataset(data, {"items": ("item", rankings.items)}, {"converged": int(converged.all())})
 
 
 class _Rows(NamedTuple):

@@ -1,7 +1,4 @@
-"""WorthGibbs: the Gibbs sweep of Plackett-Luce worths as a PyMC step.
-
-The step and the compiled loop of `inference.sample` share the kernels of `kernels.gibbs`.
-"""
+"""WorthGibbs: the Gibbs sweep of `kernels.gibbs`, which `inference.sample` loops over, as a PyMC step."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -31,12 +28,8 @@ class WorthGibbs(GibbsStep):
     ----------
     vars : list of Variable, optional
         The worths, ``[model["worth"]]``, which is also the default.
-    model : pymc.Model, optional
-        The model; by default the one in context.
-    rng : numpy.random.Generator or int, optional
-        Source of randomness; PyMC sets one for each chain.
-    initial_point, compile_kwargs, blocked
-        As PyMC passes them to every step; only `compile_kwargs` is used.
+    model, rng, initial_point, compile_kwargs, blocked
+        As PyMC passes them to every step; `initial_point` is not used.
 
     Raises
     ------

@@ -75,6 +75,7 @@ def label(tree: xr.DataTree, data: HasIds) -> xr.DataTree:
     >>> tree["posterior"]["item"].values.tolist() == pairs.items.tolist()
     True
     """
+    tree = with_current_dims(tree)
     codes = _candidate_codes(tree) if any("candidate" in node.dims for node in tree.subtree) else None
     observed, groups, done = _has_observation(tree), dict(tree.children), {}
     if observed is not None and "log_likelihood" in groups and not observed.all():
@@ -91,6 +92,17 @@ def label(tree: xr.DataTree, data: HasIds) -> xr.DataTree:
     if observed is not None and "log_likelihood" in labelled:
         labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=observed)
     result = xr.DataTree.from_dict(labelled | done)
+    result.attrs = dict(tree.attrs)
+    return result
+
+
+def with_current_dims(tree: xr.DataTree) -> xr.DataTree:
+    """Rename the dim ``label`` of trees of version 0.1 to ``answer``, its name since."""
+    if not any("label" in node.dims and "category" in node.dims for node in tree.subtree):
+        return tree
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    renamed = {n: g.rename(label="answer") if "label" in g.dims else g for n, g in groups.items()}
+    result = xr.DataTree.from_dict(renamed)
     result.attrs = dict(tree.attrs)
     return result
 
@@ -114,7 +126,7 @@ def _labelled(node: xr.DataTree, data: HasIds, codes: tuple[np.ndarray, np.ndarr
     coords = {}
     if "item" in group.dims:
         coords["item"] = _checked_length("item", data.items, group)
-    if {"candidate", "category", "label"} & set(group.dims):
+    if {"candidate", "category", "answer"} & set(group.dims):
         coords |= _category_coords(group, data, codes)
     if "rater" in group.dims:
         for name, values in getattr(data, "rater_attributes", {}).items():
@@ -125,20 +137,19 @@ def _labelled(node: xr.DataTree, data: HasIds, codes: tuple[np.ndarray, np.ndarr
 def _category_coords(
     group: xr.Dataset, data: HasIds, codes: tuple[np.ndarray, np.ndarray] | None
 ) -> dict[str, tuple]:
-    """Coordinates along the dims candidate, category and label."""
+    """Coordinates along the dims candidate, category and answer; OTHER makes text of integer categories."""
     categories = _categories(data)
     kind = {"kind": "integer" if np.issubdtype(categories.dtype, np.integer) else "text"}
-    names = categories.astype(str)
     coords = {}
     if codes is not None and "candidate" in group.dims:
         item, category = codes
-        with_other = np.append(names, OTHER)  # the code of OTHER is -1: the last position
-        coords["category"] = ("candidate", _checked_names("category", with_other[category], group), kind)
+        names = np.append(categories.astype(str), OTHER) if (category < 0).any() else categories
+        coords["category"] = ("candidate", _checked_names("category", names[category], group), kind)
         if "item" not in group.dims:
             coords["item"] = ("candidate", _checked_names("item", data.items[item], group))
-    for dim in ("category", "label"):
+    for dim in ("category", "answer"):
         if dim in group.dims:
-            coords[dim] = (dim, _checked_length(dim, names, group), kind)
+            coords[dim] = (dim, _checked_length(dim, categories, group), kind)
     return coords
 
 
@@ -217,7 +228,7 @@ class CodeNames:
     def of(cls, model: pm.Model) -> "CodeNames | None":
         """Ids and rater attributes from the coordinates of a model; None if the model lacks those ids."""
         items, categories = (model.coords.get(name) for name in ("item", "category"))
-        of_categories = {"candidate", "category", "label"} & set(model.coords)
+        of_categories = {"candidate", "category", "answer"} & set(model.coords)
         if items is None or (of_categories and categories is None):
             return None
         attributes = {
@@ -303,7 +314,7 @@ class Completion:
         return label(tree, self._names) if self._names else tree
 
 
-SCHEMA_VERSION = 1  # attribute `schema_version`; raised at changes that readers must handle
+SCHEMA_VERSION = 2  # attribute `schema_version`; 1 named the dim `answer` `label`
 PACKAGES = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")
 
 

@@ -12,11 +12,7 @@ from .trees import SCHEMA_VERSION, versions_of_now
 
 
 def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
-    """Raise a `ValueError` unless this version of raterzoo reads the schema of a file or store.
-
-    Files without the attribute ``schema_version`` come from other programs and pass. `path` is for the
-    message; `attrs` are the attributes of the root.
-    """
+    """Raise unless the schema of a file at `path` with these root `attrs` is read here; other programs' have none, and pass."""
     version = attrs.get("schema_version", SCHEMA_VERSION)
     known = isinstance(version, int | np.integer) and 1 <= version <= SCHEMA_VERSION
     if not known:

@@ -65,9 +65,8 @@ class ScatteredModel:
     def of(cls, build: Builder, data: Annotations, draws: int, dtype: Storage) -> "ScatteredModel":
         """Build the model of all items; raise if they are not independent. `draws` counts all chains."""
         if not isinstance(data, Annotations):
-            raise ValueError(
-                f"a {type(data).__name__} has no shards of items; scatter PartialRankings, Labels or Scores"
-            )
+            remedy = "scatter PartialRankings, Labels or Scores"
+            raise ValueError(f"a {type(data).__name__} has no shards of items; {remedy}")
         with graph_lock:
             model = build(data)
             if not isinstance(model, pm.Model):
@@ -89,11 +88,7 @@ class ScatteredModel:
         return {"call": "scatter", "model": self.route.name, **options, **digests}
 
     def shards(self, size: int | None, draws: int) -> list[tuple[int, int]]:
-        """Divide the items into shards (first, end), each with at least one annotation.
-
-        `size` is the number of items per shard, by default such that the draws of a shard take some 50 MB;
-        `draws` counts all chains.
-        """
+        """Divide the items into shards (first, end) with annotations, of `size` items or about 50 MB of all draws."""
         n_items = len(self.data.items)
         if size is None:
             cells = self.prior.starts["candidate"][-1] if "candidate" in self.prior.starts else n_items
@@ -103,9 +98,8 @@ class ScatteredModel:
             size = max(int(SHARD_BYTES / each), 1)
         edges = np.append(np.arange(0, n_items, size), n_items)
         before = np.searchsorted(self.data.annotation_item, edges)  # annotations of earlier items
-        starts = np.append(
-            before[:-1] < before[1:], True
-        )  # a shard without annotations is merged with the next
+        # a shard without annotations is merged with the next
+        starts = np.append(before[:-1] < before[1:], True)
         starts[0] = True
         edges = edges[starts | (edges == n_items)]
         if len(edges) > 2 and before[-2] == before[-1]:
@@ -238,9 +232,9 @@ def scatter(
     data : PartialRankings, Labels or Scores
         Annotations.
     executor : Executor, dask.distributed.Client or int, optional
-        Where to work: any object with ``submit``, or a number of processes; by default one process per core.
-        A dask worker needs raterzoo installed, and should have one thread. Threads of one process build their
-        models one at a time, as PyTensor compiles safely in one thread only, and draw in parallel.
+        Where to work: any object with ``submit``, or a number of processes; by default one process per core. A
+        dask worker needs raterzoo, and should have one thread. Threads of one process build their models one at a
+        time, as PyTensor compiles safely in one thread only, and draw in parallel.
     store : path
         Zarr store to which draws are written as they arrive. An interrupted call is resumed by repeating it,
         with any executor and shard size.
@@ -293,14 +287,8 @@ def scatter(
         dtype, draws=draws, tune=tune, chains=chains, random_seed=random_seed, shard=shard, thin=every
     )
     whole = ScatteredModel.of(model_builder, data, chains * draws, dtype)
-    options = {
-        "draws": draws,
-        "tune": tune,
-        "chains": chains,
-        "thin": thin,
-        "dtype": whole.dtype,
-        "log_likelihood": log_likelihood,
-    }
+    options = {"draws": draws, "tune": tune, "chains": chains, "thin": thin}
+    options |= {"dtype": whole.dtype, "log_likelihood": log_likelihood}
     record = record_of_call(path, whole.arguments(options), random_seed)
     results = ShardWriter(whole, path, record)
     if not results.finished:
@@ -314,9 +302,7 @@ def scatter(
             seeded = options | {"random_seed": record.seed}
             tasks = ((whole.shard(*items), model_builder, seeded) for items in left)
             bar = progress.add_task("Items", total=sum(end - first for first, end in left))
-            for number, drawn in workers.run(
-                sample_shard, tasks, lambda number: whole.name_of(*left[number])
-            ):
+            for number, drawn in workers.run(sample_shard, tasks, lambda n: whole.name_of(*left[n])):
                 results.add(*left[number], drawn)
                 progress.advance(bar, left[number][1] - left[number][0])
             results.finish(perf_counter() - started)

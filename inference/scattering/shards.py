@@ -210,11 +210,9 @@ def sample_shard(shard: ItemShard, build: Callable[[Any], pm.Model], options: Ma
     seed = options["random_seed"]
     plan = Draws(cores=1, seed=seed, progressbar=False, densities=options["log_likelihood"], **own)
     tree = draw_compiled(model, plan, route)
-    converged, failure = (
-        (True, "") if route.method == "exact" else verdict(diagnose(tree, threads=1), listed=20)
-    )
+    exact = route.method == "exact"
+    converged, failure = (True, "") if exact else verdict(diagnose(tree, threads=1), listed=20)
     known = {"constant_data", "observed_data"}  # the driver has these for all items
     groups = {n: node.to_dataset() for n, node in tree.children.items() if n not in known}
-    return ItemDraws(
-        groups, attributes(route.name, route.method, route.reason, seed), "" if converged else failure
-    )
+    attrs = attributes(route.name, route.method, route.reason, seed)
+    return ItemDraws(groups, attrs, "" if converged else failure)

@@ -47,14 +47,13 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
     Raises
     ------
     ValueError
-        If no item has two scores, all scores are equal, the likelihood has no maximum, or the resolution is
-        not a number from 0 to the range of the scores.
+        If no item has two scores, all are equal, there is no maximum, or the resolution is out of range.
 
     Warns
     -----
     DataWarning
-        If the likelihood is highest where all items have the same location, or the same variance: then the
-        mean weight, or the shape, is the upper bound of the search.
+        If the likelihood is highest where all items have one location, or one variance: the mean weight, or the
+        shape, is then the upper bound of the search.
 
     Examples
     --------

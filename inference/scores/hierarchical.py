@@ -37,10 +37,7 @@ def draw_hierarchy(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> S
 
 
 def begin_hierarchy(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> dict[str, np.ndarray]:
-    """Initialise every chain at random; the sweeps forget the start within a few steps.
-
-    Shapes of the returned state: stream (chain, word); the fields of `ScoreState` with a leading dim chain.
-    """
+    """Initialise every chain at random, soon forgotten: stream (chain, word), `ScoreState` with a leading dim chain."""
     chains = []
     for chain in range(plan.chains):
         rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))

@@ -11,11 +11,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruptions:
-    """Context manager: defer the first SIGINT or SIGTERM to the end of the block; a second one is delivered at once.
-
-    Has no effect outside the main thread, which alone receives signals. ``asked`` is the deferred signal, or
-    None.
-    """
+    """Context manager: defer the first SIGINT or SIGTERM of the main thread to the end, as ``asked``; deliver the second."""
 
     def __init__(self) -> None:
         self.asked: signal.Signals | None = None
@@ -48,11 +44,7 @@ class Interruptions:
 
 @contextmanager
 def cleaned_up() -> Iterator[None]:
-    """Context manager: let SIGTERM raise `SystemExit` (status 128 + its number), so that resources are released.
-
-    A second SIGTERM ends the process at once. Has no effect outside the main thread, or if SIGTERM has
-    another handler already.
-    """
+    """Context manager: SIGTERM raises `SystemExit`, a second one ends the process; no effect beside another handler or thread."""
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield

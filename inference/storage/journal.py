@@ -50,11 +50,7 @@ def raise_journal_error(path: Path, problem: str) -> NoReturn:
 
 
 def write_journal(path: Path, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write or replace a journal file atomically.
-
-    `path` has the suffix ``.npz``; `note` is JSON-serialisable; `arrays` hold numbers or text, and none is
-    named "note".
-    """
+    """Write or replace an ``.npz`` atomically: a JSON note, and arrays of numbers or text, none named "note"."""
     text = json.dumps({"journal_version": JOURNAL_VERSION, **note}, default=np.generic.item)
     partial = path.with_suffix(".partial")
     with partial.open("wb") as file:
@@ -113,10 +109,8 @@ def _array(archive: ZipFile, member: ZipInfo) -> np.ndarray:
         count, width = math.prod(shape), np.dtype(header[1].decode()).itemsize
         there = member.file_size - len(start) - length
         if count * width != there or count > there:
-            name = short_repr(member.filename)
-            raise _MalformedMember(
-                f"{name} declares {short_repr(count)} numbers, and {there:,} bytes are there"
-            )
+            declared = f"{short_repr(member.filename)} declares {short_repr(count)} numbers"
+            raise _MalformedMember(f"{declared}, and {there:,} bytes are there")
     with archive.open(member) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
 
@@ -124,16 +118,7 @@ def _array(archive: ZipFile, member: ZipInfo) -> np.ndarray:
 # --- Validation of the notes of a journal, which are untrusted input, before anything is drawn ---
 
 # errors that builders raise for malformed arguments
-BUILDER_ERRORS = (
-    LookupError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    RuntimeError,
-    MemoryError,
-)
-
+BUILDER_ERRORS = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RuntimeError, MemoryError)  # fmt: skip
 WORD = re.compile(r"[\w.+!-]{1,60}", re.ASCII)  # name of a package, or its version
 
 Allowed = tuple[Callable[[Any], bool], str]
@@ -178,17 +163,10 @@ RUN: dict[str, Allowed] = {
     "fingerprint": TEXT,
     "attributes": MAPPING,
 }
-
 COMPILED: dict[str, Allowed] = {"piece": _whole(1)}
 NUTS: dict[str, Allowed] = {"every": _whole(1), "options": MAPPING}
-OPTIONS: dict[str, Allowed] = {
-    "target_accept": (lambda x: type(x) in (int, float) and 0 < x < 1, "between 0 and 1")
-}
-ATTRIBUTES: dict[str, Allowed] = {
-    "method": TEXT,
-    "versions": (_is_versions, "JSON of packages and their versions"),
-}
-
+OPTIONS: dict[str, Allowed] = {"target_accept": (lambda x: type(x) in (int, float) and 0 < x < 1, "between 0 and 1")}  # fmt: skip
+ATTRIBUTES: dict[str, Allowed] = {"method": TEXT, "versions": (_is_versions, "JSON of packages and their versions")}  # fmt: skip
 STATE: dict[str, Allowed] = {  # union over all kinds of runs; each has some of these
     "drawn": _whole(0),
     "number": _whole(0),
@@ -200,11 +178,7 @@ STATE: dict[str, Allowed] = {  # union over all kinds of runs; each has some of 
 
 
 def check_run(path: Path, note: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-    """Raise a `ValueError` unless a run can be resumed from its note: all entries there, known and of their type.
-
-    `path` is the journal file, `sizes` the lengths of the dims of the stored posterior, with which draws and
-    chains must agree.
-    """
+    """Raise unless the note of a run has all entries, known and of their type, and fits the `sizes` of its store."""
     _check(path, "", note, RUN)
     _check(path, "attributes: ", note["attributes"], ATTRIBUTES)
     _check(path, "plan: ", note["plan"], PLAN)
@@ -232,7 +206,7 @@ def check_run(path: Path, note: Mapping[str, Any], sizes: Mapping[str, int]) -> 
 def check_state(
     path: Path, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]
 ) -> None:
-    """Raise a `ValueError` if numbers in the state of a run are of another type, or exceed its store; see `check_run`."""
+    """Raise if numbers in the state of a run are of another type, or exceed the `sizes` of its store."""
     _check(path, "", note, {name: allowed for name, allowed in STATE.items() if name in note})
     draws = sizes.get("draw", 0)
     for drawn in (note.get("drawn", 0), *note.get("restarts", ())):

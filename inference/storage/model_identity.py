@@ -24,10 +24,7 @@ from ...models._catalog import catalog, recipe_of
 from ...models.data.container import Container
 from ..runs.run import Draws
 
-SCHEME = "graph-3:"
-
-"""Prefix of fingerprints; fingerprints of different schemes cannot be compared."""
-
+SCHEME = "graph-3:"  # prefix of fingerprints; those of different schemes cannot be compared
 LIBRARIES = {"numpy", "pymc", "pytensor", "raterzoo", "scipy"}
 
 
@@ -139,11 +136,7 @@ BY_ANNOTATION = ("annotation_item", "annotation_rater", "label_code", "left", "r
 
 
 def refuse_unsound(data: Container) -> None:
-    """Raise a `ValueError` unless the codes of a container are in range and its columns consistent.
-
-    Refused: codes that are not integers or out of range, columns of different lengths, block starts that do not
-    rise from 0 to the number of elements.
-    """
+    """Raise unless codes are integers in range, columns of one length, and block starts rise from 0 to their end."""
     columns = {n: x for n, x in vars(data).items() if isinstance(x, np.ndarray)}
     for name, ids in IDS.items():
         if name in columns:  # the rater of anonymous annotations and an unknown gold label are -1
@@ -193,8 +186,7 @@ def note_of_run(model: pm.Model, plan: Draws, attrs: Mapping[str, Any]) -> Writt
     """
     own = fingerprint(model)
     recipe, arrays = _written_recipe(model, own) or (None, {})
-    note = {"plan": asdict(plan), "recipe": recipe, "fingerprint": own, "attributes": dict(attrs)}
-    return note, arrays
+    return {"plan": asdict(plan), "recipe": recipe, "fingerprint": own, "attributes": dict(attrs)}, arrays
 
 
 def _written_recipe(model: pm.Model, own: str) -> Written | None:
@@ -253,8 +245,7 @@ def _read(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if kind == "container":
         if content not in CONTAINERS:
             raise ValueError(f"{content!r} is no container of raterzoo.models")
-        parts = {name: _read(part, arrays) for name, part in further[0][1].items()}
-        data = _public(content)(**parts)
+        data = _public(content)(**{name: _read(part, arrays) for name, part in further[0][1].items()})
         refuse_unsound(data)
         return data
     if kind == "array":

@@ -8,6 +8,7 @@ from typing import Any
 import xarray as xr
 
 from ..._messages import short_repr
+from ..runs.trees import with_current_dims
 from ..runs.versions import check_schema
 from .resumable_calls import ARGUMENTS
 from .store import store_attrs, trimmed
@@ -29,7 +30,7 @@ def read_posterior(path: Path) -> xr.DataTree:
             check_netcdf(path)
             tree = xr.open_datatree(path, engine="h5netcdf", phony_dims="sort", decode_times=False)
         check_schema(path, {str(name): value for name, value in tree.attrs.items()})
-        tree = trimmed(tree)
+        tree = with_current_dims(trimmed(tree))
         for node in tree.subtree:
             for ids in node.coords.values():
                 ids.to_numpy()  # loaded now, so that damage shows here

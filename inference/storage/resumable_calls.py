@@ -16,11 +16,7 @@ from .untrusted_files import WRITTEN
 
 
 def digest_of(values: Mapping[str, Any]) -> str:
-    """Return a digest of named arrays, mappings and other values, which enter by their repr.
-
-    It is equal if and only if the values are, in every process and on every machine. The width of a text
-    dtype does not matter.
-    """
+    """Digest of named arrays (whatever the width of text), mappings and reprs; equal everywhere iff these are."""
     digest = blake2b(digest_size=16)
     for name in sorted(values):
         value = values[name]
@@ -36,8 +32,6 @@ def digest_of(values: Mapping[str, Any]) -> str:
             digest.update(np.ascontiguousarray(value).data)
     return digest.hexdigest()
 
-
-# --- Stores that an identical call continues: they keep a record of the arguments ---
 
 ARGUMENTS = "asked"  # attribute of a store: JSON of the arguments it was begun with
 SEED = "random_seed"
@@ -92,11 +86,7 @@ def open_or_create_store(
     groups: Callable[[], Mapping[str, xr.Dataset]],
     chunks: Mapping[str, int],
 ) -> Iterator[DrawStore | None]:
-    """Context manager: the locked store, created from `groups()` if missing; None if finished.
-
-    `attrs` are those of an unfinished store, `groups()` returns the groups as `DrawStore.create` takes them,
-    `chunks` are the chunk lengths by dim.
-    """
+    """Context manager: the locked store, made of `attrs`, `groups()` and `chunks` if missing; None if finished."""
     if not path.exists():
         store = DrawStore.create(path, groups(), attrs, chunks)
     elif WRITTEN in store_attrs(path):

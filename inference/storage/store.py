@@ -22,6 +22,7 @@ import numpy as np
 import xarray as xr
 import zarr
 
+from ..runs.trees import with_current_dims
 from ..runs.versions import check_schema
 from .journal import JournalEntries, check_run, check_state, read_journal, write_journal
 from .untrusted_files import WRITTEN, check_zarr
@@ -30,7 +31,8 @@ from .untrusted_files import WRITTEN, check_zarr
 def read_draws(path: str | os.PathLike[str]) -> xr.DataTree:
     """Open a store lazily as a DataTree; of an unfinished one, only the draws that all chains have."""
     store_attrs(Path(path))
-    return trimmed(xr.open_datatree(path, engine="zarr", consolidated=False, decode_times=False))
+    tree = xr.open_datatree(path, engine="zarr", consolidated=False, decode_times=False)
+    return with_current_dims(trimmed(tree))
 
 
 def trimmed(tree: xr.DataTree) -> xr.DataTree:
@@ -174,6 +176,11 @@ class DrawStore:
         attrs = store_attrs(store.path)
         if WRITTEN not in attrs:
             raise ValueError(f"{store.path} is finished: there is nothing left to resume")
+        if "label" in posterior_sizes(store.path):
+            raise ValueError(
+                f"{store.path} was begun by raterzoo 0.1, which named the dim 'answer' 'label': its draws can be read, but only "
+                "that version can go on with it; begin a new store"
+            )
         if not store.journal.is_dir():
             raise ValueError(
                 f"{store.journal} is missing: without it {store.path} can be read but not resumed; move the two together"

@@ -203,12 +203,8 @@ def _get(mapping: Any, key: str) -> Any:
 def _refused_zarr(path: Path, name: str, problem: str, allowed: str) -> DataError:
     """`DataError` for a node of the store."""
     where = path.name if name in ("", ".") else f"{path.name}, {name}"
-    return DataError(
-        problem,
-        allowed=allowed,
-        remedy="write the posterior again, by `raterzoo fit` or inference.sample(..., store=)",
-        where=where,
-    )
+    remedy = "write the posterior again, by `raterzoo fit` or inference.sample(..., store=)"
+    return DataError(problem, allowed=allowed, remedy=remedy, where=where)
 
 
 # --- Validation of netCDF files before anything in them is decoded: no external files, no plugins, no implausible sizes ---
@@ -217,17 +213,8 @@ MAX_DEPTH = 16
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
 # errors that h5py and xarray raise for damaged files
-DAMAGED = (
-    OSError,
-    RuntimeError,
-    LookupError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    AssertionError,
-    struct.error,
-)
+DAMAGED = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
+DAMAGED += (AssertionError, struct.error)
 
 
 def check_netcdf(path: Path) -> None:
@@ -283,9 +270,8 @@ def _netcdf_bytes(path: Path, array: Any) -> int:
         if code not in FILTERS:
             allowed = "deflate, shuffle and fletcher32"
             raise _refused_netcdf(path, array.name, f"it is coded by filter {code}", allowed)
-    width = max(
-        array.dtype.itemsize, 16 if text else 1
-    )  # a string of variable length takes at least 16 bytes
+    # a string of variable length takes at least 16 bytes
+    width = max(array.dtype.itemsize, 16 if text else 1)
     if (size := width * math.prod(array.chunks or ())) > MAX_CHUNK:
         raise _refused_netcdf(path, array.name, f"a chunk of it has {size:,} bytes", f"{MAX_CHUNK:,}")
     return int(array.size or 0) * width
@@ -293,9 +279,7 @@ def _netcdf_bytes(path: Path, array: Any) -> int:
 
 def _refused_netcdf(path: Path, name: str, problem: str, allowed: str) -> DataError:
     """`DataError` for an array of the file."""
+    where, remedy = path.name, "write the posterior again, by `raterzoo fit`"
     return DataError(
-        problem,
-        allowed=allowed,
-        remedy="write the posterior again, by `raterzoo fit`",
-        where=f"{path.name}, {short_repr(name)}" if name else path.name,
+        problem, allowed=allowed, remedy=remedy, where=f"{where}, {short_repr(name)}" if name else where
     )

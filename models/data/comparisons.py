@@ -24,10 +24,7 @@ _NAMES = "evalica's Winner.X, Winner.Y and Winner.Draw, or 'X', 'Y' and 'Draw'"
 
 
 def named_outcomes(winners: Sequence[Any] | np.ndarray) -> list[str]:
-    """Translate evalica's outcomes X, Y and Draw to the words of `OUTCOMES`.
-
-    Outcomes are members of evalica's enumeration, or text.
-    """
+    """Translate evalica's outcomes X, Y and Draw, enumeration members or text, to the words of `OUTCOMES`."""
     if not is_listed(winners):
         problem, allowed = f"winners are a {type(winners).__name__}", f"a list of {_NAMES}"
         remedy = "pass the three sequences in the order of the votes"
@@ -129,13 +126,10 @@ class Comparisons(Container):
 
         P(rater k prefers i to j) = F(rho_k (q_i - q_j))
 
-    so votes inform the differences of the qualities q, and the discrimination rho_k of each rater. Most
-    raters compare few pairs, most pairs are never compared, and an item may do better on the left than on the
-    right.
+    so votes inform the differences of the qualities q, and the discrimination rho_k of each rater.
 
-    Made by `from_table`, `from_pairs` or `from_sequences`. ``len`` is the number of votes. Two are equal if
-    they hold the same votes on the same items in the same order, with the same rater attributes. All arrays
-    are read-only.
+    Made by `from_table`, `from_pairs` or `from_sequences`. ``len`` is the number of votes; ``==`` compares
+    all fields. All arrays are read-only.
 
     Attributes
     ----------
@@ -201,9 +195,8 @@ class Comparisons(Container):
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         rater, left, right, winner : str
             Names of the columns; by default also crowd-kit's "worker" and "label". Ids are text, kept
-            exactly, or integers. The winner is "left", "right", "tie" or the id of one of the row's two
-            items; no item may have one of these words as its id. ``rater=None`` reads votes of anonymous
-            raters.
+            exactly, or integers. The winner is "left", "right", "tie" (no ids of items) or the id of one of
+            the row's two items. ``rater=None`` reads votes of anonymous raters.
         count : str, optional
             Column with the number of times the vote was given, from 0; by default 1 in each row.
         rater_attributes : sequence of str
@@ -322,8 +315,7 @@ class Comparisons(Container):
         True
         """
         table = {"left": left, "right": right, "winner": named_outcomes(winners)}
-        if raters is not None:
-            table["rater"] = raters
+        table |= {} if raters is None else {"rater": raters}
         return cls.from_table(table, rater=None if raters is None else "rater", items=items)
 
     @classmethod
@@ -397,16 +389,10 @@ class Comparisons(Container):
         alone = np.flatnonzero(~voted)
         rows = self._rows().extended(len(alone), left=alone, right=alone == 0, outcome=TIE)
         rater, attributes = rows["annotation_rater"], self.rater_attributes
-        return split_counts(
-            ({} if self.anonymous else {"rater": self.raters[rater]})
-            | {
-                "left": self.items[rows["left"]],
-                "right": self.items[rows["right"]],
-                "winner": np.array(OUTCOMES)[rows["outcome"]],
-                "count": rows["count"],
-            }
-            | {name: values[rater] for name, values in attributes.items()}
-        )
+        table = {} if self.anonymous else {"rater": self.raters[rater]}
+        table |= {"left": self.items[rows["left"]], "right": self.items[rows["right"]]}
+        table |= {"winner": np.array(OUTCOMES)[rows["outcome"]], "count": rows["count"]}
+        return split_counts(table | {name: values[rater] for name, values in attributes.items()})
 
     def _summary(self) -> dict[str, str]:
         n_items, n_raters, n_votes = len(self.items), len(self.raters), len(self)

@@ -121,8 +121,7 @@ class Container(ABC):
         whose : {"raters", "all"}
             "all" replaces the ids of items as well.
         random_seed : int, optional
-            Seed of the random order. Anyone who knows it, and the original data, can recover the ids; by
-            default nobody can.
+            Seed of the random order; who knows it and the original data can recover the ids. Default: none.
 
         Returns
         -------
@@ -159,12 +158,11 @@ class Container(ABC):
         Returns
         -------
         dict of str to ndarray, shape (row,)
-            Columns, which any frame library accepts, under the default names of the arguments of `from_table`:
-            those of a row (the rank from 1, without gaps; the winner as a word), count unless they are
-            rankings, gold if it is known of any item (empty where unknown), and the rater attributes. An item
-            without an annotation has a row of count 0. Anonymous data have no column rater; anonymous labels
-            are the table that `from_counts` reads. With the same categories, bounds or items, and
-            ``count="count"``, `from_table` returns an equal container.
+            Columns under the default names of the arguments of `from_table`: those of a row (the rank from 1,
+            without gaps; the winner as a word), count unless they are rankings, gold if known of any item
+            (empty where unknown), and the rater attributes. An item without an annotation has a row of count
+            0. Anonymous data have no column rater; anonymous labels are the table that `from_counts` reads. With
+            the same categories, bounds or items, and ``count="count"``, `from_table` returns an equal container.
 
         Examples
         --------

@@ -26,12 +26,10 @@ MAX_ANSWERS = 200_000_000
 class Labels(Container):
     """Validated labels of items by raters over a closed set of categories.
 
-    A rater may answer an item once, several times or never. Labels and truth share the closed set of
-    categories.
+    A rater may answer an item once, several times or never. Labels and truth share the closed set.
 
-    Made by `from_table`, `from_wide` or `from_counts`. ``len`` is the number of answers. Two are equal if
-    they hold the same answers to the same items in the same order over the same categories, with the same
-    gold labels and rater attributes. All arrays are read-only.
+    Made by `from_table`, `from_wide` or `from_counts`. ``len`` is the number of answers; ``==`` compares all
+    fields. All arrays are read-only.
 
     Attributes
     ----------
@@ -161,8 +159,7 @@ class Labels(Container):
         item : str, optional
             Column with the ids of the items; by default they are numbered from 0.
         count : str, optional
-            Column with the number of items that have this pattern; they become separate items ``"row.1"``,
-            ``"row.2"``...
+            Column with the number of items of this pattern, which become items ``"row.1"``, ``"row.2"``...
         categories : sequence, optional
             Closed set of categories; by default the sorted labels that occur.
 
@@ -205,8 +202,7 @@ class Labels(Container):
         Parameters
         ----------
         counts : DataArray, frame or mapping
-            A DataArray with dims item and category, or a table with one row for each item and one column for
-            each category.
+            A DataArray with dims item and category, or a table of rows of items and columns of categories.
         item : str
             Column, or dim, of the items.
         categories : sequence, optional
@@ -262,12 +258,8 @@ class Labels(Container):
             return {"item": self.items, **counts}
         rows = self._rows_of_all_items()
         item, rater = rows["annotation_item"], rows["annotation_rater"]
-        table = {
-            "item": self.items[item],
-            "rater": self.raters[rater],
-            "label": self.categories[rows["label_code"]],
-            "count": rows["count"],
-        }
+        table = {"item": self.items[item], "rater": self.raters[rater]}
+        table |= {"label": self.categories[rows["label_code"]], "count": rows["count"]}
         if (self.gold >= 0).any():
             table["gold"] = np.array([*self.categories.tolist(), ""], object)[self.gold[item]]
         attributes = {name: values[rater] for name, values in self.rater_attributes.items()}
@@ -275,10 +267,7 @@ class Labels(Container):
 
     @property
     def identified(self) -> bool:
-        """Whether some item has two answers, or one answer and a gold label.
-
-        Otherwise the data cannot distinguish errors from rare categories.
-        """
+        """Whether some item has two answers, or one and a gold label; else errors look like rare categories."""
         per_item = np.bincount(self.annotation_item, self.count, len(self.items))
         return bool((per_item + (self.gold >= 0) > 1).any())
 

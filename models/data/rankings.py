@@ -49,9 +49,8 @@ class PartialRankings(Container):
     non-empty and disjoint. The categories of the closed set that it does not name share a last, unranked
     block.
 
-    Made by `from_table` or `from_blocks`. ``len`` is the number of annotations. Two are equal if they hold
-    the same annotations of the same items in the same order over the same categories. All arrays are
-    read-only.
+    Made by `from_table` or `from_blocks`. ``len`` is the number of annotations; ``==`` compares all fields
+    but `gaps`. All arrays are read-only.
 
     Attributes
     ----------
@@ -116,8 +115,7 @@ class PartialRankings(Container):
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         item, rater, category, rank : str
             Names of the columns. Ids and labels are text, kept exactly, or integers. Rank 1 is best, equal
-            ranks are a tie, a category without a row is unranked. Ranks may skip numbers: only their order
-            counts.
+            ranks are a tie, a category without a row is unranked; only the order of the ranks counts.
         categories : sequence, optional
             Closed set of categories, in the order that breaks ties. None takes the categories of a pandas
             categorical or a polars Enum, or else the sorted categories that occur.
@@ -135,18 +133,13 @@ class PartialRankings(Container):
         Examples
         --------
         >>> from raterzoo import models
-        >>> table = {
-        ...     "item": ["case", "case", "case"],
-        ...     "rater": ["Ann", "Ann", "Bob"],
-        ...     "category": ["acne", "tinea", "acne"],
-        ...     "rank": [1, 2, 1],
-        ... }
+        >>> table = {"item": ["case", "case", "case"], "rater": ["Ann", "Ann", "Bob"]}
+        >>> table |= {"category": ["acne", "tinea", "acne"], "rank": [1, 2, 1]}
         >>> models.PartialRankings.from_table(table, categories=["acne", "eczema", "tinea"])
         PartialRankings(1 item, 2 raters, 2 annotations, 3 categories)
         """
         roles = {"item": item, "rater": rater, "category": category, "rank": rank}
-        columns = named_columns(frame, roles)
-        return cls._of_columns(columns, categories)
+        return cls._of_columns(named_columns(frame, roles), categories)
 
     @classmethod
     def from_blocks(
@@ -167,8 +160,7 @@ class PartialRankings(Container):
         items, raters : sequence, optional
             Ids of the list places; by default 0, 1, 2, ...
         categories : sequence, optional
-            Closed set of categories, in the order that breaks ties; by default the sorted categories that
-            occur.
+            Closed set of categories, in the order that breaks ties; by default those that occur, sorted.
 
         Returns
         -------

@@ -22,12 +22,10 @@ class Scores(Container):
     """Validated scores of items by raters.
 
     A rater may score an item once, several times or never. For anonymous raters the number of times that each
-    score was given is sufficient, as for ratings of toxicity and of aesthetics (Stutz et al. 2025, appendix
-    A).
+    score was given is sufficient, as for ratings of toxicity and of aesthetics.
 
-    Made by `from_table` or `from_counts`. ``len`` is the number of scores given. Two are equal if they hold
-    the same scores of the same items in the same order, with the same bounds and rater attributes. All arrays
-    are read-only.
+    Made by `from_table` or `from_counts`. ``len`` is the number of scores given; ``==`` compares all fields.
+    All arrays are read-only.
 
     Attributes
     ----------
@@ -57,8 +55,8 @@ class Scores(Container):
 
     References
     ----------
-    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
-    Medical Image Analysis, appendix A, arXiv:2307.02191.
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, appendix
+    A, arXiv:2307.02191.
     """
 
     _kind, _annotations = "scores", "scores"
@@ -142,9 +140,8 @@ class Scores(Container):
         Parameters
         ----------
         counts : DataArray, frame or mapping
-            A DataArray with a dim of the items and one of the scores, or a table with one row for each item
-            and one column for each score that could be given. Column names, or the coordinate, are numbers or
-            their decimal text.
+            A DataArray with a dim of the items and one of the scores, or a table of rows of items and columns
+            of scores that could be given. Column names, or the coordinate, are numbers or their decimal text.
         item : str
             Column, or dim, of the items.
         bounds : (low, high), optional
@@ -173,10 +170,7 @@ class Scores(Container):
 
     @property
     def identified(self) -> bool:
-        """Whether some item has two scores.
-
-        Otherwise the data do not inform the spread of the scores of an item.
-        """
+        """Whether some item has two scores: else the data do not inform the spread of an item's scores."""
         per_item = np.bincount(self.annotation_item, self.count, len(self.items))
         return bool((per_item > 1).any())
 

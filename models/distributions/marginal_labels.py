@@ -55,7 +55,7 @@ def draw_labels(
 ) -> None:
     """Draw the true category of every item and overwrite `label` with its answers.
 
-    Shapes: prevalence (category,); confusion (rater, category, label); `item_layout` holds start (item + 1,),
+    Shapes: prevalence (category,); confusion (rater, category, answer); `item_layout` holds start (item + 1,),
     rater (answer,) and known category (item,), -1 without a gold label; label (answer,). With `nodes` > 1
     prevalence and confusion are over states, `nodes` adjacent ones for each category.
     """
@@ -212,7 +212,7 @@ def label_logp(
 ) -> tuple[TensorVariable, TensorVariable]:
     """Return log p of each item's answers, and p(true category | answers).
 
-    Shapes: prevalence (category,); confusion (rater, category, label); answers as in `Answers`, arrays or
+    Shapes: prevalence (category,); confusion (rater, category, answer); answers as in `Answers`, arrays or
     integer variables; results (item,) and (item, category). With `nodes` > 1 categories become states,
     `nodes` adjacent ones for each category, except in ``gold_category``.
 
@@ -311,7 +311,7 @@ class MarginalLabels(pm.Discrete):
     symbol                argument                                                    dims
     ====================  ==========================================================  ====================
     p                     prevalence                                                  category
-    pi                    confusion: p(label | rater, true category)                  rater, category, label
+    pi                    confusion: p(label | rater, true category)                  rater, category, answer
     y                     value: label code of every answer, item by item             annotation
     start                 start: answers of item i are ``start[i]:start[i + 1]``      item + 1
     rater                 rater: rater code of every answer                           annotation

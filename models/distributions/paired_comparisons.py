@@ -154,8 +154,6 @@ def pair_logp(
     return cast(TensorVariable, node.outputs[0])
 
 
-# --- PairedComparisons: distribution of the answers of raters shown two items, one left and one right ---
-
 if find_spec("jax"):
     from pytensor.link.jax.dispatch.basic import jax_funcify
 

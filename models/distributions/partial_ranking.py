@@ -104,8 +104,6 @@ def partial_ranking_logp(log_worth: TensorVariable, block: TensorVariable) -> Te
     return cast(TensorVariable, log_p).reshape(block.shape[:-1], ndim=block.type.ndim - 1)
 
 
-# --- PartialRanking: Plackett-Luce distribution of rankings with ties whose last block is unranked ---
-
 if find_spec("jax"):
     from pytensor.link.jax.dispatch.basic import jax_funcify
 

@@ -39,7 +39,7 @@ def class_conditional(
     ====================  ====================  =================================
     p                     prevalence            category
     q                     ability               rater, category
-    p(y | T)              confusion             rater, category, label
+    p(y | T)              confusion             rater, category, answer
     p(T | p, q, y)        plausibility          item, category
     y                     observed_label        annotation
     alpha, (a, b)         ..._concentration=    arguments

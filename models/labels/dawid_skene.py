@@ -34,7 +34,7 @@ def dawid_skene(
     symbol                variable              dims
     ====================  ====================  =================================
     p                     prevalence            category
-    pi                    confusion             rater, category, label
+    pi                    confusion             rater, category, answer
     p(T | p, pi, y)       plausibility          item, category
     y                     observed_label        annotation
     alpha, beta           ..._concentration=    arguments
@@ -48,7 +48,7 @@ def dawid_skene(
         Dirichlet concentration of the prevalence.
     confusion_concentration : float or array_like, optional
         Dirichlet concentration of each row of each confusion matrix: one number, or an array (category,
-        label) or (rater, category, label). The default favours the diagonal: 4.8 there, and 8 in the whole
+        label) or (rater, category, answer). The default favours the diagonal: 4.8 there, and 8 in the whole
         row. A flat prior does not identify the categories: its posterior has a mode for every permutation of
         them.
 
@@ -75,7 +75,7 @@ def dawid_skene(
     >>> sorted(variable.name for variable in model.free_RVs)
     ['confusion', 'prevalence']
     >>> model.named_vars_to_dims["confusion"]
-    ('rater', 'category', 'label')
+    ('rater', 'category', 'answer')
 
     References
     ----------
@@ -88,6 +88,6 @@ def dawid_skene(
     beta = concentration_of_confusion(labels, confusion_concentration, shape)
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
-        confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "label"))
+        confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
         observe_labels(labels, prevalence, confusion)
     return model

@@ -49,7 +49,7 @@ def glad(
     p                     prevalence            category
     alpha_k               ability               rater
     E(1 / beta | ...)     expected_difficulty   item
-    E p(y | T)            confusion             rater, category, label
+    E p(y | T)            confusion             rater, category, answer
     p(T | p, alpha, y)    plausibility          item, category
     y (paper: L)          observed_label        annotation
     Normal(1, 1)          ability=, easiness=   arguments
@@ -119,7 +119,7 @@ def glad(
         skill = pm.Normal("ability", mean, sd, dims="rater")
         by_node = _confusion(skill, beta, n)
         average = cast(Any, by_node * weight[:, None]).sum(axis=2)
-        pm.Deterministic("confusion", average, dims=("rater", "category", "label"))
+        pm.Deterministic("confusion", average, dims=("rater", "category", "answer"))
         state = observe_states(labels, prevalence, weight, by_node)
         difficulty = cast(Any, state.sum(axis=1) / beta).sum(axis=1)
         pm.Deterministic("expected_difficulty", difficulty, dims="item")

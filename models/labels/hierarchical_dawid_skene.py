@@ -48,13 +48,13 @@ def hierarchical_dawid_skene(
     symbol                variable               dims
     ====================  =====================  ================================
     p (paper: pi)         prevalence             category
-    zeta                  population_mean        category, label
-    Omega                 population_spread      category, label
-    (beta - eta)/Omega    rater_deviation        rater, category, label
+    zeta                  population_mean        category, answer
+    Omega                 population_spread      category, answer
+    (beta - eta)/Omega    rater_deviation        rater, category, answer
     Psi                   group_spread           scalar
-    (eta - zeta)/Psi      group_deviation        group_of_raters, category, label
-    eta                   group_mean             group_of_raters, category, label
-    pi                    confusion              rater, category, label
+    (eta - zeta)/Psi      group_deviation        group_of_raters, category, answer
+    eta                   group_mean             group_of_raters, category, answer
+    pi                    confusion              rater, category, answer
     p(T | p, pi, y)       plausibility           item, category
     y                     observed_label         annotation
     d, s, s_g             diagonal=, spread=,    arguments
@@ -121,7 +121,7 @@ def hierarchical_dawid_skene(
     scale = positive_array("spread", spread, ())
     scale_of_groups = positive_array("group_spread", group_spread, ())
     ahead = finite_number("diagonal", diagonal)
-    dims = ("rater", "category", "label")
+    dims = ("rater", "category", "answer")
     who = None
     if group is not None:
         groups, who = rater_groups(labels.raters, labels.rater_attributes, group)
@@ -141,8 +141,8 @@ def hierarchical_dawid_skene(
 
 
 def _means_of_groups(mean: TensorVariable, scale: np.ndarray) -> TensorVariable:
-    """Register spread, deviations and means of the groups; result (group_of_raters, category, label)."""
-    dims = ("group_of_raters", "category", "label")
+    """Register spread, deviations and means of the groups; result (group_of_raters, category, answer)."""
+    dims = ("group_of_raters", "category", "answer")
     spread = pm.HalfNormal("group_spread", scale)
     deviation = pm.Normal("group_deviation", dims=dims)
     return cast(TensorVariable, pm.Deterministic("group_mean", mean + spread * deviation, dims=dims))

@@ -43,7 +43,7 @@ def item_difficulty(
     p (paper: pi)         prevalence             category
     eta                   effect_mean            category, contrast
     Chi (paper: X)        effect_spread          category, contrast
-    E[softmax(theta)]     confusion              category, label
+    E[softmax(theta)]     confusion              category, answer
     E[theta | ...]        expected_effect        item, contrast
     p(T | ..., y)         plausibility           item, category
     y                     observed_label         annotation
@@ -132,7 +132,7 @@ def item_difficulty(
         effect = cast(Any, eta)[:, None] + cast(Any, chi)[:, None] * points
         probability = cast(Any, softmax(effect @ np.eye(n - 1, n), axis=-1))
         shared = (weight[:, None] * probability).sum(axis=1)
-        pm.Deterministic("confusion", shared, dims=("category", "label"))
+        pm.Deterministic("confusion", shared, dims=("category", "answer"))
         everyone = np.zeros(len(labels.annotation_rater), np.int64)
         observe_states(labels, prevalence, weight, probability[None], everyone, effect=effect)
     return model

@@ -47,7 +47,7 @@ def logistic_random_effects(
     Omega                 population_spread      category, contrast
     (beta - zeta)/Omega   rater_deviation        rater, category, contrast
     Chi (paper: X)        effect_spread          category, contrast
-    E[softmax(...)]       confusion              rater, category, label
+    E[softmax(...)]       confusion              rater, category, answer
     E[theta | ...]        expected_effect        item, contrast
     p(T | ..., y)         plausibility           item, category
     y                     observed_label         annotation
@@ -140,6 +140,6 @@ def logistic_random_effects(
         log_odds = (zeta + omega * deviation)[:, :, None] - effect
         probability = cast(Any, softmax(log_odds @ np.eye(n - 1, n), axis=-1))
         average = (weight[:, None] * probability).sum(axis=2)
-        pm.Deterministic("confusion", average, dims=("rater", "category", "label"))
+        pm.Deterministic("confusion", average, dims=("rater", "category", "answer"))
         observe_states(labels, prevalence, weight, probability, effect=effect)
     return model

@@ -39,8 +39,8 @@ def mace(
     ======================  ====================  =================================
     p                       prevalence            category
     theta                   competence            rater
-    xi                      spam                  rater, label
-    pi                      confusion             rater, category, label
+    xi                      spam                  rater, answer
+    pi                      confusion             rater, category, answer
     p(T | p, theta, xi, y)  plausibility          item, category
     y (paper: A)            observed_label        annotation
     alpha, (a, b), c        ..._concentration=    arguments
@@ -86,7 +86,7 @@ def mace(
     >>> sorted(variable.name for variable in model.free_RVs)
     ['competence', 'prevalence', 'spam']
     >>> model.named_vars_to_dims["spam"]
-    ('rater', 'label')
+    ('rater', 'answer')
 
     References
     ----------
@@ -98,11 +98,11 @@ def mace(
     honest, idle = positive_pair("competence_concentration", competence_concentration)
     n = len(labels.categories)
     c = positive_array("spam_concentration", spam_concentration, (len(labels.raters), n))
-    dims = ("rater", "category", "label")
+    dims = ("rater", "category", "answer")
     with pm.Model(coords=coords) as model:
         prevalence = prevalence_or_uniform(labels, prevalence_concentration)
         competence = pm.Beta("competence", honest, idle, dims="rater")
-        spam = pm.Dirichlet("spam", c, dims=("rater", "label"))
+        spam = pm.Dirichlet("spam", c, dims=("rater", "answer"))
         # pi_kjl = theta_k [l = j] + (1 - theta_k) xi_kl
         spammed = ((1 - competence)[:, None] * spam)[:, None, :]
         known = competence[:, None, None] * np.eye(n)

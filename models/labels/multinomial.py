@@ -29,7 +29,7 @@ def multinomial(
     symbol                variable              dims
     ====================  ====================  =================================
     p (paper: pi)         prevalence            category
-    pi (paper: zeta)      confusion             category, label
+    pi (paper: zeta)      confusion             category, answer
     p(T | p, pi, y)       plausibility          item, category
     y                     observed_label        annotation
     alpha, beta           ..._concentration=    arguments
@@ -41,7 +41,7 @@ def multinomial(
         Labels; the raters may be anonymous.
     prevalence_concentration : float or array_like, shape (category,), default 1
         Dirichlet concentration of the prevalence.
-    confusion_concentration : float or array_like, shape (category, label), optional
+    confusion_concentration : float or array_like, shape (category, answer), optional
         Dirichlet concentration of each row of the confusion matrix. The default favours the diagonal, as in
         `dawid_skene`.
 
@@ -68,7 +68,7 @@ def multinomial(
     >>> sorted(variable.name for variable in model.free_RVs)
     ['confusion', 'prevalence']
     >>> model.named_vars_to_dims["confusion"]
-    ('category', 'label')
+    ('category', 'answer')
 
     References
     ----------
@@ -80,7 +80,7 @@ def multinomial(
     beta = concentration_of_confusion(labels, confusion_concentration, shape)
     with pm.Model(coords=coords_of(labels)) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
-        confusion = pm.Dirichlet("confusion", beta, dims=("category", "label"))
+        confusion = pm.Dirichlet("confusion", beta, dims=("category", "answer"))
         everyone = np.zeros(len(labels.annotation_rater), np.int64)
         observe_labels(labels, prevalence, confusion[None], everyone)
     return model

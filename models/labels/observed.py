@@ -23,11 +23,11 @@ from ..distributions.marginal_labels_kernels import Answers
 def ability_confusion(ability: TensorVariable, n_categories: int) -> TensorVariable:
     """Register ``confusion``: ability on the diagonal, the rest of each row shared equally.
 
-    Shapes: ability (rater, category) or (rater, 1); result (rater, category, label).
+    Shapes: ability (rater, category) or (rater, 1); result (rater, category, answer).
     """
     wrong = (1 - ability[:, :, None]) / (n_categories - 1)
     confusion = pt.where(np.eye(n_categories, dtype=bool), ability[:, :, None], wrong)
-    dims = ("rater", "category", "label")
+    dims = ("rater", "category", "answer")
     return cast(TensorVariable, pm.Deterministic("confusion", confusion, dims=dims))
 
 
@@ -58,7 +58,7 @@ def coords_of(labels: Labels, taken: Sequence[str] = ()) -> dict[str, np.ndarray
         "item": labels.items,
         "rater": labels.raters,
         "category": labels.categories,
-        "label": labels.categories,
+        "answer": labels.categories,
         "annotation": np.arange(len(labels)),
     }
 
@@ -84,7 +84,7 @@ def prevalence_or_uniform(labels: Labels, concentration: Any | Literal["uniform"
 def concentration_of_confusion(labels: Labels, concentration: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return Dirichlet concentrations of confusion matrices of `shape`; None favours the diagonal.
 
-    Shapes: shape ends in (category, label).
+    Shapes: shape ends in (category, answer).
     """
     if concentration is None:
         concentration = confusion_concentrations(len(labels.categories))

@@ -39,7 +39,7 @@ def one_coin(
     ====================  ====================  =================================
     p                     prevalence            category
     q                     ability               rater
-    p(y | T)              confusion             rater, category, label
+    p(y | T)              confusion             rater, category, answer
     p(T | p, q, y)        plausibility          item, category
     y                     observed_label        annotation
     alpha, (a, b)         ..._concentration=    arguments

@@ -17,10 +17,9 @@ def regular_graph(
 
     Parameters
     ----------
-    items : int
-        Number of items, at least 2.
-    degree : int
-        Neighbours of each item; ``items * degree`` must be even. From ``items - 1`` on, all pairs are returned.
+    items, degree : int
+        Number of items (2 or more), and neighbours of each; ``items * degree`` must be even. From degree
+        ``items - 1`` on, all pairs are returned.
     random_seed : int or numpy.random.Generator, optional
         Seed of the graph.
 
@@ -82,9 +81,8 @@ def compared_pairs(graph: Any, items: int) -> np.ndarray:
         raise ValueError(f"graph: item {node} is paired with itself; leave the pair out")
     different = np.unique(pairs, axis=0)
     if len(different) < len(pairs):
-        raise ValueError(
-            f"graph: {len(pairs) - len(different)} of {len(pairs)} pairs stand twice; list each once"
-        )
+        repeats = len(pairs) - len(different)
+        raise ValueError(f"graph: {repeats} of {len(pairs)} pairs stand twice; list each once")
     return different
 
 
@@ -104,8 +102,6 @@ def allot_raters(n_pairs: int, raters: int, per_pair: int, rng: np.random.Genera
         allotted[pair] = np.sort(chosen)
     return allotted
 
-
-# --- Simulator of paired comparisons by unequal raters on a random regular graph ---
 
 Link = Literal["bradley_terry", "thurstone"]
 
@@ -134,17 +130,14 @@ def comparisons(
         bradley_terry    P(left) : P(right) : P(tie) = e^(x/2) : e^(-x/2) : nu    (Davidson)
         thurstone        left if x + e > t, right if x + e < -t, else a tie, with e ~ Normal(0, 1)
 
-    where nu or t is 0 without ties.
-
-    The sides of the two items are drawn anew for each vote.
+    where nu or t is 0 without ties. The sides of the two items are drawn anew for each vote.
 
     Parameters
     ----------
     items, raters : int
         Numbers of items and raters.
     degree : int
-        Number of items compared with each item; from ``items - 1`` all pairs. ``items * degree`` must be
-        even.
+        Number of items compared with each item, as in `regular_graph`; ``items * degree`` must be even.
     alpha : float
         Share of the raters who judge each pair, once each: ``round(alpha * raters)``, at least one.
     link : {"bradley_terry", "thurstone"}
@@ -166,8 +159,7 @@ def comparisons(
     -------
     Simulated
         ``data``: Comparisons with integer ids; ``truth``: ``quality`` (item), ``reliability`` (rater), in the
-        order of ``data.items`` and ``data.raters``, and the numbers ``tie`` (0 without ties) and
-        ``left_bias``.
+        order of ``data``, and the numbers ``tie`` (0 without ties) and ``left_bias``.
 
     Raises
     ------

@@ -39,9 +39,6 @@ def ranked_entries(order: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np
     return annotation, order[annotation, place], np.repeat(number.ravel(), sizes.ravel())
 
 
-# --- Simulator of Plackett-Luce partial rankings with given block structures ---
-
-
 def rankings(
     *,
     items: int = 100,
@@ -131,8 +128,6 @@ def draw_rankings(
     return PartialRankings.from_table(table, categories=range(log_worth.shape[1]))
 
 
-# --- Simulator of differential diagnoses: many conditions, of which each reader names few ---
-
 # Number of cases with 1, 2, ..., 10 readers.
 _READERS = np.array([25, 132, 359, 434, 289, 374, 97, 85, 68, 84])
 
@@ -154,10 +149,9 @@ def differential_diagnoses(
     """Simulate differential diagnoses: cases with few plausible conditions, and rankings by readers.
 
     Plausibility ~ Dirichlet(concentration * popularity) with popularity_k proportional to 1 / (k + 7)^2 (k =
-    0, 1, ...); annotations are Plackett-Luce with ties, the same for all readers. Numbers of readers and
-    block structures have the frequencies of the public dermatology annotations
-    (google-deepmind/uncertain_ground_truth, CC-BY 4.0). Popularity and concentration were tuned to give about
-    as many named conditions in all (274) and distinct ones per case (4).
+    0, 1, ...); annotations are Plackett-Luce with ties, the same for all readers. Numbers of readers, block
+    structures and numbers of named conditions (about 274 in all, 4 per case) are as in the public dermatology
+    annotations (google-deepmind/uncertain_ground_truth, CC-BY 4.0).
 
     Parameters
     ----------
@@ -185,14 +179,13 @@ def differential_diagnoses(
 
     References
     ----------
-    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
-    Image Analysis, arXiv:2307.02191.
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
+    arXiv:2307.02191.
     """
     rng = np.random.default_rng(random_seed)
     popularity = 1.0 / (np.arange(categories) + 7.0) ** 2
     popularity /= popularity.sum()
     log_worth = log_gamma(np.tile(concentration * popularity, (items, 1)), rng)
-
     readers = 1 + _draw_index(_READERS[:raters], items, rng)
     item = np.repeat(np.arange(items), readers)
     rater = np.arange(len(item)) - np.repeat(np.cumsum(readers) - readers, readers)

@@ -12,7 +12,6 @@ from .partial_rankings import normalised
 from .simulated import LARGEST, SMALLEST, Simulated, check_numbers, check_whole, draw_columns
 
 RIGHT_LOG_ODDS = 2.0  # mean log odds of the right label against each other one
-
 SCALE, SCALE_SD, INCREMENT_SD, SPREAD = 0.55, 0.5, 0.75, 0.5  # of ordinal raters
 
 
@@ -129,21 +128,10 @@ EFFECTS: dict[str, Callable[[np.random.Generator, Design], Law]] = {
     "ordinal": _ordinal,
 }
 
-# --- Simulator of labels: one generative law for each model of labels ---
-
 LabelModel = Literal[
-    "dawid_skene",
-    "multinomial",
-    "one_coin",
-    "class_conditional",
-    "hierarchical_dawid_skene",
-    "dirichlet",
-    "mace",
-    "glad",
-    "item_difficulty",
-    "logistic_random_effects",
-    "ordinal",
-]
+    "dawid_skene", "multinomial", "one_coin", "class_conditional", "hierarchical_dawid_skene", "dirichlet",
+    "mace", "glad", "item_difficulty", "logistic_random_effects", "ordinal",
+]  # fmt: skip
 
 RIGHT, WRONG = 4.0, 2.0
 
@@ -195,8 +183,7 @@ def labels(
     answers : int
         Answers to each item, by different raters as far as there are enough.
     prevalence_concentration : float
-        Dirichlet concentration of the prevalence; of the plausibilities under "dirichlet"; unused by
-        "ordinal".
+        Dirichlet concentration of the prevalence, or plausibilities ("dirichlet"); unused by "ordinal".
     gold : float
         Share of items with a gold label.
     random_seed : int or numpy.random.Generator, optional
@@ -242,9 +229,8 @@ def labels(
     et al. (2013), aclanthology N13-1132 (MACE). Whitehill et al. (2009), NIPS 22 (GLAD). Samejima (1969),
     Psychometrika monograph 17 (ordinal).
     """
-    check_whole(items=items, raters=raters)
+    check_whole(items=items, raters=raters, answers=answers)
     check_whole(2, categories=categories)
-    check_whole(answers=answers)
     if model not in LabelModel.__args__:
         raise ValueError(f"model={model!r} is not one of {', '.join(LabelModel.__args__)}")
     check_numbers(0, 1, gold=gold)
@@ -272,9 +258,8 @@ def labels(
     if gold:
         is_gold = rng.random(items) < gold
         table["gold"] = [int(truth["true_category"][i]) if is_gold[i] else None for i in item]
-    return Simulated(
-        Labels.from_table(table, gold="gold" if gold else None, categories=range(categories)), truth
-    )
+    data = Labels.from_table(table, gold="gold" if gold else None, categories=range(categories))
+    return Simulated(data, truth)
 
 
 def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.ndarray:

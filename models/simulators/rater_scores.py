@@ -11,7 +11,6 @@ from ..data.scores import Scores
 from .simulated import LARGEST, SMALLEST, Simulated, check_numbers, check_whole
 
 ScoreModel = Literal["hierarchical_scores", "normal_scores"]
-
 SHAPE = 3.0  # of the inverse gamma of the items' variances; their own variance is finite above 2
 MOST_UNEQUAL = 10.0  # scales of two raters then often differ by a factor of a million
 
@@ -54,10 +53,8 @@ def scores(
         Scores of each item, by different raters as far as there are enough.
     center : float, optional
         Mean of the items' locations; by default the middle of the bounds, or 0.
-    spread : float
-        Standard deviation of the items' locations.
-    bias : float
-        Standard deviation of the raters' biases; unused by "normal_scores".
+    spread, bias : float
+        Standard deviations of the items' locations, and of the raters' biases (unused by "normal_scores").
     scale : float
         Typical standard deviation of a score about location plus bias.
     unequal : float
@@ -139,7 +136,7 @@ def scores(
 def different_raters(rng: np.random.Generator, items: int, raters: int, answers: int) -> np.ndarray:
     """Draw the raters of each item: different ones, and all of them again if there are too few.
 
-    Floyd's algorithm: draw one of the first j + 1 raters; if already chosen, take rater j. Returns (item, answer).
+    Floyd's algorithm: draw one of the first j + 1 raters; if already chosen, take rater j; (item, answer).
     """
     rounds, rest = divmod(answers, raters)
     chosen = np.empty((items, rest), np.int64)
@@ -152,11 +149,8 @@ def different_raters(rng: np.random.Generator, items: int, raters: int, answers:
     return np.concatenate([everyone, chosen], axis=1)
 
 
-# --- Simulators of integer rating scales, shaped like two public data sets: toxicity and aesthetics ---
-
 # (mean and standard deviation of the locations, typical scale) of ordinary and of toxic comments
 ORDINARY, TOXIC = (0.35, 0.25, 0.65), (-1.0, 0.35, 0.8)
-
 FEWEST, USUAL, MOST = 78, 210, 549  # votes on a photograph
 VOTE_WEIGHT = 10.0  # sum of the parameters of the votes' Beta: standard deviation 64 about 210
 MOST_VOTES = 1e8  # the counts of an item still fit 32 bits
@@ -172,19 +166,16 @@ def toxicity_scores(
     """Simulate toxicity scores of comments, from -2 (very toxic) to 2 (very healthy).
 
     Each anonymous rater gives the whole number nearest to a draw from Normal(mu_i, sigma_i), clipped to the
-    scale, so that an item is a multinomial. Locations mu and scales sigma depend on whether the comment is
-    ordinary or toxic.
+    scale, so that an item is a multinomial. Location mu and scale sigma depend on the kind of the comment.
 
     The published set has 159,686 Wikipedia comments with 1,598,289 scores, ten each. Here as there about a
-    tenth of the comments is toxic to most raters, and one in a hundred has a median of -2; the distributions
-    within the two kinds are chosen to that end, not fitted to published shares of the five scores.
+    tenth of the comments is toxic to most raters, and one in a hundred has a median of -2; the laws of the
+    two kinds are chosen to that end, not fitted to published shares of the five scores.
 
     Parameters
     ----------
-    items : int
-        Number of comments.
-    raters : int
-        Scores of each comment.
+    items, raters : int
+        Numbers of comments, and of scores of each.
     toxic : float
         Probability that a comment is of the toxic kind.
     random_seed : int or numpy.random.Generator, optional
@@ -212,8 +203,7 @@ def toxicity_scores(
     References
     ----------
     Wulczyn, Thain and Dixon (2017), Ex machina: personal attacks seen at scale, doi:10.1145/3038912.3052591,
-    and their Wikipedia Talk Labels: Toxicity. Stutz et al. (2025), arXiv:2307.02191, appendix A (threshold at
-    0).
+    and their Wikipedia Talk Labels: Toxicity. Stutz et al. (2025), arXiv:2307.02191, appendix A.
     """
     check_whole(most=MAX_COUNT, items=items, raters=raters)
     check_numbers(0, 1, toxic=toxic)

@@ -46,9 +46,8 @@ def ambiguous_items(
     Returns
     -------
     Simulated
-        ``data``: Labels with integer ids; ``truth``: ``input`` (item, 2), ``true_category`` (item),
-        ``plausibility`` (item, category), the exact p(y | x), and ``score`` (item, category), the
-        classifier's probabilities.
+        ``data``: Labels with integer ids; ``truth``: ``input`` (item, 2), ``true_category`` (item), and
+        (item, category) ``plausibility``, the exact p(y | x), and ``score``, the classifier's probabilities.
 
     Raises
     ------
@@ -64,8 +63,7 @@ def ambiguous_items(
 
     References
     ----------
-    Stutz et al. (2023), Conformal prediction under ambiguous ground truth, TMLR, arXiv:2307.09302 (its toy
-    data set is a mixture of Gaussians too).
+    Stutz et al. (2023), Conformal prediction under ambiguous ground truth, TMLR, arXiv:2307.09302 (toy data).
     """
     check_whole(items=items, raters=raters)
     check_whole(2, categories=categories)
@@ -88,9 +86,6 @@ def ambiguous_items(
     return Simulated(Labels.from_table(table, categories=range(categories)), truth)
 
 
-# --- Simulator of a toy data set with a known answer: one-dimensional inputs from three overlapping classes ---
-
-
 def three_class_toy(
     *,
     items: int = 300,
@@ -106,8 +101,7 @@ def three_class_toy(
 
     Inputs are x ~ Normal(center of a random class, spread). Each rater perceives the posterior p(class | x)
     as Dirichlet(sharpness * posterior), orders the classes by Plackett-Luce over the perceived probabilities,
-    names Poisson(expected_length) of them, at least one, and ties neighbours that differ by at most
-    `tie_threshold`.
+    names Poisson(expected_length) of them, at least one, and ties neighbours within `tie_threshold`.
 
     Parameters
     ----------
@@ -148,7 +142,6 @@ def three_class_toy(
     true_category = rng.integers(len(middle), size=items)
     x = rng.normal(middle[true_category], spread)
     plausibility = normalised(-0.5 * ((x[:, None] - middle) / spread) ** 2)
-
     item, rater = np.divmod(np.arange(items * raters), raters)
     log_perceived = log_gamma(sharpness * plausibility[item], rng)
     order = draw_order(log_perceived, rng)
@@ -157,17 +150,10 @@ def three_class_toy(
     rank = np.cumsum(starts, axis=1)
     length = np.clip(rng.poisson(expected_length, len(item)), 1, len(middle))
     annotation, place = np.nonzero(np.arange(len(middle)) < length[:, None])
-    table = {
-        "item": item[annotation],
-        "rater": rater[annotation],
-        "category": order[annotation, place],
-        "rank": rank[annotation, place],
-    }
+    table = {"item": item[annotation], "rater": rater[annotation]}
+    table |= {"category": order[annotation, place], "rank": rank[annotation, place]}
     data = PartialRankings.from_table(table, categories=range(len(middle)))
     return Simulated(data, {"input": x, "true_category": true_category, "plausibility": plausibility})
-
-
-# --- Simulator of items as urns of labels: exchangeable raters, and a noisy classifier ---
 
 
 def urn_items(
@@ -189,9 +175,8 @@ def urn_items(
         y_ik ~ Categorical(q_i)
         score of a noisy classifier = softmax(sharpness log q_i + error e_i),   e ~ Normal(0, 1)
 
-    The raters of an item are exchangeable, and an omniscient rater would predict q_i. The default is the
-    running example of survey equivalence: 1,000 items with 10 raters, of which 70 % give a positive label
-    with probability .8, 10 % with .5, 20 % with .1.
+    The raters of an item are exchangeable. The default is the running example of survey equivalence: of 1,000
+    items with 10 raters, 70 % have a probability of a positive label of .8, 10 % of .5, 20 % of .1.
 
     Parameters
     ----------
@@ -216,9 +201,8 @@ def urn_items(
     Returns
     -------
     Simulated
-        ``data``: Labels with integer ids, items and categories; ``truth``: ``state`` (item), ``plausibility``
-        (item, category), the items' own probabilities, which are the omniscient rater's prediction; ``score``
-        (item, category), the classifier's.
+        ``data``: Labels with integer ids; ``truth``: ``state`` (item), and (item, category) ``plausibility``,
+        the items' own probabilities (the omniscient rater's prediction), and ``score``, the classifier's.
 
     Raises
     ------
@@ -234,8 +218,7 @@ def urn_items(
 
     References
     ----------
-    Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence, arXiv:2106.01254, section 3 (running
-    example).
+    Resnick et al. (2021), Survey equivalence, arXiv:2106.01254, section 3 (running example).
     """
     share, mean, rho = _law(weight, probability, spread)
     check_whole(items=items)

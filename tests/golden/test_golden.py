@@ -85,13 +85,13 @@ def test_a_tree_of_another_program_has_no_schema_and_is_read(posteriors, suffix,
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-@pytest.mark.parametrize("schema", [2, "newer"])
+@pytest.mark.parametrize("schema", [3, "newer"])
 def test_a_newer_schema_is_refused(posteriors, schema, suffix, tmp_path):
     tree = read_posterior(posteriors / __version__ / "dirichlet.nc").load()
     tree.attrs["schema_version"] = schema
     path = tmp_path / f"newer{suffix}"
     write_posterior(tree, path)
-    with pytest.raises(ValueError, match=f"schema_version {schema}.*reads 1"):
+    with pytest.raises(ValueError, match=f"schema_version {schema}.*reads 2"):
         read_posterior(path)
     result = run("evaluate", path, GOLDEN / __version__ / "labels.csv")
     assert result.exit_code == 2 and f"schema_version {schema}" in said(result)

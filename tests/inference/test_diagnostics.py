@@ -51,8 +51,8 @@ def dense(name):
 def confusion(name):
     rng = np.random.default_rng(seed_of(name))
     draws = rng.dirichlet(np.ones(3), size=(N_CHAINS, N_DRAWS, 2, 3))
-    coords = {"rater": ["Ann", "Bob"], "category": ["x", "y", "z"], "label": ["x", "y", "z"]}
-    return xr.DataArray(draws, coords, ("chain", "draw", "rater", "category", "label"), name="confusion")
+    coords = {"rater": ["Ann", "Bob"], "category": ["x", "y", "z"], "answer": ["x", "y", "z"]}
+    return xr.DataArray(draws, coords, ("chain", "draw", "rater", "category", "answer"), name="confusion")
 
 
 def arviz(draws):
@@ -98,7 +98,7 @@ def test_candidates_of_an_item_need_not_be_contiguous():
 
 def test_dense_layout_and_variables_without_items():
     items, raters = dense("dense"), confusion("confusion")
-    scalar = raters.isel(rater=0, category=0, label=0, drop=True).rename("share")
+    scalar = raters.isel(rater=0, category=0, answer=0, drop=True).rename("share")
     diagnosis = diagnose(tree_of(items, raters, scalar))
     expected = arviz(items)
     np.testing.assert_allclose(diagnosis["r_hat"][0], expected["r_hat"].max("category"), rtol=1e-10)

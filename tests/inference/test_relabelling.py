@@ -27,12 +27,12 @@ def tree_of(order, n):
     names = [f"c{k}" for k in range(n)]
     posterior = xr.Dataset(
         {
-            "confusion": (("chain", "draw", "rater", "category", "label"), confusion),
+            "confusion": (("chain", "draw", "rater", "category", "answer"), confusion),
             "prevalence": (("chain", "draw", "category"), prevalence),
             "plausibility": (("chain", "draw", "item", "category"), plausibility),
             "other": (("chain", "draw"), np.zeros(prevalence.shape[:2])),
         },
-        {"category": names, "label": names},
+        {"category": names, "answer": names},
     )
     return xr.DataTree.from_dict({"posterior": posterior})
 
@@ -49,7 +49,7 @@ def test_permuted_draws_come_back(n):
     )
     diagonal = np.diagonal(posterior["confusion"].to_numpy(), axis1=3, axis2=4)
     assert diagonal.min() > 0.7
-    assert posterior["confusion"].dims == ("chain", "draw", "rater", "category", "label")
+    assert posterior["confusion"].dims == ("chain", "draw", "rater", "category", "answer")
     assert posterior["category"].values.tolist() == [f"c{k}" for k in range(n)]
     back = np.take_along_axis(order, tree["sample_stats"]["naming"].to_numpy(), axis=2)
     np.testing.assert_array_equal(back, np.broadcast_to(np.arange(n), order.shape))

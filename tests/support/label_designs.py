@@ -23,7 +23,7 @@ def tiny_labels():
 def exact_means(labels, alpha, beta):
     """Posterior means of prevalence, confusion and p(true category) by enumerating all true categories.
 
-    alpha (category,), beta (rater, category, label) are Dirichlet concentrations: given the true categories all is conjugate.
+    alpha (category,), beta (rater, category, answer) are Dirichlet concentrations: given the true categories all is conjugate.
     """
     n, n_categories = len(labels.items), len(alpha)
     choices = [[g] if g >= 0 else range(n_categories) for g in labels.gold.tolist()]

@@ -63,10 +63,7 @@ def _log_logistic_density(x):
 def to_natural(
     theta: np.ndarray, prior: PairPrior, natural: tuple[np.ndarray, np.ndarray]
 ) -> tuple[float, float]:
-    """Transform coordinates to natural parameters; return left bias and tie parameter, 0 and 1 if absent.
-
-    Shapes: theta (coordinate,); natural, overwritten: quality (item,), reliability (rater,).
-    """
+    """Overwrite natural: quality (item,), reliability (rater,) at theta; return left bias and tie parameter (or 0 and 1)."""
     (quality, rho), n = natural, prior.n_items
     if prior.form == BOX:
         for i in range(n):
@@ -223,10 +220,7 @@ def anchored_information(
 def _chain_rule(
     prior: PairPrior, natural: tuple[np.ndarray, np.ndarray], slopes: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Jacobian of qualities and reliabilities, and the diagonal of the second-order terms.
-
-    Shapes: Jacobian (item + rater,), diagonal; second-order terms (item + coordinate of raters,).
-    """
+    """Return the Jacobian of qualities and reliabilities (item + rater,), diagonal, and the second-order terms, diagonal."""
     (quality, rho), (of_quality, of_rho) = natural, slopes
     n, k = prior.n_items, prior.n_raters
     slope, bend = np.ones(n + k), np.zeros(n + n_rater_coordinates(prior))

@@ -79,10 +79,7 @@ def pattern_plausibility(
 def coded_answers(
     item: np.ndarray, rater: np.ndarray, label: np.ndarray, known: np.ndarray, n_labels: int
 ) -> Answers:
-    """Encode answers, sorted by item, for compiled code.
-
-    Shapes: item, rater, label (answer,), codes, items ascending; known (item,), gold category or -1.
-    """
+    """Encode answers (answer,) sorted by item for compiled code; known (item,), gold category or -1."""
     start = np.searchsorted(item, np.arange(len(known) + 1)).astype(np.int64)
     return Answers(start, answer_codes(rater, label, n_labels), known.astype(np.int64))
 

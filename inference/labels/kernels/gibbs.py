@@ -64,7 +64,7 @@ def draw_competence(
 def competence_of(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the competence and spam that a confusion matrix of this law consists of.
 
-    Shapes: confusion (..., rater, category, label); competence (..., rater); spam (..., rater, label),
+    Shapes: confusion (..., rater, category, answer); competence (..., rater); spam (..., rater, answer),
     uniform where it has underflowed because competence is near one.
     """
     n = confusion.shape[-1]

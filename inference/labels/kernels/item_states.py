@@ -200,11 +200,7 @@ def continue_item_states(
     schedule: tuple[int, int],
     state_and_draws: tuple[tuple[np.ndarray, np.ndarray], StateDraws],
 ) -> None:
-    """Run one Gibbs chain on from its state, which is overwritten.
-
-    Shapes: state: log weights (state,), log probabilities (state, category). `schedule` is (warm-up sweeps,
-    sweeps per stored draw).
-    """
+    """Run one chain on from its log weights (state,) and probabilities, in place; schedule: (warm-up, sweeps per draw)."""
     (sweeps, thin), ((log_weight, log_probability), draws) = schedule, state_and_draws
     n_states, n = prior.probability.shape
     items, labels = np.zeros(n_states), np.zeros((n_states, n))

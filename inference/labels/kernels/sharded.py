@@ -17,11 +17,7 @@ from .gibbs import ConfusionPrior, draw_confusion, draw_prevalence
 def count_drawn_categories(
     streams: np.ndarray, pattern: np.ndarray, plausibility: np.ndarray, counts: np.ndarray
 ) -> None:
-    """Draw the true category of every item, and add it to the counts.
-
-    Shapes: streams uint64 (4, item), advanced in place; pattern int64 (item,); plausibility, counts
-    (pattern, category).
-    """
+    """Add the drawn categories of items with pattern (item,) to counts (pattern, category); streams (4, item) advance."""
     rng = np.empty(4, np.uint64)
     for i in range(len(pattern)):
         rng[:] = streams[:, i]
@@ -70,10 +66,6 @@ def draw_parameters(
     labels: np.ndarray,
     parameters: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Draw prevalence and confusion given the counts of the true categories.
-
-    Shapes: items int64 (category,); labels int64 (rater * label, category); parameters, overwritten:
-    prevalence (category,), table (rater * label, category).
-    """
+    """Overwrite prevalence (category,) and table (rater * label, category) by draws given int64 counts of the same shapes."""
     draw_prevalence(rng, prior, items, parameters[0])
     draw_confusion(rng, prior, labels, parameters[1])

@@ -308,11 +308,7 @@ def continue_item(
     schedule: Schedule,
     state_and_draws: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Run one chain of one item on from its state, the stream and the log worths.
-
-    Shapes: state, log worths (candidate of the item,), overwritten; draws (draw, candidate of the item),
-    overwritten.
-    """
+    """Run one chain of one item on from its state, log worths (candidate of the item,), into draws (draw, candidate)."""
     state, draws = state_and_draws
     track = race_track(posterior, item, item + 1)
     rng, posterior, lent_track, log_worth = without_refcount((rng, posterior, track, state))

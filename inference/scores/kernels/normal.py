@@ -101,11 +101,7 @@ class NormalDraws(NamedTuple):
 def draw_normal_items(
     streams: np.ndarray, posterior: NormalItems, prior: NormalItems, moments: ScoreMoments, draws: NormalDraws
 ) -> None:
-    """Draw a block of items, with log likelihood and log prior densities.
-
-    Shapes: streams uint64 (4, item), advanced in place. `posterior` is the law of the draws, `prior` that of
-    the densities; `draws` is overwritten.
-    """
+    """Draw a block of items from `posterior`, with densities under `prior`; streams (4, item) and `draws` change in place."""
     n_items = len(posterior.mean)
     boosted = posterior.shape < 1.0  # a Gamma(a) is a Gamma(a + 1) times U ** (1 / a)
     shape = np.where(boosted, posterior.shape + 1.0, posterior.shape)

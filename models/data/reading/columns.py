@@ -93,8 +93,7 @@ def code_ids(column: Column, reserved: Collection[str] = ()) -> tuple[np.ndarray
     """Factorise a column of ids or labels, all text (kept exactly) or all integers.
 
     Returns the distinct values in order of first appearance, (distinct,), and the codes, (row,) int32.
-    Refuses cells that are missing, empty, too long, reserved, neither text nor integer, or unlike the first
-    cell.
+    Refuses cells that are missing, empty, too long, reserved, of another type or of mixed types.
     """
     index_of = _text_index if _is_text(column) else _integer_index
     code, distinct = code_values(column.values)

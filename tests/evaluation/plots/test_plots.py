@@ -111,8 +111,8 @@ def test_forest_has_the_best_rater_on_top(n):
 
 def test_confusion_matrices_show_their_intervals():
     values = np.random.default_rng(3).dirichlet([1.0, 2.0], (7, 2))
-    coords = {"rater": list("abcdefg"), "category": ["x", "y"], "label": ["x", "y"]}
-    mean = xr.DataArray(values, coords, ("rater", "category", "label"))
+    coords = {"rater": list("abcdefg"), "category": ["x", "y"], "answer": ["x", "y"]}
+    mean = xr.DataArray(values, coords, ("rater", "category", "answer"))
     figure = plots.confusion_matrices(xr.Dataset({"mean": mean, "lower": mean / 2, "upper": mean}))
     assert len(figure.axes) == 6
     texts = [t.get_text() for t in figure.axes[1].texts]

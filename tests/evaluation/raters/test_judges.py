@@ -19,10 +19,10 @@ KINDS = ["person", "model", "person", "person"]
 def posterior(prevalence, confusion, **coords):
     """A tree of these draws, (chain, draw, ...)."""
     names = [f"c{j}" for j in range(confusion.shape[-1])]
-    named = {"category": names, "label": names} | coords
+    named = {"category": names, "answer": names} | coords
     law = {
         "prevalence": (("chain", "draw", "category"), prevalence),
-        "confusion": (("chain", "draw", "rater", "category", "label"), confusion),
+        "confusion": (("chain", "draw", "rater", "category", "answer"), confusion),
     }
     return xr.DataTree.from_dict({"posterior": xr.Dataset(law, named)})
 
@@ -199,7 +199,7 @@ def test_failed_draws_and_other_trees_are_named():
     node["confusion"] = node["confusion"].expand_dims(node=2)
     with pytest.raises(EvaluationError, match="no 'prevalence' with dims node, chain, draw, category"):
         evaluation.rater_worth(xr.DataTree.from_dict({"posterior": node}))
-    with pytest.raises(EvaluationError, match="no 'confusion' with dims rater, category, label"):
+    with pytest.raises(EvaluationError, match="no 'confusion' with dims rater, category, answer"):
         evaluation.rater_worth(xr.DataTree.from_dict({"posterior": xr.Dataset({"x": 1})}))
 
 
@@ -217,16 +217,16 @@ def population(groups):
     shape, dims = (2, 5000), ("chain", "draw")
     law = {
         "prevalence": ((*dims, "category"), np.full((*shape, 2), 0.5)),
-        "population_mean": ((*dims, "category", "label"), np.full((*shape, 2, 2), 3.0)),
+        "population_mean": ((*dims, "category", "answer"), np.full((*shape, 2, 2), 3.0)),
         "population_spread": (
-            (*dims, "category", "label"), np.broadcast_to([[0.5, 1.0], [2.0, 0.1]], (*shape, 2, 2)),
+            (*dims, "category", "answer"), np.broadcast_to([[0.5, 1.0], [2.0, 0.1]], (*shape, 2, 2)),
         ),
     }  # fmt: skip
-    coords = {"category": ["x", "y"], "label": ["x", "y"]}
+    coords = {"category": ["x", "y"], "answer": ["x", "y"]}
     if groups:
         mean = np.array([[[2.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 3.0]]])
         law["group_mean"] = (
-            (*dims, "group_of_raters", "category", "label"), np.broadcast_to(mean, (*shape, 2, 2, 2)),
+            (*dims, "group_of_raters", "category", "answer"), np.broadcast_to(mean, (*shape, 2, 2, 2)),
         )  # fmt: skip
         coords["group_of_raters"] = ["person", "model"]
     return xr.DataTree.from_dict({"posterior": xr.Dataset(law, coords)})
@@ -236,10 +236,10 @@ def population(groups):
 def test_new_raters_are_drawn_from_their_population(groups):
     tree = population(groups)
     found = evaluation.new_raters(tree, random_seed=seed_of(f"new raters {groups}"))
-    confusion = found["posterior"]["confusion"].transpose("rater", "category", "label", ...)
+    confusion = found["posterior"]["confusion"].transpose("rater", "category", "answer", ...)
     names = confusion["rater"].to_numpy().tolist()
     assert names == (["person", "model"] if groups else ["new rater"])
-    odds = np.log(confusion).diff("label").to_numpy().reshape(len(names), 2, -1)
+    odds = np.log(confusion).diff("answer").to_numpy().reshape(len(names), 2, -1)
     posterior = tree["posterior"].isel(chain=0, draw=0)
     centre = posterior["group_mean" if groups else "population_mean"].to_numpy().reshape(-1, 2, 2)
     variance = (posterior["population_spread"].to_numpy() ** 2).sum(axis=-1)

@@ -22,13 +22,13 @@ def tree(confusion, prevalence, plausibility=None):
     """Two draws of one chain."""
     names = ["x", "y"]
     posterior = {
-        "confusion": (("chain", "draw", "rater", "category", "label"), np.asarray(confusion)[None]),
+        "confusion": (("chain", "draw", "rater", "category", "answer"), np.asarray(confusion)[None]),
         "prevalence": (("chain", "draw", "category"), np.asarray(prevalence)[None]),
     }
     if plausibility is not None:
         posterior["plausibility"] = (("chain", "draw", "item", "category"), np.asarray(plausibility)[None])
     raters = [f"r{k}" for k in range(np.shape(confusion)[1])]
-    coords = {"category": names, "label": names, "rater": raters}
+    coords = {"category": names, "answer": names, "rater": raters}
     return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior, coords)})
 
 
@@ -42,7 +42,7 @@ def test_quality_of_known_raters():
     entropy = -(0.25 * np.log2(0.25) + 0.75 * np.log2(0.75))
     np.testing.assert_allclose(quality["information"][0], [[1, 0, 1], [entropy, 0, entropy]], atol=1e-12)
     np.testing.assert_allclose(quality["bias"][0, 1], [[0, 0], [0.25, -0.25], [0.5, -0.5]], atol=1e-12)
-    np.testing.assert_allclose(quality["bias"].sum("label"), 0, atol=1e-12)
+    np.testing.assert_allclose(quality["bias"].sum("answer"), 0, atol=1e-12)
 
 
 def test_intervals_are_quantiles():

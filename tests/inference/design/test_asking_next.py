@@ -104,8 +104,8 @@ def more_right(seed, at_random):
     else:
         posterior = xr.Dataset(
             {"plausibility": (("chain", "draw", "item", "category"), p[None, None], {"truth": "category"}),
-             "confusion": (("chain", "draw", "rater", "category", "label"), confusion[None, None])},
-            {"item": np.arange(300), "rater": np.arange(4), "category": LABELS, "label": LABELS},
+             "confusion": (("chain", "draw", "rater", "category", "answer"), confusion[None, None])},
+            {"item": np.arange(300), "rater": np.arange(4), "category": LABELS, "answer": LABELS},
         )  # fmt: skip
         found = next_to_ask(xr.DataTree.from_dict({"posterior": posterior}))
         item, first = np.unique(found["item"], return_index=True)

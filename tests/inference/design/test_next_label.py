@@ -30,16 +30,16 @@ def category_tree(draws=(2, 20), **changes):
     sample = ("chain", "draw")
     variables = {
         "plausibility": ((*sample, "item", "category"), plausibility, {"truth": "category"}),
-        "confusion": ((*sample, "rater", "category", "label"), confusion),
+        "confusion": ((*sample, "rater", "category", "answer"), confusion),
     }
-    coords = {"item": ITEMS, "rater": RATERS, "category": LABELS, "label": LABELS}
+    coords = {"item": ITEMS, "rater": RATERS, "category": LABELS, "answer": LABELS}
     return xr.DataTree.from_dict({"posterior": xr.Dataset(variables | changes, coords)})
 
 
 def arrays_of(tree):
     posterior = tree["posterior"].to_dataset().stack(s=("chain", "draw"))
     p = posterior["plausibility"].transpose("item", "category", "s").to_numpy()
-    return p, posterior["confusion"].transpose("category", "s", ..., "label").to_numpy()
+    return p, posterior["confusion"].transpose("category", "s", ..., "answer").to_numpy()
 
 
 def as_table(found):

@@ -59,13 +59,13 @@ def test_step_and_loop_have_one_posterior(name):
 
 def population(labels):
     """Raters whose matrices gather around the diagonal as closely as the data say."""
-    coords = {"rater": labels.raters, "category": labels.categories, "label": labels.categories}
+    coords = {"rater": labels.raters, "category": labels.categories, "answer": labels.categories}
     coords |= {"item": labels.items, "annotation": range(len(labels))}
     with pm.Model(coords=coords) as model:
         strength = pm.Gamma("strength", 4.0, 4.0)
         prevalence = pm.Dirichlet("prevalence", np.ones(2), dims="category")
         beta = strength * np.broadcast_to(favoured(2), (3, 2, 2))
-        confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "label"))
+        confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
         observe_labels(labels, prevalence, confusion)
     return model
 

@@ -174,7 +174,7 @@ def test_states_are_diagnosed_in_their_order():
 def test_other_models_are_drawn_by_nuts_and_say_why():
     for options, why in (
         ({"spread": True}, "spread within a state depends"),
-        ({"states": 1}, "not a free Dirichlet"),
+        ({"states": 1}, "not a free random variable"),
     ):
         model = models.item_states(TINY, **{"states": 2, **options})
         with pytest.raises(ValueError, match=why):

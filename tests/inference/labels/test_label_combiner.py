@@ -18,7 +18,7 @@ NAMES = ["a", "b", "c"]
 
 def tree_of(categories, **variables):
     """Return a tree of one chain, given dims and draws of variables."""
-    coords = {"category": categories, "label": categories}
+    coords = {"category": categories, "answer": categories}
     data = {
         name: (("chain", "draw", *dims), np.array(values)[None]) for name, (dims, values) in variables.items()
     }
@@ -45,7 +45,7 @@ def confusions(by_rater, n_draws=3):
     return tree_of(
         NAMES,
         prevalence=(("category",), rng.dirichlet(np.ones(3), n_draws)),
-        confusion=((*dims, "category", "label"), law),
+        confusion=((*dims, "category", "answer"), law),
     )
 
 
@@ -173,7 +173,7 @@ WRONG = {
         tree_of(
             NAMES,
             prevalence=(("category",), np.ones((2, 3))),
-            confusion=(("category", "label"), np.ones((2, 3, 3))),
+            confusion=(("category", "answer"), np.ones((2, 3, 3))),
             expected_difficulty=(("item",), np.ones((2, 4))),
         ),
         "has expected_difficulty: given the category, the labels",

@@ -141,11 +141,11 @@ def test_dirichlet_is_exact():
 def test_tree_carries_what_evaluation_reads():
     tree = tree_of("dawid_skene")
     assert tree["posterior"]["plausibility"].dims == ("chain", "draw", "item", "category")
-    assert tree["posterior"]["confusion"].dims[2:] == ("rater", "category", "label")
+    assert tree["posterior"]["confusion"].dims[2:] == ("rater", "category", "answer")
     assert tree["log_likelihood"]["observed_label"].dims == ("chain", "draw", "item")
     assert {"annotation_item", "annotation_rater", "gold"} <= set(tree["constant_data"].data_vars)
     assert tree["posterior"]["rater"].values.tolist() == ["r", "s", "t"]
-    for name in ("category", "label"):
+    for name in ("category", "answer"):
         assert tree["posterior"][name].values.tolist() == ["x", "y"]
     assert tree["log_likelihood"]["item"].values.tolist() == ["a", "b", "c", "d"]  # e has no answer
     assert np.isfinite(az.loo(tree).elpd)

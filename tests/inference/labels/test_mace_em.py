@@ -170,7 +170,7 @@ def test_weights_too_small_for_doubles_are_kept_as_logs(small, of):
             objective, truth = by_logs(labels, prior, iterations)
             np.testing.assert_allclose(found.attrs["objective"], objective, rtol=1e-9)
             np.testing.assert_allclose(found["plausibility"], truth, atol=1e-8)
-            np.testing.assert_allclose(found["confusion"].sum("label"), 1, rtol=1e-12)
+            np.testing.assert_allclose(found["confusion"].sum("answer"), 1, rtol=1e-12)
 
     check(small)
     assert_rejects_twin(check, 1.01 * small)
@@ -181,7 +181,7 @@ def test_best_start_is_returned():
     ends = found["start_objective"].to_numpy()
     assert len(ends) == 21 and ends.argmax() == found.attrs["start"]
     assert found.attrs["objective"] == ends.max() == found["trace"].to_numpy()[-1]
-    np.testing.assert_allclose(found["confusion"].sum("label"), 1, rtol=1e-12)
+    np.testing.assert_allclose(found["confusion"].sum("answer"), 1, rtol=1e-12)
     np.testing.assert_allclose(found["plausibility"].sum("category"), 1, rtol=1e-12)
 
 

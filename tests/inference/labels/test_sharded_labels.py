@@ -158,7 +158,7 @@ def test_wrong_twin_counts_of_one_shard_are_lost(tmp_path, monkeypatch):
         counts, stored = sharded_answers.draw_categories(shard, *arguments)
         return (counts[0] * (shard.number == 0), counts[1] * (shard.number == 0)), stored
 
-    monkeypatch.setattr(shared_chains, "sweep", forgetful)
+    monkeypatch.setattr(shared_chains, "draw_categories", forgetful)
     labels = tiny_labels()
     options = LONG | {"random_seed": 1, "dtype": "float64", "executor": InThisProcess()}
     z = z_of(gibbs(labels, tmp_path / "0.zarr", **options), labels)

@@ -275,5 +275,5 @@ def test_what_cannot_be_is_refused():
         check_size(LABELS, 3, 10_000_000)
     with pytest.raises(ValueError, match=r"use models\.hierarchical_dawid_skene"):
         check_size(LABELS, 10_000_000, 6)
-    with pytest.raises(ValueError, match=r"known\[0\] is 2; it must be from -1 to below 2"):
+    with pytest.raises(ValueError, match=r"gold_category\[0\] is 2; it must be from -1 to below 2"):
         MarginalLabels.dist(np.full(6, 1 / 6), np.full((1, 6, 2), 0.5), [0, 1], [0], [2], nodes=3)
