@@ -221,7 +221,8 @@ def check_netcdf(path: Path) -> None:
     """Raise a `DataError` unless a netCDF 4 file holds only numbers and text, inside the file, of plausible sizes.
 
     Refused: other formats, damage, links, external or virtual data sets, other element types, filters that need a
-    plugin, and arrays that declare much more than is stored. The message names the array.
+    plugin, and arrays that declare much more than is stored. The message names the array. Defects of the HDF5 library
+    itself when it reads a damaged file are beyond these checks: zarr is safer for posteriors from untrusted sources.
     """
     with path.open("rb") as file:
         if file.read(len(SIGNATURE)) != SIGNATURE:

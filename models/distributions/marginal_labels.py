@@ -152,7 +152,10 @@ class LabelLogP(Op):
 
 
 class ExpectedAnswers(Op):
-    """Op: weighted expected number of each rater's labels by true category (rater * label, category)."""
+    """Op: weighted expected number of each rater's labels by true category (rater * label, category).
+
+    These are the derivatives of the log likelihood in the log probabilities.
+    """
 
     __props__ = ()
 
