@@ -1,12 +1,22 @@
 """Gibbs chains of prevalence, confusion and true categories T, started near the vote.
 
 plain
-    T | prevalence, confusion, then prevalence, confusion | T
+    T_i | prevalence, confusion    p(T_i = j) proportional to prevalence_j prod_a confusion[rater_a, j, label_a]
+    prevalence | T                 Dirichlet(alpha + number of items of each category)
+    confusion | T, y               each row Dirichlet(beta + number of the rater's labels); or one or more abilities
+                                   Beta(a + right, b + wrong), wrong labels equally probable; or `draw_competence`
 collapsed
-    T_i | all other T, with prevalence and confusion integrated out; these are drawn for stored draws only
+    T_i | all other T, with prevalence and confusion integrated out; these are drawn for stored draws only. The
+    product is of Polya urns: if n_l of the n answers of a rater to other items of category j are label l, the next
+    one is l with probability (beta_l + n_l) / (beta + n), and joins the urn before the rater's next answer to the item
 
 Every stored draw has a Rao-Blackwellised plausibility, p(T | prevalence, confusion, answers), from the pass
 over the answers with which the next sweep begins.
+
+References
+----------
+Dawid and Skene (1979), equations 2.3 to 2.5, doi:10.2307/2346806. Liu (1994), The collapsed Gibbs sampler, JASA 89,
+doi:10.1080/01621459.1994.10476829. Hovy et al. (2013), Learning whom to trust with MACE, NAACL-HLT, section 2.
 """
 
 import math
@@ -25,6 +35,12 @@ def draw_competence(
     rng: np.ndarray, concentration: np.ndarray, counts: np.ndarray, table: np.ndarray, first: int
 ) -> None:
     """Draw one rater's competence and spam given the previous matrix, and overwrite the matrix.
+
+        m_l | T, theta, xi, y    Binomial(number of labels l on items of category l, theta / (theta + (1 - theta) xi_l))
+        theta | m                Beta(a + sum m, b + answers - sum m)
+        xi | m, T, y             Dirichlet(c_l + number of labels l - m_l)
+
+    m_l is the number of honest answers l. The matrix holds (1 - theta) xi_l in column l, plus theta on the diagonal.
 
     Shapes: concentration, counts, table (rater * label, category); `first` is the rater's first row.
     Concentration: in category 0, c of the spam; in category 1, a at label 0 and b at label 1.
