@@ -16,8 +16,8 @@ from .observed import coords_of, prevalence_or_uniform, require_identified_rater
 
 __all__ = ["glad"]
 
-# Range of the nodes, in standard deviations of the log easiness. Random answers make an item very hard, the more so the more
-# answers there are, and the easier or more alike the items are a priori.
+# Range of the nodes, in standard deviations of the log easiness. Random answers make an item very hard, the
+# more so the more answers there are, and the easier or more alike the items are a priori.
 LEAST, MOST, FARTHEST = -7.0, 5.0, -20.0
 HARDEST = -6.0  # log easiness where everyone answers at random
 MOST_NODES = 100_000
@@ -56,32 +56,28 @@ def glad(
     ====================  ====================  =================================
 
     The likelihood identifies only the products alpha beta: the prior of the easiness sets their scale, that
-    of the ability their sign. An ability of zero means right half of the time, whatever the number of
-    categories. A rater who guesses among more than two has a negative ability, and would be wrong more often
-    the easier the item is: `mace` describes guessing better.
+    of the ability their sign. An ability of zero means right half of the time; a rater who guesses among more
+    than two categories has a negative one, and is wrong more often the easier the item: prefer `mace` there.
 
     Parameters
     ----------
     labels : Labels
         Labels of identified raters (not anonymous counts).
     prevalence_concentration : float, array_like of shape (category,), or "uniform", default 1
-        Dirichlet concentration of the prevalence; "uniform" fixes all categories as equally probable, as in
-        the paper.
+        Dirichlet concentration of the prevalence; "uniform": fixed and equal, as in the paper.
     ability : pair of float, default (1, 1)
         Mean and standard deviation of the normal prior of the abilities.
     easiness : pair of float, default (1, 1)
-        Mean and standard deviation of the normal distribution of the log easiness of items, each at most 10
-        in size.
+        Mean and standard deviation of the normal prior of the log easiness, each at most 10 in size.
     nodes : int, optional
-        Number of quadrature nodes of the log easiness, from 5; the default suffices for the item with the
-        most answers.
+        Quadrature nodes of the log easiness, from 5; the default suffices for the item with most answers.
 
     Returns
     -------
     pymc.Model
-        Variables of the table; ``confusion`` is the average over items, and the log likelihood of
-        ``observed_label`` is pointwise by item. ``expected_difficulty`` is the expectation of 1 / beta given
-        the abilities and all answers to the item: it is not a draw of the difficulty, and varies less.
+        Variables of the table; ``confusion`` is the average over items, ``expected_difficulty`` is given the
+        abilities and all answers to the item, and varies less than draws of the difficulty would. The log
+        likelihood of ``observed_label`` is pointwise by item.
 
     Raises
     ------
@@ -98,10 +94,8 @@ def glad(
     >>> from raterzoo import models
     >>> labels = models.simulators.labels(model="glad", items=20, random_seed=1).data
     >>> model = models.glad(labels)
-    >>> sorted(variable.name for variable in model.free_RVs)
-    ['ability', 'prevalence']
-    >>> model.named_vars_to_dims["expected_difficulty"]
-    ('item',)
+    >>> sorted(variable.name for variable in model.free_RVs), model.named_vars_to_dims["expected_difficulty"]
+    (['ability', 'prevalence'], ('item',))
 
     References
     ----------
@@ -138,8 +132,7 @@ def easiness_nodes(
     than 1e-6, and at most by 1e-4 with up to 40 answers, 2e-4 with 200 and 2e-3 with 1,000, even where half
     of the items are answered at random.
 
-    Shapes: both results (node,); equally spaced up to 5, from -7 or from where the log easiness is -6;
-    weights sum to one.
+    Shapes: both (node,), equally spaced to 5 from -7, or where the log easiness is -6; weights sum to one.
     """
     mean, sd = easiness
     least = max(min(LEAST, (HARDEST - mean) / sd), FARTHEST)

@@ -57,31 +57,27 @@ def hierarchical_dawid_skene(
     pi                    confusion              rater, category, answer
     p(T | p, pi, y)       plausibility           item, category
     y                     observed_label         annotation
-    d, s, s_g             diagonal=, spread=,    arguments
-                          group_spread=
+    d, s                  diagonal=, spread=     arguments
+    s_g                   group_spread=          argument
     ====================  =====================  ================================
 
     Raters with few answers borrow strength from the others, of their own group first. The paper's d is 0; a
-    positive d favours the diagonal and so identifies the categories. Deviations of raters and groups are
-    standardised (non-centred), as most raters have few answers and groups are few: for the same reason the
-    spread of the groups is one number for all cells. The population mean is sampled in rotated coordinates,
-    of which one per row is the constant that the likelihood does not identify.
+    positive d identifies the categories. As most raters have few answers and groups are few, deviations are
+    standardised (non-centred), and the spread of the groups is one number. The population mean is sampled in
+    rotated coordinates, of which one per row is the constant that the likelihood does not identify.
 
     Parameters
     ----------
     labels : Labels
         Labels of identified raters (not anonymous counts).
     group : str, optional
-        Attribute of the raters that names their group, such as ``"kind"``. By default all are of one
-        population.
+        Attribute of the raters that names their group, such as ``"kind"``; by default one population.
     prevalence_concentration : float or array_like, shape (category,), default 1
         Dirichlet concentration of the prevalence.
     diagonal : float, default 2
         Prior mean d of the log odds of the right label against each other one, in the population of raters.
-    spread : float, default 1
-        Scale s of the prior of the population's spread, in log odds.
-    group_spread : float, default 1
-        Scale s_g of the prior of the spread of the groups, in log odds.
+    spread, group_spread : float, default 1
+        Scales s and s_g of the priors of the spread of the population and of the groups, in log odds.
 
     Returns
     -------
@@ -101,8 +97,7 @@ def hierarchical_dawid_skene(
 
     Notes
     -----
-    Spreads mix slowly where raters hardly differ: `raterzoo.inference.sample` therefore takes two NUTS draws
-    for each draw that it keeps.
+    Spreads mix slowly where raters hardly differ: `raterzoo.inference.sample` thins NUTS by two.
 
     Examples
     --------
@@ -114,8 +109,7 @@ def hierarchical_dawid_skene(
 
     References
     ----------
-    Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.3,
-    doi:10.1162/tacl_a_00040.
+    Paun et al. (2018), Comparing Bayesian models of annotation, section 3.3, doi:10.1162/tacl_a_00040.
     """
     coords = coords_of(require_identified_raters(labels, "hierarchical_dawid_skene"), ("deviation",))
     scale = positive_array("spread", spread, ())

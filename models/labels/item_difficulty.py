@@ -51,7 +51,7 @@ def item_difficulty(
     ====================  =====================  =================================
 
     All raters share these probabilities. The contrasts are all labels except the last. The paper's d is 0; a
-    positive d favours the diagonal and so identifies the categories.
+    positive d identifies the categories.
 
     Parameters
     ----------
@@ -64,35 +64,25 @@ def item_difficulty(
     spread : float, default 1
         Scale s of the prior of the items' spread, in log odds.
     nodes : int, optional
-        Quadrature nodes of each dimension of the effect, which has one dimension fewer than labels (of the
-        whole set, beyond three dimensions). The default keeps the relative error of an item's likelihood
-        below 1e-8 with two labels. With more labels it follows the largest number of answers; the log
-        likelihood of items drawn from the model was off by at most
+        Quadrature nodes of each dimension of the effect, whose dimensions are one fewer than labels (of the
+        whole set, beyond three). By default the relative error of an item's likelihood is below 1e-8 with two
+        labels; with more it follows the most answers, and log likelihoods of items were off by at most
 
-        ======  =======  =====  ========  ========
-        labels  answers  nodes  spread 1  spread 2
-        ======  =======  =====  ========  ========
-        3       5        29     2e-10     6e-6
-        3       30       55     4e-9      3e-5
-        3       100      93     2e-8      5e-5
-        4       5        15     1e-6      2e-3
-        4       30       29     1e-5      6e-3
-        5       5        512    1e-2      2e-2
-        5       30       512    2e-1      3e-1
-        ======  =======  =====  ========  ========
+        labels, answers  3, 5    3, 30   3, 100  4, 5    4, 30   5, 5    5, 30
+        nodes            29      55      93      15      29      512     512
+        spread 1         2e-10   4e-9    2e-8    1e-6    1e-5    1e-2    2e-1
+        spread 2         6e-6    3e-5    5e-5    2e-3    6e-3    2e-2    3e-1
 
     Returns
     -------
     pymc.Model
-        Variables of the table; ``confusion`` is the average over items, ``expected_effect`` is given
-        parameters and answers, and the log likelihood of ``observed_label`` is pointwise by item with its
-        effect summed out.
+        Variables of the table; ``confusion`` is the average over items, and the log likelihood of
+        ``observed_label`` is pointwise by item with its effect summed out.
 
     Raises
     ------
     ValueError
-        If a prior is not finite and positive, `nodes` is below three, or the table of probabilities would not
-        fit into memory.
+        If a prior or `nodes` is out of range, or the table of probabilities would not fit into memory.
 
     Warns
     -----
@@ -101,23 +91,19 @@ def item_difficulty(
 
     Notes
     -----
-    Prevalence, means and spreads are correlated in the posterior: `raterzoo.inference.sample` therefore takes
-    four NUTS draws for each draw that it keeps.
+    Prevalence, means and spreads are correlated: `raterzoo.inference.sample` thins NUTS by four.
 
     Examples
     --------
     >>> from raterzoo import models
     >>> labels = models.simulators.labels(model="item_difficulty", items=20, random_seed=1).data
     >>> model = models.item_difficulty(labels)
-    >>> sorted(variable.name for variable in model.free_RVs)
-    ['effect_mean', 'effect_spread', 'prevalence']
-    >>> model.named_vars_to_dims["expected_effect"]
-    ('item', 'contrast')
+    >>> sorted(variable.name for variable in model.free_RVs), model.named_vars_to_dims["expected_effect"]
+    (['effect_mean', 'effect_spread', 'prevalence'], ('item', 'contrast'))
 
     References
     ----------
-    Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.4 and figure 4,
-    doi:10.1162/tacl_a_00040.
+    Paun et al. (2018), Comparing Bayesian models of annotation, 3.4 and fig. 4, doi:10.1162/tacl_a_00040.
     """
     require_labels(labels)
     n = len(labels.categories)

@@ -50,11 +50,10 @@ def normal_nodes(dims: int, factors: int, nodes: int | None = None, error: float
     rules. More: a scrambled Sobol set, whose error is not bounded where many answers locate an item.
 
     ``factors`` is the number of factors of the integrand: the most answers to an item. ``nodes`` (from 3)
-    counts each dimension, or the whole set beyond three dimensions; by default it follows from `factors` and
-    `error`, and is 512 beyond three. ``error`` bounds the relative error along each of two or three
-    dimensions (default .1 and .3), for log odds that change by 2 per standard deviation. Raises ValueError
-    for more than 100,000 nodes in all; warns (DataWarning) if the default set beyond three dimensions meets
-    ten factors or more.
+    counts each dimension, or the whole set beyond three; by default it follows from `factors` and `error`,
+    and is 512 beyond three. ``error`` bounds the relative error along each of two or three dimensions
+    (default .1 and .3), for log odds that change by 2 per standard deviation. Raises ValueError for more than
+    100,000 nodes in all; warns (DataWarning) if the default 512 meet ten factors or more.
     """
     if nodes is not None and (
         isinstance(nodes, bool) or not isinstance(nodes, int | np.integer) or nodes < 3
@@ -198,8 +197,7 @@ def observe_state_labels(
 def favoured_contrasts(n_categories: int, diagonal: float) -> np.ndarray:
     """Return prior mean log odds of each label but the last against the last, favouring the right label.
 
-    Shapes: result (category, contrast): `diagonal` where label and category agree, -`diagonal` in the last
-    row.
+    Shapes: result (category, contrast); `diagonal` where both agree, -`diagonal` in the last row, else 0.
     """
     right = np.eye(n_categories)
     return finite_number("diagonal", diagonal) * (right[:, :-1] - right[:, -1:])
@@ -211,10 +209,7 @@ def most_answers(labels: Labels) -> int:
 
 
 def check_size(labels: Labels, raters: int, states: int) -> None:
-    """Raise ValueError if a table of label or state probabilities has more than 50 million numbers.
-
-    The message suggests fewer ``nodes=``, or another model if even five nodes are too many.
-    """
+    """Raise ValueError if a table of label or state probabilities has more than 50 million numbers."""
     n, items = len(labels.categories), len(labels.items)
     tables = {f"{raters:,} raters x {n:,} labels": raters * n, f"{items:,} items": items}
     for rows, size in tables.items():

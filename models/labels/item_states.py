@@ -115,8 +115,8 @@ def item_states(
     ----------
     Resnick et al. (2021), Survey equivalence, arXiv:2106.01254, sections 4 (item states) and 7 (beyond the
     number of raters). Rousseau and Mengersen (2011), Asymptotic behaviour of the posterior distribution in
-    overfitted mixture models, JRSS B 73(5), doi:10.1111/j.1467-9868.2011.00781.x (superfluous states do no harm
-    if the weights are sparse).
+    overfitted mixture models, JRSS B 73(5), doi:10.1111/j.1467-9868.2011.00781.x (superfluous states are
+    harmless if the weights are sparse).
     """
     require_container(labels, Labels)
     if isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1:

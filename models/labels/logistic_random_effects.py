@@ -51,13 +51,12 @@ def logistic_random_effects(
     E[theta | ...]        expected_effect        item, contrast
     p(T | ..., y)         plausibility           item, category
     y                     observed_label         annotation
-    d, s, s'              diagonal=, spread=,    arguments
-                          effect_spread=
+    d, s                  diagonal=, spread=     arguments
+    s'                    effect_spread=         argument
     ====================  =====================  =================================
 
-    The contrasts are all labels except the last. The paper's d is 0; a positive d favours the diagonal and so
-    identifies the categories. The deviations of the raters are standardised (non-centred), as most raters
-    have few answers.
+    The contrasts are all labels except the last. The paper's d is 0; a positive d identifies the categories.
+    The deviations of the raters are standardised (non-centred), as most raters have few answers.
 
     Parameters
     ----------
@@ -70,35 +69,25 @@ def logistic_random_effects(
     spread, effect_spread : float, default 1
         Scales s and s' of the priors of the spread of the raters and of the items, in log odds.
     nodes : int, optional
-        Quadrature nodes of each dimension of the effect, which has one dimension fewer than labels (of the
-        whole set, beyond three dimensions). The default keeps the relative error of an item's likelihood
-        below 1e-8 with two labels. With more labels it follows the largest number of answers; the log
-        likelihood of items drawn from the model was off by at most
+        Quadrature nodes of each dimension of the effect, whose dimensions are one fewer than labels (of the
+        whole set, beyond three). By default the relative error of an item's likelihood is below 1e-8 with two
+        labels; with more it follows the most answers, and log likelihoods of items were off by at most
 
-        ======  =======  =====  ========  ========
-        labels  answers  nodes  spread 1  spread 2
-        ======  =======  =====  ========  ========
-        3       5        11     1e-5      2e-2
-        3       30       21     2e-4      3e-2
-        3       100      35     1e-3      7e-2
-        4       5        7      2e-3      6e-2
-        4       30       15     2e-3      2e-1
-        5       5        512    1e-2      2e-2
-        5       30       512    2e-1      3e-1
-        ======  =======  =====  ========  ========
+        labels, answers  3, 5    3, 30   3, 100  4, 5    4, 30   5, 5    5, 30
+        nodes            11      21      35      7       15      512     512
+        spread 1         1e-5    2e-4    1e-3    2e-3    2e-3    1e-2    2e-1
+        spread 2         2e-2    3e-2    7e-2    6e-2    2e-1    2e-2    3e-1
 
     Returns
     -------
     pymc.Model
-        Variables of the table; ``confusion`` is the average over items, ``expected_effect`` is given
-        parameters and answers, and the log likelihood of ``observed_label`` is pointwise by item with its
-        effect summed out.
+        Variables of the table; ``confusion`` is the average over items, and the log likelihood of
+        ``observed_label`` is pointwise by item with its effect summed out.
 
     Raises
     ------
     ValueError
-        If the raters are anonymous, a prior is not finite and positive, `nodes` is below three, or the table
-        of probabilities would not fit into memory.
+        If the raters are anonymous, a prior or `nodes` is out of range, or the probabilities exceed memory.
 
     Warns
     -----
@@ -107,8 +96,7 @@ def logistic_random_effects(
 
     Notes
     -----
-    Prevalence and population are correlated in the posterior: `raterzoo.inference.sample` therefore takes two
-    NUTS draws for each draw that it keeps.
+    Prevalence and population are correlated in the posterior: `raterzoo.inference.sample` thins NUTS by two.
 
     Examples
     --------
@@ -120,8 +108,7 @@ def logistic_random_effects(
 
     References
     ----------
-    Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.5 and figure 5,
-    doi:10.1162/tacl_a_00040.
+    Paun et al. (2018), Comparing Bayesian models of annotation, 3.5 and fig. 5, doi:10.1162/tacl_a_00040.
     """
     coords = coords_of(require_identified_raters(labels, "logistic_random_effects"), ("deviation",))
     n = len(labels.categories)

@@ -46,22 +46,19 @@ def mace(
     alpha, (a, b), c        ..._concentration=    arguments
     ======================  ====================  =================================
 
-    Competences are never negative, which identifies the categories: a permuted confusion matrix is outside
-    the model, unless nobody is competent. The default prior has no density at zero competence, where the
-    paper's Beta(.5, .5) has a pole.
+    Competences are never negative, which identifies the categories unless nobody is competent. The default
+    prior has no density at zero competence, where the paper's Beta(.5, .5) has a pole.
 
     Parameters
     ----------
     labels : Labels
         Labels of identified raters (not anonymous counts).
     prevalence_concentration : float, array_like of shape (category,), or "uniform", default 1
-        Dirichlet concentration of the prevalence; "uniform" fixes all categories as equally probable, as in
-        the paper. Only NUTS samples the model with a fixed prevalence.
+        Dirichlet concentration of the prevalence; "uniform": fixed and equal, as in the paper (NUTS only).
     competence_concentration : pair of float, default (2, 1)
         Beta prior (a, b) of the competences. The paper's is (.5, .5): most raters either always try or never.
     spam_concentration : float or array_like, default 1
-        Dirichlet concentration c of the labels of spammers: one number, or an array (label) or (rater,
-        label).
+        Dirichlet concentration c of the answers of spammers: a number, or array (answer) or (rater, answer).
 
     Returns
     -------
@@ -83,16 +80,13 @@ def mace(
     >>> from raterzoo import models
     >>> labels = models.simulators.labels(model="mace", items=20, random_seed=1).data
     >>> model = models.mace(labels)
-    >>> sorted(variable.name for variable in model.free_RVs)
-    ['competence', 'prevalence', 'spam']
-    >>> model.named_vars_to_dims["spam"]
-    ('rater', 'answer')
+    >>> sorted(variable.name for variable in model.free_RVs), model.named_vars_to_dims["spam"]
+    (['competence', 'prevalence', 'spam'], ('rater', 'answer'))
 
     References
     ----------
-    Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013), Learning whom to trust with MACE, NAACL-HLT, section 2,
-    aclanthology N13-1132. Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.2,
-    doi:10.1162/tacl_a_00040.
+    Hovy et al. (2013), Learning whom to trust with MACE, NAACL-HLT, section 2, aclanthology N13-1132. Paun et
+    al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.2, doi:10.1162/tacl_a_00040.
     """
     coords = coords_of(require_identified_raters(labels, "mace"))
     honest, idle = positive_pair("competence_concentration", competence_concentration)

@@ -136,9 +136,6 @@ def register_answers(
     return Answers(start, by * len(labels.categories) + label, gold)
 
 
-# --- Transform of log odds to orthonormal coordinates, one of which is the unidentified constant of each row ---
-
-
 class HelmertRotation(Transform):
     """Transform of a random variable: its rows of length n times an orthonormal matrix.
 

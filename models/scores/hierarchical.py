@@ -144,8 +144,8 @@ def hierarchical_scores(
     References
     ----------
     Papaspiliopoulos, Roberts and Zanella (2020), Scalable inference for crossed random effects models,
-    Biometrika 107(1), doi:10.1093/biomet/asz058 (the sampler). Gelman (2006), Prior distributions for variance
-    parameters in hierarchical models, Bayesian Analysis 1(3), doi:10.1214/06-BA117A (half-normal spreads).
+    Biometrika 107(1), doi:10.1093/biomet/asz058 (the sampler). Gelman (2006), Prior distributions for
+    variance parameters in hierarchical models, Bayesian Analysis 1, doi:10.1214/06-BA117A (spreads).
     """
     middle, unit = score_scale(require_identified_raters(scores, "hierarchical_scores"), mean, spread)
     refuse_reserved_attributes(scores.rater_attributes, ("bias", "scale", "variance"))

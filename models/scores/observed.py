@@ -67,10 +67,9 @@ def register_bounds(scores: Scores) -> None:
 
 
 def typical_location_and_spread(scores: Scores) -> tuple[float, float]:
-    """Return location and spread of typical scores.
+    """Return location and spread of typical scores: the middle of the bounds and a sixth of their distance.
 
-    The middle of the bounds and a sixth of their distance; without bounds, the mean of all scores and the
-    root of half their variance, 0 if they are equal up to rounding.
+    Without bounds, the mean of all scores and the root of half their variance, 0 if equal up to rounding.
     """
     _check_number(scores)
     if scores.bounds is not None:
@@ -138,10 +137,7 @@ def _require_spread(spread: float, argument: str) -> float:
 
 
 def prior_numbers(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = True) -> np.ndarray:
-    """Return finite numbers broadcast to `shape`, a new array; raises ValueError.
-
-    `name` is the argument that messages name; `positive` requires positive numbers.
-    """
+    """Return finite (and `positive`) numbers broadcast to `shape`, a new array; ValueErrors name `name`."""
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "iuf":
