@@ -200,7 +200,7 @@ def conformal_sets(
                 f'truth="voted": calibration item {given.items[without[0]]!s} has no voted label; add it, or leave the item out'
             )
         law, samples = np.eye(len(given.names))[votes[chosen]], 1
-    threshold = _thresholds(given.values[:, chosen], law, alpha, samples, correction, rng)
+    threshold = _thresholds(given.values[:, chosen], law, alpha, samples, correction is not None, rng)
     test = np.delete(np.arange(len(given.items)), chosen)
     found = _described(given, threshold, test, mass, (mean, posterior_position[test], votes[test]))
     least = ceil(1 / alpha) - 1  # with fewer calibration items every label is in the set
@@ -264,12 +264,7 @@ def _described(
 
 
 def _thresholds(
-    scores: np.ndarray,
-    law: np.ndarray,
-    alpha: Fraction,
-    samples: int,
-    correction: Correction,
-    rng: np.random.Generator,
+    scores: np.ndarray, law: np.ndarray, alpha: Fraction, samples: int, ecdf: bool, rng: np.random.Generator
 ) -> np.ndarray:
     """Threshold of every classifier (classifier,).
 
@@ -277,7 +272,7 @@ def _thresholds(
     distribution, so counts are multinomial. Shapes: scores (classifier, item, category); law (item,
     category).
     """
-    if correction is None:
+    if not ecdf:
         count = rng.multinomial(samples, law)
         return np.array([threshold_of(one, count, alpha) for one in scores])
     first, second = np.split(rng.permutation(len(law)), [len(law) // 2])

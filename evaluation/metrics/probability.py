@@ -113,7 +113,7 @@ def roc_auc(average: AverageOfCategories = "macro") -> Metric:
         raise EvaluationError(
             f"roc_auc: average={average!r}: expected one of {get_args(AverageOfCategories)}"
         )
-    score = partial(_roc_auc, average=average)
+    score = partial(_roc_auc, weighted=average == "weighted")
     return Metric(f"{average}_roc_auc", "label", score, response="scores", over="items")
 
 
@@ -255,11 +255,7 @@ class _CalibrationError:
 
 
 def _roc_auc(
-    truth: np.ndarray,
-    predictions: np.ndarray,
-    weights: np.ndarray | None,
-    n_labels: int,
-    average: AverageOfCategories,
+    truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None, n_labels: int, weighted: bool
 ) -> np.ndarray:
     """Mean area of every draw (sample,): weight below a category's items over the weight of all pairs."""
     weight = np.ones(truth.shape) if weights is None else np.broadcast_to(weights, truth.shape)
@@ -277,7 +273,7 @@ def _roc_auc(
     if n_labels == 2:
         there[:, 0] = False
     area = np.divide(won, own * rest, out=np.zeros(won.shape), where=there)
-    share = there * (own if average == "weighted" else 1.0)
+    share = there * (own if weighted else 1.0)
     return ratio((share * area).sum(axis=1), share.sum(axis=1), np.nan)
 
 

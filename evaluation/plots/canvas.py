@@ -14,7 +14,9 @@ from ..errors import EvaluationError
 from .panel import Panel
 from .style import GREY, INK, Picture, tidy
 
-Backend = Literal["matplotlib", "plotly", "bokeh"]
+Backends = Literal["matplotlib", "plotly", "bokeh"]
+Backend = Backends | None  # None is ArviZ's
+Look = tuple[str, int, str]  # colour, dash and mark
 Where = Literal["inside", "right", "above"]
 DOTS = 100  # screen pixels per inch of print
 FAINT = "#e6e6e6"
@@ -36,7 +38,7 @@ class Canvas:
         return self.whole if panel.backend == "plotly" else panel.target
 
 
-def look_of(place: int, colours: Sequence[str]) -> tuple[str, int, str]:
+def look_of(place: int, colours: Sequence[str]) -> Look:
     """Return colour, dash and mark of a curve; after the last colour the next dash and mark."""
     turn = place // len(colours)
     return colours[place % len(colours)], turn % 4, COLOURS_THEN_MARKS[turn % 4]
@@ -46,7 +48,7 @@ def canvas(
     size: tuple[float, float],
     shape: tuple[int, int] = (1, 1),
     *,
-    backend: Backend | None = None,
+    backend: Backend = None,
     ax: Axes | None = None,
     ratios: Sequence[float] | None = None,
     log_x: bool = False,
@@ -128,7 +130,7 @@ def _print_legend(ax: Axes, where: Where, place: str, title: str) -> None:
     ax.legend(**look, **(beside if where == "right" else {"loc": place}))
 
 
-def _backend(backend: Backend | None, ax: Axes | None) -> str:
+def _backend(backend: Backend, ax: Axes | None) -> str:
     if ax is not None:
         if backend not in (None, "matplotlib"):
             raise EvaluationError(f"backend={backend!r}: axes are matplotlib's; leave out ax")
@@ -138,8 +140,8 @@ def _backend(backend: Backend | None, ax: Axes | None) -> str:
         from arviz import rcParams
 
         name = str(rcParams["plot.backend"])
-    if name not in get_args(Backend):
-        raise EvaluationError(f"backend={name!r}: expected one of {', '.join(get_args(Backend))}")
+    if name not in get_args(Backends):
+        raise EvaluationError(f"backend={name!r}: expected one of {', '.join(get_args(Backends))}")
     try:
         import_module(f"arviz_plots.backend.{name}")
     except ImportError as missing:

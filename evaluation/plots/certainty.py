@@ -8,16 +8,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from ..errors import EvaluationError
-from .canvas import Backend, canvas, legend, look_of
+from .canvas import Backend, Look, canvas, legend, look_of
 from .panel import Panel
 from .style import COLOURS, GREY, INK, needs, some_items
 
 
 def sorted_certainty(
-    certainty: xr.DataArray | Mapping[str, xr.DataArray],
-    *,
-    ax: Axes | None = None,
-    backend: Backend | None = None,
+    certainty: xr.DataArray | Mapping[str, xr.DataArray], *, ax: Axes | None = None, backend: Backend = None
 ) -> Any:
     """Draw the certainty of every item, the least certain first.
 
@@ -62,8 +59,7 @@ def draw_certainty(panel: Panel, curves: Mapping[str, xr.DataArray]) -> None:
         hover = [f"{i}\ncertainty {h:.3f}" for i, h in zip(items, height, strict=True)]
         edges = np.linspace(0, 1, len(height) + 1)
         panel.stairs(height, edges, colour=colour, dash=dash, label=name or None, hover=hover)
-    panel.limits("x", 0, 1)
-    panel.limits("y", 0, 1.02)
+    panel.limits((0, 1), (0, 1.02))
     panel.labels("share of items", "annotation certainty")
     panel.percent("x")
     if len(curves) > 1 or next(iter(curves)):
@@ -83,7 +79,7 @@ def reliability_sweep(
     point: Mapping[str, float] | None = None,
     metric: str = "uncertainty-adjusted metric",
     ax: Axes | None = None,
-    backend: Backend | None = None,
+    backend: Backend = None,
 ) -> Any:
     """Draw a metric over the reliability of the raters, with its posterior bands.
 
@@ -144,14 +140,7 @@ def reliability_sweep(
 
 
 def draw_band(
-    panel: Panel,
-    at: np.ndarray,
-    mean: np.ndarray,
-    ends: np.ndarray,
-    *,
-    name: str,
-    look: tuple[str, int, str],
-    show: bool = True,
+    panel: Panel, at: np.ndarray, mean: np.ndarray, ends: np.ndarray, name: str, look: Look, show: bool = True
 ) -> None:
     """Draw a mean (reliability,) with its interval (bound, reliability) at reliabilities `at`."""
     colour, dash, mark = look
@@ -182,7 +171,7 @@ def mark_at_end(
 
 
 def certainty_histogram(
-    certainty: xr.DataArray, *, bins: int = 20, ax: Axes | None = None, backend: Backend | None = None
+    certainty: xr.DataArray, *, bins: int = 20, ax: Axes | None = None, backend: Backend = None
 ) -> Any:
     """Draw the histogram of the certainty of items.
 
@@ -219,11 +208,7 @@ def certainty_histogram(
 
 
 def agreement_histogram(
-    agreement: xr.DataArray | xr.Dataset,
-    *,
-    bins: int = 20,
-    ax: Axes | None = None,
-    backend: Backend | None = None,
+    agreement: xr.DataArray | xr.Dataset, *, bins: int = 20, ax: Axes | None = None, backend: Backend = None
 ) -> Any:
     """Draw the histogram of the agreement of the raters of each item.
 
@@ -273,9 +258,8 @@ def _bars(panel: Panel, array: xr.DataArray, bins: int, name: str) -> None:
     hover = [f"{low:.2f} to {high:.2f}\n{n:,} items" for n, low, high in pairs]
     panel.stairs(share, edges, colour=COLOURS[0], fill=True, hover=hover)
     panel.rule(float(values.mean()), axis="x", colour=COLOURS[1])
-    panel.limits("x", 0, 1)
     panel.labels(name, "share of items")
-    panel.limits("y", 0, 1.06 * share.max())
+    panel.limits((0, 1), (0, 1.06 * share.max()))
     panel.percent("y", 0.0, float(share.max()))
 
 
@@ -290,7 +274,7 @@ def certainty_scatter(
     correlation: float | None = None,
     labels: tuple[str, str] = ("certainty", "certainty"),
     ax: Axes | None = None,
-    backend: Backend | None = None,
+    backend: Backend = None,
 ) -> Any:
     """Draw the certainty of every item under one model against that under another.
 
@@ -344,14 +328,11 @@ def certainty_scatter(
     if correlation is not None:
         panel.write([0.02], [0.99], [f"correlation {correlation:.2f}"], size=9, align=("left", "top"))
     panel.labels(*labels)
-    panel.limits("x", -0.03, 1.03)
-    panel.limits("y", -0.03, 1.03)
+    panel.limits((-0.03, 1.03), (-0.03, 1.03))
     return picture.only
 
 
-def certainty_agreement(
-    dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None
-) -> Any:
+def certainty_agreement(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend = None) -> Any:
     """Draw the certainty of each item against the agreement of its raters.
 
     Parameters
@@ -401,14 +382,11 @@ def certainty_agreement(
         text = f"correlation {float(dataset['pearson']):.2f} (ranks {float(dataset['spearman']):.2f}){of}"
         panel.write([0.0], [1.05], [text], size=8.5, align=("left", "bottom"))
     panel.labels("agreement: share of raters who say what the others say", "annotation certainty")
-    panel.limits("x", -0.03, 1.03)
-    panel.limits("y", -0.03, 1.18)
+    panel.limits((-0.03, 1.03), (-0.03, 1.18))
     return picture.only
 
 
-def certainty_by_annotations(
-    dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None
-) -> Any:
+def certainty_by_annotations(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend = None) -> Any:
     """Draw the certainty of each item by its number of raters.
 
     Parameters
@@ -454,8 +432,7 @@ def certainty_by_annotations(
     panel.write(place, np.full(len(place), 1.04), [f"{n:,}" for n in count], align=("center", "bottom"))
     panel.ticks("x", place.tolist(), numbers.tolist())
     panel.labels("raters of the item; above, the number of items", "certainty; bar: median")
-    panel.limits("x", -0.6, len(numbers) - 0.4)
-    panel.limits("y", -0.03, 1.14)
+    panel.limits((-0.6, len(numbers) - 0.4), (-0.03, 1.14))
     return picture.only
 
 

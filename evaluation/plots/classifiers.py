@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ..errors import EvaluationError
-from .canvas import Backend, canvas, legend, look_of
+from .canvas import Backend, Look, canvas, legend, look_of
 from .certainty import draw_band, mark_at_end
 from .metrics import draw_interval, fit_rows
 from .panel import Panel
@@ -22,7 +22,7 @@ SOURCES = {"both": "raters and items", "raters": "labels of the raters", "items"
 
 
 def comparison(
-    result: xr.Dataset, *, source: str = "both", label: str | None = None, backend: Backend | None = None
+    result: xr.Dataset, *, source: str = "both", label: str | None = None, backend: Backend = None
 ) -> Any:
     """Draw the probability that a classifier is better, differences, and the optimism of point estimates.
 
@@ -145,7 +145,7 @@ def _differences(
     draw_interval(panel, table, ("difference", COLOURS[0], 4.5, 0.0), lift=0.15, show=False)
     fit_rows(panel, table["interval"], table["mean"])
     panel.ticks("y", range(len(pairs)), _named_pairs(names, pairs), size=7.5)
-    panel.limits("y", len(pairs) - 0.5, -0.7)
+    panel.limits(y=(len(pairs) - 0.5, -0.7))
     larger = "larger" if own.attrs.get("larger_is_better", 1) else "smaller"
     panel.title("differences" if len(names) <= FEW else f"{names[0]} minus")
     panel.labels(f"difference in {metric}\n({larger} is better)")
@@ -168,13 +168,13 @@ def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> Non
     drawn = np.concatenate([np.ravel(table["interval"]), np.ravel(point)])
     fit_rows(panel, xr.DataArray(drawn), table["mean"])
     panel.ticks("y", range(len(names)), names)
-    panel.limits("y", len(names) - 0.5, -0.7)
+    panel.limits(y=(len(names) - 0.5, -0.7))
     panel.title("how point estimates flatter")
     panel.labels(f"{metric}\n")
     legend(panel, "right")
 
 
-def _over_reliability(own: xr.Dataset, metric: str, backend: Backend | None) -> Any:
+def _over_reliability(own: xr.Dataset, metric: str, backend: Backend) -> Any:
     """Draw metric and order of the classifiers over the reliability of the raters."""
     at = own["reliability"].to_numpy().astype(float)
     names = own["classifier"].to_numpy().tolist()
@@ -202,22 +202,16 @@ def _over_reliability(own: xr.Dataset, metric: str, backend: Backend | None) -> 
         if several:
             panel.logarithmic(at)
         panel.labels("reliability of the raters")
-    middle.limits("y", -0.03, 1.03)
+    middle.limits(y=(-0.03, 1.03))
     middle.percent("y")
-    right.limits("y", len(names) + 0.2, 0.8)
+    right.limits(y=(len(names) + 0.2, 0.8))
     right.ticks("y", range(1, len(names) + 1), range(1, len(names) + 1))
     legend(right, "right")
     return picture.whole
 
 
 def _curve(
-    panel: Panel,
-    at: np.ndarray,
-    height: np.ndarray,
-    *,
-    name: str,
-    look: tuple[str, int, str],
-    show: bool = False,
+    panel: Panel, at: np.ndarray, height: np.ndarray, *, name: str, look: Look, show: bool = False
 ) -> None:
     colour, dash, mark = look
     hover = [f"{name}\nreliability {r:g}: {h:.3f}" for r, h in zip(at, height, strict=True)]

@@ -26,10 +26,7 @@ LEFT, RIGHT = 3.9, 2.5  # inches, widths of the panels of subgroups
 
 
 def metric_intervals(
-    summary: xr.Dataset | Mapping[str, xr.Dataset],
-    *,
-    label: str | None = None,
-    backend: Backend | None = None,
+    summary: xr.Dataset | Mapping[str, xr.Dataset], *, label: str | None = None, backend: Backend = None
 ) -> Any:
     """Draw a metric with its intervals: uncertainty of the labels, of the sample of items, and of both.
 
@@ -81,7 +78,7 @@ def metric_intervals(
             draw_interval(panel, table.sel(source=source), look, lift=lift, show=panel is last)
         fit_rows(panel, table["interval"], table["mean"].sel(source="both"))
         panel.ticks("y", range(len(names)), [""] * len(names) if place else shortened(names))
-        panel.limits("y", len(names) - 0.4, -0.6)
+        panel.limits(y=(len(names) - 0.4, -0.6))
         known = name.replace(" ", "_") == every[name].attrs.get("metric")
         words = in_words(every[name].attrs["metric"]) if known else name
         panel.labels(f"{words}: mean, {every[name].attrs['probability']:.0%} interval")
@@ -143,13 +140,13 @@ def fit_rows(
     low, high = (float(drawn.min()), float(drawn.max())) if bool(drawn.notnull().any()) else (0.0, 1.0)
     known = mean.to_numpy()[mean.notnull().to_numpy()]
     letters = head + 3 * max(len(f"{value:.2f}") for value in (low, high)) + len(" ( to )")
-    panel.limits("x", *limits_with_texts((low, high), known, letters, width))
+    panel.limits(limits_with_texts((low, high), known, letters, width))
     of_rows = mean.max("classifier") if "classifier" in mean.dims else mean
     without = np.flatnonzero(of_rows.isnull().to_numpy())
     panel.write(np.full(len(without), (low + high) / 2), without, [NOBODY] * len(without), colour=GREY)
 
 
-def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend | None = None) -> Any:
+def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend = None) -> Any:
     """Draw a metric within subgroups, and the share of the items in each.
 
     Parameters
@@ -204,7 +201,7 @@ def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend
     _shares(right, own, step, LIFT / room)
     for panel in picture.panels:
         panel.ticks("y", range(len(groups)), shortened(groups) if panel is left else [""] * len(groups))
-        panel.limits("y", len(groups) - 0.45, -0.6)
+        panel.limits(y=(len(groups) - 0.45, -0.6))
     probability = f"{summary.attrs['probability']:.0%}"
     left.labels(f"{label or _metric(summary)}: mean, {probability} interval of raters and items")
     right.labels(f"share of the items: mean, {probability} interval")
@@ -230,5 +227,5 @@ def _shares(panel: Panel, own: xr.Dataset, step: float, lift: float) -> None:
         hover = [f"{g}\n{t} of the items" for g, t in zip(groups, text, strict=True)]
         panel.points(share[place], at, colour="white", area=3, hover=hover)
         panel.write(np.full(len(at), 0.015 * top), at - 1.4 * lift, text, align=("left", "bottom"))
-    panel.limits("x", 0, top)
+    panel.limits((0, top))
     panel.percent("x", 0, top)

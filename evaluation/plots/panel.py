@@ -68,9 +68,11 @@ class Panel:
         self._draw("xlabel", self._text(x))
         self._draw("ylabel", self._text(y))
 
-    def limits(self, axis: Axis, low: float, high: float) -> None:
-        """Set the range of an axis."""
-        self._draw(f"{axis}lim", (float(low), float(high)))
+    def limits(self, x: tuple[float, float] | None = None, y: tuple[float, float] | None = None) -> None:
+        """Set the ranges of the axes."""
+        for axis, ends in (("x", x), ("y", y)):
+            if ends is not None:
+                self._draw(f"{axis}lim", (float(ends[0]), float(ends[1])))
 
     def ticks(self, axis: Axis, at: Any, names: Sequence[object], *, size: float = 8, turn: int = 0) -> None:
         """Label positions of an axis; `size` in points, `turn` in degrees."""
@@ -316,14 +318,13 @@ class Panel:
             read = [[self._text(h) for h in row] for row in hover]
             look = {"colorscale": scale, "zmin": 0, "zmax": 1, "showscale": False}
             self.target.add_heatmap(z=values, text=read, hoverinfo="text", xgap=1, ygap=1, **look)
-            self.limits("y", n - 0.5, -0.5)
+            self.limits(y=(n - 0.5, -0.5))
         else:
             row, column = (index.ravel() for index in np.indices((n, m)))
             fill = [to_hex(colormaps[colours](p)) if p == p else "#ffffff" for p in values.ravel()]
             cells = self.target.rect(column, row, 1, 1, fill_color=fill, line_color="white")
             self._readable(cells, [h for line in hover for h in line])
-            self.limits("x", -0.5, m - 0.5)
-            self.limits("y", n - 0.5, -0.5)
+            self.limits((-0.5, m - 0.5), (n - 0.5, -0.5))
 
 
 def _percentage(share: float, _: object = None) -> str:

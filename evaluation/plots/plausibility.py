@@ -36,7 +36,7 @@ def plausibility_strips(
     items: Sequence[str | int] | None = None,
     *,
     point: Mapping[str, xr.DataArray] | None = None,
-    backend: Backend | None = None,
+    backend: Backend = None,
 ) -> Any:
     """Draw the plausibilities of each item's categories: median, 50 % and 90 % intervals.
 
@@ -100,7 +100,7 @@ def plausibility_strips(
                 "hover": [f"{estimate} {v:.3f}" for v in x],
             }
             panel.points(x, y, label=estimate if panel is picture.panels[0] else None, **look)
-        panel.limits("x", -0.015, 1.015)
+        panel.limits((-0.015, 1.015))
         if panel is not picture.panels[-1]:
             panel.hide_names("x")
     picture.panels[-1].labels("plausibility")
@@ -124,18 +124,14 @@ def _strip(panel: Panel, names: np.ndarray, draws: np.ndarray) -> None:
     colours = [GREY if name == "OTHER" else COLOURS[0] for name in names]
     panel.points(median, rows, colour=colours, area=18, hover=hover)
     panel.ticks("y", rows.tolist(), shortened(names))
-    panel.limits("y", -0.6, len(names) - 0.4)
+    panel.limits(y=(-0.6, len(names) - 0.4))
 
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
 
 def simplex(
-    tree: xr.DataTree | xr.DataArray,
-    item: str | int,
-    *,
-    ax: Axes | None = None,
-    backend: Backend | None = None,
+    tree: xr.DataTree | xr.DataArray, item: str | int, *, ax: Axes | None = None, backend: Backend = None
 ) -> Any:
     """Draw the posterior plausibilities of one item as points of a triangle.
 
@@ -189,8 +185,7 @@ def simplex(
         align = ("center", "top" if down < 0 else "bottom")
         panel.write([corner[0]], [corner[1] + 0.025 * down], [name], size=9, align=align)
     panel.title(shortened([item])[0], "center")
-    panel.limits("x", -0.25, 1.25)
-    panel.limits("y", -0.15, 1.05)
+    panel.limits((-0.25, 1.25), (-0.15, 1.05))
     panel.bare()
     return picture.only
 

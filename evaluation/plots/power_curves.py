@@ -52,7 +52,7 @@ def power_curve(
     centred: bool = False,
     most: int | None = None,
     ax: Axes | None = None,
-    backend: Backend | None = None,
+    backend: Backend = None,
 ) -> Any:
     """Draw the score of k raters against one more rater, and the number of raters classifiers are worth.
 
@@ -207,8 +207,7 @@ def _limits(panel: Panel, curves: list[Curve], last: float) -> tuple[float, floa
     span = (high - low) or 0.1
     rows = sum(len(c.drops) for c in curves)
     low, high = low - span * (0.05 + BAR * (rows + 1)), high + 0.05 * span
-    panel.limits("y", low, high)
-    panel.limits("x", -0.02 * last, 1.02 * last)
+    panel.limits((-0.02 * last, 1.02 * last), (low, high))
     if last <= FEW:
         panel.ticks("x", range(int(last) + 1), range(int(last) + 1))
     return float(low), float(high)

@@ -15,7 +15,7 @@ NOTHING = "no test item is in the posterior"
 WIDTH = 3.6  # inches, of a panel
 
 
-def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend | None = None) -> Any:
+def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend = None) -> Any:
     """Draw the sizes of conformal prediction sets, and their coverage.
 
     Parameters
@@ -84,7 +84,7 @@ def _sizes(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
     at = range(0, most + 1, max(1, most // 12))
     panel.ticks("x", at, at)
     panel.labels("labels in the set; dashed: mean", "share of test items")
-    panel.limits("y", 0, 1.06 * top)
+    panel.limits(y=(0, 1.06 * top))
     panel.percent("y", 0.0, top)
 
 
@@ -119,7 +119,6 @@ def _coverages(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
         panel.rule(coverage, axis="x")
     drawn = (min(reach), max(*reach, min(reach) + 0.05))
     low, high = limits_with_texts(drawn, np.array(middles), longest, WIDTH)
-    panel.limits("x", low, high)
-    panel.limits("y", len(methods) - 0.4, -0.7)
+    panel.limits((low, high), (len(methods) - 0.4, -0.7))
     panel.labels("coverage; × of the voted labels; dashed: asked for")
     panel.percent("x", low, high)

@@ -22,7 +22,7 @@ WORDS = {
 }
 
 
-def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend | None = None) -> Any:
+def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend = None) -> Any:
     """Draw each item's sensitivity to its prior against its sensitivity to its annotations.
 
     Parameters
@@ -78,8 +78,7 @@ def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend
     names = [f" {n}" for n in shortened(np.array(names_of(dataset, "item"))[most], 24)]
     panel.write(likelihood[most], prior[most], names, colour=INK, align=("left", "bottom"))
     right, top = (max(float(dataset[v].max()), threshold) for v in ("likelihood", "prior"))
-    panel.limits("x", -0.04 * right, 1.16 * right)  # room for a name
-    panel.limits("y", -0.04 * top, 1.08 * top)
+    panel.limits((-0.04 * right, 1.16 * right), (-0.04 * top, 1.08 * top))  # room for a name
     panel.labels("sensitivity to the annotations", "sensitivity to the prior")
     unit = "change of the mean" if dataset.attrs.get("distance") == "mean" else "CJS distance"
     quantity = in_words(dataset.attrs.get("quantity", "quantity"))

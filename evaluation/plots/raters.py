@@ -181,15 +181,9 @@ def rater_reliability(
         ax.set_xticks([])
         rare = np.isin(kinds, unique[(size <= MOST_NAMED) & (size < len(kinds))])
         for k in np.flatnonzero(rare):  # the name above its interval, aligned towards the centre
-            look = {
-                "xytext": (0, 5),
-                "textcoords": "offset points",
-                "va": "bottom",
-                "fontsize": 8,
-                "color": INK,
-            }
+            look = {"xytext": (0, 5), "textcoords": "offset points", "va": "bottom", "fontsize": 8}
             side = "right" if place[k] > len(names) / 2 else "left"
-            ax.annotate(plain(names[k]), (place[k], high[k]), ha=side, **look)
+            ax.annotate(plain(names[k]), (place[k], high[k]), ha=side, color=INK, **look)
     if low.min() > 0:
         ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -209,11 +203,7 @@ ROW, HEAD = 0.24, 1.2  # inches: height of a row, and of the margins above and b
 
 
 def rater_worth(
-    worth: xr.Dataset,
-    *,
-    measure: str = "information",
-    probability: float = 0.9,
-    backend: Backend | None = None,
+    worth: xr.Dataset, *, measure: str = "information", probability: float = 0.9, backend: Backend = None
 ) -> Any:
     """Draw the number of typical raters of the reference group that every judge is worth.
 
@@ -268,10 +258,10 @@ def rater_worth(
     panel.rule(1.0, axis="x")
     _intervals(panel, rows, GROUPS in own.dims)
     panel.ticks("y", range(len(rows)), shortened([row["name"] for row in rows]), size=7.5)
-    panel.limits("y", len(rows) - 0.4, -0.6)
+    panel.limits(y=(len(rows) - 0.4, -0.6))
     high = max(row["ends"][1] for row in rows)
     room = 1.3 if any(end for row in rows for end in row["beyond"]) else 1.1
-    panel.limits("x", -0.02 * high, room * max(high, 1.0))
+    panel.limits((-0.02 * high, room * max(high, 1.0)))
     unit = worth.attrs.get("reference") or "all"
     typical = "raters" if unit == "all" else f"raters of {unit!r}"
     panel.labels(f"worth in typical {typical}, by {measure}: median, {probability:.0%} interval")

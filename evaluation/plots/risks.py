@@ -12,7 +12,7 @@ from .style import COLOURS, some_items
 FEW = 20  # fewer items have a mark each
 
 
-def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend | None = None) -> Any:
+def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend = None) -> Any:
     """Draw the certainty of each item's risk group, and mean and range of its expected risk.
 
     Parameters
@@ -62,6 +62,6 @@ def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend | 
     if len(order) < FEW:
         right.points(share, mean, colour=COLOURS[0], area=30, hover=hover)
     right.labels("share of items", "expected risk: smallest, mean, largest")
-    right.limits("x", 0, 1)
+    right.limits((0, 1))
     right.percent("x")
     return picture.whole

@@ -22,9 +22,7 @@ MOST_POINTS = 3000
 Certainties = xr.Dataset | Mapping[str, xr.Dataset]
 
 
-def threshold_certainty(
-    certainty: Certainties, *, ax: Axes | None = None, backend: Backend | None = None
-) -> Any:
+def threshold_certainty(certainty: Certainties, *, ax: Axes | None = None, backend: Backend = None) -> Any:
     """Draw annotation certainty and threshold probability of every item, the least certain first.
 
     Parameters
@@ -66,8 +64,7 @@ def threshold_certainty(
             label = f"{name}: {words.split(':')[0]}" if name else words
             hover = [f"{label}\n{h:.3f} or less: {x:.1%}" for x, h in zip(share, height, strict=True)]
             panel.line(share, height, colour=colour, dash=dash, label=label, hover=hover)
-    panel.limits("x", 0, 1)
-    panel.limits("y", 0.48, 1.01)
+    panel.limits((0, 1), (0.48, 1.01))
     panel.percent("x")
     panel.labels("share of items, the least certain first", "certainty")
     legend(panel, place="lower right")
@@ -82,7 +79,7 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (at, height) if len(at) > 1 else (np.array([0.0, 1.0]), np.repeat(height, 2))
 
 
-def threshold_distance(certainty: Certainties, *, backend: Backend | None = None) -> Any:
+def threshold_distance(certainty: Certainties, *, backend: Backend = None) -> Any:
     """Draw both certainties of every item by the distance of its location from the threshold.
 
     Parameters
@@ -139,5 +136,5 @@ def _clouds(panel: Panel, own: xr.Dataset) -> None:
         colour, mark = COLOURS[place], "oD"[place]
         look = {"colour": colour, "mark": mark, "area": 8, "alpha": 0.5}
         panel.points(across, up, label=words.split(":")[0], hover=hover, **look)
-    panel.limits("y", 0.48, 1.02)
+    panel.limits(y=(0.48, 1.02))
     panel.labels(f"location of the item less the threshold {threshold:g}", "certainty")

@@ -105,11 +105,7 @@ def rater_equivalence(
 
 
 def _surveys(
-    rules: dict[str, Any],
-    amateurs: LabelCounts,
-    experts: LabelCounts,
-    most: tuple[int | None, int | None],
-    seed: int,
+    rules: dict, amateurs: LabelCounts, experts: LabelCounts, most: tuple[int | None, int | None], seed: int
 ) -> tuple[Survey, Survey]:
     """Return the surveys of amateurs against experts and of experts, on items with enough labels of both."""
     of_amateurs = _survey(rules, ("amateurs", most[0]), amateurs, experts, seed)
@@ -128,11 +124,7 @@ def _surveys(
 
 
 def _survey(
-    rules: dict[str, Any],
-    most: tuple[str, int | None],
-    labels: LabelCounts,
-    against: LabelCounts | None,
-    seed: int,
+    rules: dict, most: tuple[str, int | None], labels: LabelCounts, against: LabelCounts | None, seed: int
 ) -> Survey:
     """Return the survey of a group; errors name the arguments of `rater_equivalence`."""
     group, largest = most

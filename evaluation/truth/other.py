@@ -24,12 +24,7 @@ BATCH = 262_144  # gammas in one batch
 
 
 def largest_members(
-    mass: np.ndarray,
-    floor: np.ndarray,
-    size: np.ndarray,
-    concentration: float,
-    top: int,
-    rng: np.random.Generator,
+    mass: np.ndarray, floor: np.ndarray, size: np.ndarray, a: float, top: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw the plausibilities of the largest members of OTHER, as far as they exceed the floor.
 
@@ -37,14 +32,14 @@ def largest_members(
     result (top, draw), largest first, in the precision of `mass`. Those not above the floor are arbitrary.
     """
     largest = np.empty((top, len(mass)), mass.dtype)
-    many = size * concentration > MANY
+    many = size * a > MANY
     for draw, which in ((_sticks, ~many), (_all_gammas, many)):
         chosen = np.flatnonzero(which)
         step = BATCH if draw is _sticks else max(BATCH // int(size.max(initial=1)), 1)
         for first in range(0, len(chosen), step):
             batch = chosen[first : first + step]
             left = mass.take(batch).astype(float), floor.take(batch).astype(float), size.take(batch)
-            largest[:, batch] = draw(*left, concentration, top, rng)
+            largest[:, batch] = draw(*left, a, top, rng)
     return largest
 
 
@@ -77,24 +72,16 @@ def category_of_member(member: np.ndarray, named: np.ndarray) -> np.ndarray:
 
 
 def _sticks(
-    left: np.ndarray,
-    floor: np.ndarray,
-    size: np.ndarray,
-    concentration: float,
-    top: int,
-    rng: np.random.Generator,
+    left: np.ndarray, floor: np.ndarray, size: np.ndarray, a: float, top: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Break sticks in size-biased order until the remaining mass cannot change the result.
-
-    Shapes as `largest_members`.
-    """
+    """Break sticks in size-biased order until the rest cannot change the result; shapes: `largest_members`."""
     largest = np.empty((top, len(left)))
     where, found = np.arange(len(left)), np.zeros((top, len(left)))
     while len(where):
         size = size - 1
-        stick = rng.standard_gamma(1 + concentration, len(left))
+        stick = rng.standard_gamma(1 + a, len(left))
         # V_i = stick / (stick + rest); a gamma of shape 0 is 0, so the last member gets all the remaining mass
-        rest = rng.standard_gamma(size * concentration)
+        rest = rng.standard_gamma(size * a)
         left = left / (stick + rest)
         stick *= left
         left *= rest
@@ -111,17 +98,12 @@ def _sticks(
 
 
 def _all_gammas(
-    mass: np.ndarray,
-    floor: np.ndarray,
-    size: np.ndarray,
-    concentration: float,
-    top: int,
-    rng: np.random.Generator,
+    mass: np.ndarray, floor: np.ndarray, size: np.ndarray, a: float, top: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw all members as normalised gammas, whatever the floor. Shapes as `largest_members`."""
     del floor
     members = int(size.max())
-    worth = rng.standard_gamma(concentration, (len(mass), members))
+    worth = rng.standard_gamma(a, (len(mass), members))
     if size.min() < members:
         worth[np.arange(members) >= size[:, None]] = 0
     worth *= (mass / worth.sum(axis=1))[:, None]

@@ -143,29 +143,24 @@ class TopLabels:
         return best, codes
 
     def _split(
-        self,
-        best: np.ndarray,
-        codes: np.ndarray,
-        mass: np.ndarray,
-        items: np.ndarray,
-        rng: np.random.Generator,
+        self, best: np.ndarray, codes: np.ndarray, mass: np.ndarray, of: np.ndarray, rng: np.random.Generator
     ) -> None:
         """Insert the largest members of OTHER into `best` and `codes`, which are overwritten in place.
 
         Only draws whose mass of OTHER exceeds the last of the best are concerned. Shapes: best and codes
-        (top, item, sample); mass (item, sample); items (item,).
+        (top, item, sample); mass (item, sample); of (item,), the items.
         """
         size, concentration = self.view.other_size, self.view.other_concentration
         assert size is not None and concentration is not None
         top, _, n_samples = best.shape
         best, codes, mass = best.reshape(top, -1), codes.reshape(top, -1), mass.ravel()
         where = np.flatnonzero(mass > best[-1])
-        floor, size = best[-1].take(where), size[items].take(where // n_samples)
+        floor, size = best[-1].take(where), size[of].take(where // n_samples)
         value = largest_members(mass.take(where), floor, size, concentration, top, rng)
         enters = np.flatnonzero(value[0] > floor)
         where, value = where.take(enters), value.take(enters, axis=1)
         columns, labels = best.take(where, axis=1), codes.take(where, axis=1)
-        member_codes, first = self._unnamed_codes(items)
+        member_codes, first = self._unnamed_codes(of)
         first, size = first.take(where // n_samples), size.take(enters)
         members = distinct_members(top, size, rng) if self.identify else [None] * top
         for one, member in zip(value, members, strict=True):

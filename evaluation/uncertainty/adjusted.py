@@ -16,14 +16,8 @@ from ..draws import MOST_THREADS, fixed_seed, in_threads
 from ..errors import EvaluationError
 from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_callable
 from ..metrics.metric import Metric, OneHotScore, Response, Truth
-from ..truth.forms import (
-    DrawnBlock,
-    dense_plausibility,
-    graded_labels,
-    graded_plausibility,
-    predicted_plausibility,
-    sampled_label,
-)
+from ..truth import forms
+from ..truth.forms import DrawnBlock
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility
 from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 from .alignment import NO_PREDICTION, Aligned, align, align_ranks, align_scores
@@ -122,15 +116,15 @@ class Scorer:
             return block.truth
         if metric.truth == "plausibility":
             if self._of_predicted:
-                return predicted_plausibility(labels, block, self.aligned.predicted.argmax(axis=-1))
+                return forms.predicted_plausibility(labels, block, self.aligned.predicted.argmax(axis=-1))
             if self._is_full and metric.response != "ranks":
                 shape = (block.items.stop - block.items.start, -1, block.draws.shape[1])
                 return block.draws.reshape(shape).transpose(2, 0, 1)
             if metric.grader:
                 return block
-            return dense_plausibility(labels, block).transpose(2, 0, 1)
+            return forms.dense_plausibility(labels, block).transpose(2, 0, 1)
         if metric.truth == "sampled":
-            return sampled_label(labels, block, rng).T
+            return forms.sampled_label(labels, block, rng).T
         if metric.truth == "label":
             return labels.draw(block, 1, rng)[0].T
         return labels.draw(block, metric.top, rng).transpose(2, 1, 0)
@@ -141,10 +135,9 @@ class Scorer:
         if isinstance(truth, Block) or metric.response == "ranks":
             n, grader = predicted.shape[-1], metric.grader
             assert grader is not None
+            blocks = isinstance(truth, Block)
             graded = (
-                graded_plausibility(self.labels, truth, n)
-                if isinstance(truth, Block)
-                else graded_labels(truth, n)
+                forms.graded_plausibility(self.labels, truth, n) if blocks else forms.graded_labels(truth, n)
             )
             scores = [grader(one, predicted[:, items][:, i]) for i, one in enumerate(graded)]
             return list(np.stack(scores, axis=1))
@@ -208,14 +201,11 @@ class Scorer:
         """Apply a function to stored or new blocks; the blocks do not depend on the number of threads."""
         view = self.aligned.view
         if self.drawn is not None:
-            kept = (
-                self.drawn
-            )  # each with the state of its generator, so that scores do not depend on the order
-
+            # each block has the state of its generator, so that scores do not depend on the order
             def apply(block: DrawnBlock) -> Result:
                 return function(block, block.samples, deepcopy(block.rng))
 
-            return in_threads(apply, kept, most=most_threads)
+            return in_threads(apply, self.drawn, most=most_threads)
         width = BLOCK_SIZE // FEW_DRAWS if self.called else len(view.items) * self.width
         return view.map_draws(function, seed, width, most_threads=most_threads)
 

@@ -145,11 +145,7 @@ def _with_one_more(k: int, categories: int) -> np.ndarray:
 
 
 def replicated_curves(
-    states: ItemStates,
-    counts: np.ndarray,
-    ks: list[int],
-    score_and_combiner: tuple[Score, str],
-    rng: np.random.Generator,
+    states: ItemStates, counts: np.ndarray, ks: list[int], how: tuple[Score, str], rng: np.random.Generator
 ) -> np.ndarray:
     """Return the power curves (sample, k) of replicated labels, one replicate for each draw of the mixture.
 
@@ -160,7 +156,7 @@ def replicated_curves(
     for s in range(len(curves)):
         own = states.select(slice(s, s + 1))
         replicate = rng.multinomial(total, item_probabilities(own, rng.random((1, len(total))), rng)[0])
-        curves[s] = observed_curve(replicate, ks, *score_and_combiner)
+        curves[s] = observed_curve(replicate, ks, *how)
     return curves
 
 
