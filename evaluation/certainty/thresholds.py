@@ -44,9 +44,8 @@ def mean_normal_below(
     """
     smallest = scale.min(axis=1)
     curvature = ((smallest[:, None] / scale) ** 4).mean(axis=1)
-    step = (
-        384 * ERROR / STEEPEST / curvature
-    ) ** 0.25 * smallest  # of each draw's table, from the error bound
+    # of each draw's table, from the error bound
+    step = (384 * ERROR / STEEPEST / curvature) ** 0.25 * smallest
     as_sum = np.ptp(location, axis=1) * ITEMS_A_NODE >= step * location.shape[1]
     if location.shape[1] * bias.shape[1] < MANY_TERMS:
         as_sum[:] = True
@@ -102,8 +101,7 @@ class ScoreDraws:
     location: xr.DataArray  # (..., item), sample dims first
     rows: np.ndarray  # (sample, item), the values of location
     bias: np.ndarray | None  # (sample, rater); None in models without raters
-    # (sample, item), or (sample, rater) where there is a bias: standard deviations
-    scale: np.ndarray
+    scale: np.ndarray  # standard deviations (sample, item), or (sample, rater) where there is a bias
 
     @classmethod
     def of(cls, tree: xr.DataTree) -> "ScoreDraws":
@@ -362,19 +360,15 @@ def _names(names: Sequence[str] | None, threshold: float) -> list[str]:
 def _threshold(tree: xr.DataTree, threshold: object) -> float:
     """Return the threshold as a float; raise if it is not within the range of the scores."""
     try:
-        valid = isinstance(threshold, int | float | np.integer | np.floating) and not isinstance(
-            threshold, bool
-        )
-        number = float(threshold) if valid else nan  # pyright: ignore[reportArgumentType]
+        real = isinstance(threshold, int | float | np.integer | np.floating)
+        number = float(threshold) if real and not isinstance(threshold, bool) else nan
     except OverflowError:  # a Python integer beyond 64-bit floats
         number = nan
     if not isfinite(number):
         raise EvaluationError(f"threshold={threshold!r} must be a finite number")
     low, high, what = -np.inf, np.inf, "real numbers"
-    for group, name, source in (
-        ("observed_data", "observed_score", "observed scores"),
-        ("constant_data", "score_bounds", BOUNDS),
-    ):
+    scores = ("observed_data", "observed_score", "observed scores")
+    for group, name, source in (scores, ("constant_data", "score_bounds", BOUNDS)):
         if group in tree.children and name in tree[group] and tree[group][name].size:
             values = tree[group][name].to_numpy()
             low, high, what = float(values.min()), float(values.max()), source

@@ -207,10 +207,8 @@ def _information(
     weight_v = weight_v * (planck_density(v) if taper else 1.0)
     rho, d = low + (high - low) * v, width * u
     information = _fisher(np.multiply.outer(rho, d), link)
-    return (
-        float((weight_v * rho**2) @ information @ weight_u),
-        float(weight_v @ information @ (weight_u * d**2)),
-    )
+    of_quality = float((weight_v * rho**2) @ information @ weight_u)
+    return of_quality, float(weight_v @ information @ (weight_u * d**2))
 
 
 def _halving_edges(scale: float, above: Sequence[float]) -> np.ndarray:

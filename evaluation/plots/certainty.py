@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from ..errors import EvaluationError
 from .canvas import Backend, Look, canvas, legend, look_of
 from .panel import Panel
-from .style import COLOURS, GREY, INK, needs, some_items
+from .style import COLOURS, GREY, INK, needs, readings, some_items
 
 
 def sorted_certainty(
@@ -148,10 +148,8 @@ def draw_band(
     label = name if name and show else None
     panel.line(at, mean, colour=colour, dash=dash, label=label, marker=mark, markersize=4)
     if panel.backend != "matplotlib":
-        hover = [
-            f"{name}\nreliability {r:g}\n{m:.3f} ({low:.3f} to {high:.3f})".strip()
-            for r, m, low, high in zip(at, mean, *ends, strict=True)
-        ]
+        head = f"{name}\n" if name else ""
+        hover = readings("{}reliability {:g}\n{:.3f} ({:.3f} to {:.3f})", head, at, mean, *ends)
         panel.points(at, mean, colour=colour, mark=mark, area=24, hover=hover)
 
 
@@ -320,10 +318,7 @@ def certainty_scatter(
     (panel,) = picture.panels
     across, up = x.to_numpy(), y.to_numpy()
     panel.line([0, 1], [0, 1], colour=INK, width=1, dash=1)
-    hover = [
-        f"{item}\n{labels[0]} {a:.3f}\n{labels[1]} {b:.3f}"
-        for item, a, b in zip(names_of(x, "item"), across, up, strict=True)
-    ]
+    hover = readings("{}\n{} {:.3f}\n{} {:.3f}", names_of(x, "item"), labels[0], across, labels[1], up)
     _cloud(panel, across, up, hover)
     if correlation is not None:
         panel.write([0.02], [0.99], [f"correlation {correlation:.2f}"], size=9, align=("left", "top"))
@@ -370,10 +365,8 @@ def certainty_agreement(dataset: xr.Dataset, *, ax: Axes | None = None, backend:
     picture = canvas((5.4, 4.6), ax=ax, backend=backend)
     (panel,) = picture.panels
     certainty, agreement, raters = (known[v].to_numpy() for v in ("certainty", "agreement", "raters"))
-    hover = [
-        f"{item}\ncertainty {c:.3f}\nagreement {a:.2f} of {n} raters"
-        for item, c, a, n in zip(names_of(known, "item"), certainty, agreement, raters, strict=True)
-    ]
+    values = names_of(known, "item"), certainty, agreement, raters
+    hover = readings("{}\ncertainty {:.3f}\nagreement {:.2f} of {} raters", *values)
     few = raters < dataset.attrs.get("at_least", 0)
     _cloud(panel, agreement + beside(agreement, WIDTH), certainty, hover, few)
     if "pearson" in dataset and np.isfinite(dataset["pearson"]):
@@ -421,10 +414,7 @@ def certainty_by_annotations(dataset: xr.Dataset, *, ax: Axes | None = None, bac
     numbers, group, count = np.unique(raters, return_inverse=True, return_counts=True)
     picture = canvas((max(4.0, 1.6 + 0.75 * len(numbers)), 4.0), ax=ax, backend=backend)
     (panel,) = picture.panels
-    hover = [
-        f"{item}\ncertainty {c:.3f}\n{n} raters"
-        for item, c, n in zip(names_of(dataset, "item"), certainty, raters, strict=True)
-    ]
+    hover = readings("{}\ncertainty {:.3f}\n{} raters", names_of(dataset, "item"), certainty, raters)
     _cloud(panel, group + beside(group, 0.6), certainty, hover)
     middle = np.array([np.median(certainty[group == k]) for k in range(len(numbers))])
     place = np.arange(len(numbers))

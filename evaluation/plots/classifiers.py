@@ -11,7 +11,7 @@ from .canvas import Backend, Look, canvas, legend, look_of
 from .certainty import draw_band, mark_at_end
 from .metrics import draw_interval, fit_rows
 from .panel import Panel
-from .style import COLOURS, INK, in_words, letters_wide, needs, shortened
+from .style import COLOURS, INK, in_words, letters_wide, needs, readings, shortened
 
 FEW = 4  # up to so many classifiers all pairs are drawn
 MARKS = "xD^s"
@@ -157,10 +157,7 @@ def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> Non
     draw_interval(panel, table, ("posterior", COLOURS[0], 4.5, 0.0), lift=0.15)
     point, optimism = (own[v].transpose("estimate", "classifier").to_numpy() for v in ("point", "optimism"))
     for k, estimate in enumerate(own["estimate"].to_numpy().tolist()):
-        hover = [
-            f"{name}\n{estimate}: {p:.3f}, flatters by {o:+.3f}"
-            for name, p, o in zip(names, point[k], optimism[k], strict=True)
-        ]
+        hover = readings("{}\n{}: {:.3f}, flatters by {:+.3f}", names, estimate, point[k], optimism[k])
         colour, mark = COLOURS[1 + k % (len(COLOURS) - 1)], MARKS[k % len(MARKS)]
         look = {"colour": colour, "mark": mark, "area": 26, "width": 1.7 if mark == "x" else 0}
         below = np.arange(len(names)) + BELOW * (k + 1)  # so that no mark hides another
@@ -214,6 +211,6 @@ def _curve(
     panel: Panel, at: np.ndarray, height: np.ndarray, *, name: str, look: Look, show: bool = False
 ) -> None:
     colour, dash, mark = look
-    hover = [f"{name}\nreliability {r:g}: {h:.3f}" for r, h in zip(at, height, strict=True)]
+    hover = readings("{}\nreliability {:g}: {:.3f}", name, at, height)
     panel.line(at, height, colour=colour, dash=dash, label=name if show else None)
     panel.points(at, height, colour=colour, mark=mark, area=20, hover=hover)

@@ -9,7 +9,18 @@ import xarray as xr
 from ..errors import EvaluationError
 from .canvas import Backend, canvas, legend
 from .panel import Panel
-from .style import COLOURS, GREY, INK, LONGEST, in_words, limits_with_texts, needs, one_or_more, shortened
+from .style import (
+    COLOURS,
+    GREY,
+    INK,
+    LONGEST,
+    in_words,
+    limits_with_texts,
+    needs,
+    one_or_more,
+    readings,
+    shortened,
+)
 
 # source -> legend, colour, line width, offset within the row
 LOOKS = {
@@ -122,14 +133,11 @@ def draw_interval(
     mean, low, high, at, rows = (a[known] for a in (mean, low, high, at, table["row"].to_numpy()))
     style = {"width": width, "alpha": 0.45 if width > 3 else 0.8, "label": name if show else None}
     panel.spans((low, high), at, along="x", colour=colour, **style)
-    hover = [
-        f"{row}\n{name}\n{m:.3f} ({a:.3f} to {b:.3f})"
-        for row, m, a, b in zip(rows, mean, low, high, strict=True)
-    ]
+    hover = readings("{}\n{}\n{:.3f} ({:.3f} to {:.3f})", rows, name, mean, low, high)
     panel.points(mean, at, colour=colour, area=30 if width > 3 else 14, hover=hover)
     if lift:
         head = f"{name}: " if named else ""
-        text = [f"{head}{m:.2f} ({a:.2f} to {b:.2f})" for m, a, b in zip(mean, low, high, strict=True)]
+        text = readings("{}{:.2f} ({:.2f} to {:.2f})", head, mean, low, high)
         panel.write(mean, at - lift, text, align=("center", "bottom"), over_lines=True)
 
 
@@ -223,8 +231,8 @@ def _shares(panel: Panel, own: xr.Dataset, step: float, lift: float) -> None:
         whole = (0 * share[place], share[place])
         panel.spans(whole, at, along="x", colour=colour, width=width, alpha=0.35)
         panel.spans(ends[place], at, along="x", colour=INK, width=width, alpha=0.8)
-        text = [f"{m:.1%} ({a:.1%} to {b:.1%})" for m, a, b in zip(share[place], *ends[place], strict=True)]
-        hover = [f"{g}\n{t} of the items" for g, t in zip(groups, text, strict=True)]
+        text = readings("{:.1%} ({:.1%} to {:.1%})", share[place], *ends[place])
+        hover = readings("{}\n{} of the items", groups, text)
         panel.points(share[place], at, colour="white", area=3, hover=hover)
         panel.write(np.full(len(at), 0.015 * top), at - 1.4 * lift, text, align=("left", "bottom"))
     panel.limits((0, top))

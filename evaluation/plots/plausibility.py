@@ -11,7 +11,7 @@ from ..errors import EvaluationError
 from ..truth.plausibility import plausibility_of
 from .canvas import Backend, canvas, legend
 from .panel import Panel
-from .style import COLOURS, GREY, INK, shortened, some_items
+from .style import COLOURS, GREY, INK, readings, shortened, some_items
 
 
 def draws_of_item(plausibility: xr.DataArray, item: str | int) -> tuple[np.ndarray, np.ndarray]:
@@ -83,9 +83,7 @@ def plausibility_strips(
     size = (6.4, 0.27 * sum(heights) + 0.4)
     picture = canvas(size, (len(shown), 1), backend=backend, ratios=heights)
     for panel, item, (names, draws) in zip(picture.panels, shown, chosen, strict=True):
-        best = np.argsort(-draws.mean(axis=0), kind="stable")[:MOST_CATEGORIES][
-            ::-1
-        ]  # the most plausible last
+        best = np.argsort(-draws.mean(axis=0), kind="stable")[:MOST_CATEGORIES][::-1]  # the best last
         _strip(panel, names[best], draws[:, best])
         panel.title(item)
         rows = {name: row for row, name in enumerate(names[best].tolist())}
@@ -93,13 +91,11 @@ def plausibility_strips(
             named, value = draws_of_item(array, item)
             at = [(value[0, k], rows[n]) for k, n in enumerate(named.tolist()) if n in rows]
             x, y = np.array(at, float).reshape(-1, 2).T
-            look = {
-                "colour": COLOURS[1],
-                "mark": mark,
-                "area": 30,
-                "hover": [f"{estimate} {v:.3f}" for v in x],
-            }
-            panel.points(x, y, label=estimate if panel is picture.panels[0] else None, **look)
+            label, hover = (
+                estimate if panel is picture.panels[0] else None,
+                readings("{} {:.3f}", estimate, x),
+            )
+            panel.points(x, y, label=label, colour=COLOURS[1], mark=mark, area=30, hover=hover)
         panel.limits((-0.015, 1.015))
         if panel is not picture.panels[-1]:
             panel.hide_names("x")
@@ -113,10 +109,7 @@ def _strip(panel: Panel, names: np.ndarray, draws: np.ndarray) -> None:
     """Draw median and intervals of one item's categories; draws (sample, category)."""
     low, first, median, third, high = np.quantile(draws, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
     rows = np.arange(len(names))
-    hover = [
-        f"{name}\nmedian {m:.3f}\n90 %: {a:.3f} to {b:.3f}"
-        for name, m, a, b in zip(names, median, low, high, strict=True)
-    ]
+    hover = readings("{}\nmedian {:.3f}\n90 %: {:.3f} to {:.3f}", names, median, low, high)
     for colour, own in ((COLOURS[0], names != "OTHER"), (GREY, names == "OTHER")):
         panel.spans((low[own], high[own]), rows[own], along="x", colour=colour, width=1.2)
         ends = (first[own], third[own])

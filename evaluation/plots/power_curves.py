@@ -13,7 +13,7 @@ from ..surveys.item_states.equivalence import survey_summary
 from ..surveys.results import in_words as worth_in_words
 from .canvas import Backend, canvas, legend, look_of
 from .panel import Panel
-from .style import COLOURS, INK, in_words, letters_wide, one_or_more, shortened
+from .style import COLOURS, INK, in_words, letters_wide, one_or_more, readings, shortened
 
 FEW = 12  # up to so many raters each has a tick
 WIDTH, HEIGHT = 5.2, 3.8  # inches, without the legend
@@ -171,9 +171,8 @@ def _drops(
     at, drops, outside = own["k"].to_numpy(), [], 0
     for place, name in enumerate(names):
         one = several.isel({dim: place})
-        worth = {"below": -np.inf, "above": np.inf}.get(
-            str(one["censored"].item()), float(one["equivalence"])
-        )
+        censored = {"below": -np.inf, "above": np.inf}
+        worth = censored.get(str(one["censored"].item()), float(one["equivalence"]))
         bounds = _ends(one, "equivalence")
         ends = None if bounds is None or np.isnan(bounds).any() else (float(bounds[0]), float(bounds[1]))
         score = one.get("score_of_same_items", one["score"]).to_numpy()
@@ -228,8 +227,7 @@ def _draw_curve(panel: Panel, curve: Curve, look: tuple[str, int]) -> None:
             panel.band(edges, *np.repeat(ends[:, None], 2, axis=1), colour=colour, alpha=0.1)
         panel.line(edges, [height] * 2, colour=colour, dash=1, width=1.2, label=f"{of}asymptote")
     panel.line(x, y, colour=colour, dash=dash, label=curve.name or None)
-    hover = [f"{of}{k:g} raters\n{h:.3f}" for k, h in zip(x, y, strict=True)]
-    panel.points(x, y, colour=colour, area=9, hover=hover)
+    panel.points(x, y, colour=colour, area=9, hover=readings("{}{:g} raters\n{:.3f}", of, x, y))
     if curve.observed is not None:
         panel.points(*curve.observed, colour=colour, area=40, hollow=True, label=f"{of}the data")
 

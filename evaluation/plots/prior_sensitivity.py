@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from .canvas import Backend, canvas, legend
 from .certainty import names_of
 from .panel import Panel
-from .style import COLOURS, GREY, INK, in_words, needs, shortened
+from .style import COLOURS, GREY, INK, in_words, needs, readings, shortened
 
 UNRELIABLE = 0.7  # Pareto k above which importance weights are unreliable
 MOST_NAMED = 5
@@ -97,10 +97,7 @@ def _look(word: str) -> tuple[str, str, str, int]:
 def _items(panel: Panel, own: xr.Dataset, name: str, look: tuple[str, str, bool]) -> None:
     colour, mark, hollow = look
     prior, likelihood = own["prior"].to_numpy(), own["likelihood"].to_numpy()
-    hover = [
-        f"{item}\nprior {p:.3f}\nannotations {q:.3f}"
-        for item, p, q in zip(names_of(own, "item"), prior, likelihood, strict=True)
-    ]
+    hover = readings("{}\nprior {:.3f}\nannotations {:.3f}", names_of(own, "item"), prior, likelihood)
     alpha = 0.55 if len(prior) > 200 and not hollow else 0.85
     shape = {"colour": colour, "mark": mark, "area": 22, "alpha": alpha, "hollow": hollow}
     panel.points(likelihood, prior, label=name, hover=hover, **shape)

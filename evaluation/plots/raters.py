@@ -13,7 +13,7 @@ from ..errors import EvaluationError, check_probability
 from .canvas import Backend, canvas, legend
 from .certainty import names_of
 from .panel import Panel
-from .style import COLOURS, GREY, INK, Picture, needs, new_axes, plain, shortened, tidy
+from .style import COLOURS, GREY, INK, Picture, needs, new_axes, plain, readings, shortened, tidy
 
 MOST_RATERS = 40
 WIDEST = 16  # columns of all matrices side by side, one more for each gap
@@ -319,10 +319,7 @@ def _intervals(panel: Panel, rows: list[dict[str, Any]], of_groups: bool) -> Non
         label = label if group == 0 else None
         look = {"colour": colour, "width": 3.6 if mean else 1.8, "alpha": 0.8 if mean else 0.6}
         panel.spans((ends[0], ends[1]), at, along="x", label=label, **look)
-        hover = [
-            f"{rows[i]['name']}\n{m:.2f} ({a:.2f} to {b:.2f})"
-            for i, m, a, b in zip(at, median, *ends, strict=True)
-        ]
+        hover = readings("{}\n{:.2f} ({:.2f} to {:.2f})", [rows[i]["name"] for i in at], median, *ends)
         panel.points(median, at, colour=colour, area=30 if mean else 16, hover=hover)
     ends = np.array([row["ends"][1] for row in rows])
     gap = 0.012 * max(float(ends.max()), 1.0)

@@ -7,7 +7,7 @@ import xarray as xr
 
 from .canvas import Backend, canvas
 from .certainty import draw_certainty, names_of
-from .style import COLOURS, some_items
+from .style import COLOURS, readings, some_items
 
 FEW = 20  # fewer items have a mark each
 
@@ -55,9 +55,7 @@ def risk(certainty: xr.DataArray, expected: xr.DataArray, *, backend: Backend = 
     low, mean, high = (a[order] for a in (draws.min(axis=0), draws.mean(axis=0), draws.max(axis=0)))
     right.spans((low, high), share, along="y", colour=COLOURS[5], alpha=0.5, width=1)
     names = np.array(names_of(expected, "item"))[order]
-    hover = [
-        f"{name}\n{m:.3f} ({a:.3f} to {b:.3f})" for name, a, m, b in zip(names, low, mean, high, strict=True)
-    ]
+    hover = readings("{}\n{:.3f} ({:.3f} to {:.3f})", names, mean, low, high)
     right.line(share, mean, colour=COLOURS[0], hover=hover)
     if len(order) < FEW:
         right.points(share, mean, colour=COLOURS[0], area=30, hover=hover)

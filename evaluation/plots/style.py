@@ -40,6 +40,11 @@ def needs(dataset: object, variables: Sequence[str], source: str) -> None:
     some_items({name: dataset[name] for name in variables}, f"the Dataset of evaluation.{source}")
 
 
+def readings(template: str, *values: Any) -> list[str]:
+    """Return hover texts, one for each element of the values, which are broadcast."""
+    return [template.format(*row) for row in np.broadcast(*values)]
+
+
 def one_or_more(
     given: xr.Dataset | Mapping[str, xr.Dataset], variables: Sequence[str], source: str, single: str
 ) -> dict[str, xr.Dataset]:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from .canvas import Backend, canvas, legend, look_of
 from .certainty import names_of
 from .panel import Panel
-from .style import COLOURS, INK, one_or_more
+from .style import COLOURS, INK, one_or_more, readings
 
 QUANTITIES = {
     "annotation_certainty": "annotation certainty: of the side the item is on",
@@ -129,10 +129,8 @@ def _clouds(panel: Panel, own: xr.Dataset) -> None:
     panel.rule(0.0, axis="x", colour=INK)
     for place, (quantity, words) in enumerate(QUANTITIES.items()):
         up = shown[quantity].to_numpy()
-        hover = [
-            f"{item}\nlocation {x + threshold:.3g}\n{words.split(':')[0]} {y:.3f}"
-            for item, x, y in zip(names_of(shown, "item"), across, up, strict=True)
-        ]
+        values = names_of(shown, "item"), across + threshold, words.split(":")[0], up
+        hover = readings("{}\nlocation {:.3g}\n{} {:.3f}", *values)
         colour, mark = COLOURS[place], "oD"[place]
         look = {"colour": colour, "mark": mark, "area": 8, "alpha": 0.5}
         panel.points(across, up, label=words.split(":")[0], hover=hover, **look)

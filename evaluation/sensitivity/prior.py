@@ -200,9 +200,8 @@ def _quantity(
     if "item" in quantity.coords:
         order = {str(item): i for i, item in enumerate(quantity["item"].to_numpy())}
         quantity = quantity.isel(item=[order[str(item)] for item in view.items])
-    values = (
-        quantity.transpose(*view.sample_dims, "item").to_numpy().reshape(view.n_samples, -1).T.astype(float)
-    )
+    values = quantity.transpose(*view.sample_dims, "item").to_numpy().reshape(view.n_samples, -1)
+    values = values.T.astype(float)
     bad = ~np.isfinite(values).all(axis=1)
     if bad.any():
         raise EvaluationError(f"quantity of item {view.items[np.argmax(bad)]!s} is not finite in every draw")

@@ -41,8 +41,7 @@ class Plurality:
 class Frequency:
     """Relative frequencies of the labels."""
 
-    # (pattern, category), labels for the prediction at k = 0; None for equal shares
-    label_total: np.ndarray | None
+    label_total: np.ndarray | None  # (pattern, category), the prediction at k = 0; None for equal shares
 
     @property
     def learns(self) -> bool:

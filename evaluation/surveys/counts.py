@@ -78,8 +78,7 @@ class LabelCounts:
     items: np.ndarray  # (item,), text or integers
     categories: np.ndarray  # (category,), text
     counts: np.ndarray  # (item, category), int64
-    # (item, rater), label codes, -1 for a blank; None if raters are anonymous
-    labels: np.ndarray | None = None
+    labels: np.ndarray | None = None  # (item, rater), codes, -1 for a blank; None if raters are anonymous
 
     @property
     def size(self) -> np.ndarray:

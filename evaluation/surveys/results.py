@@ -147,9 +147,8 @@ class SurveyDataset:
         inside = np.where(np.isinf(equivalence), np.nan, equivalence)
         below, above = np.isneginf(equivalence), np.isposinf(equivalence)
         intervals = interval_of(drawn, self.probability) if self.resampled else None
-        pairs = zip(
-            equivalence.tolist(), [None] * len(drawn) if intervals is None else intervals, strict=True
-        )
+        ends = [None] * len(drawn) if intervals is None else intervals
+        pairs = zip(equivalence.tolist(), ends, strict=True)
         words = [in_words(value, self.survey.largest, interval) for value, interval in pairs]
         return {
             "equivalence": (dim, inside),

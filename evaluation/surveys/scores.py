@@ -49,9 +49,7 @@ class RankScore:
     """Score that is a function of the order of the expected values of predictions."""
 
     values: np.ndarray  # (category,); the indicator of a label if predictions are ordered by its probability
-    of_masses: Callable[
-        [np.ndarray], np.ndarray
-    ]  # score (...) of masses (..., value, category), values ascending
+    of_masses: Callable[[np.ndarray], np.ndarray]  # score (...) of masses (..., ascending value, category)
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ class Patterns:
     """Distinct label counts of items, in the order of `numpy.unique`."""
 
     counts: np.ndarray  # (pattern, category), labels that are combined
-    # (pattern, category), labels of another reference group; None for the same raters
-    against: np.ndarray | None
+    against: np.ndarray | None  # (pattern, category), labels of another reference group, if there is one
     fold: np.ndarray  # (pattern,), items of a fold are left out together when a combiner learns
     of_item: np.ndarray  # (item,), pattern of each item
 

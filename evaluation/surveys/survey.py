@@ -20,8 +20,7 @@ class Survey:
 
     rules: SurveyOptions
     labels: LabelCounts  # of the raters who are combined
-    # of the reference raters for the same items, if they are another group
-    against: LabelCounts | None
+    against: LabelCounts | None  # of the reference raters, if they are another group; same items
     left_out: LabelCounts  # items with too few labels
     largest: int  # largest number of raters to combine
     seed: int  # of folds and samples

@@ -34,8 +34,7 @@ class Scorer:
     metric: Metric  # for the requested kind of truth
     aligned: Aligned  # predictions in the category codes of the posterior
     labels: TopLabels  # most plausible labels of the draws
-    # (code,) new codes, -1 for labels that do not occur; None until `closed`
-    renumbered: np.ndarray | None = None
+    renumbered: np.ndarray | None = None  # (code,) new codes, -1 for none; None until `closed`
     drawn: list[DrawnBlock] | None = None  # labels of all draws, if kept in memory
 
     @classmethod
@@ -105,9 +104,7 @@ class Scorer:
     def _is_full(self) -> bool:
         """Whether every item names every category in their order, so that the cells are dense already."""
         view, n = self.aligned.view, self.aligned.predicted.shape[-1]
-        return len(view.code) == len(view.items) * n and bool(
-            (view.code.reshape(-1, n) == np.arange(n)).all()
-        )
+        return np.array_equal(view.code, np.tile(np.arange(n), len(view.items)))
 
     def truth(self, block: Block, rng: np.random.Generator) -> Any:
         """Return the truth (sample, item[, ...]) of a block; the block itself for graders."""
@@ -135,10 +132,10 @@ class Scorer:
         if isinstance(truth, Block) or metric.response == "ranks":
             n, grader = predicted.shape[-1], metric.grader
             assert grader is not None
-            blocks = isinstance(truth, Block)
-            graded = (
-                forms.graded_plausibility(self.labels, truth, n) if blocks else forms.graded_labels(truth, n)
-            )
+            if isinstance(truth, Block):
+                graded = forms.graded_plausibility(self.labels, truth, n)
+            else:
+                graded = forms.graded_labels(truth, n)
             scores = [grader(one, predicted[:, items][:, i]) for i, one in enumerate(graded)]
             return list(np.stack(scores, axis=1))
         found = [np.asarray(metric.score(truth, one[items])).T for one in predicted]
