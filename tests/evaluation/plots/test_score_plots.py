@@ -112,7 +112,7 @@ def test_rows_are_judges_by_group_and_say_what_is_censored():
         (lambda: plots.threshold_distance({"x": certainty(0)}), "empty"),
         (lambda: plots.rater_worth(certainty()), "evaluation.rater_worth"),
         (lambda: plots.rater_worth(worth(), measure="bits"), "measure='bits' is not one of"),
-        (lambda: plots.rater_worth(worth(), probability=1), "probability=1 must lie"),
+        (lambda: plots.rater_worth(worth(), probability=1), "probability=1: expected a number between"),
     ],
 )
 def test_what_cannot_be_drawn_is_named(draw, message):
