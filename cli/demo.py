@@ -89,19 +89,16 @@ def _row(
     hits = drawn[str(model)].sel(item=item, classifier=classifier)
     ours = float(hits.mean())
     spread = hits.transpose("chain", "draw").to_numpy().astype(float)
-    batches = spread.reshape(spread.shape[0], 50, -1).mean(
-        axis=2
-    )  # means of batches longer than the autocorrelation
+    # means of batches longer than the autocorrelation
+    batches = spread.reshape(spread.shape[0], 50, -1).mean(axis=2)
     mcse = math.sqrt(batches.var() / batches.size)
     variance = mcse**2 + ours * (1 - ours) / PRINTED_DRAWS + 0.01**2 / 12
-    return {
+    row: dict[str, object] = {
         "figure": str(figure),
         "item": str(item),
         "classifier": str(classifier),
         "model": str(model),
-        "printed": float(printed),
-        "ours": ours,
-        "MCSE": mcse,
-        "difference": ours - float(printed),
-        "z": (ours - float(printed)) / math.sqrt(variance),
     }
+    difference = ours - float(printed)
+    row |= {"printed": float(printed), "ours": ours, "MCSE": mcse, "difference": difference}
+    return row | {"z": difference / math.sqrt(variance)}

@@ -122,11 +122,8 @@ def _categories(tree: xr.DataTree) -> list[str]:
 
 
 def _heading(rows: Sequence[Mapping[str, Any]]) -> str:
-    return "90 % intervals" + (
-        " of raters and items together; sd from either alone"
-        if "sd_items" in rows[0]
-        else " of what the votes left open"
-    )
+    both = " of raters and items together; sd from either alone"
+    return f"90 % intervals{both if 'sd_items' in rows[0] else ' of what the votes left open'}"
 
 
 def _row_on_terminal(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,14 +136,14 @@ def _row_on_terminal(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pair_on_terminal(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
+    named = {
         "metric": row["metric"],
         "better": row["classifier"],
         "than": row["other"],
         "by": row["difference"],
-        "90 % interval": interval(row["lower"], row["upper"]),
-        "P": percent(row["probability_better"]),
     }
+    ends = interval(row["lower"], row["upper"])
+    return named | {"90 % interval": ends, "P": percent(row["probability_better"])}
 
 
 def _write(
@@ -155,10 +152,8 @@ def _write(
     """Write the numbers: one JSON file, or CSV files of the metrics and of the comparison."""
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix.lower() == ".json":
-        page.write_json(
-            out,
-            {"schema": page.SCHEMA, "metrics": rows, "comparison": {"rows": pairs, "best": {"rows": best}}},
-        )
+        compared = {"rows": pairs, "best": {"rows": best}}
+        page.write_json(out, {"schema": page.SCHEMA, "metrics": rows, "comparison": compared})
         print_text(f"wrote {out}")
         return
     page.write_table(out, rows)

@@ -190,17 +190,13 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     groups = {name: kind for name, kind in types.items() if is_dataclass(kind)}
     parameters: list[Parameter] = []
     for own in signature(command).parameters.values():
-        group = groups.get(own.name)
-        if group is None:
+        if (group := groups.get(own.name)) is None:
             parameters.append(own.replace(annotation=types[own.name]))
-        else:
-            hints = get_type_hints(group, include_extras=True)
-            parameters += [
-                Parameter(
-                    field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
-                )
-                for field in fields(group)
-            ]
+            continue
+        hints = get_type_hints(group, include_extras=True)
+        given = [(field.name, field.default, hints[field.name]) for field in fields(group)]
+        keyword = Parameter.KEYWORD_ONLY
+        parameters += [Parameter(name, keyword, default=own, annotation=hint) for name, own, hint in given]
 
     @wraps(command)
     def run(**given: Any) -> None:
@@ -272,23 +268,23 @@ def thresholds_of(texts: Sequence[str]) -> tuple[float, ...]:
 
 def _floats(option: str, text: str, allowed: str) -> tuple[float, ...]:
     """Parse comma-separated finite numbers; `allowed` completes the message."""
-    try:
-        values = tuple(float(part) + 0.0 for part in text.split(","))
-    except ValueError:
-        raise ValueError(f"--{option} {text}: write {allowed}") from None
+    values = tuple(value + 0.0 for value in _parsed(option, text, allowed))
     if not all(map(isfinite, values)):
         raise ValueError(f"--{option} {text}: write {allowed}; they are finite")
     return values
 
 
-def _numbers(text: str) -> tuple[float, ...]:
-    """Parse '1,2.5' as distinct positive numbers; whole ones become int."""
+def _parsed(option: str, text: str, allowed: str) -> list[float]:
+    """Parse comma-separated numbers."""
     try:
-        values = [float(part) for part in text.split(",")]
+        return [float(part) for part in text.split(",")]
     except ValueError:
-        raise ValueError(
-            f"--reliability {text}: write numbers with commas between them, such as 1,2,3"
-        ) from None
+        raise ValueError(f"--{option} {text}: write {allowed}") from None
+
+
+def _reliabilities(text: str) -> tuple[float, ...]:
+    """Parse '1,2.5' as distinct positive numbers; whole ones become int."""
+    values = _parsed("reliability", text, "numbers with commas between them, such as 1,2,3")
     if wrong := [v for v in values if not 0 < v < float("inf")]:
         raise ValueError(f"--reliability {text}: {wrong[0]:g} is not a positive number")
     if len(set(values)) < len(values):
@@ -310,9 +306,7 @@ def settings_of(
     from ..reports.study import Settings
 
     model = model or annotation_kinds[kind].default_model
-    given = {
-        name: value for name, value in options.items() if not (value is None or value is False or value == [])
-    }
+    given = {name: own for name, own in options.items() if not (own is None or own is False or own == [])}
     _check_model(kind, model)
     _check_options(kind, model, given)
     for name, number in {"draws": draws, "chains": chains}.items():
@@ -323,19 +317,17 @@ def settings_of(
     priors = {name: value for name, value in given.items() if name in arguments}
     if "raters" in given:
         priors["reliability"] = given["raters"].replace("-", " ")
-    attributes = dict.fromkeys(given.get("rater_attribute", ()))
-    if "group" in given:
-        attributes[given["group"]] = None
+    attributes = [*given.get("rater_attribute", ()), *([given["group"]] if "group" in given else [])]
     return Settings(
         kind,
         model,
-        _numbers(given.get("reliability", str(entry.default_reliability))),
+        _reliabilities(given.get("reliability", str(entry.default_reliability))),
         draws,
         chains,
         seed,
         categories=given.get("categories"),
         layout=layout,
-        rater_attributes=tuple(attributes),
+        rater_attributes=tuple(dict.fromkeys(attributes)),
         largest_component=given.get("largest_component", False),
         bounds=bounds_of(given.get("bounds")),
         thresholds=thresholds_of(given.get("threshold", ())),

@@ -22,12 +22,7 @@ from ..reports.scores import sides_of
 from ..reports.study import Groups, Settings, labels_of
 from .terminal import print_text
 
-LAYOUTS = {
-    "rankings": ("long",),
-    "labels": ("long", "wide", "counts"),
-    "comparisons": ("long",),
-    "scores": ("long", "counts"),
-}
+LAYOUTS = {"labels": ("long", "wide", "counts"), "scores": ("long", "counts")}  # other kinds: long
 
 
 def read_annotations(
@@ -90,7 +85,7 @@ def read_container(
 
 def _read_layout(path: Path, kind: str, columns: Sequence[str], layout: str) -> tuple[Any, list[str]]:
     """Read a table as frame with its column names; raise if the kind has no such layout."""
-    if layout not in LAYOUTS[kind]:
+    if layout not in LAYOUTS.get(kind, ("long",)):
         long = "long tables, or counts" if kind == "scores" else "long tables"
         raise ValueError(f"--layout {layout} is a layout of labels; {kind} are {long}")
     return read_columns(path, columns)
@@ -184,10 +179,9 @@ def read_scores(path: Path, columns: Sequence[str]) -> xr.DataArray:
             f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are {first_reprs(table)}"
         )
     score = table[order[0]] if order == ["score"] else -table[order[0]]
-    rows = len(score)
-    own = {name: table[name] for name in ("item", "classifier") if name in table}
-    own |= {"score": score, "category": np.full(rows, "score")}
-    own.setdefault("classifier", np.full(rows, "predictions"))
+    own = {"item": table["item"]} if "item" in table else {}
+    own["classifier"] = table.get("classifier", np.full(len(score), "predictions"))
+    own |= {"score": score, "category": np.full(len(score), "score")}
     scores = predictions_from_table(own, score="score", classifier="classifier")
     return scores.isel(category=0, drop=True)
 
@@ -216,6 +210,15 @@ def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
     return numbers
 
 
+def _check_cells(path: Path, column: str, cells: np.ndarray, valid: np.ndarray, problem: str) -> None:
+    """Raise with file, row and column at the first cell that is not valid; `problem` completes the message."""
+    if not valid.all():
+        row = int(np.argmin(valid))
+        raise ValueError(
+            f"{path}: row {row + 1}, column {column!r}: {short_repr(cells.tolist()[row])} {problem}"
+        )
+
+
 def read_columns(path: Path, columns: Sequence[str]) -> tuple[Any, list[str]]:
     """Read a table as pandas or pyarrow frame with text ids, and the names of its columns."""
     frame = read_table(path, rename=_renamings(columns))
@@ -228,8 +231,7 @@ def _renamings(columns: Sequence[str]) -> dict[str, str]:
     for column in columns:
         name, equals, own = column.partition("=")
         if not (name and equals and own):
-            meant = "write item=case to read the column 'case' as 'item'"
-            raise ValueError(f"--column {column}: {meant}")
+            raise ValueError(f"--column {column}: write item=case to read the column 'case' as 'item'")
         renamings[own] = name
     return renamings
 
@@ -270,11 +272,7 @@ def read_groups(path: Path) -> Groups:
     value = None
     if "value" in table:
         numbers = as_numbers(path, "value", table["value"])
-        if (bad := ~np.isfinite(numbers)).any():
-            row = int(np.argmax(bad))
-            raise ValueError(
-                f"{path}: row {row + 1}, column 'value': {short_repr(table['value'][row])} is not finite"
-            )
+        _check_cells(path, "value", table["value"], np.isfinite(numbers), "is not finite")
         order = np.argsort(numbers, kind="stable")  # groups are shown in increasing order of value
         category, group = ([cells[i] for i in order] for cells in (category, group))
         value = dict(zip(category, numbers[order].tolist(), strict=True))
@@ -354,9 +352,9 @@ def read_sides(path: Path, columns: Sequence[str], threshold: float) -> xr.DataA
     both["category"] = np.repeat([upper, lower], len(above))
     both["score"] = np.concatenate([above, below])
     found = predictions_from_table(both, score="score", classifier=classifier)
-    # a score equal to the threshold is on the lower side
-    in_order = found.sel(category=[lower, upper])
-    return in_order.assign_attrs(way=way)
+    return found.sel(category=[lower, upper]).assign_attrs(
+        way=way
+    )  # a score equal to the threshold is not above
 
 
 def _way_of(path: Path, names: Sequence[str], threshold: float) -> str:
@@ -375,12 +373,8 @@ def _named(path: Path, cells: np.ndarray, threshold: float) -> np.ndarray:
     """Return the side named by each cell."""
     lower, upper = sides_of(threshold)
     meant = {"at most": lower, lower: lower, "above": upper, upper: upper}
-    for row, cell in enumerate(cells.tolist()):
-        if cell not in meant:
-            raise ValueError(
-                f"{path}: row {row + 1}, column 'label': {short_repr(cell)} is neither 'above' nor 'at most' the threshold "
-                f"{threshold:g}"
-            )
+    known = np.array([cell in meant for cell in cells.tolist()], bool)
+    _check_cells(path, "label", cells, known, f"is neither 'above' nor 'at most' the threshold {threshold:g}")
     return np.array([meant[cell] for cell in cells.tolist()], np.str_)
 
 
@@ -390,11 +384,7 @@ def _numbers(path: Path, way: str, cells: np.ndarray) -> np.ndarray:
     fine, allowed = np.isfinite(numbers), "a finite number"
     if way == "probability":
         fine, allowed = (numbers >= 0) & (numbers <= 1), "a probability, from 0 to 1"
-    if not fine.all():
-        row = int(np.argmin(fine))
-        raise ValueError(
-            f"{path}: row {row + 1}, column {way!r}: {short_repr(cells[row])} is not {allowed}; correct the cell"
-        )
+    _check_cells(path, way, cells, fine, f"is not {allowed}; correct the cell")
     return numbers
 
 

@@ -71,11 +71,8 @@ def certainty_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int = 1) 
     )
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     plots.sorted_certainty(tops, ax=figure.add_subplot())
-    return [
-        Section(
-            "Certainty", text, [figure], rows, "certainty", key="certainty", facts=facts, most=ITEMS_SHOWN
-        )
-    ]
+    given = {"key": "certainty", "facts": facts, "most": ITEMS_SHOWN}
+    return [Section("Certainty", text, [figure], rows, "certainty", **given)]
 
 
 def agreement_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int) -> Section | None:
@@ -104,17 +101,9 @@ def agreement_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int) -> S
         )
     figure = Figure(figsize=(5.4, 4.6), layout="constrained")
     plots.certainty_agreement(found, ax=figure.add_subplot())
-    return Section(
-        "Certainty and agreement",
-        text,
-        [figure],
-        rows,
-        "certainty_and_agreement",
-        key="certainty.agreement",
-        facts=facts,
-        part=True,
-        most=ITEMS_SHOWN,
-    )
+    title, key = "Certainty and agreement", "certainty.agreement"
+    file = "certainty_and_agreement"
+    return Section(title, text, [figure], rows, file, key, facts, part=True, most=ITEMS_SHOWN)
 
 
 def _correlation_interval(r: float, n: int) -> tuple[float, float]:

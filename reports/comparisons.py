@@ -33,11 +33,9 @@ def tie_certainty(prob: float) -> float:
 
 def vote_counts(votes: Comparisons) -> dict[str, np.ndarray]:
     """Count the votes of every item: arrays (item,) of votes, won, lost, tied."""
+    n = len(votes.items)
     on_left, on_right = (
-        [
-            np.bincount(side, votes.count * (votes.outcome == outcome), len(votes.items)).astype(int)
-            for outcome in (LEFT, RIGHT, TIE)
-        ]
+        [np.bincount(side, votes.count * (votes.outcome == own), n).astype(int) for own in (LEFT, RIGHT, TIE)]
         for side in (votes.left, votes.right)
     )
     won, lost = on_left[LEFT] + on_right[RIGHT], on_left[RIGHT] + on_right[LEFT]
@@ -177,17 +175,9 @@ def concordances(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]
     rows = []
     for classifier, found in {**_by_order(some, orders), **_by_order(some, guess)}.items():
         lower, upper = np.quantile(found, ENDS).tolist()
-        rows.append(
-            {
-                "metric": CONCORDANCE,
-                "classifier": classifier,
-                "mean": float(found.mean()),
-                "lower": lower,
-                "upper": upper,
-                "sd": float(found.std()),
-                "mcse": _mcse(found),
-            }
-        )
+        row = {"metric": CONCORDANCE, "classifier": classifier, "mean": float(found.mean())}
+        row |= {"lower": lower, "upper": upper, "sd": float(found.std()), "mcse": _mcse(found)}
+        rows.append(row)
     return rows
 
 
@@ -204,18 +194,9 @@ def order_pairs(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]]
         apart = found[better] - found[worse]
         lower, upper = np.quantile(apart, ENDS).tolist()
         ahead = float((apart > 0).mean() + 0.5 * (apart == 0).mean())
-        rows.append(
-            {
-                "metric": CONCORDANCE,
-                "classifier": better,
-                "other": worse,
-                "difference": float(apart.mean()),
-                "lower": lower,
-                "upper": upper,
-                "probability_better": ahead,
-                "mcse": _mcse(apart),
-            }
-        )
+        row = {"metric": CONCORDANCE, "classifier": better, "other": worse, "difference": float(apart.mean())}
+        row |= {"lower": lower, "upper": upper, "probability_better": ahead, "mcse": _mcse(apart)}
+        rows.append(row)
     return rows
 
 
@@ -275,15 +256,8 @@ def vote_check_section(
         low, high = np.quantile(replicated[name], [TAIL, 1 - TAIL]).tolist()
         fits = low <= share.item() <= high
         outside += [] if fits else [name]
-        rows.append(
-            {
-                "share": name,
-                "observed": share.item(),
-                "2.5 %": low,
-                "97.5 %": high,
-                "as simulated": "yes" if fits else "no",
-            }
-        )
+        row = {"share": name, "observed": share.item(), "2.5 %": low, "97.5 %": high}
+        rows.append(row | {"as simulated": "yes" if fits else "no"})
     text = (
         f"The shares in the votes, beside the 95 % intervals of {len(simulated)} sets of votes simulated from the posterior. "
         + (f"Outside: {'; '.join(outside)}." if outside else "All of them lie inside.")
@@ -374,21 +348,10 @@ def vote_sections(tree: xr.DataTree, votes: Comparisons) -> list[Section]:
         f"Rank 1 is the best. Items share a rank where none is below the first of them with {tie_certainty(PROB):.0%} "
         f"probability; intervals hold {PROB:.0%}. P(best) is the probability to be the best of all."
     )
-    sections = [
-        Section(
-            "Leaderboard",
-            text,
-            [plots.leaderboard(intervals, groups, most=MOST_DRAWN)],
-            board,
-            "leaderboard",
-            key="leaderboard",
-        ),
-        Section(
-            "Quality",
-            f"{scale_in_words(tree)} {equals_in_words(tree, PROB)}".rstrip(),
-            [plots.quality_forest(intervals, most=MOST_DRAWN)],
-        ),
-    ]
+    plot = plots.leaderboard(intervals, groups, most=MOST_DRAWN)
+    sections = [Section("Leaderboard", text, [plot], board, "leaderboard", key="leaderboard")]
+    text = f"{scale_in_words(tree)} {equals_in_words(tree, PROB)}".rstrip()
+    sections.append(Section("Quality", text, [plots.quality_forest(intervals, most=MOST_DRAWN)]))
     if raters := rater_rows(tree, votes, PROB):
         sections.append(_raters_section(tree, votes, raters))
     best = [str(row["item"]) for row in board[:MOST_MET]]
@@ -418,18 +381,12 @@ def _wins_section(tree: xr.DataTree, items: list[str], whole: str) -> Section:
     ties = "tie" in few["posterior"]
     expected = evaluation.win_probability(few)
     above = evaluation.preference_probability(few)
-    rows = [
-        {
-            "item": items[i],
-            "other": items[j],
-            "P(wins)": float(expected["win"][i, j]),
-            **({"P(tie)": float(expected["tie"][i, j])} if ties else {}),
-            "P(loses)": float(expected["win"][j, i]),
-            "P(better)": float(above[i, j]),
-        }
-        for apart in range(1, len(items))  # neighbours first: their order is least certain
-        for i, j in enumerate(range(apart, len(items)))
-    ]
+    rows = []
+    for apart in range(1, len(items)):  # neighbours first: their order is least certain
+        for i, j in enumerate(range(apart, len(items))):
+            row = {"item": items[i], "other": items[j], "P(wins)": float(expected["win"][i, j])}
+            row |= {"P(tie)": float(expected["tie"][i, j])} if ties else {}
+            rows.append(row | {"P(loses)": float(expected["win"][j, i]), "P(better)": float(above[i, j])})
     label = "points of row against column" if ties else "P(row beats column)"
     half = " A tie is half a point." if ties else ""
     text = (
@@ -448,34 +405,14 @@ def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
         "intervals hold 90 % and include the posterior uncertainty of the qualities."
     )
     rows = concordances(tree, orders)
-    shown = [
-        {
-            "classifier": row["classifier"],
-            "mean": row["mean"],
-            "90 % interval": interval(row["lower"], row["upper"]),
-        }
-        for row in rows
-    ]
-    return Section(
-        "Predictions",
-        text,
-        rows=rows,
-        file="metrics",
-        key="metrics",
-        facts={"probability": PROB},
-        shown=shown,
-    )
+    names = ("classifier", "mean", "90 % interval")
+    cells = [(row["classifier"], row["mean"], interval(row["lower"], row["upper"])) for row in rows]
+    shown = [dict(zip(names, own, strict=True)) for own in cells]
+    return Section("Predictions", text, (), rows, "metrics", "metrics", {"probability": PROB}, shown=shown)
 
 
 def comparison_section(pairs: list[dict[str, Any]]) -> Section:
     """Return the section that compares proposed rankings; `pairs` are rows of `order_pairs`."""
     text = f"By concordance. {verdict(pairs[0])} All orders meet the same draws of the qualities."
-    return Section(
-        "Comparison",
-        text,
-        rows=pairs,
-        file="comparison",
-        key="comparison",
-        facts={"headline": "concordance"},
-        shown=shown_pairs(pairs),
-    )
+    facts, shown = {"headline": "concordance"}, shown_pairs(pairs)
+    return Section("Comparison", text, (), pairs, "comparison", "comparison", facts, shown=shown)

@@ -36,21 +36,21 @@ from .risk import risk_parts
 from .scores import cut_sections, location_section, mean_score_plausibility, metrics_of_sides, rater_sections
 from .sensitivity import prior_part, sensitivity_sections
 from .study import Groups, Settings, Study
-from .wording import first_names, percent, with_interval
-
-ABBREVIATED = ("IRN",)
+from .wording import first_names, percent, percent_with_interval, with_interval
 
 
 def headlines(sections: Sequence[Section]) -> list[str]:
     """Return the headline sentences, from the facts and rows of the sections."""
     by_key = {section.key: section for section in sections if section.key}
-    makers = {
+    makers: dict[str, Callable[[Section], str]] = {
         "leaderboard": _best_item,
         "certainty": _certainty,
         "metrics": lambda own: _metric(own, by_key.get("comparison")),
         "comparison.optimism": _optimism,
         "equivalence": _worth,
-        "risk": _risk,
+        "risk": lambda own: (
+            f"The certainty of the risk is below .99 for {_share_below(own.facts)} of the items."
+        ),
         "ask_next": _question,
     }
     return [sentence for key, make in makers.items() if key in by_key and (sentence := make(by_key[key]))]
@@ -67,14 +67,17 @@ def _certainty(section: Section) -> str:
     facts: Mapping[str, Any] = section.facts
     if "mean" not in facts:
         return ""
-    sure = with_interval(facts["mean"], facts["lower"], facts["upper"])
     guess = "The most plausible label of an item"
     if "thresholds" in facts:  # of scores
         guess = f"The more probable side of threshold {facts['thresholds'][0]['threshold']:g}"
-    return (
-        f"{guess} is right with probability {sure} on average, and less than .99 certain for {_share_in_words(facts)} of the "
-        "items."
-    )
+    sure = with_interval(facts["mean"], facts["lower"], facts["upper"])
+    below = f"less than .99 certain for {_share_below(facts)} of the items"
+    return f"{guess} is right with probability {sure} on average, and {below}."
+
+
+def _share_below(facts: Mapping[str, Any]) -> str:
+    """Return the share of items below .99 in words, with its interval."""
+    return percent_with_interval(*(facts[f"below_99{end}"] for end in ("", "_lower", "_upper")))
 
 
 def _metric(section: Section, comparison: Section | None) -> str:
@@ -97,7 +100,7 @@ def _optimism(section: Section) -> str:
     row = section.rows[0]
     if row["lower"] <= 0 <= row["upper"]:
         return ""
-    estimate = row["estimate"] if row["estimate"] in ABBREVIATED else f"the {row['estimate']}"
+    estimate = row["estimate"] if row["estimate"] == "IRN" else f"the {row['estimate']}"
     too = "too good" if row["optimism"] > 0 else "worse than it is"
     figure = with_interval(abs(row["optimism"]), *sorted((abs(row["lower"]), abs(row["upper"]))))
     return f"Taking {estimate} for the certain truth would make {row['classifier']} look {too}: by {figure}."
@@ -110,20 +113,10 @@ def _worth(section: Section) -> str:
     return f"{subject_of(best['classifier'])[0]} worth {best['words']}."
 
 
-def _risk(section: Section) -> str:
-    return f"The certainty of the risk is below .99 for {_share_in_words(section.facts)} of the items."
-
-
-def _share_in_words(facts: Mapping[str, Any]) -> str:
-    ends = f"{facts['below_99_lower']:.0%} to {facts['below_99_upper']:.0%}"
-    return f"{facts['below_99']:.0%} ({ends})"
-
-
 def _question(section: Section) -> str:
     facts: Mapping[str, Any] = section.facts
     first = facts["first"][:3]
-    pairs = "left" in section.rows[0]
-    asked = f"to compare {'; '.join(first)}" if pairs else f"about {', '.join(first)}"
+    asked = f"to compare {'; '.join(first)}" if "left" in section.rows[0] else f"about {', '.join(first)}"
     return f"Ask one more rater {asked} first." if first else ""
 
 
@@ -270,18 +263,16 @@ def make(
     trees = {_reliability_of(tree): tree} if isinstance(tree, xr.DataTree) else dict(tree)
     if not trees:
         raise ValueError("tree: an empty mapping; give at least one posterior")
-    kinds = [
-        k for k, own in annotation_kinds.items() if isinstance(annotations, getattr(models, own.container))
-    ]
+    containers = {kind: getattr(models, own.container) for kind, own in annotation_kinds.items()}
+    kinds = [kind for kind, own in containers.items() if isinstance(annotations, own)]
     if not kinds:
+        found = type(annotations).__name__
         raise ValueError(
-            f"annotations: expected PartialRankings, Labels, Comparisons or Scores, found {type(annotations).__name__}"
+            f"annotations: expected PartialRankings, Labels, Comparisons or Scores, found {found}"
         )
     (kind,) = kinds
-    _refuse_other_arguments(
-        kind,
-        {"groups": groups, "values": values, "group": group, "metrics": metrics, "thresholds": thresholds, "model": model},
-    )  # fmt: skip
+    given = {"groups": groups, "values": values, "group": group, "metrics": metrics, "thresholds": thresholds}
+    _refuse_other_arguments(kind, given | {"model": model})
     if values is not None and groups is None:
         raise ValueError("values: numbers of categories are reported by group; give groups as well")
     first = next(iter(trees.values()))
@@ -340,17 +331,14 @@ def _refuse_other_arguments(kind: str, given: Mapping[str, Any]) -> None:
         "model": ("comparisons",),
     }
     for name, kinds in takers.items():
-        value = given[name]
-        if value is not None and not (name in ("metrics", "thresholds") and len(value) == 0):
-            if kind not in kinds:
-                raise ValueError(f"{name}: an argument for {' and '.join(kinds)}, not for {kind}")
+        empty = given[name] is None or (name in ("metrics", "thresholds") and len(given[name]) == 0)
+        if not empty and kind not in kinds:
+            raise ValueError(f"{name}: an argument for {' and '.join(kinds)}, not for {kind}")
 
 
 def _reliability_of(tree: xr.DataTree) -> float:
     """Return the reliability with which a tree was sampled; 1 if its model has none."""
-    if not _has_reliability(tree):
-        return 1.0
-    return float(tree["constant_data"]["reliability"].to_numpy().flat[0])
+    return float(tree["constant_data"]["reliability"].to_numpy().flat[0]) if _has_reliability(tree) else 1.0
 
 
 def _has_reliability(tree: xr.DataTree) -> bool:
@@ -380,8 +368,14 @@ def truth_report(study: Study, only_predicted: Sequence[str] = ()) -> Report:
         certainty = certainty_section(tree, data, study.seed)
     if agreement := agreement_section(tree, data, study.seed):
         certainty.insert(1, agreement)
+    said = data.report()
+    if only_predicted:
+        said += (
+            "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
+            f"{first_names(only_predicted, 10)}."
+        )
     sections = [
-        Section("Data", data.report() + _named(only_predicted), key="data", facts=counts),
+        Section("Data", said, key="data", facts=counts),
         model_section(study.settings, tree),
         convergence_section(tree),
         *certainty,
@@ -389,20 +383,9 @@ def truth_report(study: Study, only_predicted: Sequence[str] = ()) -> Report:
     ]
     if study.predicted is not None:
         sections += [*metric_sections(study.predicted, found), *equivalence_part(study)]
-    sections += sensitivity_sections(study, found)
-    sections += [*risk_parts(study), *item_questions(study)]
+    sections += [*sensitivity_sections(study, found), *risk_parts(study), *item_questions(study)]
     summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
     return _report(study.settings, summary, sections, tree)
-
-
-def _named(only_predicted: Sequence[str]) -> str:
-    """Return a sentence on the categories that only predictions name."""
-    if not only_predicted:
-        return ""
-    return (
-        "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
-        f"{first_names(only_predicted, 10)}."
-    )
 
 
 def score_report(
@@ -446,15 +429,15 @@ def _threshold_sections(
         names = metrics or metrics_of_sides(cut, predicted)
         found = scored(cut, predicted, names, settings.seed, points=points)
         sections += metric_sections(predicted, found)
-    text = "Sensitivity of the sides of the items to the prior."
+    text, prior = "Sensitivity of the sides of the items to the prior.", []
     if "log_prior" in cut.children:
-        sensitivity = Section("Sensitivity", text, key="sensitivity")
-        return [*sections, sensitivity, prior_part(cut, settings.seed)]
-    text += (
-        " The items of this model share what it learns of the raters, so that no prior can be scaled item by item: fit again "
-        "with another prior, and compare."
-    )
-    return [*sections, Section("Sensitivity", text, key="sensitivity")]
+        prior = [prior_part(cut, settings.seed)]
+    else:
+        text += (
+            " The items of this model share what it learns of the raters, so that no prior can be scaled item by item: fit again "
+            "with another prior, and compare."
+        )
+    return [*sections, Section("Sensitivity", text, key="sensitivity"), *prior]
 
 
 def comparison_report(
@@ -472,10 +455,9 @@ def comparison_report(
     kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
     counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
     boards = vote_sections(tree, votes)
-    if model is None:
-        text = "Not checked: votes are simulated by the fitted model, which was not given."
-        check = Section("Posterior predictive check", text, key="checks")
-    else:
+    text = "Not checked: votes are simulated by the fitted model, which was not given."
+    check = Section("Posterior predictive check", text, key="checks")
+    if model is not None:
         check = vote_check_section(model, tree, settings.seed, status)
     sections = [
         Section("Data", votes.report() + kept, key="data", facts=counts),

@@ -62,24 +62,14 @@ def convergence_section(tree: xr.DataTree) -> Section:
     }
     rows = table_rows(columns, np.argsort(smallest[at_worst], kind="stable"))
     verdict, converged = str(diagnosis.attrs["verdict"]), bool(diagnosis.attrs["converged"])
-    return Section(
-        "Convergence",
-        verdict,
-        rows=rows,
-        file="convergence",
-        key="convergence",
-        facts={"converged": converged, "verdict": verdict},
-        alarm=not converged,
-        most=FEW if converged else MANY,
-    )
+    facts, most = {"converged": converged, "verdict": verdict}, FEW if converged else MANY
+    given = {"facts": facts, "alarm": not converged, "most": most}
+    return Section("Convergence", verdict, rows=rows, file="convergence", key="convergence", **given)
 
 
 def citation_section(model: str) -> Section:
     """Return the section with the reference of the model."""
     reference = models.catalog[model].reference
-    return Section(
-        "How to cite",
-        f"Cite {reference}, and raterzoo {version('raterzoo')}.",
-        key="cite",
-        facts={"reference": reference, "version": version("raterzoo")},
-    )
+    text = f"Cite {reference}, and raterzoo {version('raterzoo')}."
+    facts = {"reference": reference, "version": version("raterzoo")}
+    return Section("How to cite", text, key="cite", facts=facts)

@@ -49,20 +49,14 @@ def worth_section(tree: xr.DataTree, group: str | None) -> Section:
     if group is not None:
         groups = _rows(found, "group_worth", "group_censored", GROUPS)
         facts["groups"] = groups
-        text += f" On average over its raters, {first_names([_in_words(row) for row in groups], 6, '; ')}."
+        worths = [(row["group"], *_figures(row, "information")) for row in groups]
+        named = [f"{name} is worth {middle} ({ends})" for name, middle, ends in worths]
+        text += f" On average over its raters, {first_names(named, 6, '; ')}."
         kinds = found[group].to_numpy().astype(str)
         of_rater = dict(zip(found["rater"].to_numpy().astype(str), kinds, strict=True))
         rows = [{"rater": row["rater"], group: str(of_rater[row["rater"]]), **row} for row in rows]
-    return Section(
-        "Worth of each rater",
-        text,
-        [figure],
-        rows,
-        "worth",
-        key="worth",
-        facts=facts,
-        shown=[_shown(row) for row in rows],
-    )
+    shown = [_shown(row) for row in rows]
+    return Section("Worth of each rater", text, [figure], rows, "worth", "worth", facts, shown=shown)
 
 
 def _rows(found: xr.Dataset, worth: str, censored: str, dim: str) -> list[dict[str, Any]]:
@@ -92,11 +86,6 @@ def _figures(row: dict[str, Any], measure: str) -> tuple[str, str]:
     middle = ("more than " if beyond >= 0.5 else "") + f"{row[measure]:.2f}"
     ends = interval(row[f"{measure}_lower"], row[f"{measure}_upper"], 2)
     return middle, ends.replace("to ", "to more than ") if beyond >= TAIL else ends
-
-
-def _in_words(row: dict[str, Any]) -> str:
-    middle, ends = _figures(row, "information")
-    return f"{row['group']} is worth {middle} ({ends})"
 
 
 FEW_RATERS = 8  # up to which matrices and pairs of raters fit on a page
@@ -130,11 +119,8 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | 
     plots.sorted_certainty(truth["certainty"], ax=left)
     left.set_ylabel("certainty")
     plots.certainty_histogram(truth["certainty"], ax=right)
-    sections = [
-        Section("Certainty", text, [figure], rows, "certainty", key="certainty", facts=facts, most=10),
-        _prevalence_section(tree),
-    ]
-    return [*sections, *_rater_sections(tree, data, group)]
+    main = Section("Certainty", text, [figure], rows, "certainty", key="certainty", facts=facts, most=10)
+    return [main, _prevalence_section(tree), *_rater_sections(tree, data, group)]
 
 
 def _rater_sections(tree: xr.DataTree, data: Labels, group: str | None) -> list[Section]:
@@ -184,9 +170,9 @@ def _shifts_section(posterior: xr.Dataset, data: Labels) -> Section:
         "The shift of a rater is how much higher than the others it puts all thresholds between labels, in standard deviations "
         "of the items: with a high one it gives low labels. The scale says how far its answers scatter. Intervals hold 90 %."
     )
+    label = "{} of the rater"
     figures = [
-        plots.rater_forest(posterior[variable], label=f"{name} of the rater")
-        for variable, name in variables.items()
+        plots.rater_forest(posterior[own], label=label.format(name)) for own, name in variables.items()
     ]
     return Section("Raters", text, figures, rows, "raters", key="raters")
 
@@ -228,19 +214,14 @@ def _agreement_section(tree: xr.DataTree) -> Section:
         found = evaluation.label_agreement(evaluation.ratings_of(tree), bootstrap=RESAMPLES, random_seed=1)
     except evaluation.EvaluationError as missing:
         return Section("Agreement", f"Not computed: {missing}.")
-    raters = found["rater"].to_numpy()
-    figures = {"Krippendorff's alpha": ("alpha", {}), "Gwet's AC1": ("ac1", {})}
-    for a, b in combinations(raters.tolist(), 2):
-        figures[f"kappa of {a} and {b}"] = ("kappa", {"rater": a, "other": b})
-    rows = [
-        {
-            "coefficient": name,
-            "value": float(found[statistic].sel(**place)),
-            "5 %": float(found[f"{statistic}_interval"].sel(**place, bound="lower")),
-            "95 %": float(found[f"{statistic}_interval"].sel(**place, bound="upper")),
-        }
-        for name, (statistic, place) in figures.items()
-    ]
+    chosen = {"Krippendorff's alpha": ("alpha", {}), "Gwet's AC1": ("ac1", {})}
+    for a, b in combinations(found["rater"].to_numpy().tolist(), 2):
+        chosen[f"kappa of {a} and {b}"] = ("kappa", {"rater": a, "other": b})
+    rows = []
+    for name, (statistic, place) in chosen.items():
+        low, high = (found[f"{statistic}_interval"].sel(**place, bound=end) for end in ("lower", "upper"))
+        value = float(found[statistic].sel(**place))
+        rows.append({"coefficient": name, "value": value, "5 %": float(low), "95 %": float(high)})
     text = (
         "How much more the raters agree than chance would, of the most frequent answer of each to an item. It says nothing of "
         "who is right; the section above does."

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from .. import evaluation
 from ..evaluation import plots
-from .page import Row, Section
+from .page import Row, Section, table_rows
 from .study import Study
 from .wording import interval, percent, percent_with_interval, with_interval
 
@@ -135,7 +135,7 @@ def _are_probabilities(predicted: xr.DataArray, n_categories: int) -> bool:
     return bool((values >= 0).all() and (abs(values.sum(axis=-1) - 1) < ROUNDING).all())
 
 
-SOURCES = ("both", "raters", "items")
+SOURCES = {"both": "", "raters": "raters_", "items": "items_"}  # of uncertainty, and how their columns begin
 
 
 def order_of(result: xr.Dataset) -> list[str]:
@@ -164,50 +164,42 @@ def _pair(name: str, result: xr.Dataset, better: str, worse: str) -> dict[str, A
     own = result.sel(classifier=better, other=worse)
     row: dict[str, Any] = {"metric": name, "classifier": better, "other": worse}
     row["difference"] = float(own["difference"].sel(source="raters"))
-    for source in SOURCES:
-        start = "" if source == "both" else f"{source}_"
-        ends = own["difference_interval"].sel(source=source).to_numpy().tolist()
-        row |= {f"{start}lower": ends[0], f"{start}upper": ends[1]}
+    for source, start in SOURCES.items():
+        row |= _ends(start, own["difference_interval"].sel(source=source))
     for source in SOURCES:
         end = "" if source == "both" else f"_{source}"
         row[f"probability_better{end}"] = float(own["probability_better"].sel(source=source))
     return row | {"mcse": float(own["difference_mcse"].sel(source="raters"))}
 
 
+def _ends(start: str, ends: xr.DataArray) -> dict[str, Any]:
+    """Columns of both ends of an interval; `start` is a prefix of their names."""
+    lower, upper = ends.to_numpy().tolist()
+    return {f"{start}lower": lower, f"{start}upper": upper}
+
+
 def shown_pairs(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Display form of the rows of `pair_rows`."""
     several = len({row["metric"] for row in rows}) > 1
-    return [
-        {
-            **({"metric": row["metric"]} if several else {}),
-            "classifier": row["classifier"],
-            "against": row["other"],
-            "difference": row["difference"],
-            "90 % interval": interval(row["lower"], row["upper"]),
-            "is better with": percent(row["probability_better"]),
-            **{
-                f"{source} alone": percent(row[f"probability_better_{source}"])
-                for source in ("raters", "items")
-                if f"probability_better_{source}" in row
-            },
-        }
-        for row in rows
-    ]
+    shown = []
+    for row in rows:
+        own = {"metric": row["metric"]} if several else {}
+        own |= {"classifier": row["classifier"], "against": row["other"], "difference": row["difference"]}
+        own["90 % interval"] = interval(row["lower"], row["upper"])
+        own["is better with"] = percent(row["probability_better"])
+        alone = {source: row.get(f"probability_better_{source}") for source in ("raters", "items")}
+        shown.append(own | {f"{source} alone": percent(p) for source, p in alone.items() if p is not None})
+    return shown
 
 
 def best_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
     """Rows with the probability that each classifier is the best of all, by metric."""
-    return [
-        {
-            "metric": name,
-            "classifier": classifier,
-            "probability_best": float(own["probability_best"]),
-            "mean_rank": float(own["mean_rank"]),
-        }
-        for name, result in found.items()
-        for classifier in order_of(result)
-        for own in [result.sel(classifier=classifier, source="both")]
-    ]
+    rows = []
+    for name, result in found.items():
+        own = result.sel(classifier=order_of(result), source="both")
+        columns = {"metric": [name] * own.sizes["classifier"], "classifier": own["classifier"].astype(str)}
+        rows += table_rows(columns | {n: own[n].astype(float) for n in ("probability_best", "mean_rank")})
+    return rows
 
 
 def optimism_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
@@ -221,22 +213,15 @@ def optimism_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
     for name, result in found.items():
         sign = 1 if result.attrs["larger_is_better"] else -1
         for estimate in result["estimate"].to_numpy() if "point" in result else ():
-            for classifier in order_of(result):
-                own = result.sel(classifier=classifier, source="raters", estimate=estimate)
-                point, ends = float(own["point"]), own["interval"].to_numpy().tolist()
-                lower, upper = sorted(sign * (point - end) for end in ends)
-                rows.append(
-                    {
-                        "metric": name,
-                        "classifier": classifier,
-                        "estimate": str(estimate),
-                        "point": point,
-                        "mean": float(own["mean"]),
-                        "optimism": float(own["optimism"]),
-                        "lower": lower,
-                        "upper": upper,
-                    }
-                )
+            own = result.sel(classifier=order_of(result), source="raters", estimate=estimate)
+            apart = sign * (own["point"] - own["interval"]).transpose("classifier", ...).to_numpy()
+            columns: dict[str, Any] = {
+                "metric": [name] * len(apart),
+                "classifier": own["classifier"].astype(str),
+            }
+            columns["estimate"] = [str(estimate)] * len(apart)
+            columns |= {column: own[column].astype(float) for column in ("point", "mean", "optimism")}
+            rows += table_rows(columns | {"lower": apart.min(axis=1), "upper": apart.max(axis=1)})
     return rows
 
 
@@ -252,27 +237,18 @@ def comparison_sections(
     main = [row for row in pairs if row["metric"] == headline]
     text = f"By {headline}. {verdict(main[0])} All classifiers are scored on the same draws of the truth and the same items."
     best = best_rows(found)
-    sections = [
-        Section(
-            "Comparison",
-            text,
-            [figure] if figure else [],
-            pairs,
-            "comparison",
-            key="comparison",
-            facts={"headline": headline, "order": order_of(found[headline])},
-            shown=shown_pairs(main),
-        ),
-        Section(
-            "Probability of being the best",
-            "The probability of being the best by each metric, from raters and items together; ties are shared.",
-            rows=best,
-            file="best",
-            key="comparison.best",
-            shown=_shown_best(best, found),
-            part=True,
-        ),
-    ]
+    figures, facts = [figure] if figure else [], {"headline": headline, "order": order_of(found[headline])}
+    wins: dict[str, dict[str, Any]] = {}
+    for row in best:
+        own = wins.setdefault(row["classifier"], {"classifier": row["classifier"]})
+        own[row["metric"]] = percent(row["probability_best"])
+    shown = shown_pairs(main)
+    sections = [Section("Comparison", text, figures, pairs, "comparison", "comparison", facts, shown=shown)]
+    text = (
+        "The probability of being the best by each metric, from raters and items together; ties are shared."
+    )
+    shown, title = list(wins.values()), "Probability of being the best"
+    sections.append(Section(title, text, (), best, "best", "comparison.best", shown=shown, part=True))
     if flattered := optimism_rows(found):
         sections.append(_optimism_section(flattered, headline))
     return sections
@@ -287,26 +263,12 @@ def verdict(row: Mapping[str, Any]) -> str:
     )
 
 
-def _shown_best(rows: list[dict[str, Any]], found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
-    """Display form of `best_rows`: a row for each classifier, a column for each metric."""
-    table: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        own = table.setdefault(row["classifier"], {"classifier": row["classifier"]})
-        own[row["metric"]] = percent(row["probability_best"])
-    return [{"classifier": name} | {m: own[m] for m in found} for name, own in table.items()]
-
-
 def _optimism_section(rows: list[dict[str, Any]], headline: str) -> Section:
     """Section on the optimism of votes and other point estimates."""
     shown = [
-        {
-            "classifier": row["classifier"],
-            "against": row["estimate"],
-            "as if certain": row["point"],
-            "under uncertainty": row["mean"],
-            "too good by": row["optimism"],
-            "90 % interval": interval(row["lower"], row["upper"]),
-        }
+        {"classifier": row["classifier"], "against": row["estimate"], "as if certain": row["point"]}
+        | {"under uncertainty": row["mean"], "too good by": row["optimism"]}
+        | {"90 % interval": interval(row["lower"], row["upper"])}
         for row in rows
         if row["metric"] == headline
     ]
@@ -314,15 +276,8 @@ def _optimism_section(rows: list[dict[str, Any]], headline: str) -> Section:
         f"By {headline}. A point estimate takes one answer for certain. Optimism is how much better a classifier looks "
         "against it than against the posterior; the interval is from the uncertainty about the truth."
     )
-    return Section(
-        "Optimism of point estimates",
-        text,
-        rows=rows,
-        file="optimism",
-        key="comparison.optimism",
-        shown=shown,
-        part=True,
-    )
+    title, key = "Optimism of point estimates", "comparison.optimism"
+    return Section(title, text, (), rows, "optimism", key, shown=shown, part=True)
 
 
 ALONE = "predictions"  # default name of a single classifier
@@ -353,30 +308,16 @@ def _each(dataset: xr.Dataset, dim: str, alone: object) -> list[tuple[object, xr
 
 
 def _row(name: str, classifier: str, group: object, own: xr.Dataset) -> dict[str, Any]:
-    by = {str(s): own.sel(source=s) for s in own["source"].to_numpy()}
-    ends = {s: [float(x) for x in part["interval"]] for s, part in by.items()}
-    sd = {s: float(part["sd"]) for s, part in by.items()}
-    both = by["both"]
+    raters, both = own.sel(source="raters"), own.sel(source="both")
     row: dict[str, Any] = {"metric": name, "classifier": classifier}
     if group is not None:
-        row |= {"group": str(group), "share": float(own["share"])}
-        row |= _ends("share", [float(x) for x in own["share_interval"]])
-    row |= {"mean": float(by["raters"]["mean"])} | _ends("", ends["both"])
-    row |= _ends("raters", ends["raters"]) | _ends("items", ends["items"])
-    return row | {
-        "sd_raters": sd["raters"],
-        "sd_items": sd["items"],
-        "sd_both": sd["both"],
-        "raters_share": _share(sd["raters"], sd["items"]),
-        "mcse": float(by["raters"]["mcse"]),
-        **_ends("mcse", [float(x) for x in both["interval_mcse"]]),
-        "undefined": float(by["raters"]["undefined"]),
-    }
-
-
-def _ends(name: str, ends: list[float]) -> dict[str, Any]:
-    start = f"{name}_" if name else ""
-    return {f"{start}lower": ends[0], f"{start}upper": ends[1]}
+        row |= {"group": str(group), "share": float(own["share"])} | _ends("share_", own["share_interval"])
+    row["mean"] = float(raters["mean"])
+    for source, start in SOURCES.items():
+        row |= _ends(start, own["interval"].sel(source=source))
+    row |= {f"sd_{s}": float(own["sd"].sel(source=s)) for s in ("raters", "items", "both")}
+    row |= {"raters_share": _share(row["sd_raters"], row["sd_items"]), "mcse": float(raters["mcse"])}
+    return row | _ends("mcse_", both["interval_mcse"]) | {"undefined": float(raters["undefined"])}
 
 
 def _share(raters: float, items: float) -> float | None:
@@ -390,26 +331,17 @@ def shown_metrics(rows: list[dict[str, Any]]) -> list[Row]:
     return [_shown(row) for row in rows]
 
 
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    share = row["raters_share"]
+def _shown(row: Row) -> dict[str, Any]:
     shown = {name: row[name] for name in ("metric", "classifier", "group") if name in row}
     if "share" in row:
-        ends = (row[name] for name in ("share_lower", "share_upper"))
-        shown["share of items"] = percent_with_interval(row["share"], *ends)
+        shown["share of items"] = percent_with_interval(row["share"], row["share_lower"], row["share_upper"])
+    alone = ("± raters", "± items", "raters' part")
     if not np.isfinite(row["mean"]):
         missing = "infinite" if np.isinf(row["mean"]) else "not defined"
-        return shown | dict.fromkeys(("mean", "90 % interval"), missing) | _empty()
-    return shown | {
-        "mean": row["mean"],
-        "90 % interval": interval(row["lower"], row["upper"]),
-        "± raters": row["sd_raters"],
-        "± items": row["sd_items"],
-        "raters' part": "" if share is None else f"{share:.0%}",
-    }
-
-
-def _empty() -> dict[str, Any]:
-    return dict.fromkeys(("± raters", "± items", "raters' part"))
+        return shown | dict.fromkeys(("mean", "90 % interval"), missing) | dict.fromkeys(alone)
+    shown |= {"mean": row["mean"], "90 % interval": interval(row["lower"], row["upper"])}
+    part = "" if row["raters_share"] is None else f"{row['raters_share']:.0%}"
+    return shown | dict(zip(alone, (row["sd_raters"], row["sd_items"], part), strict=True))
 
 
 def metrics_section(
@@ -425,19 +357,11 @@ def metrics_section(
     text = (
         "Each metric is computed against the truth of every posterior draw. The 90 % interval covers both the uncertainty about "
         "the truth that the raters leave and the sampling of the items. ± is the standard deviation from either alone: more "
-        "raters make the first smaller, more items the second; the last column is the raters' part of the variance."
-        + way
+        f"raters make the first smaller, more items the second; the last column is the raters' part of the variance.{way}"
     )
-    return Section(
-        "Metrics",
-        text,
-        [figure] if figure else [],
-        rows,
-        "metrics",
-        key="metrics",
-        facts={"probability": 0.9, "larger_is_better": dict(directions)},
-        shown=shown_metrics(rows),
-    )
+    facts = {"probability": 0.9, "larger_is_better": dict(directions)}
+    figures = [figure] if figure else []
+    return Section("Metrics", text, figures, rows, "metrics", "metrics", facts, shown=shown_metrics(rows))
 
 
 def scored(

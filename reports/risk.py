@@ -35,34 +35,23 @@ def risk_sections(
     sure = certainty.to_numpy()
     below = int((sure < NEARLY).sum())
     lower, upper = share_interval(below, len(sure))
-    facts: dict[str, Any] = {
-        "groups": [str(group) for group in masses["category"].to_numpy()],
-        "below_99": below / len(sure),
-        "below_99_lower": lower,
-        "below_99_upper": upper,
-    }
+    groups = [str(group) for group in masses["category"].to_numpy()]
+    facts: dict[str, Any] = {"groups": groups, "below_99": below / len(sure)}
+    facts |= {"below_99_lower": lower, "below_99_upper": upper}
     text = (
         f"The certainty of the risk is the posterior probability of the most probable group of an item's top-1 label. It is "
         f"below .99 for {share_with_interval(below, len(sure))} of the items. "
     )
     if expected is not None:
-        facts["expected"] = own = _mean_expected(expected)
-        mean = with_interval(own["mean"], own["lower"], own["upper"])
+        draws = expected.mean("item").to_numpy()
+        low, high = np.quantile(draws, [0.05, 0.95]).tolist()
+        facts["expected"] = own = {"mean": float(draws.mean()), "lower": low, "upper": high}
+        mean = with_interval(*own.values())
         text += f"The expected value, weighted over all labels, is {mean} on average over these items. "
     text += "The least certain items come first."
     shown = [_shown(row) for row in rows]
-    given = {"key": "risk", "facts": facts, "shown": shown, "most": ITEMS_SHOWN}
-    sections = [Section("Risk", text, figures[:1], rows, "risk", **given)]
-    if within:
-        sections.append(_within_section(within, figures[1:]))
-    return sections
-
-
-def _mean_expected(expected: xr.DataArray) -> dict[str, float]:
-    """Mean expected value over the items, with its 90 % interval."""
-    draws = expected.mean("item").to_numpy()
-    lower, upper = np.quantile(draws, [0.05, 0.95]).tolist()
-    return {"mean": float(draws.mean()), "lower": lower, "upper": upper}
+    main = Section("Risk", text, figures[:1], rows, "risk", "risk", facts, shown=shown, most=ITEMS_SHOWN)
+    return [main, _within_section(within, figures[1:])] if within else [main]
 
 
 def _item_rows(
@@ -105,16 +94,9 @@ def _within_section(within: Mapping[str, xr.Dataset], figures: Sequence[Figure])
         f"By {headline}; the other metrics are in the table. Group membership is uncertain too: it varies over the "
         "posterior draws, and the intervals include that."
     )
-    return Section(
-        "Metrics within groups",
-        text,
-        figures,
-        rows,
-        "metrics_within_groups",
-        key="risk.metrics",
-        shown=shown_metrics([row for row in rows if row["metric"] == headline]),
-        part=True,
-    )
+    shown = shown_metrics([row for row in rows if row["metric"] == headline])
+    title, file = "Metrics within groups", "metrics_within_groups"
+    return Section(title, text, figures, rows, file, "risk.metrics", shown=shown, part=True)
 
 
 MOST_METRICS = 2  # each group costs as much as all items

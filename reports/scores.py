@@ -42,23 +42,12 @@ def cut_sections(
     plots.threshold_certainty(named if others else found[first], ax=curve.add_subplot())
     clouds = plots.threshold_distance(named if others else found[first], backend="matplotlib")
     every = [{"threshold": name, **row} for name, own in rows.items() for row in own]
-    main = Section(
-        "Certainty of the side",
-        text,
-        [curve, clouds],
-        every,
-        "certainty",
-        key="certainty",
-        facts={**facts, "thresholds": [_summary(own) for own in found.values()]},
-        shown=rows[first],
-        most=ITEMS_SHOWN,
-    )
-    return [main, *(_further(name, found[name], rows[name]) for name in others)]
-
-
-def _further(name: str, found: xr.Dataset, rows: Sequence[Mapping[str, Any]]) -> Section:
-    """Return the section of another threshold; its numbers are in the table and facts of the first."""
-    return Section(f"Threshold {name}", _means(found), shown=rows, part=True, most=ITEMS_SHOWN)
+    facts |= {"thresholds": [_summary(own) for own in found.values()]}
+    given = {"facts": facts, "shown": rows[first], "most": ITEMS_SHOWN}
+    main = Section("Certainty of the side", text, [curve, clouds], every, "certainty", "certainty", **given)
+    # the numbers of further thresholds are in the table and facts of the first
+    further = [(f"Threshold {name}", _means(found[name]), rows[name]) for name in others]
+    return [main, *(Section(*own, shown=table, part=True, most=ITEMS_SHOWN) for *own, table in further)]
 
 
 def _on_the_threshold(tree: xr.DataTree, found: xr.Dataset) -> str:
@@ -98,8 +87,8 @@ def _rows(found: xr.Dataset) -> list[dict[str, Any]]:
         "annotation_certainty": "annotation certainty",
         "threshold_probability": "threshold probability",
     }
-    columns = {name: found[variable].to_numpy() for variable, name in names.items()}
-    order = np.lexsort((columns["threshold probability"], columns["annotation certainty"]))
+    columns = {name: found[variable] for variable, name in names.items()}
+    order = np.lexsort((found["threshold_probability"], found["annotation_certainty"]))
     return table_rows({"item": found["item"].to_numpy().astype(str), **columns}, order)
 
 
@@ -179,9 +168,9 @@ def rater_sections(tree: xr.DataTree, scores: Scores) -> list[Section]:
         "The bias of a rater is how much higher than the population of raters it scores the same item; the scale is the standard "
         f"deviation of its scores about that. The highest bias has {highest}; the lowest {lowest}. Intervals hold 90 %."
     )
+    label = "{} of the rater"
     figures = [
-        plots.rater_forest(posterior[f"rater_{name}"], label=f"{name} of the rater")
-        for name in ("bias", "scale")
+        plots.rater_forest(posterior[own], label=label.format(name)) for own, name in variables.items()
     ]
     sections = [Section("Raters", text, figures, rows, "raters", key="raters")]
     return [*sections, _group_section(posterior)] if "group_bias" in posterior else sections
@@ -225,15 +214,8 @@ def _group_section(posterior: xr.Dataset) -> Section:
         "How much higher than the others each group scores the same items, all groups with the same weight, and the usual "
         f"standard deviation of the scores of a rater of the group. {_pairs_in_words(pairs)}"
     )
-    return Section(
-        "Groups of raters",
-        text,
-        [figure],
-        rows,
-        "rater_groups",
-        key="rater_groups",
-        facts={"differences": pairs},
-    )
+    facts, key = {"differences": pairs}, "rater_groups"
+    return Section("Groups of raters", text, [figure], rows, key, key, facts)
 
 
 def _pair(first: str, second: str, draws: xr.DataArray) -> dict[str, Any]:
@@ -241,14 +223,8 @@ def _pair(first: str, second: str, draws: xr.DataArray) -> dict[str, Any]:
     if float(draws.mean()) < 0:
         first, second, draws = second, first, -draws
     low, high = draws.quantile(TAILS).to_numpy().tolist()
-    return {
-        "group": first,
-        "other": second,
-        "difference": float(draws.mean()),
-        "lower": low,
-        "upper": high,
-        "probability_higher": float((draws > 0).mean()),
-    }
+    row = {"group": first, "other": second, "difference": float(draws.mean()), "lower": low, "upper": high}
+    return row | {"probability_higher": float((draws > 0).mean())}
 
 
 def _pairs_in_words(pairs: Sequence[dict[str, Any]]) -> str:

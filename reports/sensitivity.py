@@ -50,46 +50,34 @@ def reliability_section(steps: Mapping[float, Step], metric: str, figures: Seque
         for row in rows
     ]
     unreliable = {f"{r:g}": list(step.unreliable) for r, step in steps.items() if step.reweighted}
-    return Section(
-        "Reliability of the raters",
-        _reliability_in_words(steps, metric),
-        figures,
-        rows,
-        "reliability",
-        key="sensitivity.reliability",
-        facts={"metric": metric if _scored(steps) else None, "unreliable_items": unreliable},
-        shown=shown,
-        part=True,
-    )
+    facts = {
+        "metric": None if all(step.scores is None for step in steps.values()) else metric,
+        "unreliable_items": unreliable,
+    }
+    title, key = "Reliability of the raters", "sensitivity.reliability"
+    text = _reliability_in_words(steps, metric)
+    return Section(title, text, figures, rows, "reliability", key, facts, shown=shown, part=True)
 
 
 def _rows(reliability: float, step: Step, metric: str) -> list[dict[str, Any]]:
     draws = "reweighted" if step.reweighted else "fitted"
-    found = {CERTAINTY: step.certainty}
-    if step.scores is not None:
-        found[metric] = step.scores
+    found = {CERTAINTY: step.certainty} | ({} if step.scores is None else {metric: step.scores})
     rows = []
     for row in metric_rows(found):
-        of_labels = row["metric"] == CERTAINTY
-        best = None
-        if step.scores is not None and not of_labels and "probability_best" in step.scores:
-            own = step.scores["probability_best"].sel(source="both", classifier=row["classifier"])
-            best = float(own)
-        rows.append(
-            {
-                "reliability": float(reliability),
-                "draws": draws,
-                "quantity": row["metric"],
-                "classifier": None if of_labels else row["classifier"],
-                **{name: row[name] for name in ("mean", "lower", "upper", "mcse")},
-                "probability_best": best,
-            }
-        )
+        classifier = best = None
+        if row["metric"] != CERTAINTY:
+            classifier = row["classifier"]
+            if step.scores is not None and "probability_best" in step.scores:
+                best = float(step.scores["probability_best"].sel(source="both", classifier=classifier))
+        own = {
+            "reliability": float(reliability),
+            "draws": draws,
+            "quantity": row["metric"],
+            "classifier": classifier,
+        }
+        own |= {name: row[name] for name in ("mean", "lower", "upper", "mcse")}
+        rows.append(own | {"probability_best": best})
     return rows
-
-
-def _scored(steps: Mapping[float, Step]) -> bool:
-    return any(step.scores is not None for step in steps.values())
 
 
 def _reliability_in_words(steps: Mapping[float, Step], metric: str) -> str:
@@ -123,29 +111,26 @@ def _certainty(step: Step) -> str:
 
 def _leaders(steps: Mapping[float, Step]) -> dict[float, str]:
     """Classifier that is most probably the best, for each reliability."""
-    found = {}
-    for r in sorted(steps):
-        scores = steps[r].scores
-        if scores is not None and "probability_best" in scores:
-            best = scores["probability_best"].sel(source="both")
-            found[r] = str(best["classifier"].to_numpy()[best.to_numpy().argmax()])
-    return found
+    scores = {
+        r: own for r in sorted(steps) if (own := steps[r].scores) is not None and "probability_best" in own
+    }
+    best = {r: own["probability_best"].sel(source="both") for r, own in scores.items()}
+    return {r: str(own["classifier"].to_numpy()[own.to_numpy().argmax()]) for r, own in best.items()}
 
 
 def _weights_in_words(steps: Mapping[float, Step]) -> str:
-    text = (
-        "One reliability was fitted; its draws were reweighted, item by item, for the other values. "
-        "A report of several reliabilities (--reliability 1,3) refits each. "
-    )
-    for r in sorted(steps):
-        if bad := steps[r].unreliable:
-            text += (
-                f"At {r:g} the weights of {len(bad):,} items are unreliable (Pareto k above {MAX_PARETO_K}: "
-                f"{first_names(bad)}). "
-            )
-    if not any(step.unreliable for step in steps.values()):
-        text += f"All weights are reliable (Pareto k below {MAX_PARETO_K}). "
-    return text
+    said = [
+        "One reliability was fitted; its draws were reweighted, item by item, for the other values.",
+        "A report of several reliabilities (--reliability 1,3) refits each.",
+    ]
+    said += [
+        f"At {r:g} the weights of {len(bad):,} items are unreliable (Pareto k above {MAX_PARETO_K}: {first_names(bad)})."
+        for r in sorted(steps)
+        if (bad := steps[r].unreliable)
+    ]
+    if len(said) == 2:
+        said.append(f"All weights are reliable (Pareto k below {MAX_PARETO_K}).")
+    return " ".join(said)
 
 
 def prior_section(
@@ -163,31 +148,27 @@ def prior_section(
     conclusions = [_total(name, own) for name, own in {CERTAINTY: found, **totals}.items()]
     text = (
         f"{len(leans):,} of {len(rows):,} items, {share_with_interval(len(leans), len(rows))}, depend on the prior: doubling its "
-        f"weight would change their certainty by {threshold:g} or more{': ' + first_names(leans) if leans else ''}. "
-        + " ".join(_total_in_words(row) for row in conclusions)
-        + _unreliable_in_words(rows)
-        + " The weaker prior is raised to the power .8, the stronger one to 1.25."
+        f"weight would change their certainty by {threshold:g} or more{': ' + first_names(leans) if leans else ''}."
     )
-    facts = {
-        "threshold": threshold,
-        "items_that_lean": leans,
-        "share": len(leans) / len(rows),
-        "share_lower": lower,
-        "share_upper": upper,
-        "conclusions": conclusions,
+    for row in conclusions:
+        change = with_interval(row["change"], row["lower"], row["upper"], 4)
+        text += f" It would change the mean {row['quantity']} by {change}."
+    if count := sum(row["pareto_k"] > MAX_PARETO_K for row in rows):
+        text += f" For {count:,} items the means under other priors are unreliable (Pareto k above {MAX_PARETO_K})."
+    text += " The weaker prior is raised to the power .8, the stronger one to 1.25."
+    facts = {"threshold": threshold, "items_that_lean": leans, "share": len(leans) / len(rows)}
+    facts |= {"share_lower": lower, "share_upper": upper, "conclusions": conclusions}
+    names = {
+        "item": "item",
+        "certainty": "certainty",
+        "weaker_prior": "weaker prior",
+        "stronger_prior": "stronger prior",
+        "prior": "change by doubling",
+        "diagnosis": "diagnosis",
     }
-    return Section(
-        "Prior",
-        text,
-        figures,
-        rows,
-        "prior",
-        key="sensitivity.prior",
-        facts=facts,
-        shown=[_shown(row) for row in rows],
-        part=True,
-        most=max(ITEMS_SHOWN, min(len(leans), 2 * ITEMS_SHOWN)),
-    )
+    shown = [{label: row[name] for name, label in names.items()} for row in rows]
+    given = {"facts": facts, "shown": shown, "most": max(ITEMS_SHOWN, min(len(leans), 2 * ITEMS_SHOWN))}
+    return Section("Prior", text, figures, rows, "prior", "sensitivity.prior", part=True, **given)
 
 
 def _prior_rows(found: xr.Dataset) -> list[dict[str, Any]]:
@@ -206,26 +187,6 @@ def _prior_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     return table_rows(columns, np.argsort(-found["prior"].to_numpy(), kind="stable"))
 
 
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "item": row["item"],
-        "certainty": row["certainty"],
-        "weaker prior": row["weaker_prior"],
-        "stronger prior": row["stronger_prior"],
-        "change by doubling": row["prior"],
-        "diagnosis": row["diagnosis"],
-    }
-
-
-def _unreliable_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
-    count = sum(row["pareto_k"] > MAX_PARETO_K for row in rows)
-    return (
-        f" For {count:,} items the means under other priors are unreliable (Pareto k above {MAX_PARETO_K})."
-        if count
-        else ""
-    )
-
-
 def _total(name: str, found: xr.Dataset) -> dict[str, Any]:
     """Change of the mean over items if the weight of the prior is doubled.
 
@@ -233,18 +194,8 @@ def _total(name: str, found: xr.Dataset) -> dict[str, Any]:
     """
     change = float(found["total_gradient"].sel(component="prior"))
     error = float(found["total_gradient_mcse"].sel(component="prior"))
-    return {
-        "quantity": name,
-        "change": change,
-        "lower": change - NORMAL_90 * error,
-        "upper": change + NORMAL_90 * error,
-        "mcse": error,
-    }
-
-
-def _total_in_words(row: Mapping[str, Any]) -> str:
-    change = with_interval(row["change"], row["lower"], row["upper"], 4)
-    return f"It would change the mean {row['quantity']} by {change}."
+    lower, upper = change - NORMAL_90 * error, change + NORMAL_90 * error
+    return {"quantity": name, "change": change, "lower": lower, "upper": upper, "mcse": error}
 
 
 STEP = 1.5  # factor to the neighbouring reliabilities
