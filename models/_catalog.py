@@ -1,7 +1,4 @@
-"""Catalog of all models: data, methods, options and reference of each. The README's table is made from it.
-
-It is the only list of the models: sampling, reports and command line read it, and name no model themselves.
-"""
+"""Catalog of all models: data, methods, options and reference of each; the only list of the models."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -70,11 +67,10 @@ class CatalogEntry:
     nuts_thinning : int
         NUTS draws for each kept draw by default: runs of default length on 5,000 answers then converge.
     marks : tuple of str
-        Variables by which a model that was changed after it was built is recognised (label models drawn by
-        NUTS); of several models whose variables are all there, that with the most.
+        Variables by which a changed model is recognised (label models drawn by NUTS); of several models whose
+        variables are all there, that with the most.
     independent_items : bool
-        Whether the posterior is a product over the items, so that shards of items can be drawn by themselves
-        (with the first of the `methods`).
+        Whether the posterior is a product over items: the first method can draw shards of items separately.
     distributed_sampler : str or None
         Function of `raterzoo.inference` that divides one posterior of all items among workers.
     averages_hard_items : bool

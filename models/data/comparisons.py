@@ -79,7 +79,8 @@ def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np
     Shapes: left, right (row,); items (item,), none of them one of the words.
     """
     kinds_of(column)  # refuses missing cells
-    word = np.fromiter((_word_code(cell) for cell in column.values), np.int32, len(left))
+    words = (_CODE.get(cell, NOT_READ) if isinstance(cell, str) else NOT_READ for cell in column.values)
+    word = np.fromiter(words, np.int32, len(left))
     if (word >= 0).all():
         return word
     if items.dtype.kind != "U":
@@ -97,24 +98,17 @@ def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np
     return outcome.astype(np.int32)
 
 
-def _word_code(cell: Any) -> int:
-    """Code of a word for an outcome, else `NOT_READ`."""
-    return _CODE.get(cell, NOT_READ) if isinstance(cell, str) else NOT_READ
-
-
 def _ids_for_words(column: Column, items: np.ndarray, word: np.ndarray) -> Column:
     """Replace each word by an arbitrary id, so that a column of integers with the same rows remains."""
     stand_in = items[0].item()
     cells = [v if s < 0 else stand_in for v, s in zip(column.values, word.tolist(), strict=True)]
     numbers = Column(column.name, cells)
     if any(issubclass(kind, str) for kind in kinds_of(numbers)):
-        raise refused_cell(
-            numbers,
-            first_place(numbers, lambda value: isinstance(value, str)),
-            f"is text, but the items are integers such as {stand_in}",
-            allowed=f"{_WORDS}, or the id of the item that won",
-            remedy="write ids as text in all columns, or as integers in all",
-        )
+        place = first_place(numbers, lambda value: isinstance(value, str))
+        problem = f"is text, but the items are integers such as {stand_in}"
+        allowed = f"{_WORDS}, or the id of the item that won"
+        remedy = "write ids as text in all columns, or as integers in all"
+        raise refused_cell(numbers, place, problem, allowed=allowed, remedy=remedy)
     return numbers
 
 
@@ -134,8 +128,7 @@ class Comparisons(Container):
     Attributes
     ----------
     items, raters : ndarray of str or int64
-        Ids. Items as declared, or in order of first appearance; raters sorted, none if they are anonymous.
-        Declared items without a vote stay; raters without a vote are dropped.
+        Ids. Items as declared (also without votes), or by first appearance; raters with votes, sorted.
     left, right : ndarray of int32, shape (annotation,)
         Codes of the two items; ascending by left, then right, then rater, then outcome.
     annotation_rater : ndarray of int32, shape (annotation,)

@@ -158,11 +158,11 @@ class Container(ABC):
         Returns
         -------
         dict of str to ndarray, shape (row,)
-            Columns under the default names of the arguments of `from_table`: those of a row (the rank from 1,
-            without gaps; the winner as a word), count unless they are rankings, gold if known of any item
-            (empty where unknown), and the rater attributes. An item without an annotation has a row of count
-            0. Anonymous data have no column rater; anonymous labels are the table that `from_counts` reads. With
-            the same categories, bounds or items, and ``count="count"``, `from_table` returns an equal container.
+            Columns for any frame library, under the default names of `from_table`: those of a row (the rank
+            from 1, without gaps; the winner as a word), count unless they are rankings, gold if known of any
+            item (else empty), and rater attributes. An item without an annotation has a row of count 0.
+            Anonymous data have no column rater, and such labels are the table that `from_counts` reads.
+            `from_table` with the same closed sets and ``count="count"`` returns an equal container.
 
         Examples
         --------

@@ -26,18 +26,14 @@ class DataError(ValueError):
 
     Parameters
     ----------
-    problem : str
-        What is wrong, including the value found.
+    problem, allowed, remedy : str
+        What is wrong, including the value found; what is allowed there; what to do about it.
     row : int, optional
         Row of the table, counted from 1 without the header.
     column : str, optional
         Name of the column, or of the argument.
     value : object, optional
         The value found.
-    allowed : str, optional
-        What is allowed there.
-    remedy : str
-        What to do about it.
     where : str, optional
         Place in words, in place of row and column.
 

@@ -36,15 +36,13 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
     known = place[code]
     if (known < 0).any():
         row = int(rows[(known < 0).argmax()])
-        raise _refused_gold(
-            column, row, "is not one of the categories", nearest(column.values[row], categories)
-        )
+        allowed = nearest(column.values[row], categories)
+        raise _refused_gold(column, row, "is not one of the categories", allowed)
     np.put(gold, item[rows][::-1], known[::-1])
     if (clash := gold[item[rows]] != known).any():
         row = int(rows[clash.argmax()])
-        problem = (
-            f"is the truth of item {short_repr(items[item[row]].item())}, but an earlier row says otherwise"
-        )
+        name = short_repr(items[item[row]].item())
+        problem = f"is the truth of item {name}, but an earlier row says otherwise"
         raise _refused_gold(column, row, problem, "one true category for each item")
     return gold
 

@@ -267,7 +267,7 @@ class Labels(Container):
 
     @property
     def identified(self) -> bool:
-        """Whether some item has two answers, or one and a gold label; else errors look like rare categories."""
+        """Whether some item has two answers, or one and a gold label: else errors may be rare labels."""
         per_item = np.bincount(self.annotation_item, self.count, len(self.items))
         return bool((per_item + (self.gold >= 0) > 1).any())
 

@@ -55,8 +55,7 @@ class PartialRankings(Container):
     Attributes
     ----------
     items, raters, categories : ndarray of str or int64
-        Ids. Items in order of first appearance; raters too, reading item by item; categories as declared, or
-        sorted.
+        Ids. Items and raters in order of first appearance, item by item; categories as declared, or sorted.
     annotation_item, annotation_rater : ndarray of int32, shape (annotation,)
         Codes; ascending by item, then by rater.
     annotation_start : ndarray of int64, shape (annotation + 1,)

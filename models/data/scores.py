@@ -21,8 +21,7 @@ MANY_LEVELS = 20
 class Scores(Container):
     """Validated scores of items by raters.
 
-    A rater may score an item once, several times or never. For anonymous raters the number of times that each
-    score was given is sufficient, as for ratings of toxicity and of aesthetics.
+    A rater may score an item once, several times or never; of anonymous raters the counts are sufficient.
 
     Made by `from_table` or `from_counts`. ``len`` is the number of scores given; ``==`` compares all fields.
     All arrays are read-only.

@@ -184,9 +184,8 @@ def toxicity_scores(
     Returns
     -------
     Simulated
-        ``data``: Scores of anonymous raters, as counts, with integer ids; ``truth``: ``toxic`` (item),
-        ``location`` and ``scale`` (item), before rounding, ``level``, the possible scores, and
-        ``probability`` (item, level) of each.
+        ``data``: Scores of anonymous raters, as counts; ``truth``: ``toxic``, ``location`` and ``scale``
+        (item), before rounding, ``level``, the possible scores, and ``probability`` (item, level) of each.
 
     Raises
     ------
@@ -229,9 +228,8 @@ def aesthetic_scores(
     Each anonymous rater gives the whole number nearest to a draw from Normal(mu_i, sigma_i), clipped to the
     scale, so that an item is a multinomial.
 
-    The published set (AVA) has more than 250,000 photographs with 78 to 549 votes each, 210 on average; the
-    scores of a photograph are close to normal. Here as there the photographs' means lie about 5.4, seven of
-    ten above 5, and the scores of one photograph have a standard deviation of about 1.4.
+    The published set (AVA) has more than 250,000 photographs with 78 to 549 votes each, 210 on average. Here
+    as there their scores are nearly normal, with standard deviation 1.4, and means about 5.4, 70 % above 5.
 
     Parameters
     ----------
@@ -249,9 +247,8 @@ def aesthetic_scores(
     Returns
     -------
     Simulated
-        ``data``: Scores of anonymous raters, as counts, with integer ids; ``truth``: ``location`` and
-        ``scale`` (item), before rounding, ``level``, the possible scores, and ``probability`` (item, level)
-        of each.
+        ``data``: Scores of anonymous raters, as counts; ``truth``: ``location`` and ``scale`` (item), before
+        rounding, ``level``, the possible scores, and ``probability`` (item, level) of each.
 
     Raises
     ------

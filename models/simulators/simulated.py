@@ -46,8 +46,7 @@ class Simulated[Data]:
     data : PartialRankings, Labels, Comparisons or Scores
         The annotations.
     truth : mapping of str to ndarray
-        True parameters, as listed by the simulator; rows and columns follow ``data.items`` and
-        ``data.categories``.
+        True parameters, as listed by the simulator, in the order of ``data.items`` and ``data.categories``.
 
     Examples
     --------

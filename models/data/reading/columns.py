@@ -116,51 +116,36 @@ def _is_text(column: Column) -> bool:
     if all(map(is_integer, kinds)):
         return False
     if odd := {kind for kind in kinds if not issubclass(kind, str) and not is_integer(kind)}:
-        raise _not_an_id(column, first_place(column, lambda value: type(value) in odd))
+        place = first_place(column, lambda value: type(value) in odd)
+        problem = f"is of type {type(column.values[place]).__name__}, neither text nor an integer"
+        remedy = "write it as text"
+        if isinstance(column.values[place], FLOATS):
+            remedy = "make the column integers (a missing cell turns 3 into 3.0 in pandas) or text"
+        raise refused_cell(column, place, problem, allowed=_ID, remedy=remedy)
     text_first = isinstance(column.values[0], str)
-    raise refused_cell(
-        column,
-        first_place(column, lambda value: isinstance(value, str) != text_first),
-        f"stands under {short_repr(column.values[0])} of row 1: text and integers are mixed",
-        allowed="one kind in a column",
-        remedy="write all of them as text, or all as integers",
-    )
-
-
-def _not_an_id(column: Column, place: int) -> DataError:
-    """Error about a cell that is neither text nor an integer."""
-    value = column.values[place]
-    problem = f"is of type {type(value).__name__}, neither text nor an integer"
-    remedy = "write it as text"
-    if isinstance(value, FLOATS):
-        remedy = "make the column integers (a missing cell turns 3 into 3.0 in pandas) or text"
-    return refused_cell(column, place, problem, allowed=_ID, remedy=remedy)
+    place = first_place(column, lambda value: isinstance(value, str) != text_first)
+    problem = f"stands under {short_repr(column.values[0])} of row 1: text and integers are mixed"
+    remedy = "write all of them as text, or all as integers"
+    raise refused_cell(column, place, problem, allowed="one kind in a column", remedy=remedy)
 
 
 def _text_index(column: Column, distinct: list[str]) -> np.ndarray:
     """Validate distinct texts before they are copied into an array of fixed width."""
     longest = max(distinct, key=len)
     if len(longest) > MAX_CHARACTERS:
-        raise refused_value(
-            column, longest, "is too long", allowed=f"{MAX_CHARACTERS:,} characters", remedy="shorten it"
-        )
+        allowed = f"{MAX_CHARACTERS:,} characters"
+        raise refused_value(column, longest, "is too long", allowed=allowed, remedy="shorten it")
     if illegible := [*filterfalse(_LEGIBLE.fullmatch, distinct)]:
-        raise _illegible(column, illegible[0])
+        if not _UNSAFE.search(illegible[0]):
+            raise refused_value(column, illegible[0], "is empty", allowed=_ID, remedy=NO_MISSING)
+        problem, remedy = "holds a NUL or half a surrogate pair", "write it as valid Unicode text"
+        raise refused_value(column, illegible[0], problem, remedy=remedy)
     size = 4 * len(longest) * len(distinct)
     if size > MAX_INDEX_BYTES:
         problem = f"is one of {len(distinct):,} texts, which take {size / 2**30:,.1f} GiB at its width"
         allowed = f"{MAX_INDEX_BYTES / 2**30:.0f} GiB in all"
         raise refused_value(column, longest, problem, allowed=allowed, remedy="use short ids")
     return np.array(distinct, dtype=np.str_)
-
-
-def _illegible(column: Column, text: str) -> DataError:
-    """Error about text that is empty, or not valid Unicode."""
-    if _UNSAFE.search(text):
-        return refused_value(
-            column, text, "holds a NUL or half a surrogate pair", remedy="write it as valid Unicode text"
-        )
-    return refused_value(column, text, "is empty", allowed=_ID, remedy=NO_MISSING)
 
 
 def _integer_index(column: Column, distinct: list[int]) -> np.ndarray:

@@ -1,7 +1,6 @@
 """File readers: CSV, TSV, JSON lines and Parquet, by suffix.
 
-Ids are always read as text: integers become their decimal text in every format, so that an id is the same in
-a CSV of annotations and in a Parquet file of predictions.
+Ids are always read as text, integers as their decimal text: an id is the same in a CSV and in a Parquet file.
 """
 
 import csv
@@ -90,7 +89,12 @@ def read_delimited(path: Path, delimiter: str) -> dict[str, list[str]]:
         rows.pop()
     if not rows:
         raise DataError("there is a header but no row", where=path.name, remedy="check what wrote it")
-    _refuse_ragged(rows, len(header), path)
+    for row, cells in enumerate(rows, start=1):
+        if len(cells) != len(header):
+            problem = f"{len(cells)} cells under a header of {len(header)}" if cells else "the row is blank"
+            remedy = "quote cells that hold the delimiter" if cells else "leave blank lines out"
+            where = f"{path.name}, row {row:,}"
+            raise DataError(problem, row=row, value=len(cells), remedy=remedy, where=where)
     columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
     _refuse_long_cells(columns, path)
     return columns
@@ -110,17 +114,6 @@ def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
         remedy = f"write {delimiter!r} instead of {other!r}" if other else "write a header line"
         raise DataError(problem, value="".join(names), allowed=allowed, remedy=remedy, where=path.name)
     return names
-
-
-def _refuse_ragged(rows: list[list[str]], width: int, path: Path) -> None:
-    """Raise at the first row that is blank or has not the width of the header."""
-    for row, cells in enumerate(rows, start=1):
-        if len(cells) != width:
-            problem = f"{len(cells)} cells under a header of {width}" if cells else "the row is blank"
-            remedy = "quote cells that hold the delimiter" if cells else "leave blank lines out"
-            raise DataError(
-                problem, row=row, value=len(cells), remedy=remedy, where=f"{path.name}, row {row:,}"
-            )
 
 
 def _refuse_long_cells(columns: dict[str, list[str]], path: Path) -> None:
@@ -176,7 +169,10 @@ def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) ->
         remedy = 'write {"column": cell, ...}'
         raise DataError(problem, row=row, value=record, allowed=allowed, remedy=remedy, where=place)
     if row == 1:
-        _refuse_names(record, place)
+        if half := [name for name in record if HALF_PAIR.search(name)]:
+            problem = f"key {short_repr(half[0])} holds half a surrogate pair"
+            remedy = "write it as valid Unicode text"
+            raise DataError(problem, row=1, column=half[0], value=half[0], remedy=remedy, where=place)
         columns.update((name, []) for name in record)
     if differing := sorted(record.keys() ^ columns.keys()):
         name = differing[0]
@@ -196,13 +192,6 @@ def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) ->
                 where=f"{place}, column {short_repr(name)}",
             )
         columns[name].append(cell)
-
-
-def _refuse_names(record: dict[str, Any], place: str) -> None:
-    if half := [name for name in record if HALF_PAIR.search(name)]:
-        problem = f"key {short_repr(half[0])} holds half a surrogate pair"
-        remedy = "write it as valid Unicode text"
-        raise DataError(problem, row=1, column=half[0], value=half[0], remedy=remedy, where=place)
 
 
 def _is_cell(cell: Any) -> bool:
@@ -265,24 +254,21 @@ def read_columns(path: Path) -> dict[str, list[Any]]:
         case ".jsonl" | ".ndjson":
             return read_json_lines(path)
         case suffix:
-            raise DataError(
+            problem, remedy = (
                 f"the suffix {suffix!r} is not a supported format",
-                value=suffix,
-                allowed=_SUFFIXES,
-                remedy="write one JSON object on each line of a .jsonl file"
-                if suffix == ".json"
-                else "export the table to one of them",
-                where=path.name,
+                "export the table to one of them",
             )
+            if suffix == ".json":
+                remedy = "write one JSON object on each line of a .jsonl file"
+            raise DataError(problem, value=suffix, allowed=_SUFFIXES, remedy=remedy, where=path.name)
 
 
 def _refuse_unreadable(path: Path) -> None:
     """Raise if the path is not a file, or the file is too large."""
     if not path.is_file():
         found = "is not a file" if path.exists() else "does not exist"
-        raise DataError(
-            found, value=str(path), remedy="give the path of one file", where=short_repr(str(path))
-        )
+        where, remedy = short_repr(str(path)), "give the path of one file"
+        raise DataError(found, value=str(path), remedy=remedy, where=where)
     size = path.stat().st_size
     if size > MAX_BYTES:
         problem = f"the file has {size:,} bytes"
@@ -296,9 +282,8 @@ def _read_parquet(path: Path) -> nw.DataFrame[Any]:
         parquet = import_module("pyarrow.parquet")  # an extra: nothing else here needs it
         arrow = import_module("pyarrow")
     except ImportError:
-        raise DataError(
-            "reading Parquet needs pyarrow", remedy="install pyarrow, or write CSV", where=path.name
-        ) from None
+        remedy = "install pyarrow, or write CSV"
+        raise DataError("reading Parquet needs pyarrow", remedy=remedy, where=path.name) from None
     try:
         with parquet.ParquetFile(path) as file:
             footer = file.metadata

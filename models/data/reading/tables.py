@@ -29,13 +29,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Columns(Mapping[str, Column]):
-    """Columns by role, taken from the table at each access, so that only one at a time need be in memory.
+    """Columns by role, taken from the table at each access, so that only one at a time need be in memory."""
 
-    `names` maps roles to names of columns; `take` returns the column of a name.
-    """
-
-    names: Mapping[str, str]
-    take: Callable[[str], Column]
+    names: Mapping[str, str]  # of the columns, by role
+    take: Callable[[str], Column]  # by name
 
     def __getitem__(self, role: str) -> Column:
         return self.take(self.names[role])
@@ -94,10 +91,7 @@ def is_listed(values: object) -> TypeGuard[Sequence[Any] | np.ndarray]:
 
 
 def listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
-    """List of plain Python objects.
-
-    Dates and times stay objects; NumPy's tolist would turn them into integers.
-    """
+    """List of plain Python objects; dates and times, which NumPy's tolist makes integers, stay objects."""
     if isinstance(values, np.ndarray) and values.dtype.kind not in "mM":
         return values.tolist()
     return list(values)
