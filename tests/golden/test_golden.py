@@ -6,7 +6,7 @@ import tarfile
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import __version__
+from raterzoo import __version__, evaluation, inference
 from raterzoo.inference.storage.posterior_files import read_posterior, write_posterior
 from raterzoo.reports import page as machine
 
@@ -40,6 +40,18 @@ def test_posteriors_are_read(posteriors, version, name, suffix):
     assert tree.attrs["schema_version"] == 1
     assert json.loads(tree.attrs["versions"])["raterzoo"] == version
     assert_same_numbers(numbers_of(name, tree), expected)
+
+
+def test_dim_of_answers_of_old_trees_is_renamed(posteriors):
+    path = posteriors / "0.1.0" / "dawid_skene.nc"
+    with xr.open_datatree(path, engine="h5netcdf") as stored:
+        old = stored.load()
+    new = read_posterior(path).load()
+    assert old["posterior"]["confusion"].dims[-1] == "label"
+    assert new["posterior"]["confusion"].dims[-1] == "answer"
+    xr.testing.assert_identical(evaluation.rater_quality(old), evaluation.rater_quality(new))
+    assert inference.diagnose(old).attrs["verdict"] == inference.diagnose(new).attrs["verdict"]
+    assert inference.relabel(old)["posterior"]["confusion"].dims[-1] == "answer"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
