@@ -242,10 +242,14 @@ def _route_of_labels(model: pm.Model) -> Route:
 
 
 def _name_of_law(structure: LabelStructure) -> str:
-    """Name of the model with these confusion matrices."""
-    named = {COMPETENCE: "mace", ONE_ABILITY: "one_coin", ABILITIES: "class_conditional"}
-    of_rows = "dawid_skene" if structure.skills[0].type.ndim == 3 else "multinomial"
-    return named.get(structure.kind, of_rows)
+    """Name of the model with these confusion matrices, for a model that no builder of the catalog made."""
+    if structure.kind == COMPETENCE:
+        return "mace"
+    if structure.kind == ONE_ABILITY:
+        return "one_coin"
+    if structure.kind == ABILITIES:
+        return "class_conditional"
+    return "dawid_skene" if structure.skills[0].type.ndim == 3 else "multinomial"
 
 
 def _independent_worths(model: pm.Model) -> tuple[np.ndarray, np.ndarray] | None:
