@@ -56,9 +56,8 @@ def draw_nuts_into(
             "the tree when it is there"
         )
     if further := sorted(options.keys() - {"target_accept"}):
-        raise ValueError(
-            f"{', '.join(further)}: with store=, NUTS takes target_accept alone; leave it out, or leave store= out"
-        )
+        remedy = "leave it out, or leave store= out"
+        raise ValueError(f"{', '.join(further)}: with store=, NUTS takes target_accept alone; {remedy}")
     note, arrays = note_of_run(model, plan, attrs)
     note |= {"every": nuts_thinning(model, plan), "options": nuts_options(model, options)}
     begun, drawn = perf_counter(), 0
@@ -88,12 +87,11 @@ def resume_nuts(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, 
     drawn, restarts = int(marked["drawn"]), list(marked["restarts"])
     if drawn < plan.draws:
         restarts.append(drawn)
-        warnings.warn(
-            f"{store.path}: {drawn:,} draws of each chain are kept; those after them, and the adaptation of NUTS, are lost. "
-            f"The other {plan.draws - drawn:,} are drawn by fresh chains",
-            ResumeWarning,
-            stacklevel=3,
+        kept = (
+            f"{drawn:,} draws of each chain are kept; those after them, and the adaptation of NUTS, are lost"
         )
+        others = f"The other {plan.draws - drawn:,} are drawn by fresh chains"
+        warnings.warn(f"{store.path}: {kept}. {others}", ResumeWarning, stacklevel=3)
         with Interruptions() as interruptions:
             for block in _blocks(model, plan, note, (drawn, len(restarts)), interruptions):
                 drawn = _append_block(store, block, drawn, (restarts, begun))
@@ -218,9 +216,8 @@ def resume(
     FileNotFoundError
         If there is no such store.
     ValueError
-        If the path is not a store, has another schema, or belongs to a call that resumes when it is repeated
-        (`scatter`, `dawid_skene_gibbs`); if the journal is missing or damaged; if the model is needed, or
-        differs from that of the run.
+        If the path is not a store, has another schema, or belongs to a call that resumes when repeated
+        (`scatter`, `dawid_skene_gibbs`); if the journal is missing or damaged; if the model is needed or differs.
     BlockingIOError
         If another process is writing to the store.
 

@@ -50,8 +50,7 @@ def diagnose(
     Parameters
     ----------
     tree : DataTree
-        Draws of any sampler in ``posterior``, dims (chain, draw, ...). Divergences and energies of NUTS in
-        ``sample_stats`` are used.
+        Draws in ``posterior``, dims (chain, draw, ...); divergences and energies of NUTS in ``sample_stats``.
     var_names : str or sequence of str, optional
         Variables of the posterior to diagnose; all by default.
     r_hat, ess : float
@@ -67,8 +66,7 @@ def diagnose(
         with the same dims: ``elements`` (all), ``constant`` (never moved), ``not_finite`` (infinite or NaN in
         a draw) and ``failed`` (missed a threshold or not finite).
 
-        For every element of the other variables the same (without ``elements``), with prefix ``element_`` and
-        dim ``element``.
+        The same (but ``elements``) by element of the other variables, with prefix and dim ``element``.
 
         ``divergences`` and ``e_bfmi`` (chain) after NUTS. ``switched`` (chain), for confusion matrices: the
         share of draws in which raters would be right more often under a permutation of the categories.
@@ -110,13 +108,8 @@ def diagnose(
         has_items = "item" in draws.coords or "item" in draws.dims
         (with_items if has_items else others)[name] = draws, _element_diagnostics(draws, r_hat, ess, threads)
     diagnosis = xr.Dataset(_by_item(with_items) | _by_element(others) | _nuts(tree) | _switching(posterior))
-    diagnosis.attrs = {
-        "chains": posterior.sizes["chain"],
-        "draws": posterior.sizes["draw"],
-        "exact": int(tree.attrs.get("method") == "exact"),
-        "r_hat": r_hat,
-        "ess": ess,
-    }
+    diagnosis.attrs = {"chains": posterior.sizes["chain"], "draws": posterior.sizes["draw"]}
+    diagnosis.attrs |= {"exact": int(tree.attrs.get("method") == "exact"), "r_hat": r_hat, "ess": ess}
     converged, sentence = verdict(diagnosis)
     return diagnosis.assign_attrs(converged=int(converged), verdict=sentence)
 
@@ -124,11 +117,7 @@ def diagnose(
 def warn_unless_converged(
     tree: xr.DataTree | xr.Dataset, *, listed: int = 20, stacklevel: int = 3
 ) -> xr.Dataset:
-    """Warn with a `ConvergenceWarning` unless draws are exact or converged; return their diagnosis.
-
-    `tree` holds draws, or is their diagnosis by `diagnose`. The warning names the `listed` worst items.
-    `stacklevel` is as in `warnings.warn`; 3 points at the line that called the caller of this function.
-    """
+    """Warn of the `listed` worst items unless draws, or their diagnosis, are exact or converged; return the diagnosis."""
     diagnosis = tree if isinstance(tree, xr.Dataset) else diagnose(tree)
     converged, sentence = verdict(diagnosis, listed=listed)
     if not converged:
@@ -143,10 +132,8 @@ def _posterior(tree: xr.DataTree, var_names: str | Sequence[str] | None) -> xr.D
     if isinstance(var_names, str):
         var_names = [var_names]
     if "posterior" not in tree.children:
-        raise ValueError(
-            f"the tree has no group 'posterior', only {sorted(tree.children)}; "
-            "diagnose what a sampler returned"
-        )
+        only = f"only {sorted(tree.children)}; diagnose what a sampler returned"
+        raise ValueError(f"the tree has no group 'posterior', {only}")
     posterior = with_current_dims(tree)["posterior"].to_dataset()
     if unknown := [name for name in var_names or () if name not in posterior.data_vars]:
         raise ValueError(f"var_names has {unknown[0]!r}, but the posterior holds {list(posterior.data_vars)}")
@@ -236,10 +223,7 @@ def _switching(posterior: xr.Dataset) -> dict[str, xr.DataArray]:
 
 def _nuts(tree: xr.DataTree) -> dict[str, xr.DataArray]:
     """Return the number of divergences and E-BFMI of every chain, where NUTS recorded them."""
-    if "sample_stats" not in tree.children:
-        return {}
-    stats = tree["sample_stats"].to_dataset()
-    found = {}
+    stats, found = tree["sample_stats"].to_dataset() if "sample_stats" in tree.children else {}, {}
     if "diverging" in stats:
         found["divergences"] = stats["diverging"].sum("draw")
     if "energy" in stats:
@@ -279,9 +263,7 @@ def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
 
 def _switching_remarks(diagnosis: xr.Dataset) -> list[str]:
     """Note on label switching, if it is frequent."""
-    if "switched" not in diagnosis:
-        return []
-    share = diagnosis["switched"].to_numpy()
+    share = diagnosis["switched"].to_numpy() if "switched" in diagnosis else np.zeros(0)
     often = np.flatnonzero(share > SWITCHING_THRESHOLD)
     if not len(often):
         return []
@@ -395,8 +377,7 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
     Parameters
     ----------
     tree : DataTree
-        Posterior with ``confusion`` (chain, draw[, rater], category, answer), and other variables along
-        ``category``.
+        Posterior with ``confusion`` (chain, draw[, rater], category, answer), and others along ``category``.
 
     Returns
     -------
@@ -408,8 +389,7 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
     Raises
     ------
     ValueError
-        If the posterior has no confusion matrices, or they are functions of abilities, which are not
-        invariant.
+        If the posterior has no confusion matrices, or they are functions of abilities, thus not invariant.
 
     Examples
     --------
@@ -448,18 +428,14 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
     }
     groups = {name: node.to_dataset() for name, node in tree.children.items()}
     groups["posterior"] = posterior.assign(moved)
-    stats = groups.get("sample_stats", xr.Dataset())
-    groups["sample_stats"] = stats.assign(naming=at)
+    groups["sample_stats"] = groups.get("sample_stats", xr.Dataset()).assign(naming=at)
     result = xr.DataTree.from_dict(groups)
     result.attrs = dict(tree.attrs)
     return result
 
 
 def _permuted(variable: xr.DataArray, at: xr.DataArray) -> xr.DataArray:
-    """Permute the categories of every draw of a variable; the coordinate stays.
-
-    Shapes: at (chain, draw, category).
-    """
+    """Permute the categories of every draw of a variable by `at` (chain, draw, category); the coordinate stays."""
     moved = variable.drop_vars("category", errors="ignore").isel(
         chain=xr.DataArray(np.arange(at.sizes["chain"]), dims="chain"),
         draw=xr.DataArray(np.arange(at.sizes["draw"]), dims="draw"),
@@ -469,10 +445,7 @@ def _permuted(variable: xr.DataArray, at: xr.DataArray) -> xr.DataArray:
 
 
 def _best_permutation(confusion: xr.DataArray) -> np.ndarray:
-    """Permutation of the categories with the largest diagonal of the confusion matrices, by draw.
-
-    Shapes: confusion (chain, draw[, rater], category, answer); returns positions (chain, draw, category).
-    """
+    """Permutation (chain, draw, category) with the largest diagonal of confusion (chain, draw[, rater], category, answer)."""
     pooled = confusion.mean("rater") if "rater" in confusion.dims else confusion
     right = pooled.transpose("chain", "draw", "category", "answer").to_numpy().astype(float)
     n = right.shape[-1]

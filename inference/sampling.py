@@ -117,13 +117,10 @@ def sample(
     ('exact', {'chain': 4, 'draw': 200, 'item': 2, 'category': 2})
     """
     if not isinstance(model, pm.Model):
-        raise ValueError(
-            f"a {type(model).__name__} is not a pymc.Model; build one by a function of raterzoo.models"
-        )
-    every = None if thin == "pilot" else thin
-    check_options(
-        dtype, draws=draws, chains=chains, thin=every, cores=cores, tune=tune, random_seed=random_seed
-    )
+        remedy = "build one by a function of raterzoo.models"
+        raise ValueError(f"a {type(model).__name__} is not a pymc.Model; {remedy}")
+    numbers = {"draws": draws, "chains": chains, "thin": None if thin == "pilot" else thin, "cores": cores}
+    check_options(dtype, **numbers, tune=tune, random_seed=random_seed)
     started = perf_counter()
     with graph_lock:
         route = route_of(model)
@@ -168,10 +165,9 @@ def _choose(route: Route, method: Method) -> str:
         return route.method
     if method not in ("exact", "gibbs", "hmc", "nuts"):
         raise ValueError(f"method={method!r} is not one of 'auto', 'exact', 'gibbs', 'hmc', 'nuts'")
-    if method != "nuts" and method != route.method:
-        raise ValueError(
-            f"method={method!r} does not fit this model: {route.reason}. Use method={route.method!r} or 'auto'"
-        )
+    if method not in ("nuts", route.method):
+        remedy = f"Use method={route.method!r} or 'auto'"
+        raise ValueError(f"method={method!r} does not fit this model: {route.reason}. {remedy}")
     return method
 
 

@@ -41,8 +41,7 @@ def alternating_gradient(
 
     where l is the log likelihood divided by the number of answers. Both gradients are taken at the same
     point. The step printed by Nordio et al., N / 5, makes sense only for the mean log likelihood per answer,
-    as here; even so it oscillates with the logistic link and diverges with the normal one. N / 50 converges
-    in some dozens of steps.
+    as here; even so it oscillates with the logistic link, diverges with the normal. N / 50 takes dozens of steps.
 
     Parameters
     ----------
@@ -61,8 +60,7 @@ def alternating_gradient(
     -------
     Dataset
         ``quality`` (item), centred; ``reliability`` (rater), of any sign; ``change`` (iteration), the
-        statistic of the stopping rule. Attributes ``converged`` and ``diverged`` (0 or 1), ``iterations``,
-        ``link``, ``step``.
+        statistic of the stopping rule. Attributes ``converged``, ``diverged``, ``iterations``, ``link``, ``step``.
 
     Raises
     ------

@@ -154,16 +154,13 @@ def laplace_sample(
     if found.second_mode:
         wrong.append("raters contradict each other, and the posterior has a second mode")
     if wrong:
-        warnings.warn(
-            f"{'; '.join(wrong)}: the posterior is far from normal; use inference.sample",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        remedy = "the posterior is far from normal; use inference.sample"
+        warnings.warn(f"{'; '.join(wrong)}: {remedy}", ConvergenceWarning, stacklevel=2)
     places = (np.arange(draws * chains) + rng.random()) / (draws * chains)
     chosen = np.searchsorted(np.cumsum(weight), places).clip(max=len(weight) - 1)
     kept = rng.permutation(theta[chosen]).reshape(chains, draws, -1)
-    groups = {"posterior": comparison_posterior(model, structure, kept)} | constant_groups(model)
-    tree = xr.DataTree.from_dict(groups)
+    posterior = comparison_posterior(model, structure, kept)
+    tree = xr.DataTree.from_dict({"posterior": posterior} | constant_groups(model))
     if names := CodeNames.of(model):
         tree = label(tree, names)
     tree.attrs |= {"model": model.observed_RVs[0].owner.op.link, "method": "laplace"}

@@ -21,10 +21,6 @@ MAX_PRIOR_RATIO = 1000.0  # largest ratio of prior precision to the information 
 class Degenerate(Exception):
     """Error: the priors of the distances have outgrown the answers, in this iteration (from 1)."""
 
-    def __init__(self, iteration: int) -> None:
-        super().__init__(iteration)
-        self.iteration = iteration
-
 
 class QuiteOptions(NamedTuple):
     """Interpretation of the paper's formulas (see `iterate`), range of reliabilities and stopping rule."""
@@ -231,7 +227,7 @@ def quite(
         found = iterate(vote_modes(table, link), graph, begin, options, quality_range)
     except Degenerate as degenerate:
         raise ValueError(
-            f"{kind} degenerates in iteration {degenerate.iteration}: the priors of most "
+            f"{kind} degenerates in iteration {degenerate.args[0]}: the priors of most "
             f"distances, estimated from the answers, have over {MAX_PRIOR_RATIO:,.0f} times the precision of the answers; take "
             "variance='fisher' with prior='predicted', or variance='laplace' with prior='frozen'"
         ) from None
@@ -241,12 +237,9 @@ def quite(
             "much for double precision; check the counts, take a narrower reliability_range, or use inference.sample"
         ) from None
     if not found.converged:
-        warnings.warn(
-            f"the qualities still move by {found.changes[-1]:.1e} after {max_iterations} iterations, tolerance={tolerance:.0e}; "
-            "raise max_iterations",
-            EstimateWarning,
-            stacklevel=2,
-        )
+        moving = f"the qualities still move by {found.changes[-1]:.1e} after {max_iterations} iterations"
+        problem = f"{moving}, tolerance={tolerance:.0e}; raise max_iterations"
+        warnings.warn(problem, EstimateWarning, stacklevel=2)
     spread = graph.variances(found.precision, np.random.default_rng(random_seed))
     return _dataset(pairs, table, found, spread, {"link": link, "variance": variance, "prior": prior})
 
@@ -263,16 +256,13 @@ def _check(link: str, options: QuiteOptions, quality_range: float) -> None:
             raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
     low, high = options.reliability_range
     if not 0 < low < high < np.inf:
-        raise ValueError(
-            f"reliability_range=({low!r}, {high!r}) must be two positive finite numbers, the lower first"
-        )
+        allowed = "two positive finite numbers, the lower first"
+        raise ValueError(f"reliability_range=({low!r}, {high!r}) must be {allowed}")
     if not 0 < quality_range < np.inf:
         raise ValueError(f"quality_range={quality_range!r} must be positive and finite")
     check_whole("max_iterations", options.max_iterations)
-    if not options.tolerance >= 0:
-        raise ValueError(
-            f"tolerance={options.tolerance!r} must not be negative; at 0 every iteration is made"
-        )
+    if not (least := options.tolerance) >= 0:
+        raise ValueError(f"tolerance={least!r} must not be negative; at 0 every iteration is made")
 
 
 def _cold_start(table: PairTable, link: Link, options: QuiteOptions, reach: float) -> Start:

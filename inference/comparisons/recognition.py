@@ -208,8 +208,7 @@ def values_of(theta: np.ndarray, prior: PairPrior) -> dict[str, np.ndarray]:
     """Transform coordinates to values of the variables, by role.
 
     Shapes: theta (..., coordinate); result: quality (..., item); rater, as drawn in the model, and
-    reliability (..., rater), unless it is shared; quality_scale, rater_scale, left_bias, tie (...), where the
-    model has them.
+    reliability (..., rater), unless shared; and scales, left_bias, tie (...), where the model has them.
     """
     n, k = prior.n_items, prior.n_raters
     q, r = theta[..., :n], theta[..., n : n + k]

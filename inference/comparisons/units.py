@@ -51,6 +51,7 @@ Range = tuple[float, float]
 Anchor = Literal["mean reliability", "quality sd"] | tuple[Any, Any] | tuple[Range, Range]
 WITH_QUALITY = ("quality", "quality_scale", "coefficient", "residual")  # divided by g
 WITH_RELIABILITY = ("reliability", "reliability_deviation")  # multiplied by g
+NO_ANCHOR = "is not 'mean reliability', 'quality sd', a pair of items or a pair of ranges"
 HALVINGS = 60  # bisections: to the last digit of a double
 
 
@@ -59,15 +60,13 @@ def in_units(
 ) -> xr.DataTree:
     """Express the posterior of a comparison model in other units of quality.
 
-    Answers depend on reliability times the difference of qualities, x = rho_k (q_i - q_j). For any g > 0 and
-    m,
+    Answers depend on reliability times difference of qualities, x = rho_k (q_i - q_j). For any g > 0 and m,
 
         q -> m + q / g,     rho -> g rho
 
     leaves the probabilities of all answers unchanged: the prior alone identifies scale and shift. Here g is
     chosen for every draw so that an anchor has the same value in all draws. Identified quantities - order of
-    the items, ratios of differences, ratios of reliabilities, probabilities of answers, ties, left bias - do
-    not change.
+    the items, ratios of differences or reliabilities, probabilities of answers, ties, left bias - do not change.
 
     Parameters
     ----------
@@ -87,8 +86,7 @@ def in_units(
         New tree. In its ``posterior`` ``quality``, ``quality_scale``, ``coefficient`` and ``residual`` are
         divided by g; ``reliability``, ``reliability_deviation`` and, for signed raters, ``reliability_scale``
         are multiplied by g; ``log_reliability`` is raised by log g. If all raters are alike, ``reliability``
-        (chain, draw) is added. ``tie``, ``left_bias`` and the other groups are unchanged. ``quality`` has the
-        attribute ``unit``.
+        (chain, draw) is added. ``tie``, ``left_bias``, other groups stay. ``quality`` has the attribute ``unit``.
 
     Raises
     ------
@@ -145,12 +143,8 @@ def in_units(
 
 def _rescaled(posterior: xr.Dataset, factor: xr.DataArray) -> xr.Dataset:
     """Posterior with all variables that have a unit converted. Shapes: factor, g (chain, draw)."""
-    changed = posterior.copy()
-    for name in posterior.data_vars:
-        if name in WITH_QUALITY:
-            changed[name] = posterior[name] / factor
-        elif name in WITH_RELIABILITY:
-            changed[name] = posterior[name] * factor
+    changed = posterior.assign({n: posterior[n] / factor for n in WITH_QUALITY if n in posterior})
+    changed = changed.assign({n: posterior[n] * factor for n in WITH_RELIABILITY if n in posterior})
     if "log_reliability" in posterior:
         changed["log_reliability"] = posterior["log_reliability"] + np.log(factor)
     if "reliability_deviation" in posterior and "reliability_scale" in posterior:
@@ -167,9 +161,7 @@ def _named_factor(
     if anchor == "quality sd":
         return quality.std("item"), "standard deviation of the qualities 1"
     if anchor != "mean reliability":
-        raise ValueError(
-            f"anchor={anchor!r} is not 'mean reliability', 'quality sd', a pair of items or a pair of ranges"
-        )
+        raise ValueError(f"anchor={anchor!r} {NO_ANCHOR}")
     if reliability is None:
         reliability = xr.ones_like(quality.isel(item=0, drop=True))
     mean = reliability.mean("rater") if "rater" in reliability.dims else reliability
@@ -179,15 +171,12 @@ def _named_factor(
 def _factor_of_pair(quality: xr.DataArray, anchor: Any) -> tuple[xr.DataArray, str]:
     """Factor g (chain, draw) that sets the difference of two items to one, and the unit."""
     if not _is_pair(anchor) or anchor[0] == anchor[1]:
-        raise ValueError(
-            f"anchor={anchor!r} is not 'mean reliability', 'quality sd', a pair of items or a pair of ranges"
-        )
+        raise ValueError(f"anchor={anchor!r} {NO_ANCHOR}")
     items = quality["item"].to_numpy().tolist()
     for item in anchor:
         if item not in items:
-            raise ValueError(
-                f"anchor={anchor!r}: {item!r} is not one of the {len(items)} items, such as {items[0]!r}"
-            )
+            others = f"the {len(items)} items, such as {items[0]!r}"
+            raise ValueError(f"anchor={anchor!r}: {item!r} is not one of {others}")
     better, worse = (quality.sel(item=item, drop=True) for item in anchor)
     return better - worse, f"quality of {anchor[0]} minus quality of {anchor[1]} 1"
 
@@ -206,9 +195,8 @@ def _draw_in_ranges(
     except (TypeError, ValueError):
         first = last = low = high = np.nan
     if not (-np.inf < first < last < np.inf and 0 <= low < high < np.inf):
-        raise ValueError(
-            f"anchor={ranges!r} must be two rising pairs of finite numbers, such as ((0, 1), (1, 20))"
-        )
+        allowed = "two rising pairs of finite numbers, such as ((0, 1), (1, 20))"
+        raise ValueError(f"anchor={ranges!r} must be {allowed}")
     if reliability is None or "rater" not in reliability.dims:
         raise ValueError(
             f"anchor={ranges!r} is of raters who differ, but here they are all alike; take 'quality sd'"

@@ -60,8 +60,7 @@ def next_to_ask(
     Returns
     -------
     Dataset
-        ``gain`` (question) in nats, in descending order; coordinates ``left`` and ``right``, or ``item``, and
-        ``rater`` along ``question``.
+        ``gain`` (question) in nats, in descending order, with ``left`` and ``right``, or ``item``, and ``rater``.
 
     Raises
     ------
@@ -70,9 +69,8 @@ def next_to_ask(
 
     Notes
     -----
-    The answer about an item is one label; for rankings, the label ranked first. OTHER counts as one label,
-    unless it stands for a single category. Both make the gain a lower bound of the information in a full
-    annotation without ties.
+    The answer about an item is one label; for rankings, the label ranked first. OTHER counts as one label, unless
+    it stands for one category. Both make the gain a lower bound of that of a full annotation without ties.
 
     If the truth T of an item is one category, the gain is the mutual information of T and the answer. If the
     plausibilities are the truth and the model counts an answer r times (``reliability``), an answer l gives
@@ -132,8 +130,7 @@ def _next_pair(tree: xr.DataTree, candidates: Any, raters: Any, about: str, link
         ids = np.array(["anyone"]) if raters is None else np.asarray(raters)
         reliability = np.ones((len(ids), quality.shape[1]))
     tie, bias = (_scalar(posterior, name, quality.shape[1]) for name in ("tie", "left_bias"))
-    column = get_args(AboutPairs).index(about)
-    gain = np.empty((len(left), len(ids)))
+    column, gain = get_args(AboutPairs).index(about), np.empty((len(left), len(ids)))
     for e, (i, j) in enumerate(zip(left, right, strict=True)):
         gain[e] = answer_information(law, quality[i] - quality[j], reliability, tie, bias)[column]
     return most_informative_first(gain, {"left": items[left], "right": items[right]}, ids, about)
@@ -172,8 +169,6 @@ def _pairs(items: np.ndarray, candidates: Any) -> tuple[np.ndarray, np.ndarray]:
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise ValueError(f"candidates has the shape {pairs.shape}; expected pairs of item ids, (pair, 2)")
     left, right = (codes_of("candidates", items, pairs[:, side]) for side in (0, 1))
-    if len(same := np.flatnonzero(left == right)):
-        raise ValueError(
-            f"candidates compares item {items[left[same[0]]].item()!r} with itself; take two items"
-        )
+    if len(same := left[left == right]):
+        raise ValueError(f"candidates compares item {items[same[0]].item()!r} with itself; take two items")
     return left, right

@@ -3,14 +3,12 @@
 Symbols: s draw; p_s(c) ``plausibility`` of label c; pi_s ``confusion`` of a rater; l answer; H entropy in
 nats; E mean over draws; r the number of times that the model counts an annotation (``reliability``).
 
-If the truth T is one category, with probability p_s(c) given the draw, T and the answer have the joint
-distribution
+If the truth T is one category, with probability p_s(c) given the draw, T and the answer have the joint law
 
     J(c, l) = E[p_s(c) pi_s(c, l)],    gain = sum_cl J(c, l) log(J(c, l) / (J(c) J(l)))
 
 This is exact: the draws share parameters, so an answer is informative about them and other items too, but T
-and the answer alone have the averaged distribution. The matrix of a random one of several raters is their
-mean.
+and the answer alone have the averaged distribution. The matrix of a random one of several raters is their mean.
 
 If the plausibilities are the truth, the next label is a draw from p_s. An answer l gives draw s the weight
 p_s(l)^r: the answer comes once, with probability m(l) = E[p_s(l)], and counts r times. With q(c) the
@@ -20,8 +18,7 @@ probability that c is the top-1 label,
     gain about the plausibilities    = sum_l m(l) KL(posterior | l, posterior),     dKL weights = p_s(l)^r / E[p_s(l)^r]
 
 For r = 1 both are mutual informations, and the second equals H[E p] - E H[p]. For other r the first can be
-negative, because answers do not follow the predictive distribution of a posterior that is so sharp; the
-second cannot.
+negative, as answers do not follow the predictive distribution of so sharp a posterior; the second cannot.
 
 References
 ----------
@@ -42,10 +39,7 @@ from .questions import codes_of, most_informative_first
 
 
 def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
-    """Mutual information in nats of each rater's answer and the true category of each item.
-
-    Shapes: p (item, category, draw); confusion (category, draw, rater, label); returns (item, rater).
-    """
+    """Mutual information (item, rater) in nats: true category p (item, category, draw), answer (category, draw, rater, label)."""
     n_categories, n_draws, n_raters, n_labels = confusion.shape
     joint = np.matmul(p.transpose(1, 0, 2), confusion.reshape(n_categories, n_draws, -1))
     joint = joint.reshape(n_categories, len(p), n_raters, n_labels)
@@ -57,11 +51,7 @@ def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
 
 
 def leader_information(leads: np.ndarray, p: np.ndarray, counted: float = 1.0) -> float:
-    """Return the expected drop in nats of the entropy of the top-1 label of one item; `counted` is r.
-
-    Shapes: leads, probability that the label leads in the draw (0 or 1 except for OTHER) (label, draw); p
-    (answer, draw).
-    """
+    """Return the expected drop in nats of the entropy of the top-1 label, which each leads with `leads` (label, draw)."""
     answer, weight = _weights(p, counted)
     # q(c | l), up to its normalisation over c
     after = leads @ weight.T
@@ -70,10 +60,7 @@ def leader_information(leads: np.ndarray, p: np.ndarray, counted: float = 1.0) -
 
 
 def plausibility_information(p: np.ndarray, counted: float = 1.0) -> float:
-    """Return the expected Kullback-Leibler divergence in nats of the posterior after one answer.
-
-    Shapes: p, plausibilities of one item (answer, draw). `counted` is r.
-    """
+    """Return the expected KL divergence in nats of the posterior after an answer; p (answer, draw), `counted` is r."""
     answer, weight = _weights(p, counted)
     # sum_l m(l) (E[w log w] / E[w] - log E[w]),  w = p_s(l)^r
     mean = weight.mean(axis=1)
@@ -86,10 +73,7 @@ def entropy(p: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
 
 
 def _weights(p: np.ndarray, counted: float) -> tuple[np.ndarray, np.ndarray]:
-    """Probability m(l) of every possible answer, and the weights p_s(l)^r of the draws after it, scaled to at most 1.
-
-    Shapes: p (answer, draw); returns (possible answer,) and (possible answer, draw).
-    """
+    """Probability m(l) of every possible answer, and the weights p_s(l)^r (possible answer, draw), scaled to at most 1."""
     most = p.max(axis=1)
     possible = most > 0
     weight = p[possible] / most[possible, None]
@@ -103,8 +87,7 @@ def largest_shares(size: int, concentration: float, draws: int, rng: np.random.G
     """Draw the largest share of a symmetric Dirichlet distribution, sorted in ascending order.
 
     By stick breaking in size-biased order, V_i ~ Beta(1 + a, (M - i) a), with M = `size` members of
-    `concentration` a; it stops once the remaining stick is shorter than the largest share. Shapes: returns
-    (draw,), in (0, 1].
+    `concentration` a; it stops once the rest of the stick is shorter than the largest share, (draw,) in (0, 1].
     """
     left, largest = np.ones(draws), np.zeros(draws)
     for i in range(1, size):
@@ -120,8 +103,7 @@ def leaders(p: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
     """Probability of every label of an item to be the most plausible one in each draw; ties go to the first label.
 
     Shapes: p (label, draw); shares, draws of the largest share of OTHER, which is then the last label,
-    ascending (draw,): None without OTHER, empty if OTHER is not split and cannot lead; returns (label, draw),
-    which sums to 1 over labels.
+    ascending (draw,): None without OTHER, empty if it is not split and cannot lead; returns (label, draw), of sum 1.
     """
     named = p if shares is None else p[:-1]
     best = named.argmax(axis=0)
@@ -187,11 +169,7 @@ class _ItemBlocks:
         return self.array["category"].to_numpy().astype(str)[self.start[1:] - 1] == OTHER
 
     def read(self, chosen: np.ndarray, width: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield slices of the chosen items that fit into memory, with their plausibilities (label, draw).
-
-        The rows are ordered item after item. `width` is the count of numbers needed per item and draw, if
-        larger than the number of labels.
-        """
+        """Yield slices of chosen items, of `width` or more numbers per draw, that fit into memory, and their rows."""
         count = np.maximum(np.diff(self.start)[chosen], width)
         number = np.cumsum(count) * self.n_draws // BLOCK_SIZE
         for run in np.split(np.arange(len(chosen)), np.flatnonzero(np.diff(number)) + 1):
@@ -285,7 +263,7 @@ def _confusion(tree: xr.DataTree, blocks: _ItemBlocks, raters: Any) -> tuple[np.
     elif raters is not None:
         codes = codes_of("raters", confusion["rater"].to_numpy(), np.atleast_1d(raters))
         confusion = confusion.isel(rater=codes)
-    if bool(confusion.isnull().any()):
+    if confusion.isnull().any():
         raise ValueError("confusion is NaN: a draw failed; sample again")
     values = confusion.transpose("category", *blocks.samples, "rater", "answer").to_numpy()
     shape = (len(values), blocks.n_draws, *values.shape[-2:])
@@ -313,11 +291,10 @@ def _of_anyone(
 
 
 def _reliability_effects(tree: xr.DataTree) -> list[tuple[float, float, float]]:
-    """Distinct reliabilities of the raters, with their effects on an answer.
+    """Distinct reliabilities: share of the annotations, exponent of the distribution of answers, count of an answer.
 
-    Tuples: share of the annotations, exponent of the distribution of answers, count of an answer. Tempered
-    worths sharpen the distribution of an answer; a power of the likelihood counts the answer more than once.
-    If nothing was observed, as in PrIRN, an answer counts once.
+    Tempered worths sharpen the distribution of an answer; a power of the likelihood counts it more than once. If
+    nothing was observed, as in PrIRN, an answer counts once.
     """
     observed, constant = _group(tree, "observed_data"), _group(tree, "constant_data")
     if "reliability" not in constant.data_vars or not {"observed_label", "observed_ranking"} & set(observed):

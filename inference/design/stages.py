@@ -70,18 +70,16 @@ def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | 
     n, n_raters = len(quality), len(reliability)
     link = estimate.attrs.get("link")
     if link not in BEST_PRODUCT:
-        raise ValueError(
-            f"estimate has the attribute link={link!r}; allowed: 'bradley_terry', 'thurstone', as quite sets it"
-        )
+        allowed = "'bradley_terry', 'thurstone', as quite sets it"
+        raise ValueError(f"estimate has the attribute link={link!r}; allowed: {allowed}")
     load = -(-pairs * answers // n_raters) if load is None else load
     limits = (("pairs", pairs, n * (n - 1) // 2), ("answers", answers, n_raters), ("load", load, pairs))
     for name, value, most in limits:
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
             raise ValueError(f"{name}={value!r} must be a whole number from 1 to {most}")
     if load * n_raters < pairs * answers:
-        raise ValueError(
-            f"load={load}: {n_raters} raters give at most {load * n_raters} of {pairs * answers} answers; raise it"
-        )
+        most = f"at most {load * n_raters} of {pairs * answers} answers"
+        raise ValueError(f"load={load}: {n_raters} raters give {most}; raise it")
     better, worse = _neighbours(quality, pairs)
     distance = quality[better] - quality[worse]
     rater, information = _assign_raters(distance, reliability, answers, load, link)

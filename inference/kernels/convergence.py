@@ -9,8 +9,7 @@ For one quantity with draws theta (chain, draw), halved into M chains of N draws
     ESS      = S / max(tau, 1 / log10 S)
 
 with B / N and W the variances between and within the chains. Bulk ESS is the ESS of z; tail ESS the
-smaller ESS of the indicators theta <= q of two tail quantiles q; the ESS of theta itself gives the
-Monte-Carlo error of the mean.
+smaller ESS of the indicators theta <= q of two tail quantiles q; the ESS of theta itself gives the MCSE.
 
 Results equal those of ArviZ up to rounding, hence its conventions: quantiles are those of the unhalved
 draws; medians, quantiles and normal scores have the precision of the draws; ties share their
@@ -45,8 +44,7 @@ def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
     """Return the normal score of every rank and half rank among the draws of the halved chains.
 
     Shapes: result float64 (2 S + 1,), the score of rank r at place 2 r, none at places 0 and 1. `n_chains`
-    and `n_draws` are those before halving; `dtype` is the precision of the draws, in which ArviZ computes
-    scores too.
+    and `n_draws` are those before halving; `dtype` is the precision of the draws and, as in ArviZ, the scores.
     """
     size = 2 * n_chains * (n_draws // 2)
     rank = np.arange(2, 2 * size + 1, dtype=dtype) / 2
@@ -124,8 +122,7 @@ def folded(value, place, median, single):
 def quantile(ascending, probability, single):
     """Interpolate linearly between order statistics (type 7), from the nearer end.
 
-    Shapes: ascending (S,). `probability` is between 0 and 1, both excluded; arithmetic is rounded to float32
-    if `single`.
+    Shapes: ascending (S,). `probability` is inside (0, 1); arithmetic is rounded to float32 if `single`.
     """
     position = (len(ascending) - 1) * probability
     before = int(np.floor(position))

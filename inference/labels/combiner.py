@@ -15,8 +15,7 @@ CONFUSIONS = ("prevalence", "confusion", "category", "answer")
 def label_combiner(tree: xr.DataTree) -> "LabelCombiner":
     """Build the function that predicts the next label of an item from counts of its labels, by a fitted model.
 
-    An item is of kind j with probability w_j, and its labels y_1, y_2, ... are then drawn by one
-    distribution,
+    An item is of kind j with probability w_j, and its labels y_1, y_2, ... are then drawn by one law,
 
         p(c | j, y) = ((1 - rho_j) theta_jc + rho_j n_c) / ((1 - rho_j) + rho_j k)
         p(j | y)    = w_j prod_i p(y_i | j, y_1 ... y_i-1) / (its sum over j)
@@ -76,11 +75,11 @@ def label_combiner(tree: xr.DataTree) -> "LabelCombiner":
     weight, law, kind, label = STATES if STATES[0] in posterior else CONFUSIONS
     laws = posterior[law].mean("rater") if "rater" in posterior[law].dims else posterior[law]
     spread = posterior.get("state_spread", xr.zeros_like(posterior[weight]))
-    drawn = [
-        values.transpose("chain", "draw", kind, ...).to_numpy().astype(float)
-        for values in (posterior[weight], laws.transpose(..., label), spread)
-    ]
-    flat = (values.reshape(-1, *values.shape[2:]) for values in drawn)
+    drawn = (
+        v.transpose("chain", "draw", kind, ...)
+        for v in (posterior[weight], laws.transpose(..., label), spread)
+    )
+    flat = (v.to_numpy().astype(float).reshape(-1, *v.shape[2:]) for v in drawn)
     return LabelCombiner(posterior[label].to_numpy().astype(str), *flat)
 
 
@@ -144,9 +143,8 @@ class LabelCombiner:
                 f"{n} categories {', '.join(self.categories.tolist())}"
             )
         if (counts < 0).any():
-            raise ValueError(
-                f"counts: {counts.min()}; expected whole numbers from 0, such as the counts of exchangeable raters"
-            )
+            allowed = "whole numbers from 0, such as the counts of exchangeable raters"
+            raise ValueError(f"counts: {counts.min()}; expected {allowed}")
         n_samples, n_kinds = self.weight.shape
         step = max(1, CELLS // (n_kinds * max(1, len(counts))))
         total = np.zeros(counts.shape)

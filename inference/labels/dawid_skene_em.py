@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -31,29 +31,10 @@ from .votes import (
 Prior = tuple[np.ndarray, np.ndarray]
 
 
-class EmData(Protocol):
-    """Interface of EM to the labels, wherever they are stored."""
-
-    def runs(
-        self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
-    ) -> Iterator[EmResult]:
-        """Yield the EM result from the vote shares, then from `restarts` random starts near them.
-
-        `prior` holds the pseudo-counts of prevalence and confusion; `stop` the largest number of iterations
-        and the relative gain of the objective below which a start has converged.
-        """
-
-    def expected_labels(self, run: EmResult) -> np.ndarray:
-        """Return the expected labels by true category, shape (rater * label, category)."""
-
-    def plausibility(self, run: EmResult) -> np.ndarray:
-        """Return p(true category | estimate, answers), shape (item, category)."""
-
-
 @contextmanager
 def open_labels(
     labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
-) -> Iterator[EmData]:
+) -> "Iterator[EmData]":
     """Context manager: labels in memory, or in shards if an executor or a number of shards is given."""
     if executor is None and shards is None:
         yield InMemory(patterns_of(labels), len(labels.categories))
@@ -71,7 +52,11 @@ class InMemory:
     def runs(
         self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
     ) -> Iterator[EmResult]:
-        """Yield the EM result of every start."""
+        """Yield the EM result from the vote shares, then from `restarts` random starts near them.
+
+        `prior` holds the pseudo-counts of prevalence and confusion; `stop` the largest number of iterations
+        and the relative gain of the objective below which a start has converged.
+        """
         rng = np.random.default_rng(random_seed)
         for plausibility in vote_starts(self._patterns, self._n, restarts, rng):
             yield run_em_on_patterns(self._patterns, plausibility, prior, *stop)
@@ -139,6 +124,8 @@ class InShards:
         return total(counts()), sum(log_p)
 
 
+EmData = InMemory | InShards
+
 # --- The estimator ---
 
 SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01  # largest relative and absolute difference at one optimum
@@ -188,15 +175,12 @@ def dawid_skene_em(
     random_seed : int, optional
         Seed of the random starts.
     executor : Executor, dask.distributed.Client or int, optional
-        Executor that processes the answers in shards of items: anything with ``submit``, or a number of
-        processes. The estimate does not depend on the executor, and equals that of this process but for the
-        rounding of sums; random starts are drawn item by item there.
+        Executor of shards of items: anything with ``submit``, or a number of processes. The estimate does not
+        depend on it, and equals that of this process but for rounding; random starts are drawn item by item there.
     shards : int, optional
-        Number of shards; by default one per million answers. Given without `executor`, a pool of processes
-        shares them.
+        Number of shards, by default one per million answers; without `executor` a pool of processes shares them.
     folder : path, optional
-        Folder of the shards while they are in use, which workers on other machines must see; by default the
-        folder of temporary files.
+        Folder of the shards during use, which all workers must see; by default that of temporary files.
 
     Returns
     -------
@@ -217,8 +201,7 @@ def dawid_skene_em(
     -----
     EstimateWarning
         If the likelihood alone is maximised, a rater never labelled an item of some category (its row is
-        NaN), no item has two answers (only the vote is identified), there are several optima, or a start has
-        not converged.
+        NaN), no item has two answers (only the vote is identified), or starts differ or have not converged.
 
     Examples
     --------
@@ -302,21 +285,16 @@ def _dataset(labels: Labels, optima: list[tuple[EmResult, np.ndarray]], prior: s
     data = {name: (dims, values[0]) for name, (dims, values) in variables.items()}
     data |= {f"optimum_{k}": (("optimum", *dims), v) for k, (dims, v) in variables.items()}
     data["trace"] = (("iteration",), runs[0].trace)
-    attrs = {
-        "log_likelihood": float(runs[0].log_likelihood),
-        "converged": int(runs[0].converged),
-        "iterations": len(runs[0].trace),
-    }
-    return xr.Dataset(data, estimate_coords(labels), attrs)
+    attrs = {"log_likelihood": float(runs[0].log_likelihood), "converged": int(runs[0].converged)}
+    return xr.Dataset(data, estimate_coords(labels), attrs | {"iterations": len(runs[0].trace)})
 
 
 def _warn(labels: Labels, prior: str | None, result: xr.Dataset, runs: list[EmResult]) -> None:
     """Warn of overfitting, unidentified raters, several optima or starts that have not converged."""
     reasons = [] if labels.identified else [UNIDENTIFIED]
     if prior is None:
-        reasons.append(
-            "maximum likelihood is overconfident and overfits raters with few answers; prior='diagonal' does not"
-        )
+        problem = "maximum likelihood is overconfident and overfits raters with few answers"
+        reasons.append(f"{problem}; prior='diagonal' does not")
         unseen = np.argwhere(result["confusion"].isnull().any("answer").to_numpy())
         if len(unseen):
             rater, category = (labels.raters[unseen[0][0]].item(), labels.categories[unseen[0][1]].item())

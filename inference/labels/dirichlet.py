@@ -23,8 +23,7 @@ def begin_counted_labels(
 ) -> Run:
     """Set up independent draws of plausibilities from their Dirichlet posterior.
 
-    Each item has its own random stream, so its draws do not depend on the other items of the data. `law` is that
-    of `read_counted_labels`.
+    Each item has its own random stream, and so depends on no other item. `law` is that of `read_counted_labels`.
     """
     plausibility, alpha, counts, reliability = law
     # Dirichlet posterior of item i: alpha + r_i n_i

@@ -48,8 +48,7 @@ def glad_em(
     labels : Labels
         Labels of identified raters. Gold labels are taken as known true categories.
     prevalence_concentration : float or array_like or "uniform", default 1
-        Prior of the prevalence, whose estimate maximises the posterior of the log odds; the paper's is
-        "uniform".
+        Prior of the prevalence, whose estimate maximises the posterior of the log odds; "uniform" in the paper.
     ability, easiness : pair of float, default (1, 1)
         Mean and standard deviation of the normal priors of abilities alpha and of the items' log easiness,
         log beta, as in `models.glad`. Both numbers of the log easiness are at most 10 in absolute value.

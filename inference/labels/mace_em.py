@@ -1,5 +1,6 @@
 """Point estimate of MACE, by variational Bayes or EM."""
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,7 +22,6 @@ from .votes import (
 )
 
 LEAST_LOG = -690.0  # log weights above this have a normal double as exponential
-
 LEAST_CONCENTRATION = 1e-6  # for variational Bayes: an expected log of -1e6 leaves ten decimals for the rest
 
 
@@ -45,8 +45,7 @@ def mace_em(
 
     The E-step is one pass over the answers. It returns the log likelihood and the expected counts of each
     rater's labels by true category. Of the labels l on items of category l the share theta / (theta + (1 -
-    theta) xi_l) is credited to competence, the rest and all other labels to spam. With these counts the
-    M-step is
+    theta) xi_l) is credited to competence, the rest and all other labels to spam. The M-step then is
 
         EM     theta = (a + honest) / (a + b + answers),   xi_l = (c_l + spam_l) / (sum c + spam)
         VB     the same with exp(digamma(.)) in place of every number
@@ -73,16 +72,9 @@ def mace_em(
     competence_concentration : pair of float, default (2, 1)
         Prior (a, b) of the competences. The paper's variational Bayes has (.5, .5).
     spam_concentration : float or array_like, default 1
-        Prior c of the spam: one number, or an array (label,) or (rater, answer). Variational Bayes needs at
-        least 1e-6.
-    restarts : int, default 20
-        Number of random starts near the vote shares, besides the vote shares themselves.
-    max_iterations : int, default 1000
-        Largest number of iterations per start.
-    tolerance : float, default 1e-10
-        Relative gain of the objective below which a start has converged.
-    random_seed : int, optional
-        Seed of the random starts.
+        Prior c of the spam: a number, or an array (label,) or (rater, answer), from 1e-6 in variational Bayes.
+    restarts, max_iterations, tolerance, random_seed
+        As for `dawid_skene_em`.
 
     Returns
     -------
@@ -182,9 +174,9 @@ def _run_em(patterns: AnswerPatterns, plausibility: np.ndarray, prior: _Counts, 
     """Run EM or variational Bayes from one start; `plausibility` has shape (pattern, category)."""
     variational, max_iterations, tolerance = rule
     answers, weight = patterns.answers, patterns.multiplicity
-    (n_raters, n), sweeps = prior.spam.shape, answer_sweeps(prior.spam.shape[1])
+    n_raters, n = prior.spam.shape
     categories, counts = weight @ plausibility, np.empty((n_raters * n, n))
-    sweeps.counts(plausibility, weight, answers, counts)
+    answer_sweeps(n).counts(plausibility, weight, answers, counts)
     weights = _Weights(np.zeros(n), np.full(n_raters, np.log(0.5)), np.full((n_raters, n), np.log(0.5 / n)))
     trace, posterior, converged = [], prior, False
     for _ in range(max_iterations):
@@ -219,10 +211,7 @@ def _expect(patterns: AnswerPatterns, weights: _Weights, expected: tuple[np.ndar
 
 
 def _item_logs(answers: Answers, category: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return log p of every item's answers and p(true category | answers), from log weights.
-
-    Shapes: category (category,); table (rater * label, category); result (item,) and (item, category).
-    """
+    """Return log p of every item's answers (item,) and p(true category | answers) (item, category), from log weights."""
     item, known = _item_of(answers), answers.gold_category
     sums = [np.bincount(item, of[answers.code], len(known)) for of in table.T]
     joint = category + np.stack(sums, axis=1)
@@ -237,10 +226,7 @@ def _item_of(answers: Answers) -> np.ndarray:
 
 
 def _posterior(prior: _Counts, weights: _Weights, categories: np.ndarray, counts: np.ndarray) -> _Counts:
-    """Add the expected counts of true and of spam answers to the prior.
-
-    Shapes: categories (category,); counts (rater * label, category).
-    """
+    """Add expected counts of true (category,) and of spam answers (rater * label, category) to the prior."""
     n = len(categories)
     by_truth = counts.reshape(-1, n, n)
     # theta / (theta + (1 - theta) xi_l), of the labels that equal the true category
@@ -254,14 +240,13 @@ def _posterior(prior: _Counts, weights: _Weights, categories: np.ndarray, counts
 
 def _maximum(prior: _Counts, posterior: _Counts, variational: bool) -> tuple[_Weights, float]:
     """M-step: return the log weights of the next E-step, and the log-prior part of the objective."""
-    log_weight = _expected_logs if variational else _logs
-    logs, log_prior = [], 0.0
+    transform, logs, log_prior = digamma if variational else np.log, [], 0.0
     for own, after in zip(prior, posterior, strict=True):
         if own is None or after is None:
             n = prior.spam.shape[1]
             logs.append(np.full(n, -np.log(n)))
             continue
-        logs.append(log_weight(after))
+        logs.append(_logs(after, transform))
         if variational:  # minus the divergence of the posterior from the prior
             log_prior -= ((after - own) * logs[-1]).sum()
             log_prior += (_log_beta(after) - _log_beta(own)).sum()
@@ -271,14 +256,9 @@ def _maximum(prior: _Counts, posterior: _Counts, variational: bool) -> tuple[_We
     return _Weights(category, competence[:, 0], competence[:, 1:] + spam), float(log_prior)
 
 
-def _logs(concentration: np.ndarray) -> np.ndarray:
-    """Return the logs of normalised concentrations, along the last axis."""
-    return np.log(concentration) - np.log(concentration.sum(axis=-1, keepdims=True))
-
-
-def _expected_logs(concentration: np.ndarray) -> np.ndarray:
-    """Return the expected logs of a Dirichlet variable, along the last axis."""
-    return digamma(concentration) - digamma(concentration.sum(axis=-1, keepdims=True))
+def _logs(concentration: np.ndarray, transform: Callable[..., np.ndarray] = np.log) -> np.ndarray:
+    """Return logs of normalised concentrations along the last axis; with `digamma`, Dirichlet expected logs."""
+    return transform(concentration) - transform(concentration.sum(axis=-1, keepdims=True))
 
 
 def _log_beta(concentration: np.ndarray) -> np.ndarray:
@@ -303,10 +283,6 @@ def _dataset(labels: Labels, patterns: AnswerPatterns, best: _Run, ends: np.ndar
         "trace": ("iteration", best.trace),
         "start_objective": ("start", ends),
     }
-    attrs = {
-        "objective": float(best.trace[-1]),
-        "converged": int(best.converged),
-        "iterations": len(best.trace),
-        "start": int(ends.argmax()),
-    }
+    attrs = {"objective": float(best.trace[-1]), "converged": int(best.converged)}
+    attrs |= {"iterations": len(best.trace), "start": int(ends.argmax())}
     return xr.Dataset(data, estimate_coords(labels), attrs)

@@ -196,11 +196,7 @@ def as_table(confusion: np.ndarray) -> np.ndarray:
 
 
 def read_item_states(model: pm.Model) -> tuple[np.ndarray, StatePrior]:
-    """Read a mixture of item states with closed-form conditionals: counts, int (item, category), and priors.
-
-    The one observed variable must be a `MixedCounts` of a free Dirichlet weight and free Dirichlet
-    probabilities. Raises NotConjugate for any other model; the message says where it differs.
-    """
+    """Read a `MixedCounts` of free Dirichlet variables: counts (item, category), and priors; NotConjugate for others."""
     observed = only_observed(model, MixedCountsRV)
     weight, probability, spread, _ = observed.owner.op.dist_params(observed.owner)
     if constant_value(spread, "the spread within a state").any():

@@ -44,14 +44,12 @@ class LabelShard(NamedTuple):
         arrays = patterns.answers._asdict()
         arrays |= {"multiplicity": patterns.multiplicity, "pattern": patterns.pattern}
         for name, array in arrays.items():
-            np.save(self._path(name), array)
-
-    def _path(self, name: str) -> Path:
-        return Path(self.folder) / f"{self.number}-{name}.npy"
+            np.save(f"{self.folder}/{self.number}-{name}.npy", array)
 
     def _mapped(self, name: str) -> np.ndarray:
         # copy-on-write: the compiled code takes writable arrays only; nothing is written, so nothing is copied
-        return np.asarray(np.load(self._path(name), mmap_mode="c", allow_pickle=False))
+        file = f"{self.folder}/{self.number}-{name}.npy"
+        return np.asarray(np.load(file, mmap_mode="c", allow_pickle=False))
 
 
 def shard_edges(labels: Labels, shards: int | None) -> np.ndarray:

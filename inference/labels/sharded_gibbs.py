@@ -94,11 +94,9 @@ class PosteriorLayout:
         """Allocate a batch for some draws of all chains."""
         n, size = len(self.labels.categories), (self.chains, draws)
         n_items, rows = len(self.labels.items), len(self.prior.confusion)
+        parameters = np.zeros((*size, n)), np.zeros((*size, rows, n))
         return DrawBatch(
-            np.zeros((*size, n)),
-            np.zeros((*size, rows, n)),
-            np.zeros((*size, n_items, n), self.dtype),
-            np.zeros((*size, n_items), self.dtype),
+            *parameters, np.zeros((*size, n_items, n), self.dtype), np.zeros((*size, n_items), self.dtype)
         )
 
     def allocated(self) -> dict[str, xr.Dataset]:
@@ -168,12 +166,7 @@ def _log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 
 
 class SharedChains:
-    """Gibbs chains whose true categories are drawn by workers.
-
-    Attributes: `state` holds everything that one sweep passes to the next, the random stream (chain, ...) and
-    the counts "items" (chain, category) and "labels" (chain, rater * label, category); `number` counts the
-    sweeps.
-    """
+    """Chains whose true categories workers draw; `state`: stream, and counts "items" and "labels" of `number` sweeps."""
 
     def __init__(self, work: LabelWork, groups: PosteriorLayout, seed: int) -> None:
         self.groups: PosteriorLayout = groups
@@ -194,19 +187,22 @@ class SharedChains:
     def start(self) -> None:
         """Draw initial true categories near the vote shares."""
         shape = self._work.shape
-        tasks = ((shard, shape, self._sweep(c), True) for c, shard in self._units())
+        tasks = ((shard, shape, Sweep(self._seed, c, self.number), True) for c, shard in self._units())
         for chain, _, counts in self._run(counts_near_vote, tasks):
             self._add(chain, counts)
 
     def sweep(self, batch: DrawBatch | None = None, draw: int = 0) -> None:
         """Run one sweep of every chain; store it as draw number `draw` of the batch, if one is given."""
         self.number += 1
-        parameters = [self._drawn_parameters(c) for c in range(self.groups.chains)]
-        if batch is not None:
-            for c, (prevalence, table) in enumerate(parameters):
-                batch.prevalence[c, draw], batch.table[c, draw] = prevalence, table
+        parameters: list[Parameters] = []
+        for c, own in enumerate(zip(self.state["items"], self.state["labels"], strict=True)):
+            parameters.append((np.empty(own[0].shape), np.empty(own[1].shape)))
+            draw_parameters(self.state["stream"][c], self.groups.prior, *own, parameters[c])
+            if batch is not None:
+                batch.prevalence[c, draw], batch.table[c, draw] = parameters[c]
         dtype = None if batch is None else self.groups.dtype
-        tasks = ((shard, parameters[c], self._sweep(c), dtype) for c, shard in self._units())
+        sweeps = [Sweep(self._seed, c, self.number) for c in range(self.groups.chains)]
+        tasks = ((shard, parameters[c], sweeps[c], dtype) for c, shard in self._units())
         for chain, own, (counts, stored) in self._run(draw_categories, tasks):
             self._add(chain, counts)
             if batch is not None:
@@ -228,15 +224,6 @@ class SharedChains:
     def _units(self) -> Iterator[tuple[int, LabelShard]]:
         """Yield every (chain, shard)."""
         return ((c, shard) for c in range(self.groups.chains) for shard in self._work.shards)
-
-    def _sweep(self, chain: int) -> Sweep:
-        return Sweep(self._seed, chain, self.number)
-
-    def _drawn_parameters(self, chain: int) -> Parameters:
-        items, labels = self.state["items"][chain], self.state["labels"][chain]
-        parameters = np.empty(items.shape), np.empty(labels.shape)
-        draw_parameters(self.state["stream"][chain], self.groups.prior, items, labels, parameters)
-        return parameters
 
 
 # --- The call ---
@@ -269,30 +256,18 @@ def dawid_skene_gibbs(
     labels : Labels
         Annotations of identified raters.
     store : path
-        Zarr store to which the draws are written as they are made. An interrupted run is resumed by repeating
-        the call.
+        Zarr store to which draws are written as they are made; repeating the call resumes an interrupted run.
     executor : Executor, dask.distributed.Client or int, optional
         Where to draw the true categories: any object with ``submit``, or a number of processes; by default
         one process per core. The draws do not depend on it.
     prevalence_concentration, confusion_concentration
         As for `models.dawid_skene`.
-    draws, chains : int, default 1000 and 4
-        Kept draws of each chain, and number of chains.
-    tune : int, default 200
-        Sweeps before the first kept draw.
-    thin : int, default 1
-        Sweeps per kept draw.
-    random_seed : int, optional
-        Seed; drawn at random and recorded if left out.
-    dtype : {"float32", "float64"}, default "float32"
-        Storage; the arithmetic is in double precision.
+    draws, tune, chains, thin, random_seed, dtype, progressbar
+        As for `sample`: `tune` and `thin` count sweeps.
     shards : int, optional
         Number of shards; by default one per million answers. The draws do not depend on it.
     folder : path, optional
-        Folder for the shards during the run, which workers on other machines must share; by default one for
-        temporary files.
-    progressbar : bool, default True
-        Whether to show progress.
+        Folder for the shards during the run, seen by all workers; by default one for temporary files.
 
     Returns
     -------
@@ -328,11 +303,8 @@ def dawid_skene_gibbs(
     """
     started = perf_counter()
     check_options(dtype, draws=draws, tune=tune, chains=chains, thin=thin, random_seed=random_seed)
-    prior = _prior(
-        require_identified_raters(labels, "dawid_skene_gibbs"),
-        prevalence_concentration,
-        confusion_concentration,
-    )
+    require_identified_raters(labels, "dawid_skene_gibbs")
+    prior = _prior(labels, prevalence_concentration, confusion_concentration)
     groups = PosteriorLayout(labels, prior, chains, draws, thin, dtype)
     record = record_of_call(Path(store), _run_arguments(groups, tune), random_seed)
     reason = "given the true categories, prevalence and confusion are conjugate"
@@ -357,10 +329,8 @@ def _prior(labels: Labels, alpha: Any, beta: Any) -> ConfusionPrior:
 def _run_arguments(groups: PosteriorLayout, tune: int) -> dict[str, Any]:
     """Arguments that determine the draws, with digests of the data and the prior."""
     numbers = {name: getattr(groups, name) for name in ("draws", "chains", "thin", "dtype")}
-    digests = {
-        "labels": digest_of(picklable(groups.labels).values),
-        "prior": digest_of(groups.prior._asdict()),
-    }
+    data, prior = picklable(groups.labels).values, groups.prior._asdict()
+    digests = {"labels": digest_of(data), "prior": digest_of(prior)}
     return {"call": "dawid_skene_gibbs"} | numbers | {"tune": tune} | digests
 
 

@@ -1,7 +1,4 @@
-"""ConfusionGibbs: the Gibbs sweep of a label model as a PyMC step.
-
-The step and the compiled loop of `inference.sample` share the conditionals of `kernels.gibbs`.
-"""
+"""ConfusionGibbs: the Gibbs sweep of `kernels.gibbs`, which `inference.sample` loops over, as a PyMC step."""
 
 from typing import Any, cast
 
@@ -35,12 +32,8 @@ class ConfusionGibbs(GibbsStep):
     vars : list of Variable, optional
         All of ``[model["prevalence"], model["confusion"]]``, or ``ability`` instead of ``confusion``, or
         ``competence`` and ``spam``; by default those that the model has.
-    model : pymc.Model, optional
-        The model; by default the one in context.
-    rng : numpy.random.Generator or int, optional
-        Source of randomness; PyMC sets one for each chain.
-    initial_point, compile_kwargs, blocked
-        As PyMC passes them to every step; only `compile_kwargs` is used.
+    model, rng, initial_point, compile_kwargs, blocked
+        As PyMC passes them to every step; `initial_point` is not used.
 
     Raises
     ------
@@ -90,9 +83,8 @@ class ConfusionGibbs(GibbsStep):
         self._names = [str(v.name) for v in values]
         options = compile_kwargs or {}
         state = [structure.prevalence, structure.confusion, *structure.concentrations]
-        self._state = model.compile_fn(
-            model.replace_rvs_by_values(state), on_unused_input="ignore", **options
-        )
+        drawn = model.replace_rvs_by_values(state)
+        self._state = model.compile_fn(drawn, on_unused_input="ignore", **options)
         self._values = compiled_values(model, own, options)
         self._category = np.zeros(len(structure.answers.gold_category), np.int64)
         self.blocked, self.tune = blocked, True

@@ -11,6 +11,7 @@ from ...models.data.container import require_container
 from ...models.data.labels import Labels, expand_answers, require_answers
 from ...models.data.prior_arguments import positive_array
 from ..diagnostics import EstimateWarning
+from ..runs.run import check_whole
 from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, jittered_vote, vote_share
 
 
@@ -65,9 +66,8 @@ def check_search(
         raise ValueError(
             f"{estimator} describes each rater, but these labels are counts of anonymous raters; read a table with raters"
         )
-    for name, value, least in (("restarts", restarts, 0), ("max_iterations", max_iterations, 1)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name}={value!r} must be a whole number from {least}")
+    check_whole("restarts", restarts, 0)
+    check_whole("max_iterations", max_iterations)
     number = isinstance(tolerance, int | float | np.integer | np.floating)
     if not number or isinstance(tolerance, bool) or tolerance != tolerance:
         raise ValueError(f"tolerance={tolerance!r} must be a number; below zero every iteration is made")
@@ -109,16 +109,11 @@ def estimate_coords(labels: Labels) -> dict[str, Any]:
     return coords | dict.fromkeys(("category", "answer"), labels.categories)
 
 
-UNIDENTIFIED = (
-    "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"
-)
+UNIDENTIFIED = "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"  # fmt: skip
 
 
 def warn_estimate(labels: Labels, objectives: np.ndarray, converged: list[bool]) -> None:
-    """Warn if no item has two answers, or starts ended at lower optima or have not converged.
-
-    `objectives` (start,) holds the final objective of each start.
-    """
+    """Warn if no item has two answers, or starts ended at lower objectives (start,) or have not converged."""
     reasons = [] if labels.identified else [UNIDENTIFIED]
     best = objectives.max()
     if lower := int((objectives < best - SAME_OBJECTIVE * (1 + abs(best))).sum()):
@@ -130,7 +125,5 @@ def warn_estimate(labels: Labels, objectives: np.ndarray, converged: list[bool])
 
 def unconverged(converged: list[bool]) -> list[str]:
     """Return a warning, in a list, if some starts have not converged."""
-    if all(converged):
-        return []
-    stopped = len(converged) - sum(converged)
-    return [f"{stopped} of {len(converged)} starts have not converged; raise max_iterations"]
+    stopped = converged.count(False)
+    return [f"{stopped} of {len(converged)} starts have not converged; raise max_iterations"] * bool(stopped)

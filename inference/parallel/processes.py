@@ -21,8 +21,7 @@ from weakref import ref
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-# bytes; smaller results go through the pipe: Linux writes up to 4,096 bytes atomically
-LEAST = 2**10
+LEAST = 2**10  # bytes; smaller results go through the pipe: Linux writes up to 4,096 bytes atomically
 SUFFIX = ".result"
 
 
@@ -117,8 +116,6 @@ def _write(file: FileIO, part: memoryview) -> None:
     while part.nbytes:
         part = part[file.write(part) :]
 
-
-# --- Executor of processes that may die: each is a pool of one, so a death loses only its own work ---
 
 START_FAILED = (
     "a worker process could not start; see the error above. Worker processes import the main script: put its code below "

@@ -92,8 +92,7 @@ def plackett_luce_mle(
     max_iterations : int, default 10,000
         Largest number of steps per item.
     tolerance : float, default 1e-10
-        An item has converged when no component of the gradient in its log worths exceeds this times its
-        number of annotations.
+        Largest component of the gradient in the log worths of a converged item, by its number of annotations.
 
     Returns
     -------
@@ -222,10 +221,8 @@ def _powers(rankings: PartialRankings, reliability: float | Mapping[str | int, f
     if not isinstance(reliability, Mapping):
         reliability = dict.fromkeys(raters, reliability)
     if missing := [rater for rater in raters if rater not in reliability]:
-        raise ValueError(
-            f"reliability has no power for rater {missing[0]!r} ({len(missing)} of {len(raters)} "
-            "raters are missing); give every rater one"
-        )
+        share = f"{len(missing)} of {len(raters)} raters are missing"
+        raise ValueError(f"reliability has no power for rater {missing[0]!r} ({share}); give every rater one")
     power = np.array([reliability[rater] for rater in raters], dtype=float)
     if wrong := np.flatnonzero(~(power > 0) | np.isinf(power)).tolist():
         raise ValueError(

@@ -160,8 +160,7 @@ def sweeps_for_each_draw(
     that raises the effective size of the planned run to 1,600, or to four fifths of its draws if that is
     less; at most `most`. `diagnose` shows whether it sufficed.
     Shapes: drawn, not thinned (chain, draw, quantity); first, first quantity of each group, by default one
-    group (group,); returns int64 (group,), 1 where nothing moves. `kept` counts the kept draws of all chains
-    of the planned run.
+    group (group,); returns int64 (group,), 1 where nothing moves. `kept`: kept draws of all planned chains.
     """
     _, bulk, tail, _ = mixing_of(drawn, threads)
     least = np.fmin.reduceat(np.fmin(bulk, tail), first)

@@ -18,11 +18,7 @@ REMEDY = "label a tree with the data its model was built from"
 
 
 class HasIds(Protocol):
-    """Protocol of objects that know the ids behind the codes, as every container of `raterzoo.models` does.
-
-    Optional attributes: ``categories``, the labels by code (absent for comparisons), and
-    ``rater_attributes``.
-    """
+    """Protocol of containers, with the ids behind codes; ``categories`` and ``rater_attributes`` are optional."""
 
     @property
     def items(self) -> np.ndarray:
@@ -62,8 +58,7 @@ def label(tree: xr.DataTree, data: HasIds) -> xr.DataTree:
     Raises
     ------
     ValueError
-        If the tree has candidates but no ``constant_data`` that describe them, or other items and categories
-        than `data`.
+        If the tree has candidates that no ``constant_data`` describe, or other items and categories than `data`.
 
     Examples
     --------
@@ -252,11 +247,7 @@ def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:
 def as_dataset(
     model: pm.Model, arrays: dict[str, np.ndarray], sample_dims: tuple[str, ...] = ()
 ) -> xr.Dataset:
-    """Build a Dataset of named variables with the model's dims and coordinates.
-
-    Shapes: the axes of every array are those of `sample_dims`, e.g. (chain, draw), then those of the
-    variable.
-    """
+    """Build a Dataset of named variables with the model's dims and coordinates; `sample_dims` lead every array."""
     variables = {}
     for name, values in arrays.items():
         own = range(np.ndim(values) - len(sample_dims))
@@ -304,10 +295,7 @@ class Completion:
         self._deterministics = Deterministics(model)
 
     def __call__(self, groups: dict[str, xr.Dataset], *, computed: bool = False) -> xr.DataTree:
-        """Return groups with a ``posterior`` as a labelled tree without attributes.
-
-        `computed` says that the posterior has all deterministics of the model already.
-        """
+        """Return groups as a labelled tree without attributes; `computed`: the posterior has all deterministics already."""
         if not computed:
             groups = groups | {"posterior": self._deterministics(groups["posterior"])}
         tree = xr.DataTree.from_dict(groups | self._constants)

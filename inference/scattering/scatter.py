@@ -1,8 +1,7 @@
 """Sampling of many items on many workers: shards of items, drawn in parallel and written to one store.
 
 Items are independent given the data and the hyperparameters, and each has its own random streams, derived
-from the seed and its id. Therefore the draws do not depend on workers or shards, and equal those of `sample`
-on all items.
+from the seed and its id. Therefore the draws do not depend on workers or shards, and equal those of `sample`.
 """
 
 import sys
@@ -113,8 +112,8 @@ class ScatteredModel:
 
     def name_of(self, first: int, end: int) -> str:
         """Return the name of a shard by its first and last item, for errors."""
-        ends = self.data.items[[first, end - 1]].tolist()
-        return f"{end - first} items from {ends[0]!r} to {ends[1]!r}"
+        lowest, highest = self.data.items[[first, end - 1]].tolist()
+        return f"{end - first} items from {lowest!r} to {highest!r}"
 
 
 def check_picklable(build: Builder) -> None:
@@ -226,9 +225,9 @@ def scatter(
     Parameters
     ----------
     model_builder : callable
-        Builds the model of annotations, such as ``functools.partial(models.plackett_luce, reliability=3)``.
-        Its items must be independent: `models.plackett_luce`, `prirn`, `dirichlet` or `normal_scores`, with
-        all hyperparameters fixed. A deterministic of an item may depend on that item only.
+        Builds the model of annotations, such as ``functools.partial(models.plackett_luce, reliability=3)``. Its
+        items must be independent: `models.plackett_luce`, `prirn`, `dirichlet` or `normal_scores`, with all
+        hyperparameters fixed. A deterministic of an item may depend on that item only.
     data : PartialRankings, Labels or Scores
         Annotations.
     executor : Executor, dask.distributed.Client or int, optional
@@ -253,11 +252,10 @@ def scatter(
     Raises
     ------
     ValueError
-        If the items of the model are not independent, the builder cannot be pickled, or the store holds
-        another run.
+        If items are not independent, the builder cannot be pickled, or the store holds another run.
     RuntimeError
-        If the workers of a shard die in every attempt; the message names the items, as do errors of a worker.
-        Also if a script starts processes at import, not below ``if __name__ == "__main__":``.
+        If the workers of a shard die in every attempt (the message names the items, as errors of a worker do), or
+        a script starts processes at import, not below ``if __name__ == "__main__":``.
 
     Warns
     -----
@@ -282,10 +280,8 @@ def scatter(
     started, path = perf_counter(), Path(store)
     if is_of_processes(executor):
         check_picklable(model_builder)
-    every = None if thin == "pilot" else thin
-    check_options(
-        dtype, draws=draws, tune=tune, chains=chains, random_seed=random_seed, shard=shard, thin=every
-    )
+    numbers = {"draws": draws, "tune": tune, "chains": chains, "random_seed": random_seed, "shard": shard}
+    check_options(dtype, **numbers, thin=None if thin == "pilot" else thin)
     whole = ScatteredModel.of(model_builder, data, chains * draws, dtype)
     options = {"draws": draws, "tune": tune, "chains": chains, "thin": thin}
     options |= {"dtype": whole.dtype, "log_likelihood": log_likelihood}

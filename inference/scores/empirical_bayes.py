@@ -41,8 +41,7 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
     Returns
     -------
     dict of str to float
-        ``mean`` (m0), ``mean_weight`` (k0), ``shape`` (a0) and ``rate`` (b0), as the arguments of
-        `models.normal_scores`.
+        ``mean`` (m0), ``mean_weight`` (k0), ``shape`` (a0), ``rate`` (b0): arguments of `models.normal_scores`.
 
     Raises
     ------
@@ -72,9 +71,8 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
     """
     require_container(scores, Scores)
     if scores.count.sum() == 0 or scores.score.min() == scores.score.max():
-        raise ValueError(
-            "all scores are equal, or there are none: a prior cannot be estimated; give its numbers"
-        )
+        problem = "all scores are equal, or there are none"
+        raise ValueError(f"{problem}: a prior cannot be estimated; give its numbers")
     centre, unit = np.median(scores.score), scores.score.max() - scores.score.min()
     step = _step(scores.score, resolution, unit)
     moments = _moments(scores, centre, unit, step / unit)
@@ -105,9 +103,8 @@ def _step(score: np.ndarray, resolution: float | None, unit: float) -> float:
         return float(gaps[gaps > ROUNDING * unit].min())
     number = isinstance(resolution, Real) and not isinstance(resolution, bool)
     if not number or not 0 <= resolution <= unit:
-        raise ValueError(
-            f"resolution={resolution!r} must be a number from 0 to {unit:g}, the range of the scores"
-        )
+        allowed = f"a number from 0 to {unit:g}, the range of the scores"
+        raise ValueError(f"resolution={resolution!r} must be {allowed}")
     return float(resolution)
 
 
@@ -134,10 +131,9 @@ def _check_maximum(theta: np.ndarray, bound: float) -> None:
     if most > bound - 1e-6:
         name = NAMES[1 + int(theta[1:].argmax())]
         what = "location" if name == "mean_weight" else "variance"
+        found = f"{name} is at the upper bound of the search"
         warnings.warn(
-            f"the scores do not show that items differ in {what}: {name} is at the upper bound of the search",
-            DataWarning,
-            stacklevel=3,
+            f"the scores do not show that items differ in {what}: {found}", DataWarning, stacklevel=3
         )
 
 
@@ -190,8 +186,7 @@ def normal_scores_posterior(model: pm.Model) -> xr.Dataset:
         ``mean``, ``mean_weight``, ``shape`` and ``rate`` (item): 1 / variance is Gamma(shape, rate), and the
         location given the variance is normal with this mean and variance / mean_weight. Marginally the
         location has Student's t distribution about the mean, with 2 shape degrees of freedom and scale
-        sqrt(rate / (shape mean_weight)). ``log_marginal`` (item) is the log density of the scores of the item
-        under the prior.
+        sqrt(rate / (shape mean_weight)). ``log_marginal`` (item) is the log density of its scores a priori.
 
     Raises
     ------

@@ -41,8 +41,7 @@ def continue_normal_posterior(
 ) -> NormalDraws:
     """Draw locations and variances of items on from the state of their random streams.
 
-    The unit of work is a chain of a block of items; each item has its own stream, so its draws do not depend
-    on other items.
+    The unit of work is a chain of a block of items; each item has its own stream, and so depends on no other.
     Shapes: streams uint64 (chain, 4, item), advanced in place; returns `NormalDraws` with leading dims
     (chain, draw), of which the densities have no draws unless the plan asks for them.
     """

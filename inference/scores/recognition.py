@@ -31,8 +31,7 @@ def read_item_scores(model: pm.Model) -> ItemScoresModel:
     """Read a model of normal scores whose posterior is normal-inverse-gamma.
 
     The one observed variable must be an `ItemScores` of a free inverse-gamma variance and a free normal
-    location, whose variance is proportional to it. Raises NotConjugate for any other model; the message says
-    where it differs.
+    location, of proportional variance. Raises NotConjugate for other models; the message says why.
     """
     observed = only_observed(model, ItemScoresRV)
     location, variance, item = observed.owner.op.dist_params(observed.owner)

@@ -120,7 +120,6 @@ def _array(archive: ZipFile, member: ZipInfo) -> np.ndarray:
 # errors that builders raise for malformed arguments
 BUILDER_ERRORS = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RuntimeError, MemoryError)  # fmt: skip
 WORD = re.compile(r"[\w.+!-]{1,60}", re.ASCII)  # name of a package, or its version
-
 Allowed = tuple[Callable[[Any], bool], str]
 
 

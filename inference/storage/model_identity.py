@@ -2,8 +2,7 @@
 
 The variables of a graph are numbered in the order of traversal from the variables of the model. The digest
 covers, for each: its constant value, or its Op with all parameters and the numbers of its inputs. Constants
-are compared by value, because PyTensor shares some of them. Random number generators are compared by type
-alone, whatever their state.
+are compared by value, because PyTensor shares some of them; random number generators by type alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -130,7 +129,6 @@ IDS = {  # column of codes -> its ids
     "left": "items",
     "right": "items",
 }
-
 STARTS = {"block_start": "category_code", "annotation_start": "block_start"}
 BY_ANNOTATION = ("annotation_item", "annotation_rater", "label_code", "left", "right", "outcome", "count", "score")  # fmt: skip
 
@@ -170,7 +168,6 @@ def _check_starts(name: str, starts: np.ndarray, end: int) -> None:
 # --- Recipes of models, builder and arguments, serialised as JSON and arrays without pickle ---
 
 CONTAINERS = ("Comparisons", "Labels", "PartialRankings", "Scores")
-
 Written = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 

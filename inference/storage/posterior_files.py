@@ -16,10 +16,7 @@ from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_zarr
 
 
 def read_posterior(path: Path) -> xr.DataTree:
-    """Open a posterior that `raterzoo fit` wrote, lazily; of an interrupted fit, the draws made so far.
-
-    Raises ValueError if there is no such file, it is not a posterior, or a newer version wrote it.
-    """
+    """Open a posterior of `raterzoo fit` lazily, if interrupted its draws so far; ValueError if missing, foreign or newer."""
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
     try:
@@ -74,9 +71,8 @@ def stored(path: Path | None) -> dict[str, Any]:
         return {}
     if path.exists():
         attrs = store_attrs(path) if (path / "zarr.json").exists() else {}
-        raise ValueError(
-            f"-o {path}: the store exists already; {_how_to_resume(path, attrs)}, or name another"
-        )
+        remedy = f"{_how_to_resume(path, attrs)}, or name another"
+        raise ValueError(f"-o {path}: the store exists already; {remedy}")
     path.parent.mkdir(parents=True, exist_ok=True)
     return {"store": path}
 

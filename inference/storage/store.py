@@ -1,8 +1,7 @@
 """Store of draws on disk, readable and resumable after a kill at any moment.
 
 A store is a zarr group whose arrays have their final size from the start, filled with NaN. The journal, a
-folder ``<store>.journal`` beside it, holds the progress and the state of the writer. Files are replaced
-atomically, by renaming:
+folder ``<store>.journal`` beside it, holds progress and state of the writer. Files are renamed into place:
 
     write    a block of draws; it does not count before the next mark
     mark     the journal records that all that was written counts
@@ -40,10 +39,8 @@ def trimmed(tree: xr.DataTree) -> xr.DataTree:
     if WRITTEN not in tree.attrs:
         return tree
     drawn = slice(int(tree.attrs[WRITTEN]))
-    groups = {
-        n: node.to_dataset().isel(draw=drawn, missing_dims="ignore") for n, node in tree.children.items()
-    }
-    result = xr.DataTree.from_dict(groups)
+    groups = ((n, node.to_dataset()) for n, node in tree.children.items())
+    result = xr.DataTree.from_dict({n: group.isel(draw=drawn, missing_dims="ignore") for n, group in groups})
     result.attrs = dict(tree.attrs)
     return result
 
@@ -56,9 +53,8 @@ def store_attrs(path: Path) -> dict[str, Any]:
         check_zarr(path)
         attrs = dict(zarr.open_group(path, mode="r").attrs)
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise ValueError(
-            f"{path} is not a zarr store of draws ({problem}); sample(..., store=) makes one"
-        ) from problem
+        remedy = "sample(..., store=) makes one"
+        raise ValueError(f"{path} is not a zarr store of draws ({problem}); {remedy}") from problem
     check_schema(path, attrs)
     return attrs
 
@@ -118,10 +114,7 @@ def journal_of(path: Path) -> Path:
 
 
 class DrawStore:
-    """Writable, locked store of draws, made by `create` or `open`; as a context manager it releases the lock.
-
-    Attributes: ``path``, the zarr group; ``journal``, the folder beside it.
-    """
+    """Locked store of draws, by `create` or `open`, a context manager; ``path`` is a zarr group, ``journal`` lies beside it."""
 
     def __init__(self, path: Path) -> None:
         self.path: Path = path
@@ -167,11 +160,7 @@ class DrawStore:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Open and lock an unfinished store for resume.
-
-        Raises `ValueError` if it is not a store, has another schema, is finished or has no journal;
-        `BlockingIOError` if another process is writing to it.
-        """
+        """Open and lock an unfinished store; ValueError if unfit for resume, BlockingIOError if it is in use."""
         store = cls(Path(path))
         attrs = store_attrs(store.path)
         if WRITTEN not in attrs:
@@ -182,9 +171,8 @@ class DrawStore:
                 "that version can go on with it; begin a new store"
             )
         if not store.journal.is_dir():
-            raise ValueError(
-                f"{store.journal} is missing: without it {store.path} can be read but not resumed; move the two together"
-            )
+            lost = f"without it {store.path} can be read but not resumed; move the two together"
+            raise ValueError(f"{store.journal} is missing: {lost}")
         store._lock.acquire()
         return store
 
@@ -200,15 +188,9 @@ class DrawStore:
         self._lock.release()
 
     def write(self, region: Mapping[str, slice], groups: Mapping[str, xr.Dataset]) -> None:
-        """Write a block of draws of every variable; it counts from the next `mark`.
-
-        `region` gives the slices of the block along the growing dims; variables without such a dim are
-        replaced.
-        """
-        with (
-            self.disk_full_errors(),
-            zarr.config.set({"array.write_empty_chunks": True}),
-        ):  # not tested whether empty
+        """Write a block of draws at the slices `region` along growing dims, or replace; it counts from the next `mark`."""
+        all_chunks = zarr.config.set({"array.write_empty_chunks": True})  # not tested whether empty
+        with self.disk_full_errors(), all_chunks:
             for name, group in groups.items():
                 arrays = zarr.open_group(self.path, path=name, mode="r+")
                 for variable, block in group.data_vars.items():
@@ -216,10 +198,7 @@ class DrawStore:
                     cast(zarr.Array, arrays[str(variable)])[place or ...] = block.to_numpy()
 
     def mark(self, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], written: int) -> None:
-        """Record in the journal that all that was written counts, with the state of the writer (`note`, `arrays`).
-
-        `written` is the number of draws that readers may use.
-        """
+        """Record in the journal that all writes count, with the writer's `note` and `arrays`; readers may use `written` draws."""
         with self.disk_full_errors():
             self.write_journal("state", note, arrays)
             zarr.open_group(self.path, mode="r+").attrs[WRITTEN] = written
@@ -233,10 +212,8 @@ class DrawStore:
         """Read and validate a file of the journal: "run", or "state", the last mark. Returns note and arrays."""
         file = self.journal / f"{name}.npz"
         note, arrays = read_journal(file)
-        if name == "run":
-            check_run(file, note, posterior_sizes(self.path))
-        else:
-            check_state(file, note, arrays, posterior_sizes(self.path))
+        sizes = posterior_sizes(self.path)
+        check_run(file, note, sizes) if name == "run" else check_state(file, note, arrays, sizes)
         return note, arrays
 
     def finish(self, attrs: Mapping[str, Any]) -> None:
@@ -282,10 +259,7 @@ def refuse_existing(path: Path) -> None:
 
 
 def allocated(groups: Mapping[str, xr.Dataset], sizes: Mapping[str, int]) -> dict[str, xr.Dataset]:
-    """Expand groups that hold a block of every variable to their final size, without memory for the draws.
-
-    `sizes` are the final lengths of the growing dims, whose coordinates count from 0.
-    """
+    """Expand groups of one block to their final `sizes` along growing dims, counted from 0, without memory for the draws."""
     full = {}
     for name, group in groups.items():
         growing = {n: v for n, v in group.variables.items() if set(v.dims) & sizes.keys()}

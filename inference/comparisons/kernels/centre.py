@@ -1,7 +1,6 @@
 """Laplace approximation of the posterior of comparisons: centre, information matrix, second mode.
 
-Qualities, reliabilities, left bias and tie parameter are maximised by damped Fisher scoring; the two scales
-by EM steps,
+Qualities, reliabilities, left bias and tie are maximised by damped Fisher scoring; the two scales by EM steps,
 
     0 = (S + tr Sigma) e^(-2 tau) - (N - 1) - (tau - m) / s^2,      S = |q - mean q|^2,  Sigma their covariance,
 

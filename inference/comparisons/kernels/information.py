@@ -29,8 +29,7 @@ def answer_information(law, distance, reliability, tie, bias):
     """Return the expected information, in nats, in one answer of every rater on one pair.
 
     Shapes: distance (draw,), first item (on the left) less second; reliability (rater, draw); tie, bias
-    (draw,), tie ignored by laws without ties; result (2, rater): about all parameters, and about the order of
-    the two items.
+    (draw,), tie ignored by laws without ties; result (2, rater): about all parameters, and about the order.
     """
     n_draws, found = len(distance), np.empty((2, len(reliability)))
     above = np.empty(n_draws)

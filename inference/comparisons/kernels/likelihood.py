@@ -3,8 +3,7 @@
     dl/dd_e = sum_k rho_k l'(x_ek),     dl/drho_k = sum_e d_e l'(x_ek),     x_ek = rho_k d_e + bias,     d_e = q_first - q_second
 
 A tile has a cell for every rater and pair, empty if the rater did not answer, so that no rater is looked up.
-A sparse table lists the raters of each pair. Either is read in blocks of cells, gathered and scattered around
-one loop over the laws.
+A sparse table lists the raters of each pair. Either is read in blocks of cells, around one loop over the laws.
 """
 
 from collections.abc import Callable

@@ -61,8 +61,7 @@ def next_point(y, slope, curvature, bracket, search):
     """Return the next safeguarded Newton point, and the bracket updated by the slope at y.
 
     `curvature` is minus the second derivative; `bracket` holds the closest points known to lie below and
-    above the maximum, or infinities. y is returned unchanged at an end of the interval where the function
-    rises outwards.
+    above the maximum, or infinities. y is returned at an end of the interval where the function rises outwards.
     """
     below, above = bracket
     if slope > 0.0:

@@ -186,8 +186,7 @@ def anchored_information(
     """Return minus the Hessian of the log posterior, or its expectation over answers.
 
     Shapes: theta (coordinate,); result (coordinate, coordinate), symmetric. `spread` holds the traces of the
-    covariances of qualities and rater coordinates about their means, part of the expected squares behind the
-    scales.
+    covariances of qualities and rater coordinates about their means, for expected squares behind the scales.
     """
     n, k = prior.n_items, prior.n_raters
     natural, slopes = (np.empty(n), np.empty(k)), (np.zeros(n), np.zeros(k))

@@ -116,10 +116,7 @@ class ConfusionPrior(NamedTuple):
 def draw_prevalence(
     rng: np.ndarray, prior: ConfusionPrior, categories: np.ndarray, prevalence: np.ndarray
 ) -> None:
-    """Draw the prevalence given the number of items of each true category.
-
-    Shapes: categories int64 (category,); prevalence (category,), overwritten.
-    """
+    """Draw the prevalence (category,), overwritten, given the number of items of each true category, int64 (category,)."""
     for j in range(len(prevalence)):
         # Dirichlet(alpha + n_j), equation 2.4
         prevalence[j] = log_standard_gamma(rng, prior.prevalence[j] + categories[j])
@@ -337,10 +334,7 @@ class LabelDraws(NamedTuple):
 
 @cached_njit(nogil=True, error_model="numpy")
 def begin_table(rng: np.ndarray, prior: ConfusionPrior, table: np.ndarray) -> None:
-    """Overwrite the table with a draw of its prior for COMPETENCE, with ones otherwise: no other law reads it.
-
-    Shapes: table (rater * label, category).
-    """
+    """Overwrite the table (rater * label, category) by a prior draw for COMPETENCE, else by ones, which no law reads."""
     table[:] = 1.0
     if prior.kind == COMPETENCE:
         draw_confusion(rng, prior, np.zeros(table.shape, np.int64), table)
@@ -354,10 +348,7 @@ def sample_labels(
     schedule: LabelSchedule,
     state_and_draws: tuple[LabelState, LabelDraws],
 ) -> None:
-    """Run one Gibbs chain on from its state, which is overwritten.
-
-    The answers of one rater to an item must be adjacent. Only FREE_ROWS can be collapsed.
-    """
+    """Run one chain on from its state, in place; a rater's answers to an item are adjacent, only FREE_ROWS collapse."""
     (category, table), draws = state_and_draws
     n_rows, n = prior.confusion.shape
     items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
@@ -399,8 +390,7 @@ def sweep_labels(
 ) -> None:
     """Run one plain sweep: true categories given prevalence and confusion, then these given them.
 
-    Shapes: parameters, overwritten: prevalence (category,), table (rater * label, category); category int64
-    (item,), overwritten.
+    Shapes, all overwritten: prevalence (category,), table (rater * label, category); category int64 (item,).
     """
     n_rows, n = prior.confusion.shape
     items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)

@@ -1,8 +1,7 @@
 """True categories drawn with one stream for each item, and their counts.
 
 Items with equal answers form a pattern, for which p(true category) is computed once. Sums over items need
-only the number of items of each pattern and category; the counts of labels follow by one pass over the
-patterns.
+only the number of items of each pattern and category; the counts of labels follow by a pass over the patterns.
 """
 
 import numpy as np

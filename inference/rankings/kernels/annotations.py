@@ -1,8 +1,7 @@
 """Distinct annotations: identical rankings of an item are stored once, with a multiplicity.
 
 The likelihood of an item is a product over its annotations, so that identical ones, or one raised to an
-integer power, differ from a single one by their multiplicity only. Blocks are laid end to end
-(compressed sparse rows).
+integer power, differ from a single one by their multiplicity only. Blocks are laid end to end (CSR).
 """
 
 from typing import NamedTuple
@@ -14,8 +13,7 @@ class DistinctAnnotations(NamedTuple):
     """Distinct annotations of every item, in compressed sparse rows.
 
     The members of an annotation's blocks are all candidates of its item. The last block holds the unranked
-    candidates or, if there are none, the last ranked block; the likelihood is the same, since nothing comes
-    after it.
+    candidates or, if there are none, the last ranked block: the likelihood is the same, as nothing comes after.
     """
 
     candidate_start: np.ndarray  # int64 (item + 1,); first candidate of each item
@@ -84,8 +82,7 @@ def _leaders(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each item's candidate with the largest share of first blocks, and whether it is settled.
 
-    Shapes: rows, is_ranked (distinct, place); multiplicity (distinct,); item_row (item + 1,), first row of
-    each item; result (item,).
+    Shapes: rows, is_ranked (distinct, place); multiplicity (distinct,); item_row (item + 1,); result (item,).
     """
     in_front = rows == 0
     share = in_front * (multiplicity / in_front.sum(axis=1))[:, None]

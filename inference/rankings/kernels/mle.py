@@ -193,8 +193,7 @@ def maximise_worth(races, max_iterations, tolerance):
 
     Shapes: worth (candidate,), sums to one in each problem; log likelihood with every ranking counted once,
     iterations and convergence (problem,). All candidates of a problem must beat one another, directly or
-    through others. `tolerance` bounds the gradient in the log worths, as a share of the weight of all
-    rankings of the problem.
+    through others. `tolerance` bounds the gradient in the log worths, by the weight of the problem's rankings.
     """
     n_problems = len(races.candidate_start) - 1
     worth = np.empty(races.candidate_start[-1])

@@ -14,8 +14,7 @@ the annotations of the item. Censored times go with the number of annotations th
 the two up shifts posterior means by as much as .49.
 
 Worths enter relative to the item's largest, since the likelihood does not depend on the total. Where they
-span more than exp(80), or are that far from one, sums and reciprocals are taken in logs: the same law,
-without overflow.
+span more than exp(80), or are that far from one, sums and reciprocals are taken in logs: the same law.
 """
 
 import math
@@ -237,8 +236,7 @@ def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: 
     """Return the smallest log worth that a sum over racing candidates can consist of.
 
     Candidates never ranked race to the end of every race: of these the largest decides. Shapes: log_worth
-    (candidate of the item,); wins (candidate,). `first` is the item's first candidate; `apart` is left out,
-    -1 for none.
+    (candidate of the item,); wins (candidate,). `first` is the item's first; `apart` is left out, -1 for none.
     """
     ranked, unranked = np.inf, -np.inf
     for k in range(len(log_worth)):

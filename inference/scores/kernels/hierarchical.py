@@ -57,7 +57,17 @@ def trigamma(x: float) -> float:
 
 @nb.njit(**FAST)
 def spread_log_p(spread: float, weight: np.ndarray, away: np.ndarray, narrow: float) -> float:
-    """Log density of a spread of any sign, up to a constant; weight w and away d (member,), narrow = 1 / A^2."""
+    """Return the log density of a spread, up to a constant; the sign of the spread does not matter.
+
+    s ~ HalfNormal(A), given noisy deviations d_k ~ Normal(0, s^2 + 1 / w_k) from the mean:
+
+        log p(s) = -s^2 / (2 A^2) - sum_k [log(1 + w_k s^2) + w_k d_k^2 / (1 + w_k s^2)] / 2
+
+    It may have two modes, and is flat at zero, where the density of log s would have an infinite tail: so s itself
+    is sampled, on either side of zero, and its sign is dropped.
+
+    Shapes: weight (member,), w, zero for an unobserved member; away (member,), d. `narrow` is 1 / A^2.
+    """
     between = spread * spread
     total = 0.0
     for k in range(len(weight)):
