@@ -5,12 +5,10 @@
 A transition draws a momentum p and repeats n times: p += h f / 2 with f = -grad V = L^-1 grad log p + z,
 rotation of (z, p) by the angle h, p += h f / 2. It is accepted with the Metropolis probability. For a normal
 posterior f is zero, and a rotation by a quarter circle is an independent draw. The total angle is pi / 2
-times U(.8, 1.2): at a quarter circle neither z nor its square remembers the start. Any centre and any L leave
-the posterior invariant.
+times U(.8, 1.2): at a quarter circle neither z nor its square remembers the start. Invariant for any centre and L.
 
 Further moves: common scale and shift from their exact conditional under a box prior (`draw_units`); a poorly
-identified scale jointly with all that it scales (`draw_scales`); the mirror image, where raters contradict
-each other (`draw_mirrored`).
+identified scale jointly with all that it scales (`draw_scales`); the mirror image of raters (`draw_mirrored`).
 
 References
 ----------
@@ -116,8 +114,7 @@ def draw_mirrored(rng, cells, prior, theta, log_p, work):
     leaves every prior unchanged and is its own inverse: the acceptance ratio is the likelihood ratio. Raters who
     contradict each other give two modes, according to who is taken to err.
 
-    Shapes: theta (coordinate,), work: two arrays (coordinate,), overwritten. `log_p` is that of theta; the
-    prior is LOG or SIGNED.
+    Shapes: theta (coordinate,), work: two such arrays, overwritten. `log_p` is that of theta; prior LOG or SIGNED.
     """
     image, gradient = work
     mirror(prior, theta, image)
