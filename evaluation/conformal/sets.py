@@ -112,12 +112,13 @@ def conformal_sets(
         Conformity scores, larger = more conforming: usually probabilities of a classifier that was not
         trained on the calibration items. Ties and -inf are allowed. All other items are test items.
     calibration : sequence
-        Ids of the calibration items, which must be exchangeable with the test items.
+        Ids of the calibration items, which must be exchangeable with the test items: as if all were drawn
+        at random from one population.
     coverage : float
         Probability 1 - alpha that the set of a test item contains its label.
     samples : int
         Number m of labels drawn for each calibration item: more reduce the Monte Carlo variance of the
-        threshold.
+        threshold, and do not replace calibration items.
     correction : "ecdf", optional
         Correct averaged p-values by their empirical distribution on half of the calibration items. By default
         they are not corrected. The paper proves coverage of 1 - alpha for m = 1 or with the correction, and 1
