@@ -280,18 +280,11 @@ _command()(equivalence)
 @_command()
 def models() -> None:
     """List the models."""
-    print_table(
-        [
-            {
-                "model": e.name,
-                "data": e.data,
-                "drawn by": ", ".join(e.methods),
-                "what it is": e.summary,
-                "reference": e.reference,
-            }
-            for e in catalog.values()
-        ]
-    )
+    rows = []
+    for own in catalog.values():
+        row = {"model": own.name, "data": own.data, "drawn by": ", ".join(own.methods)}
+        rows.append(row | {"what it is": own.summary, "reference": own.reference})
+    print_table(rows)
 
 
 @_command()

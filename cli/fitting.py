@@ -145,7 +145,11 @@ def fit_divided(
             "--workers: without bounds the prior of normal_scores depends on all scores; give --bounds, such as 1,10"
         )
     output.parent.mkdir(parents=True, exist_ok=True)
-    options = {"draws": settings.draws, "chains": settings.chains, "random_seed": settings.seed}
+    options: dict[str, Any] = {
+        "draws": settings.draws,
+        "chains": settings.chains,
+        "random_seed": settings.seed,
+    }
     with _executor(workers, scheduler) as executor:
         if own := models.catalog[settings.model].distributed_sampler:
             getattr(inference, own)(data, executor=executor, store=output, **options)

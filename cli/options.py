@@ -187,7 +187,7 @@ class SamplerOptions:
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command: each parameter that is a dataclass becomes the options that are its fields."""
     types = get_type_hints(command, include_extras=True)
-    groups = {name: kind for name, kind in types.items() if is_dataclass(kind)}
+    groups: dict[str, Any] = {name: kind for name, kind in types.items() if is_dataclass(kind)}
     parameters: list[Parameter] = []
     for own in signature(command).parameters.values():
         if (group := groups.get(own.name)) is None:

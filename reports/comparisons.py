@@ -405,9 +405,10 @@ def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
         "intervals hold 90 % and include the posterior uncertainty of the qualities."
     )
     rows = concordances(tree, orders)
-    names = ("classifier", "mean", "90 % interval")
-    cells = [(row["classifier"], row["mean"], interval(row["lower"], row["upper"])) for row in rows]
-    shown = [dict(zip(names, own, strict=True)) for own in cells]
+    shown = []
+    for row in rows:
+        ends = interval(row["lower"], row["upper"])
+        shown.append({"classifier": row["classifier"], "mean": row["mean"], "90 % interval": ends})
     return Section("Predictions", text, (), rows, "metrics", "metrics", {"probability": PROB}, shown=shown)
 
 

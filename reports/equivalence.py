@@ -416,7 +416,7 @@ def posterior_sections(
     """
     longest, rows = int(summed["k"][-1]), posterior_rows(summed)
     converged, verdict = diagnosis
-    limits = {name: float(value) for name, value in with_ends(summed, "asymptote", "baseline").items()}
+    limits: dict[str, Any] = {n: float(v) for n, v in with_ends(summed, "asymptote", "baseline").items()}
     asymptote = with_interval(*(limits[f"asymptote{end}"] for end in ("", "_lower", "_upper")))
     said = [
         f"Infinitely many raters would reach a score of {asymptote}; the score of no labels is {limits['baseline']:.3f}."

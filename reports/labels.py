@@ -39,7 +39,7 @@ def worth_section(tree: xr.DataTree, group: str | None) -> Section:
         f"that contradict each other the second changes none. The largest panel has "
         f"{found.sizes['answers'] - 1} raters. Intervals hold 90 %."
     )
-    if (model := tree.attrs.get("model")) in catalog and catalog[model].averages_hard_items:
+    if (model := str(tree.attrs.get("model"))) in catalog and catalog[model].averages_hard_items:
         text += (
             " The matrices of this model are averages over the items, and leave out that raters err together on hard items: "
             "panels look better, and the worth of a rater smaller, than they are."
@@ -179,7 +179,7 @@ def _shifts_section(posterior: xr.Dataset, data: Labels) -> Section:
 
 def _prevalence_section(tree: xr.DataTree) -> Section:
     """Return the section on the prevalence, with 90 % intervals."""
-    prevalence = tree["posterior"]["prevalence"]
+    prevalence = tree["posterior"].to_dataset()["prevalence"]
     names = prevalence["category"].to_numpy().astype(str)
     rows = table_rows({"category": names, **interval_columns(prevalence, "prevalence")})
     text = "How frequent each true category is among the items from which these are a sample."

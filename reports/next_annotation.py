@@ -48,14 +48,10 @@ def question_section(
         rows=rows,
         file="ask_next",
         key="ask_next",
-        shown=[_shown(row) for row in rows],
+        shown=[{DISPLAYED.get(name, name): value for name, value in row.items()} for row in rows],
         most=ITEMS_SHOWN,
         facts={"first": list(names[:NAMED]) if worth else []},
     )
-
-
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {DISPLAYED.get(name, name): value for name, value in row.items()}
 
 
 BITS = 1 / math.log(2)  # per nat
@@ -93,12 +89,10 @@ def _doubt(labels: xr.Dataset, place: int) -> dict[str, object]:
     """Return the most plausible label of an item, and the second with its probability."""
     names = labels["label"].to_numpy()[place, :2, 0].tolist()
     probability = labels["probability"].to_numpy()[place, :2].tolist()
-    second = len(names) > 1 and probability[1] > 0
-    return {
-        "most plausible": names[0],
-        "or": names[1] if second else None,
-        "with probability": probability[1] if second else None,
-    }
+    first, second, p = names[0], None, None
+    if len(names) > 1 and probability[1] > 0:
+        second, p = names[1], probability[1]
+    return {"most plausible": first, "or": second, "with probability": p}
 
 
 def _best_raters(tree: xr.DataTree, items: list[str], seed: int) -> dict[str, str]:

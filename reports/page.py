@@ -19,10 +19,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 SCHEMA = 1
-
-
 ROWS_SHOWN = 30
-
 # bidirectional control characters, replaced by a visible sign
 BIDI_CONTROLS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}")
 FORMULA = tuple("=+-@\t\r")  # first characters of a formula in a spreadsheet
@@ -90,9 +87,8 @@ def table_rows(columns: Mapping[str, ArrayLike], order: ArrayLike | None = None)
     arrays = [np.asarray(column) for column in columns.values()]
     if order is not None:
         arrays = [array[np.asarray(order)] for array in arrays]
-    return [
-        dict(zip(columns, cells, strict=True)) for cells in zip(*(a.tolist() for a in arrays), strict=True)
-    ]
+    rows = zip(*(array.tolist() for array in arrays), strict=True)
+    return [dict(zip(columns, cells, strict=True)) for cells in rows]
 
 
 def interval_columns(draws: xr.DataArray, name: str, whose: str = "") -> dict[str, np.ndarray]:

@@ -44,10 +44,13 @@ def cut_sections(
     every = [{"threshold": name, **row} for name, own in rows.items() for row in own]
     facts |= {"thresholds": [_summary(own) for own in found.values()]}
     given = {"facts": facts, "shown": rows[first], "most": ITEMS_SHOWN}
-    main = Section("Certainty of the side", text, [curve, clouds], every, "certainty", "certainty", **given)
+    title, name = "Certainty of the side", "certainty"
+    sections = [Section(title, text, [curve, clouds], every, name, name, **given)]
     # the numbers of further thresholds are in the table and facts of the first
-    further = [(f"Threshold {name}", _means(found[name]), rows[name]) for name in others]
-    return [main, *(Section(*own, shown=table, part=True, most=ITEMS_SHOWN) for *own, table in further)]
+    for name in others:
+        text, more = _means(found[name]), rows[name]
+        sections.append(Section(f"Threshold {name}", text, shown=more, part=True, most=ITEMS_SHOWN))
+    return sections
 
 
 def _on_the_threshold(tree: xr.DataTree, found: xr.Dataset) -> str:
@@ -73,10 +76,8 @@ def _means(found: xr.Dataset) -> str:
 
 
 def _summary(found: xr.Dataset) -> dict[str, float]:
-    quantities = ("annotation_certainty", "threshold_probability")
-    means = {name: float(found[name].mean()) for name in quantities}
-    above = int((found["above"] > 0.5).sum())
-    return {"threshold": found.attrs["threshold"], "items_above": above, **means}
+    means = {n: float(found[n].mean()) for n in ("annotation_certainty", "threshold_probability")}
+    return {"threshold": found.attrs["threshold"], "items_above": int((found["above"] > 0.5).sum()), **means}
 
 
 def _rows(found: xr.Dataset) -> list[dict[str, Any]]:
@@ -132,10 +133,12 @@ def location_section(tree: xr.DataTree, scores: Scores) -> Section:
     """Return the section on the locations of the items, the highest first."""
     posterior = tree["posterior"].to_dataset()
     given = np.bincount(scores.annotation_item, scores.count, len(scores.items)).astype(int)
+    mean = mean_scores(scores).astype(object)
+    mean[given == 0] = None
     columns = {
         "item": scores.items.astype(str),
         "scores": given,
-        "mean score": np.where(given > 0, mean_scores(scores).astype(object), None),
+        "mean score": mean,
         **interval_columns(posterior["location"], "location"),
     }
     if "scale" in posterior:
@@ -231,8 +234,6 @@ def _pairs_in_words(pairs: Sequence[dict[str, Any]]) -> str:
     said = []
     for row in sorted(pairs, key=lambda pair: -pair["difference"]):
         by = with_interval(row["difference"], row["lower"], row["upper"], 2)
-        sure = percent(row["probability_higher"])
-        said.append(
-            f"Group {row['group']} scores higher than {row['other']} by {by}, with probability {sure}"
-        )
+        higher = f"scores higher than {row['other']} by {by}, with probability {percent(row['probability_higher'])}"
+        said.append(f"Group {row['group']} {higher}")
     return f"{first_names(said, 3, '; ')}."

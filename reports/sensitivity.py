@@ -158,14 +158,8 @@ def prior_section(
     text += " The weaker prior is raised to the power .8, the stronger one to 1.25."
     facts = {"threshold": threshold, "items_that_lean": leans, "share": len(leans) / len(rows)}
     facts |= {"share_lower": lower, "share_upper": upper, "conclusions": conclusions}
-    names = {
-        "item": "item",
-        "certainty": "certainty",
-        "weaker_prior": "weaker prior",
-        "stronger_prior": "stronger prior",
-        "prior": "change by doubling",
-        "diagnosis": "diagnosis",
-    }
+    names = {name: name.replace("_", " ") for name in ("item", "certainty", "weaker_prior", "stronger_prior")}
+    names |= {"prior": "change by doubling", "diagnosis": "diagnosis"}
     shown = [{label: row[name] for name, label in names.items()} for row in rows]
     given = {"facts": facts, "shown": shown, "most": max(ITEMS_SHOWN, min(len(leans), 2 * ITEMS_SHOWN))}
     return Section("Prior", text, figures, rows, "prior", "sensitivity.prior", part=True, **given)
