@@ -300,7 +300,7 @@ def table_of(trees: dict[str, xr.DataTree], truth: np.ndarray | None) -> pd.Data
     if truth is not None:
         for name, fitted in trees.items():
             found = evaluation.truth_certainty(fitted)
-            right = xr.DataArray(truth.astype(str), {"item": found["item"]}, ("item",))  # as trees name them
+            right = xr.DataArray(truth.astype(found["category"].dtype), {"item": found["item"]}, ("item",))
             table.loc[name, "accuracy"] = float((found["label"] == right).mean())
             of_right = found["probability"].sel(category=right)
             table.loc[name, "log loss"] = -float(np.log(of_right).mean())

@@ -1,6 +1,6 @@
 """Units of qualities and reliabilities of comparisons: identification by an anchor, after sampling."""
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import xarray as xr
@@ -206,7 +206,7 @@ def _draw_in_ranges(
             f"anchor={ranges!r} is of positive reliabilities, but some are not; take 'quality sd'"
         )
     # c = geometric mean of rho, x = c q, eta = rho / c
-    mean = np.exp(np.log(reliability).mean("rater"))
+    mean = np.exp(cast(xr.DataArray, np.log(reliability)).mean("rater"))
     x, eta = quality * mean, reliability / mean
     spread = (x.max("item") - x.min("item")) / (last - first)
     least = np.maximum(spread, low / eta.min("rater"))

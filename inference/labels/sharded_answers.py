@@ -69,8 +69,8 @@ def write_label_shards(labels: Labels, edges: np.ndarray, folder: Path) -> list[
     n, written = len(labels.categories), []
     for number, (first, end) in enumerate(pairwise(edges.tolist())):
         own = items_between(labels, first, end)
-        # a shard may have no answers
-        codes = expand_answers(own) if len(own.count) else (np.zeros(0, np.int32),) * 3
+        none = np.zeros(0, np.int32)  # a shard may have no answers
+        codes = expand_answers(own) if len(own.count) else (none, none, none)
         written.append(LabelShard(str(folder), number, first))
         written[-1].write(answer_patterns(coded_answers(*codes, own.gold, n)))
     return written

@@ -9,7 +9,7 @@ import pymc as pm
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.step_methods.compound import BlockedStep, StepMethodState
 from pymc.step_methods.state import dataclass_state
-from pytensor import function
+from pytensor import function  # pyright: ignore[reportPrivateImportUsage]
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import DirichletRV
