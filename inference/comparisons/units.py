@@ -206,10 +206,10 @@ def _draw_in_ranges(
             f"anchor={ranges!r} is of positive reliabilities, but some are not; take 'quality sd'"
         )
     # c = geometric mean of rho, x = c q, eta = rho / c
-    mean = np.exp(cast(xr.DataArray, np.log(reliability)).mean("rater"))
+    mean = cast(xr.DataArray, np.exp(cast(xr.DataArray, np.log(reliability)).mean("rater")))
     x, eta = quality * mean, reliability / mean
     spread = (x.max("item") - x.min("item")) / (last - first)
-    least = np.maximum(spread, low / eta.min("rater"))
+    least = cast(xr.DataArray, np.maximum(spread, low / eta.min("rater")))
     most = high / eta.max("rater")
     misfit = float((least > most).mean())
     if misfit > 0:
