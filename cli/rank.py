@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from .. import inference
-from ..evaluation.errors import check_probability
+from ..evaluation.calls import check_probability
 from ..models import Comparisons
 from ..reports.comparisons import (
     equals_in_words,

@@ -1,4 +1,5 @@
 from . import plots as plots
+from .calls import EvaluationError as EvaluationError
 from .certainty.annotation import annotation_certainty as annotation_certainty
 from .certainty.annotation import plausible_labels as plausible_labels
 from .certainty.annotation import truth_certainty as truth_certainty
@@ -18,7 +19,6 @@ from .comparisons.ranks import rank_intervals as rank_intervals
 from .comparisons.ranks import tied_groups as tied_groups
 from .comparisons.win_probability import win_probability as win_probability
 from .conformal.sets import conformal_sets as conformal_sets
-from .errors import EvaluationError as EvaluationError
 from .metrics.accuracy import average_overlap as average_overlap
 from .metrics.accuracy import overlap as overlap
 from .metrics.accuracy import partial_average_overlap as partial_average_overlap

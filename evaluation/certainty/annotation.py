@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError, check_whole
+from ..calls import EvaluationError, check_whole
 from ..truth.groups import group_by_code
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of
 from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.sparse import csr_array
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from ..truth.groups import with_mapping
 from ..truth.plausibility import Block, Plausibility
 

@@ -17,8 +17,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtr
 
-from ..draws import in_threads
-from ..errors import EvaluationError
+from ..calls import EvaluationError, in_threads
 from ..truth.plausibility import REMEDY
 
 ERROR = 1e-6  # largest error of a probability from the table

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 
 Qualities = xr.DataTree | xr.Dataset | xr.DataArray
 BLOCK_SIZE = 5_000_000  # ranks in one block

@@ -13,7 +13,7 @@ above.
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError, check_probability
+from ..calls import EvaluationError, check_probability
 from .qualities import Qualities, RankDraws, drawn_ranks
 
 MOST_ITEMS = 5_000  # of a matrix of all pairs

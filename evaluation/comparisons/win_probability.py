@@ -19,7 +19,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit, ndtr
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from .qualities import qualities_of, sample_matrix
 
 Link = Literal["bradley_terry", "thurstone"]

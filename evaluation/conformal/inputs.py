@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from ..truth.matching import ids_of, places_of
 from ..truth.plausibility import OTHER, REMEDY, Plausibility
 from ..truth.top_labels import OtherAs, treatment_of_other

@@ -34,8 +34,7 @@ from typing import Literal, get_args
 import numpy as np
 import xarray as xr
 
-from ..draws import generator_of
-from ..errors import EvaluationError, check_probability, check_whole
+from ..calls import EvaluationError, check_probability, check_whole, generator_of
 from ..truth.matching import places_of
 from ..truth.top_labels import OtherAs
 from .inputs import ConformityScores, LabelMass

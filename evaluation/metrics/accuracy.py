@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import EvaluationError, check_whole
+from ..calls import EvaluationError, check_whole
 from .metric import Metric
 
 

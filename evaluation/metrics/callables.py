@@ -11,7 +11,7 @@ from inspect import signature
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from .metric import Metric, Response, Truth
 
 ByDraw = Callable[..., object]

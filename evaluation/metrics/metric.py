@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ..errors import EvaluationError, check_whole
+from ..calls import EvaluationError, check_whole
 
 Truth = Literal["label", "set", "ranking", "plausibility", "sampled"]
 Response = Literal["labels", "scores", "probabilities", "ranks"]

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ..errors import EvaluationError, check_whole
+from ..calls import EvaluationError, check_whole
 from ..truth.forms import Graded
 from .metric import Metric, ratio
 

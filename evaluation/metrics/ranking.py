@@ -12,7 +12,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from ..errors import EvaluationError, check_whole
+from ..calls import EvaluationError, check_whole
 from ..truth.forms import Graded
 from .accuracy import weighted_overlap
 from .metric import Metric, ratio

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from .panel import Panel
 from .style import GREY, INK, Picture, tidy
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from .canvas import Backend, Look, canvas, legend, look_of
 from .panel import Panel
 from .style import COLOURS, GREY, INK, needs, readings, some_items

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from .canvas import Backend, canvas, legend
 from .panel import Panel
 from .style import (

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from ..truth.plausibility import plausibility_of
 from .canvas import Backend, canvas, legend
 from .panel import Panel

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from ..errors import EvaluationError, check_whole
+from ..calls import EvaluationError, check_whole
 from ..surveys.item_states.equivalence import survey_summary
 from ..surveys.results import in_words as worth_in_words
 from .canvas import Backend, canvas, legend, look_of

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from ..errors import EvaluationError, check_probability
+from ..calls import EvaluationError, check_probability
 from .canvas import Backend, canvas, legend
 from .certainty import names_of
 from .panel import Panel

@@ -11,7 +11,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 
 
 def some_items(arrays: Mapping[str, xr.DataArray], argument: str) -> None:

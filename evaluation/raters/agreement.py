@@ -20,9 +20,8 @@ import numpy as np
 import xarray as xr
 from scipy.stats import pearsonr, spearmanr
 
+from ..calls import EvaluationError, check_probability, check_whole, generator_of
 from ..certainty.annotation import annotation_certainty
-from ..draws import generator_of
-from ..errors import EvaluationError, check_probability, check_whole
 from ..truth.containers import Labels, Rankings
 from ..truth.matching import match_items
 from ..truth.plausibility import Plausibility

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import xlogy
 
-from ..errors import EvaluationError, check_probability
+from ..calls import EvaluationError, check_probability
 
 
 def rater_quality(tree: xr.DataTree) -> xr.Dataset:

@@ -22,8 +22,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import softmax
 
-from ..draws import generator_of, in_threads
-from ..errors import EvaluationError, check_whole
+from ..calls import EvaluationError, check_whole, generator_of, in_threads
 from .quality import of_raters
 
 MEASURES = ("information", "accuracy")

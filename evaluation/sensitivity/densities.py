@@ -15,7 +15,7 @@ Only log p(p), the density of the plausibilities, is a prior that can conflict w
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from ..truth.plausibility import Plausibility
 
 SMALLEST_WORTH = 1e-30

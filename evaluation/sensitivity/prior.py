@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from arviz_stats.base.array import array_stats
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from ..truth.plausibility import Block, Plausibility
 from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 from .densities import check_independent, likelihood_of_items, prior_of_items, reliability_of

@@ -22,7 +22,7 @@ import numpy as np
 import xarray as xr
 from arviz_stats.base.array import array_stats
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from ..truth.plausibility import Block, Plausibility
 from .densities import check_independent, likelihood_of_items, owner_of_places, reliability_of
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from ..truth.matching import places_of
 from .counts import LabelCounts, coordinate_of
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from ..truth.containers import Labels
 from ..truth.matching import ids_of, places_of
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from .classifiers import Classifiers
 from .combiners import Learn
 from .counts import LabelCounts, LabelSource

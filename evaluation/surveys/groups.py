@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from .counts import LabelCounts, LabelSource
 from .resampling import Resampling, SurveyScores, check_resampling, survey_scores
 from .results import SurveyDataset

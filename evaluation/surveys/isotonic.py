@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError, check_whole
+from ..calls import EvaluationError, check_whole
 from .classifiers import Classifiers
 from .counts import LabelCounts, LabelSource
 

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import EvaluationError, check_probability, check_whole
-from .row_scores import RowScores, cells_of
-from .scores import WholeFunction
+from ..calls import EvaluationError, check_probability, check_whole
+from .scores import RowScores, WholeFunction, cells_of
 from .survey import Survey
 
 BLOCK = 4_000_000  # weights converted to double precision at a time

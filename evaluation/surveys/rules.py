@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..errors import EvaluationError, check_whole
+from ..calls import EvaluationError, check_whole
 from . import scores
 from .combiners import AnonymousBayesian, Combiner, Frequency, Function, Learn, Plurality
-from .row_scores import Score
+from .scores import Score
 from .subsets import Patterns
 
 CombinerName = Literal["plurality", "mean", "frequency", "abc"]

@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from .combiners import Combiner, checked_law
 from .counts import BLANK, LabelCounts
-from .row_scores import RowScores, Score, row_scores
 from .rules import SurveyOptions
+from .scores import RowScores, Score, row_scores
 from .subsets import Patterns, Predicted, Subsets, check_number, further_label, shared_top, subsets_of
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from .plausibility import OTHER, Plausibility
 from .top_labels import NO_LABEL, OtherAs
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 
 
 def ids_of(values: np.ndarray) -> np.ndarray:

@@ -12,8 +12,7 @@ from itertools import pairwise
 import numpy as np
 import xarray as xr
 
-from ..draws import MOST_THREADS, generator_of, in_threads
-from ..errors import EvaluationError
+from ..calls import MOST_THREADS, EvaluationError, generator_of, in_threads
 from .matching import ids_of
 
 OTHER = "OTHER"

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from .other import distinct_members, insert, largest_members
 from .plausibility import OTHER, REMEDY, Block, Plausibility
 

@@ -12,8 +12,7 @@ import xarray as xr
 from rich.console import Console
 from rich.progress import Progress
 
-from ..draws import MOST_THREADS, fixed_seed, in_threads
-from ..errors import EvaluationError
+from ..calls import MOST_THREADS, EvaluationError, fixed_seed, in_threads
 from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_callable
 from ..metrics.metric import Metric, OneHotScore, Response, Truth
 from ..truth import forms

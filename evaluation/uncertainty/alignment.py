@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from scipy.stats import rankdata
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from ..metrics.metric import Metric
 from ..truth.matching import check_distinct, match_items
 from ..truth.other import insert

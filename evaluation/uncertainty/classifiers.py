@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..draws import fixed_seed
-from ..errors import EvaluationError, check_probability
+from ..calls import EvaluationError, check_probability, fixed_seed
 from ..metrics.callables import ByDraw, has_known_direction, name_of
 from ..metrics.metric import Metric
 from ..truth.top_labels import OtherAs

@@ -22,8 +22,7 @@ import numpy as np
 import xarray as xr
 from arviz_stats.base.array import array_stats
 
-from ..draws import fixed_seed
-from ..errors import EvaluationError, check_probability, check_whole
+from ..calls import EvaluationError, check_probability, check_whole, fixed_seed
 from ..metrics.callables import ByDraw
 from ..metrics.metric import Metric, Response, Truth
 from ..truth.plausibility import Block

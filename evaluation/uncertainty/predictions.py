@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from ..._messages import first_reprs, short_repr
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 
 MAX_SCORES = 1_000_000_000  # of a dense array
 LARGEST = sys.float_info.max

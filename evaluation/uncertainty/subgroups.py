@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from ..errors import EvaluationError
+from ..calls import EvaluationError
 from ..truth.groups import group_by_code
 from ..truth.matching import match_items
 from ..truth.plausibility import Plausibility

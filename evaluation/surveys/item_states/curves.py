@@ -25,8 +25,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import betainc, digamma, gammaincc, gammaincinv, gammaln, softmax, xlogy
 
-from ...draws import in_threads
-from ...errors import EvaluationError
+from ...calls import EvaluationError, in_threads
 
 SCORERS = ("cross_entropy", "brier", "agreement")
 CELLS = 2_000_000  # (draw, state, count vector) entries computed at once

@@ -21,8 +21,7 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from ...draws import generator_of, in_threads
-from ...errors import EvaluationError, check_probability, check_whole
+from ...calls import EvaluationError, check_probability, check_whole, generator_of, in_threads
 from ..classifiers import Classifiers
 from ..counts import LabelCounts
 from ..results import crossing, interval_of

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation.errors import EvaluationError
+from raterzoo.evaluation.calls import EvaluationError
 from raterzoo.evaluation.surveys.item_states.checks import classifier_scores
 from raterzoo.evaluation.surveys.item_states.curves import SCORERS, ItemStates, Score, asymptote, curve_at
 from raterzoo.evaluation.surveys.item_states.equivalence import (
