@@ -22,7 +22,10 @@ from ..reports.scores import sides_of
 from ..reports.study import Groups, Settings, labels_of
 from .terminal import print_text
 
-LAYOUTS = {"labels": ("long", "wide", "counts"), "scores": ("long", "counts")}  # other kinds: long
+LAYOUTS: dict[str, tuple[str, ...]] = {
+    "labels": ("long", "wide", "counts"),
+    "scores": ("long", "counts"),
+}  # other kinds: long
 
 
 def read_annotations(

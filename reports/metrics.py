@@ -75,7 +75,7 @@ class MetricError(ValueError):
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"metric {problem}")
-        self.with_option = f"--metric {problem}"
+        self.with_option: str = f"--metric {problem}"
 
 
 def metric_named(name: str) -> evaluation.Metric:

@@ -21,7 +21,9 @@ def qualities_of(source: Qualities, what: str = "quality") -> xr.DataArray:
             "inference.label(tree, pairs) adds the labels"
         )
     if not array.size:
-        raise EvaluationError(f"{what}: no qualities, dims {dict(array.sizes)}; one item at least")
+        raise EvaluationError(
+            f"{what}: there are no qualities, dims {dict(array.sizes)}: expected at least one item"
+        )
     if array.dtype.kind not in "iuf":
         raise EvaluationError(f"{what}: qualities have dtype {array.dtype}: expected numbers")
     array = array.transpose(..., "item").astype(float, copy=False)

@@ -21,7 +21,7 @@ ScorerName = Literal[
 ]  # fmt: skip
 Items = Literal["available", "common"]
 OF_POSITIVE = {"precision": scores.precision, "recall": scores.recall, "f1": scores.f1}
-OF_VALUES = {"pearson": scores.pearson, "spearman": scores.spearman}
+OF_VALUES: dict[str, Any] = {"pearson": scores.pearson, "spearman": scores.spearman}
 OF_NUMBERS = (*OF_VALUES, "auc")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "items": get_args(Items),

@@ -138,6 +138,6 @@ def _places_of_classifiers(scorer: Scorer, by: xr.DataArray) -> np.ndarray:
     own, given = names.to_numpy().tolist(), by["classifier"].to_numpy().tolist()
     if sorted(map(str, own)) != sorted(map(str, given)):
         raise EvaluationError(
-            f"by has the classifiers {given}, the predictions {own}: it needs those, each once"
+            f"by has the classifiers {given}, the predictions {own}: name each of those once"
         )
     return np.array([given.index(name) for name in own])
