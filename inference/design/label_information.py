@@ -51,7 +51,7 @@ def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
 
 
 def leader_information(leads: np.ndarray, p: np.ndarray, counted: float = 1.0) -> float:
-    """Expected information, in nats, of one answer about the top-1 label.
+    """Return the expected information, in nats, of one answer about the top-1 label.
 
     Shapes: leads (label, draw), the probability that a label is the top one; p (label, draw).
     """
