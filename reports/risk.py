@@ -27,7 +27,7 @@ def risk_sections(
 ) -> list[Section]:
     """Sections with the risk of the items and, if `within` has metrics by group, metrics within risk groups.
 
-    Shapes: certainty (item,), of the group of the top-1 label; masses (chain, draw, item, category),
+    Shapes: certainty (item,), with the coordinate ``group`` that it is of; masses (chain, draw, item, category),
     plausibilities summed over groups; expected (chain, draw, item) or None. Figures: of the risk, then of the
     metrics.
     """
@@ -39,8 +39,9 @@ def risk_sections(
     facts: dict[str, Any] = {"groups": groups, "below_99": below / len(sure)}
     facts |= {"below_99_lower": lower, "below_99_upper": upper}
     text = (
-        f"The certainty of the risk is the posterior probability of the most probable group of an item's top-1 label. It is "
-        f"below .99 for {share_with_interval(below, len(sure))} of the items. "
+        f"The most probable group of an item is that of its top-1 label in most posterior draws; the certainty is the share of "
+        f"those draws. It is below .99 for {share_with_interval(below, len(sure))} of the items. The columns named after groups "
+        "are mean plausibilities, summed over a group's labels: another group may have the largest, of several labels. "
     )
     if expected is not None:
         draws = expected.mean("item").to_numpy()
@@ -63,7 +64,7 @@ def _item_rows(
     names = masses["category"].to_numpy().astype(str)
     columns: dict[str, Any] = {
         "item": certainty["item"].to_numpy().astype(str),
-        "group": names[mean.argmax(axis=1)],
+        "group": certainty["group"],
         "certainty": certainty,
         **{f"plausibility_{name}": mean[:, g] for g, name in enumerate(names.tolist())},
     }
@@ -77,7 +78,7 @@ def _item_rows(
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
     shown = {
         "item": row["item"],
-        "most plausible": row["group"],
+        "most probable": row["group"],
         "certainty": row["certainty"],
         **{n.removeprefix("plausibility_"): v for n, v in row.items() if n.startswith("plausi")},
     }

@@ -12,7 +12,7 @@ import xarray as xr
 from ..calls import EvaluationError, check_whole
 from ..truth.groups import group_by_code
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of
-from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
+from ..truth.top_labels import NO_LABEL, OtherAs, TopLabels, treatment_of_other
 
 
 def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset:
@@ -104,7 +104,8 @@ def annotation_certainty(
     -------
     DataArray, shape (item,)
         Certainty in (0, 1]. If the truth is one category, as in Dawid-Skene, it equals that of
-        `truth_certainty` (Stutz et al., 2025, arXiv:2307.02191, eq. 7-11).
+        `truth_certainty` (Stutz et al., 2025, arXiv:2307.02191, eq. 7-11). With `groups`, the coordinate
+        ``group`` (item) names the group that it is of.
 
     Raises
     ------
@@ -124,21 +125,40 @@ def annotation_certainty(
     check_whole("top", top, 1, remark=": a set has at least one label")
     view = Plausibility.of(tree)
     other = treatment_of_other(view, other)
-    group_of_code = None
     if groups is not None:
         if top != 1:
             raise EvaluationError(f"top={top} with groups=: groups are of the top-1 label")
-        view, group_of_code = group_by_code(view, groups, other)
+        return _certainty_of_groups(view, groups, other, random_seed)
     labels = TopLabels(view, other)
-    if view.is_of_category and group_of_code is None and top == 1:
+    if view.is_of_category and top == 1:
         return truth_certainty(tree)["certainty"].rename("annotation_certainty")
 
     def largest_count(block: Block, rng: np.random.Generator) -> np.ndarray:
-        codes = labels.draw(block, top, rng)
-        return _largest_count(_set_keys(codes if group_of_code is None else group_of_code[codes]))
+        return _largest_count(_set_keys(labels.draw(block, top, rng)))
 
     certainty = np.concatenate(view.map_blocks(largest_count, random_seed)) / view.n_samples
     return xr.DataArray(certainty, {"item": view.items}, ("item",), name="annotation_certainty")
+
+
+def _certainty_of_groups(
+    view: Plausibility,
+    groups: Mapping[object, object],
+    other: OtherAs,
+    random_seed: int | np.random.Generator | None,
+) -> xr.DataArray:
+    """Return the probability of the most probable group of the top-1 label, with that group as a coordinate."""
+    view, group_of_code = group_by_code(view, groups, other)
+    labels = TopLabels(view, other)
+    names = np.array([*dict.fromkeys(map(str, groups.values())), ""])  # "" if no draw has a label
+
+    def counts(block: Block, rng: np.random.Generator) -> np.ndarray:
+        group = group_of_code[labels.draw(block, 1, rng)[0]]
+        return np.stack([(group == k).sum(axis=-1) for k in (*range(len(names) - 1), NO_LABEL)], axis=-1)
+
+    count = np.concatenate(view.map_blocks(counts, random_seed))
+    coords = {"item": view.items, "group": ("item", names[count.argmax(axis=1)])}
+    certainty = count.max(axis=1) / view.n_samples
+    return xr.DataArray(certainty, coords, ("item",), name="annotation_certainty")
 
 
 def plausible_labels(

@@ -178,3 +178,15 @@ def test_groups_must_be_complete(case):
         evaluation.annotation_certainty(as_flat(case), 2, GROUPS)
     with pytest.raises(evaluation.EvaluationError, match="at least one"):
         evaluation.annotation_certainty(as_flat(case), 0)
+
+
+def test_certainty_of_groups_names_the_group_it_is_of():
+    """Two labels of `high` share most of the mean plausibility; the top-1 label of most draws is `low`."""
+    draws = [[0.4, 0.3, 0.3]] * 3 + [[0.0, 0.9, 0.1]] * 2
+    coords = {"item": ["a"], "category": ["x", "y", "z"]}
+    truth = xr.DataArray(np.array(draws)[None, :, None], coords, ("chain", "draw", "item", "category"))
+    groups = {"x": "low", "y": "high", "z": "high"}
+    found = evaluation.annotation_certainty(truth, groups=groups)
+    assert found["group"].item() == "low" and found.item() == 0.6
+    mean = evaluation.coarsen(truth, groups).mean(("chain", "draw"))
+    assert mean.idxmax("category").item() == "high"
