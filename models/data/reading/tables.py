@@ -142,9 +142,12 @@ def _open_frame(table: Any) -> _Opened:
 
 def _frame_column(name: str, series: nw.Series[Any]) -> Column:
     """Column with the categories that a pandas categorical or a polars Enum declares."""
-    declared = series.dtype.categories if isinstance(series.dtype, nw.Enum) else None
-    if series.implementation.is_pandas_like():
+    if (
+        series.implementation.is_pandas_like()
+    ):  # whose dtype narwhals may fail to read: old pandas hashes categories
         declared = getattr(series.to_native().dtype, "categories", None)
+    else:
+        declared = series.dtype.categories if isinstance(series.dtype, nw.Enum) else None
     return Column(name, series.to_list(), None if declared is None else list(declared))
 
 
