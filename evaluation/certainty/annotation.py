@@ -147,9 +147,9 @@ def _certainty_of_groups(
     random_seed: int | np.random.Generator | None,
 ) -> xr.DataArray:
     """Return the probability of the most probable group of the top-1 label, with that group as a coordinate."""
-    view, group_of_code = group_by_code(view, groups, other)
+    view, group_of_code, names = group_by_code(view, groups, other)
     labels = TopLabels(view, other)
-    names = np.array([*dict.fromkeys(map(str, groups.values())), ""])  # "" if no draw has a label
+    names = np.append(names.astype(str), "")  # "" if no draw has a label
 
     def counts(block: Block, rng: np.random.Generator) -> np.ndarray:
         group = group_of_code[labels.draw(block, 1, rng)[0]]

@@ -31,10 +31,10 @@ def with_mapping(view: Plausibility, keys: Iterable[str], argument: str, *, comp
 
 def group_by_code(
     view: Plausibility, groups: Mapping[object, object], other: OtherAs
-) -> tuple[Plausibility, np.ndarray]:
-    """Return the posterior with every key of a mapping as a category, and the group of every code.
+) -> tuple[Plausibility, np.ndarray, np.ndarray]:
+    """Return the posterior with every key of a mapping as a category, the group of every code, and the groups.
 
-    The numbers of the groups (code,) are in order of appearance; the last entry is -1, no group. With OTHER
+    The groups (group,) and their numbers (code,) are in order of appearance; the last entry is -1, no group. With OTHER
     split, the mapping must cover every declared category; raises if a category has no group.
     """
     group_of = {str(label): group for label, group in groups.items()}
@@ -44,4 +44,5 @@ def group_by_code(
     for name in names:
         if name not in group_of:
             raise EvaluationError(f"groups= has no group for {name!r}; add it")
-    return view, np.array([*(number[group_of[name]] for name in names), NO_LABEL], np.int32)
+    codes = np.array([*(number[group_of[name]] for name in names), NO_LABEL], np.int32)
+    return view, codes, np.array(list(number))

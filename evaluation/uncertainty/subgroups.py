@@ -60,10 +60,9 @@ def members_of(scorer: Scorer, by: By | None) -> tuple[Scorer, GroupWeights]:
 
 def _by_truth(scorer: Scorer, by: Mapping[object, object]) -> tuple[Scorer, GroupWeights]:
     """Return groups by the scored label of every draw."""
-    view, group_of_code = group_by_code(scorer.aligned.view, by, scorer.labels.other)
+    view, group_of_code, names = group_by_code(scorer.aligned.view, by, scorer.labels.other)
     aligned, labels = replace(scorer.aligned, view=view), replace(scorer.labels, view=view)
     scorer = replace(scorer, aligned=aligned, labels=labels)
-    names = np.array(list(dict.fromkeys(by.values())))
 
     def weights(drawn: ScoredPart) -> np.ndarray:
         group = group_of_code[drawn.label()]

@@ -35,11 +35,12 @@ import numpy as np
 import xarray as xr
 from scipy.special import xlogy
 
+from ..runs.trees import with_current_dims
 from .questions import codes_of, most_informative_first
 
 
 def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
-    """Mutual information (item, rater) in nats: true category p (item, category, draw), answer (category, draw, rater, label)."""
+    """Mutual information (item, rater) in nats: true category p (item, category, draw), answer (category, draw, rater, answer)."""
     n_categories, n_draws, n_raters, n_labels = confusion.shape
     joint = np.matmul(p.transpose(1, 0, 2), confusion.reshape(n_categories, n_draws, -1))
     joint = joint.reshape(n_categories, len(p), n_raters, n_labels)
@@ -249,7 +250,7 @@ def _of_raters(
 
 def _confusion(tree: xr.DataTree, blocks: _ItemBlocks, raters: Any) -> tuple[np.ndarray, np.ndarray]:
     """Ids of the raters to ask, and their confusion matrices (category, draw, rater, label)."""
-    posterior = tree["posterior"].to_dataset()
+    posterior = with_current_dims(tree)["posterior"].to_dataset()
     needed = {*blocks.samples, "category", "answer"}
     if "confusion" not in posterior or not needed <= set(posterior["confusion"].dims):
         raise ValueError(

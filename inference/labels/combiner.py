@@ -6,6 +6,8 @@ import numpy as np
 import xarray as xr
 from scipy.special import softmax
 
+from ..runs.trees import with_current_dims
+
 CELLS = 2_000_000  # largest number of (sample, kind, row) computed at once
 # names of the variables, and of the dims of kinds and of labels
 STATES = ("state_weight", "state_probability", "state", "category")
@@ -87,7 +89,7 @@ def _posterior_of(tree: xr.DataTree) -> xr.Dataset:
     """Posterior of a tree; raise unless it determines the joint distribution of the labels of an item."""
     if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
         raise ValueError(f"a {type(tree).__name__} is no DataTree with a posterior; sample a model of labels")
-    posterior = tree["posterior"].to_dataset()
+    posterior = with_current_dims(tree)["posterior"].to_dataset()
     names = {*map(str, posterior.data_vars)}
     if {*STATES[:2]} <= names:
         return posterior

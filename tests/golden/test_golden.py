@@ -51,6 +51,9 @@ def test_dim_of_answers_of_old_trees_is_renamed(posteriors):
     assert new["posterior"]["confusion"].dims[-1] == "answer"
     xr.testing.assert_identical(evaluation.rater_quality(old), evaluation.rater_quality(new))
     assert inference.diagnose(old).attrs["verdict"] == inference.diagnose(new).attrs["verdict"]
+    xr.testing.assert_identical(
+        inference.design.next_to_ask(old, random_seed=1), inference.design.next_to_ask(new, random_seed=1)
+    )
     assert inference.relabel(old)["posterior"]["confusion"].dims[-1] == "answer"
 
 

@@ -190,3 +190,13 @@ def test_certainty_of_groups_names_the_group_it_is_of():
     assert found["group"].item() == "low" and found.item() == 0.6
     mean = evaluation.coarsen(truth, groups).mean(("chain", "draw"))
     assert mean.idxmax("category").item() == "high"
+
+
+def test_groups_of_one_text_and_two_types_are_two():
+    draws = np.array([[0.1, 0.9, 0.0]] * 3 + [[0.8, 0.1, 0.1]])[None, :, None]
+    coords = {"item": ["a"], "category": ["x", "y", "z"]}
+    truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    found = evaluation.annotation_certainty(truth, groups={"x": 1, "y": "1", "z": "last"})
+    assert found["group"].item() == "1" and found.item() == 0.75
+    last = evaluation.annotation_certainty(truth[..., ::-1], groups={"x": 1, "z": "1", "y": "last"})
+    assert last["group"].item() == "last"
