@@ -329,7 +329,7 @@ elif LONG:
     assert ahead < -3 * error
 else:
     assert abs(ahead) < 3 * error
-assert not folder or kinds.sel(category=0).idxmax("answer") == 2
+assert not folder or kinds.sel(category="0").idxmax("answer") == "2"
 
 # %% [markdown]
 # How certain is the label of an event? It depends on what the label is. `dirichlet` asks which one
