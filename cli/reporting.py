@@ -39,7 +39,7 @@ def make_report(
 def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
     """Fit comparisons and return the report on items and raters."""
     if sources.groups is not None:
-        raise ValueError("--groups: groups are of the categories of rankings and labels")
+        raise ValueError("--groups: comparisons have no categories to group; leave it out")
     if sources.metrics and set(sources.metrics) != {"concordance"}:
         raise ValueError(f"--metric {sources.metrics[0]}: the only metric of comparisons is concordance")
     votes, _ = read_annotations(annotations, settings, columns)
@@ -65,7 +65,7 @@ def _of_scores(annotations: Path, sources: Sources, columns: Sequence[str], sett
 def _predicted_sides(sources: Sources, settings: Settings) -> xr.DataArray | None:
     """Read the predictions; raise on inconsistent arguments before anything is fitted."""
     if sources.groups is not None:
-        raise ValueError("--groups: groups are of the categories of rankings and labels")
+        raise ValueError("--groups: scores have no categories to group; leave it out")
     if sources.predictions is None:
         if sources.metrics:
             raise ValueError("--metric: there are no predictions to score; name their table")

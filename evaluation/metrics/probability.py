@@ -30,8 +30,9 @@ def cross_entropy(base: float | None = None) -> Metric:
     Returns
     -------
     Metric
-        Smaller is better. Infinite if a plausible category has predicted probability zero. With OTHER
-        excluded, for a label drawn from the others (Gneiting and Raftery, 2007,
+        Smaller is better. Infinite if a plausible category has predicted probability zero. If OTHER,
+        the pool of the categories that no rater ranked, is excluded, the label is drawn from the ranked
+        ones (Gneiting and Raftery, 2007,
         doi:10.1198/016214506000001437).
 
     Raises
@@ -63,8 +64,9 @@ def brier_score() -> Metric:
     -------
     Metric
         Smaller is better. Summed over categories, in [0, 2]; halved for two categories, in [0, 1], as in
-        scikit-learn. With OTHER excluded, for a label drawn from the other labels (Brier, 1950, Monthly
-        Weather Review 78; Gneiting and Raftery, 2007, doi:10.1198/016214506000001437).
+        scikit-learn. If OTHER, the pool of the categories that no rater ranked, is excluded, the label is
+        drawn from the ranked ones (Brier, 1950, Monthly Weather Review 78; Gneiting and Raftery, 2007,
+        doi:10.1198/016214506000001437).
 
     Examples
     --------

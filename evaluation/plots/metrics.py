@@ -168,8 +168,9 @@ def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend
     Returns
     -------
     matplotlib.figure.Figure, or the figure of plotly or bokeh
-        Left: the metric of each group with the interval of both uncertainties, a colour for each classifier.
-        Right: the share of the items in the group, uncertain if membership is. Empty groups are marked.
+        Left: the metric of each group, with the interval for the uncertainty of the truth and of the sample
+        of items; a colour for each classifier. Right: the share of the items in the group, with an interval
+        if membership is uncertain. Empty groups are marked.
 
     Raises
     ------

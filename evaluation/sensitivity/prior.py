@@ -222,7 +222,8 @@ def _check_quantity(view: Plausibility, quantity: xr.DataArray) -> None:
         raise EvaluationError(f"quantity has draws {dict(quantity.sizes)}, the posterior {expected}")
     if "item" not in quantity.coords and quantity.sizes["item"] != len(view.items):
         raise EvaluationError(
-            f"quantity has {quantity.sizes['item']} items without names, the posterior {len(view.items)}"
+            f"quantity has {quantity.sizes['item']} items without names, the posterior {len(view.items)}: give it the "
+            "coordinate item, or as many items"
         )
     if "item" in quantity.coords:
         given = [str(item) for item in quantity["item"].to_numpy()]

@@ -79,7 +79,7 @@ def rater_equivalence(
     allowed = sorted({rule.name for rule in fields(SurveyOptions)} - FIXED)
     if unknown := [name for name in rules if name not in allowed]:
         raise EvaluationError(
-            f"{unknown[0]}={rules[unknown[0]]!r}: no such rule; expected {', '.join(allowed)}"
+            f"{unknown[0]}={rules[unknown[0]]!r}: no such option; expected {', '.join(allowed)}"
         )
     of_amateurs, of_experts = LabelCounts.of(amateurs, "amateurs"), LabelCounts.of(experts, "experts")
     known = {*of_experts.categories.tolist()}

@@ -89,7 +89,7 @@ def additive_score(expected: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> 
 
 
 def cross_entropy(probability: np.ndarray, reference: np.ndarray, clip: float, base: float) -> np.ndarray:
-    """Return the expected log p(label) (row,), with logarithms to `base`."""
+    """Return the expected log p(label) (row,), larger is better, with logarithms to `base`."""
     with np.errstate(divide="ignore"):
         log_p = np.log(clipped(probability, clip)) / np.log(base)
     # 0 log 0 = 0: impossible labels do not count

@@ -89,7 +89,7 @@ class Graded(NamedTuple):
 
 
 def graded_plausibility(labels: TopLabels, block: Block, n_categories: int) -> Iterator[Graded]:
-    """Yield the grades of every item of a block.
+    """Yield the graded relevance of the categories of every item of a block: their plausibilities.
 
     Members of OTHER share its mass evenly, or get 0 if it is excluded.
     """

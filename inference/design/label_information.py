@@ -40,7 +40,7 @@ from .questions import codes_of, most_informative_first
 
 
 def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
-    """Mutual information (item, rater) in nats: true category p (item, category, draw), answer (category, draw, rater, answer)."""
+    """Mutual information (item, rater) in nats, from p (item, category, draw) and confusion (category, draw, rater, answer)."""
     n_categories, n_draws, n_raters, n_labels = confusion.shape
     joint = np.matmul(p.transpose(1, 0, 2), confusion.reshape(n_categories, n_draws, -1))
     joint = joint.reshape(n_categories, len(p), n_raters, n_labels)

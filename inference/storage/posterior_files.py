@@ -54,7 +54,7 @@ def _check_draws(path: Path, tree: xr.DataTree) -> None:
         if draws.dims[:2] != ("chain", "draw") or draws.dtype.kind not in "fiub" or not draws.size:
             raise ValueError(
                 f"{path}: {short_repr(name)} of its posterior has dims {short_repr(draws.dims)} of "
-                f"{short_repr(tuple(draws.shape))}; expected numbers along chain, draw, and what they are of; fit again"
+                f"{short_repr(tuple(draws.shape))}; expected numbers with the dims chain and draw first; fit again"
             )
 
 

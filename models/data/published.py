@@ -59,7 +59,9 @@ def published_ddx_predictions() -> dict[str, np.ndarray]:
 
 
 def published_ddx_accuracies() -> dict[str, np.ndarray]:
-    """Load the printed uncertainty-adjusted top-3 accuracies, at medium reliability.
+    """Load the printed uncertainty-adjusted top-3 accuracies of the classifiers, at medium reliability.
+
+    The items are the published cases of differential diagnoses, see `published_ddx_cases`.
 
     Returns
     -------

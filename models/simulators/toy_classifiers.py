@@ -112,7 +112,7 @@ def three_class_toy(
     spread : float
         Standard deviation of x within a class.
     sharpness : float
-        Concentration of the perceived about the true posterior.
+        Dirichlet concentration of the perceived probabilities about the true posterior.
     expected_length : float
         Mean number of classes named, before it is clipped between one and all.
     tie_threshold : float

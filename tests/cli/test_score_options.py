@@ -67,7 +67,7 @@ CASES = [
     ),
     (["report", "{scores}", "{score}", *SCORES], "say which: --threshold 0"),
     (["report", "{scores}", *SCORES, "--metric", "auc"], "there are no predictions to score"),
-    (["report", "{scores}", *SCORES, "--groups", "{label}"], "groups are of the categories"),
+    (["report", "{scores}", *SCORES, "--groups", "{label}"], "scores have no categories to group"),
     (
         ["report", "{scores}", "{odd}", *SCORES, "--threshold", "1"],
         "row 2, column 'label': 'toxic' is neither 'above' nor 'at most'",

@@ -146,7 +146,7 @@ def test_groups_tell_the_items_that_are_not_used():
         experts = counts_of([[0, 1], [0, 1, 1, 1]], 2)
         most = {"max_experts": 2, "max_amateurs": 1, "reference": 2}
         rater_equivalence(counts_of([[1], []], 2), experts, **most)
-    with pytest.raises(EvaluationError, match="foo=2: no such rule; expected base, clip"):
+    with pytest.raises(EvaluationError, match="foo=2: no such option; expected base, clip"):
         rater_equivalence(*given, foo=2)
     every = rater_equivalence(given[0][:2], given[1][:2], bootstrap=0)
     assert every.attrs["left_out"] == 0
