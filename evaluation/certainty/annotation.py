@@ -96,7 +96,7 @@ def annotation_certainty(
         Use the group of each draw's top-1 label, such as the risk of a condition, instead of the label. With
         OTHER split, the mapping must contain every declared category.
     other : {"split", "exclude", "label"}, optional
-        Treatment of OTHER; by default as stored in the tree.
+        Treatment of OTHER, as in `uncertainty_adjusted`; by default as stored in the tree.
     random_seed : int or numpy.random.Generator, optional
         Seed for drawing the members of OTHER, if it is split.
 

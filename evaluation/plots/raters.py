@@ -25,7 +25,8 @@ def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
     Parameters
     ----------
     quality : DataArray, dims (chain, draw, rater)
-        For example the information of `rater_quality`. Of more than forty raters the best and worst twenty.
+        For example the information of `rater_quality`. Of more than forty raters the best and the worst
+        twenty are drawn.
     label : str
         Name of the quantity.
 
@@ -219,7 +220,7 @@ def rater_worth(
 
     Returns
     -------
-    matplotlib.figure.Figure, or the figure of plotly or bokeh
+    matplotlib.axes.Axes, or the figure of plotly or bokeh
         Median and central interval: dark for the mean over a group; below, in the colour of the group, for
         its raters, the worthiest on top. With more than forty raters the best and the worst twenty are drawn.
         A dashed line at one. "More than" marks medians and upper ends beyond the largest panel.

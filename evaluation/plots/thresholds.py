@@ -80,7 +80,7 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def threshold_distance(certainty: Certainties, *, backend: Backend = None) -> Any:
-    """Draw both certainties of every item by the distance of its location from the threshold.
+    """Draw the certainties of every item against the distance of its location from the threshold.
 
     Parameters
     ----------

@@ -293,16 +293,17 @@ def uncertainty_adjusted(
     reduce : "item" or None
         Average over items, or keep them.
     truth : {"label", "set", "ranking", "plausibility", "sampled"}, optional
-        Reference of the comparison: the top-1 label of a draw, its top-j set, the same best first, the
-        plausibilities, or a label drawn from them. Default: that of the metric; "label" for a callable, and
-        for a metric of probabilities if the truth is one category.
+        Reference of the comparison: the top-1 label of a draw, its set of the top-j labels, these labels best
+        first, the plausibilities, or a label drawn from them. Default: that of the metric; "label" for a
+        callable, and for a metric of probabilities if the truth is one category.
     response : {"labels", "scores", "probabilities"}, optional
         Form in which a callable receives the predictions; default as scikit-learn's functions need it, or
         labels.
     top : int
-        Number of labels in the sets and rankings that a callable receives, "" after the last.
+        Number of labels in the sets and rankings that a callable receives; shorter ones are padded with "".
     other : {"split", "exclude", "label"}, optional
-        Treatment of OTHER; default as stored in the tree.
+        Treatment of OTHER, the pool of all categories that no rater of the item ranked: divide its
+        plausibility among them at random, leave it out, or take it as one label; default as stored in the tree.
     random_seed : int or numpy.random.Generator, optional
         Seed of the members of OTHER, if it is split, and of sampled labels. With one seed all classifiers
         meet the same truth, but metrics of different kinds may meet different draws of it.

@@ -46,7 +46,8 @@ def compare(
     Returns
     -------
     Dataset
-        The result of `metric_intervals`, and over (source, classifier, other): ``difference``,
+        The result of `metric_intervals`, and over (source, classifier, other), with its ``source`` of
+        uncertainty ("raters", "items", "both"): ``difference``,
         ``difference_interval``, ``difference_mcse`` and ``probability_better``, the probability that the
         classifier is better than the other, ties counted half. Over (source, classifier):
         ``probability_best`` and ``mean_rank``, ties shared. With points, ``point`` (estimate, classifier) and
@@ -176,7 +177,7 @@ def reliability_sweep(
     probability : float
         Posterior probability of the equal-tailed interval.
     other : {"split", "exclude", "label"}, optional
-        Treatment of OTHER; by default as stored in each tree.
+        Treatment of OTHER, as in `uncertainty_adjusted`; by default as stored in each tree.
     random_seed : int or numpy.random.Generator, optional
         Seed of the evaluation of every posterior.
     **arguments

@@ -74,7 +74,7 @@ def draw_log_worths(
     plan: ChainPlan,
     progress: Callable[[int], None] = lambda done: None,
 ) -> np.ndarray:
-    """Run all chains of all items from their start; keys of `item_keys`, uint64 (item,), the rest as in `continue_worths`."""
+    """Draw log worths, all chains from their start; keys of `item_keys`, uint64 (item,), the rest as in `continue_worths`."""
     return continue_worths(posterior, thinning, plan, begin_worths(posterior, keys, plan), progress)
 
 

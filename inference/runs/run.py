@@ -27,7 +27,7 @@ class ChainPlan:
     thin: int = 1  # sweeps or transitions per kept draw
 
     def part(self, drawn: int, n: int) -> Self:
-        """Plan of the next `n` draws after `drawn` draws: the warm-up comes before the first."""
+        """Plan of the next `n` draws after the first `drawn`; only the first part has a warm-up."""
         return replace(self, draws=n, tune=0 if drawn else self.tune)
 
 
