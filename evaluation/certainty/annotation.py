@@ -98,7 +98,9 @@ def annotation_certainty(
     other : {"split", "exclude", "label"}, optional
         Treatment of OTHER, as in `uncertainty_adjusted`; by default as stored in the tree.
     random_seed : int or numpy.random.Generator, optional
-        Seed for drawing the members of OTHER, if it is split.
+        Seed for drawing the members of OTHER, if it is split. By default it is derived from the tree: from the
+        seed with which it was sampled or, where that is not stored, from its values. So a call gives the same
+        result twice; for other draws pass another seed, for a state of your own a Generator.
 
     Returns
     -------

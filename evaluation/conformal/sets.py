@@ -134,7 +134,8 @@ def conformal_sets(
         Whether the members of OTHER share its mass evenly, or it is left out; by default as stored in the
         tree.
     random_seed : int or numpy.random.Generator, optional
-        Seed for drawing the labels and the halves of the correction.
+        Seed for drawing the labels and the halves of the correction; by default derived from the tree, as in
+        `annotation_certainty`.
 
     Returns
     -------
@@ -184,9 +185,9 @@ def conformal_sets(
         raise EvaluationError(f'correction={correction!r}: expected "ecdf" or None')
     if truth not in get_args(CalibratedOn):
         raise EvaluationError(f"truth={truth!r}: expected one of {get_args(CalibratedOn)}")
-    rng = generator_of(random_seed)
     given = ConformityScores.of(scores)
     mass = LabelMass.of(tree, given.names, other)
+    rng = generator_of(random_seed, mass.view.seed)
     chosen = np.sort(given.places("calibration", calibration))
     posterior_position = places_of(given.items, mass.view.items, ("scores", "the posterior"), complete=False)
     places_of(given.items[chosen], mass.view.items, ("calibration", "the posterior"))

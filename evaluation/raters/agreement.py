@@ -290,7 +290,7 @@ def label_agreement(
     probability : float, default .9
         Probability of the intervals.
     random_seed : int or numpy.random.Generator, optional
-        Seed of the bootstrap.
+        Seed of the bootstrap; by default derived from the ratings.
 
     Returns
     -------
@@ -320,7 +320,7 @@ def label_agreement(
     table = _checked(ratings)
     check_probability("probability", probability)
     check_whole("bootstrap", bootstrap, 0)
-    rng = generator_of(random_seed)
+    rng = generator_of(random_seed, ratings)
     samples = [rng.integers(0, len(table), len(table)) for _ in range(bootstrap)]
     tails = [(1 - probability) / 2, (1 + probability) / 2]
     raters = ratings["rater"].to_numpy()

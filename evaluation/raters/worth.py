@@ -299,7 +299,7 @@ def new_raters(tree: xr.DataTree, random_seed: int | np.random.Generator | None 
         Posterior of a hierarchical model: ``population_spread`` with ``group_mean``, or without groups with
         ``population_mean``.
     random_seed : int or numpy.random.Generator, optional
-        Seed of the draws.
+        Seed of the draws; by default derived from the tree, as in `annotation_certainty`.
 
     Returns
     -------
@@ -346,7 +346,7 @@ def new_raters(tree: xr.DataTree, random_seed: int | np.random.Generator | None 
     sample = [d for d in mean.dims if d not in ("rater", *dims)]
     mean = mean.transpose(*sample, "rater", *dims)
     spread = spread.transpose(*sample, *dims).to_numpy()[..., None, :, :]
-    log_odds = mean + spread * generator_of(random_seed).standard_normal(mean.shape)
+    log_odds = mean + spread * generator_of(random_seed, tree).standard_normal(mean.shape)
     confusion = log_odds.copy(data=softmax(log_odds.to_numpy(), axis=-1))
     prevalence = of_raters(tree, "prevalence", ("category",))
     posterior = xr.Dataset({"prevalence": prevalence, "confusion": confusion})

@@ -54,7 +54,7 @@ def reweight(tree: xr.DataTree, reliability: float, *, random_seed: int | None =
     reliability : float
         New reliability r', the same for all raters.
     random_seed : int, optional
-        Seed of the resampling.
+        Seed of the resampling; by default derived from the tree, as in `annotation_certainty`.
 
     Returns
     -------

@@ -7,12 +7,13 @@ bounded and a posterior on disk is never loaded as a whole.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import xarray as xr
 
-from ..calls import MOST_THREADS, EvaluationError, generator_of, in_threads
+from ..calls import MOST_THREADS, EvaluationError, Seed, default_seed, generator_of, in_threads
 from .matching import ids_of
 
 OTHER = "OTHER"
@@ -110,6 +111,7 @@ class Plausibility:
     other_size: np.ndarray | None  # (item,), categories in OTHER; None if the tree does not contain it
     other_concentration: float | None  # of the members of OTHER, symmetric Dirichlet; NaN: not to be split
     declared: np.ndarray | None  # closed set of categories, ranked or not; None if the tree does not list it
+    source: xr.DataTree | xr.Dataset | xr.DataArray  # what it was read from
 
     @property
     def is_of_category(self) -> bool:
@@ -141,9 +143,15 @@ class Plausibility:
             array["category"].dtype.kind in "iu" or array["category"].attrs.get("kind") == "integer",
             *law_of_other(constant, cells[0]),
             declared,
+            tree,
         )
         view._check_cells()
         return view
+
+    @cached_property
+    def seed(self) -> int:
+        """Default seed of what is drawn from it."""
+        return default_seed(self.source)
 
     @property
     def n_samples(self) -> int:
@@ -183,7 +191,7 @@ class Plausibility:
     def map_blocks[Result](
         self,
         function: Callable[[Block, np.random.Generator], Result],
-        random_seed: int | np.random.Generator | None = None,
+        random_seed: Seed = None,
         width: int = 0,
     ) -> list[Result]:
         """Apply a function of a block and its own generator to blocks of items, on several threads.
@@ -194,7 +202,7 @@ class Plausibility:
         cells = np.maximum(np.diff(self.start), width)
         number = np.cumsum(cells) * self.n_samples // BLOCK_SIZE
         edges = np.flatnonzero(np.diff(number, prepend=-1, append=number[-1] + 1)).tolist()
-        generators = generator_of(random_seed).spawn(len(edges) - 1)
+        generators = generator_of(random_seed, self.seed).spawn(len(edges) - 1)
 
         def apply(ends: tuple[int, int], rng: np.random.Generator) -> Result:
             items, cells = slice(*ends), slice(*self.start[list(ends)].tolist())
@@ -207,7 +215,7 @@ class Plausibility:
     def map_draws[Result](
         self,
         function: Callable[[Block, slice, np.random.Generator], Result],
-        random_seed: int | np.random.Generator | None = None,
+        random_seed: Seed = None,
         width: int = 0,
         *,
         most_threads: int = MOST_THREADS,
@@ -217,7 +225,7 @@ class Plausibility:
         `width`: numbers needed by draw, if more than the cells. most_threads=1 if not thread-safe.
         """
         parts = list(self.parts(width))
-        generators = generator_of(random_seed).spawn(len(parts))
+        generators = generator_of(random_seed, self.seed).spawn(len(parts))
 
         def apply(part: tuple[slice, xr.DataArray], rng: np.random.Generator) -> Result:
             samples, array = part

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from rich.console import Console
-from rich.progress import Progress
 
+from ..._progress import step
 from ..calls import MOST_THREADS, EvaluationError, fixed_seed, in_threads
 from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_callable
 from ..metrics.metric import Metric, OneHotScore, Response, Truth
@@ -184,11 +183,11 @@ class Scorer:
         view = self.aligned.view
         if self.called is None:
             return list(self._map_blocks(function, seed, MOST_THREADS))
-        with Progress(transient=True, console=Console(stderr=True), disable=not progressbar) as progress:
-            task, results = progress.add_task(self.metric.name, total=view.n_samples), []
+        with step(self.metric.name, view.n_samples, shown=progressbar) as bar:
+            results = []
             for block in self._map_blocks(function, seed, 1):
                 results.append(block)
-                progress.advance(task, FEW_DRAWS)
+                bar.advance(FEW_DRAWS)
         return results
 
     def _map_blocks[Result](
@@ -305,8 +304,9 @@ def uncertainty_adjusted(
         Treatment of OTHER, the pool of all categories that no rater of the item ranked: divide its
         plausibility among them at random, leave it out, or take it as one label; default as stored in the tree.
     random_seed : int or numpy.random.Generator, optional
-        Seed of the members of OTHER, if it is split, and of sampled labels. With one seed all classifiers
-        meet the same truth, but metrics of different kinds may meet different draws of it.
+        Seed of the members of OTHER, if it is split, and of sampled labels; by default derived from the tree,
+        as in `annotation_certainty`. With one seed all classifiers meet the same truth, but metrics of
+        different kinds may meet different draws of it.
     progressbar : bool
         Whether to show the progress of a callable.
     **arguments
@@ -368,7 +368,7 @@ def _over_items(
     scorer: Scorer, random_seed: int | np.random.Generator | None, progressbar: bool
 ) -> np.ndarray:
     """Return scores (classifier, sample) of metrics over all items, block by block of draws."""
-    seed = fixed_seed(random_seed)
+    seed = fixed_seed(random_seed, scorer.aligned.view.seed)
     scorer = scorer.closed(seed)
 
     def scores(block: Block, samples: slice, rng: np.random.Generator) -> np.ndarray:

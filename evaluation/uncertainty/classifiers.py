@@ -9,6 +9,7 @@ import xarray as xr
 from ..calls import EvaluationError, check_probability, fixed_seed
 from ..metrics.callables import ByDraw, has_known_direction, name_of
 from ..metrics.metric import Metric
+from ..truth.plausibility import Plausibility
 from ..truth.top_labels import OtherAs
 from .adjusted import uncertainty_adjusted
 from .intervals import SOURCES, metric_draws, summarise, summary_of_draws
@@ -179,7 +180,7 @@ def reliability_sweep(
     other : {"split", "exclude", "label"}, optional
         Treatment of OTHER, as in `uncertainty_adjusted`; by default as stored in each tree.
     random_seed : int or numpy.random.Generator, optional
-        Seed of the evaluation of every posterior.
+        Seed of the evaluation of every posterior; by default that of the first, as in `annotation_certainty`.
     **arguments
         Arguments of a callable metric.
 
@@ -215,7 +216,7 @@ def reliability_sweep(
     if not trees:
         raise EvaluationError("trees is empty: pass {reliability: tree}, as inference.sweep returns")
     check_probability("probability", probability)
-    seed = fixed_seed(random_seed)
+    seed = fixed_seed(random_seed, Plausibility.of(next(iter(trees.values()))).seed)
     summaries = []
     for tree in trees.values():
         values = uncertainty_adjusted(metric, tree, predictions, other=other, random_seed=seed, **arguments)

@@ -273,7 +273,8 @@ def metric_draws(
         scorer = replace(scorer, metric=replace(scorer.metric, larger_is_better=larger_is_better))
     scorer, members = members_of(scorer, by)
     many = RESAMPLES_OF_MEANS if scorer.metric.over == "item" else RESAMPLES_OF_ALL_ITEMS
-    how = Resampling(items, many if resamples is None else resamples, fixed_seed(random_seed), progressbar)
+    seed = fixed_seed(random_seed, scorer.aligned.view.seed)
+    how = Resampling(items, many if resamples is None else resamples, seed, progressbar)
     if items not in get_args(ItemWeights):
         raise EvaluationError(f"items={items!r}: expected one of {get_args(ItemWeights)}")
     check_whole("resamples", how.resamples, 1)

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from ...calls import EvaluationError, check_probability, check_whole, generator_of, in_threads
+from ...calls import EvaluationError, check_probability, check_whole, fixed_seed, generator_of, in_threads
 from ..classifiers import Classifiers
 from ..counts import LabelCounts
 from ..results import crossing, interval_of
@@ -165,7 +165,7 @@ def posterior_power_curve(
     """
     score = _checked(combiner, scorer, longest, base, replicates)
     states, sample = _states_of(tree)
-    rng = generator_of(random_seed)
+    rng = generator_of(random_seed, tree)
     limit = asymptote(states, score)
     curve, error = _curve(states, range(longest + 1), limit, (score, combiner), rng)
     dims, shape = ("chain", "draw"), [sample.sizes[d] for d in ("chain", "draw")]
@@ -264,6 +264,7 @@ def posterior_survey_equivalence(
             f"clip=0: {classifiers.names[wrong[0][0]] or 'the classifier'} gives probability 0 to a label that a rater gave, "
             "and its cross-entropy is -inf; clip at .02, or score by 'brier'"
         )
+    random_seed = fixed_seed(random_seed, tree)
     drawn = posterior_power_curve(
         tree, combiner=combiner, scorer=scorer, longest=longest, base=base, replicates=replicates, random_seed=random_seed
     )  # fmt: skip
