@@ -1,7 +1,7 @@
-"""Spoil files and tables for as long as is asked, and show what no door should do: `python benchmarks/fuzz.py --minutes 60`.
+"""Spoil files and tables for as long as is asked, and show what no door should do: `python tests/fuzz/run.py --minutes 60`.
 
 Every input is passed in a process that is watched, so that a crash of a library is a finding too. Each finding is written to a
-folder with the seed that makes its input again: `python benchmarks/fuzz.py --seed 17`.
+folder with the seed that makes its input again: `python tests/fuzz/run.py --seed 17`.
 """
 
 import argparse

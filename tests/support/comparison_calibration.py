@@ -1,6 +1,6 @@
 """Simulation-based calibration of the Laplace-split sampler on models of comparisons.
 
-``python tests/comparison_calibration.py`` runs 1,000 simulations of every structure of the models, and prints how many quantities
+``python -m tests.support.comparison_calibration`` runs 1,000 simulations of every structure of the models, and prints how many quantities
 leave their simultaneous 99 % band.
 """
 
