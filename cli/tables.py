@@ -311,7 +311,9 @@ def _texts(path: Path, column: str, cells: np.ndarray) -> list[str]:
     texts: list[Any] = cells.tolist()
     for row, text in enumerate(texts):
         if not isinstance(text, str) or not text.strip():
-            raise ValueError(f"{path}: row {row + 1}, column {column!r} is empty")
+            raise ValueError(
+                f"{path}: row {row + 1}, column {column!r} is empty; fill it in, or delete the row"
+            )
     return texts
 
 

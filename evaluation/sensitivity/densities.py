@@ -133,7 +133,9 @@ def owner_of_places(tree: xr.DataTree, array: xr.DataArray, view: Plausibility) 
         ids = array["item"].to_numpy() if "item" in array.coords else view.items
         code = np.arange(array.sizes["item"])
     else:
-        raise EvaluationError(f"{array.name} {array.dims} belongs to no item")
+        raise EvaluationError(
+            f"{array.name} has dims {array.dims}: expected one of candidate, annotation, item"
+        )
     place = {str(item): i for i, item in enumerate(view.items)}
     position = np.array([place.get(str(item), -1) for item in ids])
     if code.max(initial=0) >= len(position) or (position[code] < 0).any():

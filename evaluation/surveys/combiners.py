@@ -171,6 +171,6 @@ def _normalised(weight: np.ndarray) -> np.ndarray:
 
 
 def _predicted(subsets: Subsets, law: np.ndarray, bins: np.ndarray | None = None) -> Predicted:
-    """Return predictions (bin, category), given the bin (entry,) of each entry, by default its state."""
+    """Return the predictions `law` (bin, category) with the bin (entry,) of each entry, by default its state."""
     bins = subsets.state if bins is None else bins
     return Predicted(subsets.pattern, subsets.chance, subsets.reference, bins, law)

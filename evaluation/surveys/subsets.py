@@ -173,7 +173,7 @@ def check_number(counts: np.ndarray, largest: int) -> None:
 
 @dataclass(frozen=True)
 class Predicted:
-    """Entries of predictions; each has a chance within its row and a law of the predicted label."""
+    """Predictions of k raters: entries, each with its probability within its row and the distribution of the label to predict."""
 
     row: np.ndarray  # (entry,), pattern or item
     chance: np.ndarray  # (entry,), sums to one over the entries of a row

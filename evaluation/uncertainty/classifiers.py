@@ -76,7 +76,7 @@ def compare(
     """
     if isinstance(predictions, xr.DataArray) and predictions.sizes.get("classifier", 0) < 2:
         raise EvaluationError(
-            f"compare needs predictions of two classifiers along the dim classifier; found dims {predictions.dims}"
+            f"compare needs predictions of at least two classifiers along the dim classifier; found dims {predictions.dims}"
         )
     if points is not None and not isinstance(points, Mapping):
         raise EvaluationError(f"points={type(points).__name__}: expected {{name: plausibilities}}")

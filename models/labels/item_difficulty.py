@@ -64,9 +64,10 @@ def item_difficulty(
     spread : float, default 1
         Scale s of the prior of the items' spread, in log odds.
     nodes : int, optional
-        Quadrature nodes of each dimension of the effect, whose dimensions are one fewer than labels (of the
-        whole set, beyond three). By default the relative error of an item's likelihood is below 1e-8 with two
-        labels; with more it follows the most answers, and log likelihoods of items were off by at most
+        Quadrature nodes in each dimension of the effect, which has one dimension fewer than there are labels;
+        with more than three dimensions, their total number. By default the relative error of an item's
+        likelihood is below 1e-8 with two labels. With more labels the default depends on the largest number
+        of answers to an item, and the log likelihoods of items were off by at most
 
         labels, answers  3, 5    3, 30   3, 100  4, 5    4, 30   5, 5    5, 30
         nodes            29      55      93      15      29      512     512

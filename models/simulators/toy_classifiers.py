@@ -257,5 +257,7 @@ def _law(weight: object, probability: object, spread: object) -> tuple[np.ndarra
         )
     rho = np.asarray(spread, float)
     if rho.shape not in ((), share.shape) or not ((rho >= 0) & (rho < 1)).all():
-        raise ValueError(f"spread={spread!r} must be from 0 to below 1, one number or {len(share)}")
+        raise ValueError(
+            f"spread={spread!r} must be from 0 to below 1: one number, or {len(share)}, one for each state"
+        )
     return share / share.sum(), mean, np.broadcast_to(rho, share.shape)
