@@ -29,13 +29,16 @@ doi:10.1214/20-BA1221. Geyer (1992), Practical Markov chain Monte Carlo, Statist
 section 3.3, doi:10.1214/ss/1177011137.
 """
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from statistics import NormalDist
 
+import numba as nb
 import numpy as np
 
 from ...models.distributions.compiling import cached_njit
+from ...models.distributions.vector_math import as_bits
 
 DIGIT_BITS, N_DIGITS = 11, 6  # of the radix sort
 
@@ -53,28 +56,30 @@ def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
     return scores.astype(dtype).astype(float)
 
 
-@cached_njit(nogil=True)
+@nb.njit(error_model="numpy")
 def ascending_order(x):
     """Stable radix argsort, int64 (S,), of x float64 (S,) without NaN; digits that all numbers share are skipped."""
     sign = np.uint64(1) << np.uint64(63)
     mask = np.uint64((1 << DIGIT_BITS) - 1)
-    key = (x + 0.0).view(np.uint64)  # + 0.0: the two zeros are one number
+    size = len(x)
     count = np.zeros((N_DIGITS, 1 << DIGIT_BITS), np.int64)
-    for i in range(len(key)):
+    key, order = np.empty(size, np.uint64), np.empty(size, np.int64)
+    next_key, next_order = np.empty(size, np.uint64), np.empty(size, np.int64)
+    for i in range(size):
+        word = np.uint64(as_bits(x[i] + 0.0))  # + 0.0: the two zeros are one number
         # bits whose unsigned order is that of the numbers
-        key[i] = ~key[i] if key[i] & sign else key[i] | sign
+        word = ~word if word & sign else word | sign
+        key[i], order[i] = word, i
         for digit in range(N_DIGITS):
-            count[digit, (key[i] >> np.uint64(digit * DIGIT_BITS)) & mask] += 1
-    order = np.arange(len(key))
-    next_key, next_order = np.empty_like(key), np.empty_like(order)
+            count[digit, (word >> np.uint64(digit * DIGIT_BITS)) & mask] += 1
     for digit in range(N_DIGITS):
         shift = np.uint64(digit * DIGIT_BITS)
-        if count[digit, (key[0] >> shift) & mask] == len(key):
+        if count[digit, (key[0] >> shift) & mask] == size:
             continue
         end = 0
         for bucket in range(1 << DIGIT_BITS):
             end, count[digit, bucket] = end + count[digit, bucket], end
-        for i in range(len(key)):
+        for i in range(size):
             bucket = (key[i] >> shift) & mask
             to = count[digit, bucket]
             count[digit, bucket] = to + 1
@@ -84,27 +89,27 @@ def ascending_order(x):
     return order
 
 
-@cached_njit(nogil=True)
-def score_ranks(value, place, scores, out):
-    """Write scores of the ranks of value (S,), ascending, to their place (S,) of out; ties share their average rank."""
-    first = 0
-    while first < len(value):
-        last = first
-        while last + 1 < len(value) and value[last + 1] == value[first]:
-            last += 1
-        for i in range(first, last + 1):
-            out[place[i]] = scores[first + last + 2]  # average rank (first + last) / 2 + 1
-        first = last + 1
+@nb.njit(error_model="numpy")
+def score_ranks(value, place, scores, chains):
+    """Write scores of the ranks of value (S,), ascending, to their places (S,) in chains (chain, draw); ties share a rank."""
+    n_draws = chains.shape[1]
+    first, last = 0, 0
+    for i in range(len(value)):
+        if i == 0 or value[i] != value[i - 1]:
+            first, last = i, i
+            while last + 1 < len(value) and value[last + 1] == value[first]:
+                last += 1
+        # average rank (first + last) / 2 + 1
+        chains[place[i] // n_draws, place[i] % n_draws] = scores[first + last + 2]
 
 
-@cached_njit(nogil=True)
-def folded(value, place, median, single):
+@nb.njit(error_model="numpy")
+def folded(value, place, median, single, distance, origin):
     """Merge the two halves of a sorted sample by the distance from its median.
 
-    Shapes: value, ascending, and place (S,), S even; result: distance, ascending, and place (S,). Distances
-    are rounded to float32 if `single`.
+    Shapes: value, ascending, and place (S,), S even; overwritten: distance, ascending, and its place, origin
+    (S,). Distances are rounded to float32 if `single`.
     """
-    distance, origin = np.empty_like(value), np.empty_like(place)
     left, right = len(value) // 2 - 1, len(value) // 2
     for i in range(len(value)):
         below = median - value[left] if left >= 0 else np.inf
@@ -115,17 +120,16 @@ def folded(value, place, median, single):
         else:
             distance[i], origin[i] = rounded(above, single), place[right]
             right += 1
-    return distance, origin
 
 
-@cached_njit(nogil=True)
+@nb.njit(error_model="numpy")
 def quantile(ascending, probability, single):
     """Interpolate linearly between order statistics (type 7), from the nearer end.
 
     Shapes: ascending (S,). `probability` is inside (0, 1); arithmetic is rounded to float32 if `single`.
     """
     position = (len(ascending) - 1) * probability
-    before = int(np.floor(position))
+    before = int(position)
     weight = position - before
     low, high = ascending[before], ascending[before + 1]
     gap = rounded(high - low, single)
@@ -134,7 +138,7 @@ def quantile(ascending, probability, single):
     return rounded(low + rounded(gap * rounded(weight, single), single), single)
 
 
-@cached_njit(nogil=True)
+@nb.njit(error_model="numpy")
 def rounded(x, single):
     """Return `x`, in float32 precision if `single`."""
     return np.float64(np.float32(x)) if single else x
@@ -144,11 +148,11 @@ def rounded(x, single):
 
 TAIL = 0.89
 MIN_DRAWS = 4
-CHUNK = 16  # quantities read together: one cache line of float32
 
 
-@cached_njit(nogil=True)
-def measure_mixing(draws, scores, first, last, tail=TAIL):
+def measure_mixing(
+    draws: np.ndarray, scores: np.ndarray, first: int, last: int, tail: float = TAIL
+) -> np.ndarray:
     """Diagnose the quantities from `first` to before `last`.
 
     Shapes: draws float32 or float64 (chain, draw, quantity); scores, `normal_scores` of the numbers of chains
@@ -160,94 +164,107 @@ def measure_mixing(draws, scores, first, last, tail=TAIL):
     result = np.full((4, last - first), np.nan)
     if n_draws < MIN_DRAWS:
         return result
-    single = draws.itemsize == 4
-    places = _places(n_chains, n_draws)
-    gathered = np.empty((CHUNK, n_chains * n_draws))
-    for start in range(first, last, CHUNK):
-        width = min(CHUNK, last - start)
-        for chain in range(n_chains):
-            for draw in range(n_draws):
-                for q in range(width):
-                    gathered[q, chain * n_draws + draw] = draws[chain, draw, start + q]
-        for q in range(width):
-            result[:, start + q - first] = _diagnose(gathered[q], places, n_chains, single, scores, tail)
+    values = np.empty((last - first, n_chains * n_draws))
+    values.reshape(-1, n_chains, n_draws)[:] = np.moveaxis(draws[:, :, first:last], 2, 0)
+    known = ~np.isnan(values).any(axis=1)
+    _diagnose(
+        values, known, _places(n_chains, n_draws), (n_chains, draws.itemsize == 4, tail), scores, result
+    )
     return result
 
 
-@cached_njit(nogil=True)
-def _places(n_chains, n_draws):
-    """Return the place of each draw, (chain * draw,), in the halved chains; -1: middle of odd chains."""
+def _places(n_chains: int, n_draws: int) -> np.ndarray:
+    """Return the place of each draw, int64 (chain * draw,), in the halved chains; -1: middle of odd chains."""
     half = n_draws // 2
-    places = np.empty((n_chains, n_draws), np.int64)
-    for chain in range(n_chains):
-        places[chain] = -1
-        for i in range(half):
-            places[chain, i] = 2 * chain * half + i
-            places[chain, n_draws - half + i] = (2 * chain + 1) * half + i
-    return places.reshape(-1)
+    places = np.full((n_chains, n_draws), -1)
+    halves = np.arange(2 * n_chains * half).reshape(n_chains, 2, half)
+    places[:, :half], places[:, n_draws - half :] = halves[:, 0], halves[:, 1]
+    return places.ravel()
 
 
 @cached_njit(nogil=True, error_model="numpy")
-def _diagnose(x, places, n_chains, single, scores, tail):
-    """Return R-hat, bulk ESS, tail ESS and MCSE of one quantity; x: (chain * draw,)."""
-    if np.isnan(x).any():
-        return np.nan, np.nan, np.nan, np.nan
-    order = ascending_order(x)
-    ascending = x[order]
-    place = places[order]
-    halved = place >= 0
-    value, place = ascending[halved], place[halved]
-    chains = np.empty((2 * n_chains, len(value) // (2 * n_chains)))
-    flat = chains.reshape(-1)
+def _diagnose(values, known, places, options, scores, result):
+    """Overwrite `result` (4, quantity) of the quantities that are `known` (quantity,).
 
-    score_ranks(value, place, scores, flat)
-    r_hat = _scale_reduction(chains) if n_chains > 1 else np.nan
-    ess_bulk = _effective_size(chains)
-    middle = len(value) // 2
-    median = rounded(rounded(value[middle - 1] + value[middle], single) / 2, single)
-    if n_chains > 1 and np.isfinite(median):
-        distance, origin = folded(value, place, median, single)
-        score_ranks(distance, origin, scores, flat)
-        fold = _scale_reduction(chains)
-        if fold > r_hat:  # false for a NaN on either side
-            r_hat = fold
+    Shapes: values (quantity, chain * draw); places (chain * draw,). Options: number of chains, single precision, tail.
+    """
+    n_chains, single, tail = options
+    n_draws = values.shape[1] // n_chains // 2
+    size = 2 * n_chains * n_draws
+    ascending = np.empty(values.shape[1])
+    value, distance = np.empty(size), np.empty(size)
+    place, origin = np.empty(size, np.int64), np.empty(size, np.int64)
+    chains = np.empty((2 * n_chains, n_draws))
+    work = (np.empty(2 * n_chains), np.empty(n_draws))
+    for quantity in range(len(values)):
+        if not known[quantity]:
+            continue
+        x = values[quantity]
+        order = ascending_order(x)
+        n = 0
+        for i in range(len(order)):
+            ascending[i] = x[order[i]]
+            if places[order[i]] >= 0:
+                value[n], place[n] = ascending[i], places[order[i]]
+                n += 1
 
-    ess_tail = np.inf
-    for probability in (1 - tail, tail):
-        flat[place] = value <= quantile(ascending, probability, single)
-        ess_tail = min(ess_tail, _effective_size(chains))
-    flat[place] = value
-    return r_hat, ess_bulk, ess_tail, _standard_deviation(x) / np.sqrt(_effective_size(chains))
+        score_ranks(value, place, scores, chains)
+        r_hat = _scale_reduction(chains, work[0]) if n_chains > 1 else np.nan
+        result[1, quantity] = _effective_size(chains, work)
+        median = rounded(rounded(value[size // 2 - 1] + value[size // 2], single) / 2, single)
+        if n_chains > 1 and math.isfinite(median):
+            folded(value, place, median, single, distance, origin)
+            score_ranks(distance, origin, scores, chains)
+            fold = _scale_reduction(chains, work[0])
+            if fold > r_hat:  # false for a NaN on either side
+                r_hat = fold
+        result[0, quantity] = r_hat
+
+        ess_tail, ess_mean = np.inf, np.nan
+        for turn in range(3):  # two tails, the values themselves
+            bound = quantile(ascending, tail if turn else 1 - tail, single)
+            for i in range(size):
+                indicator = 1.0 if value[i] <= bound else 0.0
+                chains[place[i] // n_draws, place[i] % n_draws] = indicator if turn < 2 else value[i]
+            ess_mean = _effective_size(chains, work)
+            if turn < 2:
+                ess_tail = min(ess_tail, ess_mean)
+        result[2, quantity] = ess_tail
+        variance = _moments(x)[1] / (len(x) - 1)
+        result[3, quantity] = math.sqrt(variance) / math.sqrt(ess_mean)
 
 
-@cached_njit(nogil=True, error_model="numpy")
-def _scale_reduction(chains):
-    """Return R-hat of chains (chain, draw)."""
-    n_draws = chains.shape[1]
-    means = np.empty(len(chains))
-    within = 0.0
-    for chain in range(len(chains)):
-        means[chain] = _mean(chains[chain])
-        within += _squared_deviations(chains[chain], means[chain]) / (n_draws - 1) / len(chains)
-    between = _squared_deviations(means, _mean(means)) / (len(chains) - 1)  # B / N
-    return np.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
-
-
-@cached_njit(nogil=True, error_model="numpy")
-def _effective_size(chains):
-    """Return the ESS of chains (chain, draw), which are centred in place."""
+@nb.njit(error_model="numpy")
+def _scale_reduction(chains, means):
+    """Return R-hat of chains (chain, draw); means (chain,) are overwritten."""
     n_chains, n_draws = chains.shape
-    if chains.max() - chains.min() < 1e-15:
-        return float(chains.size)
-    means = np.empty(n_chains)
+    within = 0.0
     for chain in range(n_chains):
-        means[chain] = _mean(chains[chain])
-        chains[chain] -= means[chain]
-    variance = _squared_deviations(means, _mean(means)) / (n_chains - 1)
+        means[chain], squares = _moments(chains[chain])
+        within += squares / (n_draws - 1) / n_chains
+    between = _moments(means)[1] / (n_chains - 1)  # B / N
+    return math.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
+
+
+@nb.njit(error_model="numpy")
+def _effective_size(chains, work):
+    """Return the ESS of chains (chain, draw), which are centred in place; work (chain,) and (draw,) is overwritten."""
+    means, rho = work
+    n_chains, n_draws = chains.shape
+    lowest, highest = np.inf, -np.inf
+    for chain in range(n_chains):
+        means[chain] = _moments(chains[chain])[0]
+        for i in range(n_draws):
+            lowest, highest = min(lowest, chains[chain, i]), max(highest, chains[chain, i])
+            chains[chain, i] -= means[chain]
+    if highest - lowest < 1e-15:
+        return float(n_chains * n_draws)
+    variance = _moments(means)[1] / (n_chains - 1)
     within = _autocovariance(chains, 0) * n_draws / (n_draws - 1)
     total = within * (n_draws - 1) / n_draws + variance  # var+
 
-    rho = np.zeros(n_draws)
+    for t in range(n_draws):
+        rho[t] = 0.0
     even, odd = 1.0, 1 - (within - _autocovariance(chains, 1)) / total
     rho[0], rho[1] = even, odd
     lag = 1
@@ -265,13 +282,16 @@ def _effective_size(chains):
     for t in range(1, last - 1, 2):
         if rho[t + 1] + rho[t + 2] > rho[t - 1] + rho[t]:
             rho[t + 1] = rho[t + 2] = (rho[t - 1] + rho[t]) / 2
-    tau = -1 + 2 * rho[: last + 1].sum() + rho[last + 1]
-    if np.isnan(odd):
+    below = 0.0
+    for t in range(last + 1):
+        below += rho[t]
+    tau = -1 + 2 * below + rho[last + 1]
+    if math.isnan(odd):
         return np.nan
-    return chains.size / max(tau, 1 / np.log10(chains.size))
+    return n_chains * n_draws / max(tau, 1 / math.log10(n_chains * n_draws))
 
 
-@cached_njit(nogil=True, fastmath={"reassoc", "contract"})
+@nb.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def _autocovariance(centred, lag):
     """Return the mean over chains of the autocovariance at `lag`, divided by the full length."""
     n_chains, n_draws = centred.shape
@@ -282,22 +302,16 @@ def _autocovariance(centred, lag):
     return total / (n_chains * n_draws)
 
 
-@cached_njit(nogil=True)
-def _mean(x):
-    """Return the mean, relative to the first number, so that the mean of equal numbers is exact."""
-    return x[0] + (x - x[0]).sum() / len(x)
-
-
-@cached_njit(nogil=True)
-def _squared_deviations(x, mean):
-    """Return the sum of squared deviations from `mean`."""
-    return ((x - mean) ** 2).sum()
-
-
-@cached_njit(nogil=True)
-def _standard_deviation(x):
-    """Return the sample standard deviation."""
-    return np.sqrt(_squared_deviations(x, _mean(x)) / (len(x) - 1))
+@nb.njit(error_model="numpy")
+def _moments(x):
+    """Return mean, relative to the first number so that it is exact if all are equal, and sum of squared deviations."""
+    total, squares = 0.0, 0.0
+    for i in range(len(x)):
+        total += x[i] - x[0]
+    mean = x[0] + total / len(x)
+    for i in range(len(x)):
+        squares += (x[i] - mean) * (x[i] - mean)
+    return mean, squares
 
 
 # --- Diagnostics on several threads ---

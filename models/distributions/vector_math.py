@@ -36,7 +36,7 @@ def _double(typing_context: Any, x: Any) -> tuple[Any, Any]:
     return signature, lambda context, builder, s, a: builder.bitcast(a[0], ir.DoubleType())
 
 
-_as_bits: Any = intrinsic(_bits)
+as_bits: Any = intrinsic(_bits)
 
 _as_double: Any = intrinsic(_double)
 
@@ -62,13 +62,13 @@ def exp(x):
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
-    return p * _as_double((_as_bits(shifted) << 52) + ONE_BITS)
+    return p * _as_double((as_bits(shifted) << 52) + ONE_BITS)
 
 
 @nb.njit(**EXACT)
 def log(x):
     """Return log x for x = 2**n * m with m within sqrt(2) of one: n log(2) + 2 artanh((m - 1) / (m + 1))."""
-    bits = _as_bits(x)
+    bits = as_bits(x)
     n = float((bits >> 52) - 1023)
     m = _as_double((bits & MANTISSA) | ONE_BITS)
     high = m > SQRT_2
