@@ -7,18 +7,27 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from .. import evaluation
+from ..evaluation.truth.complement import with_complement
+from ..evaluation.truth.plausibility import Plausibility
 from ..inference.storage.posterior_files import read_posterior
 from ..reports import page
 from ..reports.comparisons import concordances, order_pairs
-from ..reports.metrics import CONCORDANCE, best_rows, metric_named, metric_rows, pair_rows, scored
+from ..reports.metrics import (
+    CONCORDANCE,
+    best_rows,
+    default_metrics,
+    metric_named,
+    metric_rows,
+    pair_rows,
+    scored,
+)
 from ..reports.scores import metrics_of_sides
 from ..reports.study import Groups
-from ..reports.wording import interval, percent
+from ..reports.wording import first_names, interval, percent
 from .options import thresholds_of
 from .tables import check_side_metrics, read_item_groups, read_orders, read_predictions, read_sides
 from .terminal import print_table, print_text
 
-DEFAULT_METRICS = ("top-1-accuracy", "top-3-accuracy")
 UNFOLDED = ("mean", "90 % interval", "raters", "items", "MCSE", "by", "P")
 
 
@@ -42,8 +51,14 @@ def score_file(
     if options.out is not None and options.out.suffix.lower() not in (".csv", ".json"):
         raise ValueError(f"--out {options.out}: name a .csv or a .json file")
     tree = read_posterior(posterior)
-    of_votes = "quality" in tree["posterior"]
-    if options.thresholds and (of_votes or "plausibility" in tree["posterior"]):
+    held = [str(name) for name in tree["posterior"].data_vars]
+    if not {"quality", "plausibility", "location"} & set(held):
+        raise ValueError(
+            f"{posterior}: predictions are scored against plausibilities of rankings or labels, qualities of comparisons or "
+            f"locations of scores, and the posterior holds {first_names(held)}; fit a model by `raterzoo fit`"
+        )
+    of_votes = "quality" in held
+    if options.thresholds and (of_votes or "plausibility" in held):
         raise ValueError(f"--threshold: {posterior} is no posterior of scores; leave it out")
     if wrong := [name for name in options.metrics if (name == CONCORDANCE) != of_votes]:
         kind = "comparisons" if of_votes else "rankings, labels or scores"
@@ -79,13 +94,14 @@ def _score_predictions(
 ) -> Found:
     """Score predictions of rankings or labels, or of the side of a threshold of scores."""
     if "plausibility" in tree["posterior"]:
-        predicted = read_predictions(predictions, columns)
-        metrics = options.metrics or DEFAULT_METRICS
+        predicted = with_complement(read_predictions(predictions, columns), Plausibility.of(tree).declared)
+        metrics = options.metrics or default_metrics(tree, predicted)
     else:
         thresholds = thresholds_of(options.thresholds)
         if len(thresholds) != 1:
             raise ValueError(
-                "--threshold: predictions of scores refer to one threshold; say which, such as --threshold 0"
+                "--threshold: this posterior is of scores, and predictions of scores refer to one threshold; say which, such as "
+                "--threshold 0"
             )
         tree = evaluation.thresholded(tree, thresholds[0])
         predicted = read_sides(predictions, columns, thresholds[0])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import xarray as xr
 
+from ..evaluation.truth.complement import with_complement
 from ..evaluation.truth.matching import match_items
 from ..reports.composition import Report, comparison_report, score_report, truth_report
 from ..reports.metrics import check_predictions, metric_named
@@ -85,6 +86,7 @@ def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], setti
     _check_metrics(sources, predicted)
     groups = read_groups(sources.groups) if sources.groups else None
     data, only_predicted = read_annotations(annotations, settings, columns, predicted)
+    predicted = predicted if predicted is None else with_complement(predicted, data.categories)
     groups = groups and groups.of(data.categories.tolist())
     if predicted is not None:
         match_items(data.items, predicted["item"].to_numpy())

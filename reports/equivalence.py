@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ..evaluation import EvaluationError, plots, survey_equivalence, survey_summary
 from ..evaluation.surveys.results import in_words
+from ..evaluation.truth.complement import with_complement
 from ..models import Labels
 from .metrics import ALONE
 from .page import Row, Section, table_rows
@@ -189,6 +190,7 @@ def probabilities_of(predicted: xr.DataArray, data: Labels) -> xr.DataArray:
 
     Items without labels are left out; the attribute ``unlabelled`` is their number.
     """
+    predicted = with_complement(predicted, data.categories)
     if "classifier" not in predicted.dims:
         predicted = predicted.drop_vars("classifier", errors="ignore")
         predicted = predicted.expand_dims(classifier=[ALONE])

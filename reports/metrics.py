@@ -1,6 +1,7 @@
 """Metrics of predictions: their names, values with uncertainty from raters and items, and report sections."""
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 
 from .. import evaluation
 from ..evaluation import plots
+from ..evaluation.truth.plausibility import Plausibility
 from .page import Row, Section, table_rows
 from .study import Study
 from .wording import interval, percent, percent_with_interval, with_interval
@@ -113,10 +115,10 @@ def check_predictions(name: str, metric: evaluation.Metric, predicted: xr.DataAr
 
 
 def default_metrics(tree: xr.DataTree, predicted: xr.DataArray) -> tuple[str, ...]:
-    """Return the default metrics of a report, the first for comparisons; top-k only with many categories."""
+    """Return the default metrics, the first for the comparison of classifiers; top-k only with more categories."""
     plausibility = tree["posterior"]["plausibility"]
     if "truth" not in plausibility.attrs:  # of rankings
-        return OF_RANKINGS
+        return tuple(name for name in OF_RANKINGS if not _is_certain(metric_named(name), tree))
     ranked = "category" in predicted.dims or predicted.sizes["position"] >= 3
     names: Sequence[str] = OF_LABELS
     if ranked and plausibility.sizes["category"] > FEW_CATEGORIES:
@@ -124,6 +126,13 @@ def default_metrics(tree: xr.DataTree, predicted: xr.DataArray) -> tuple[str, ..
     if _are_probabilities(predicted, plausibility.sizes["category"]):
         names = (*names, *OF_PROBABILITIES)
     return tuple(names)
+
+
+def _is_certain(metric: evaluation.Metric, tree: xr.DataTree | xr.DataArray) -> bool:
+    """Return whether a metric of k best labels is 1 by construction, as k is not below the number of categories."""
+    declared = Plausibility.of(tree).declared
+    of_sets = metric.response == "labels" and metric.truth in ("label", "set")
+    return declared is not None and of_sets and len(declared) <= metric.top
 
 
 def _are_probabilities(predicted: xr.DataArray, n_categories: int) -> bool:
@@ -345,11 +354,14 @@ def _shown(row: Row) -> dict[str, Any]:
 
 
 def metrics_section(
-    found: Mapping[str, xr.Dataset], directions: Mapping[str, bool], figure: Figure | None = None
+    found: Mapping[str, xr.Dataset],
+    directions: Mapping[str, bool],
+    figure: Figure | None = None,
+    note: str = "",
 ) -> Section:
     """Section with the metrics of all classifiers.
 
-    `found` as in `metric_rows`; `directions` tells of each metric whether larger is better.
+    `found` as in `metric_rows`; `directions` tells of each metric whether larger is better; `note` ends the text.
     """
     rows = metric_rows(found)
     smaller = [name for name, larger in directions.items() if not larger]
@@ -357,7 +369,7 @@ def metrics_section(
     text = (
         "Each metric is computed against the truth of every posterior draw. The 90 % interval covers both the uncertainty about "
         "the truth that the raters leave and the sampling of the items. ± is the standard deviation from either alone: more "
-        f"raters make the first smaller, more items the second; the last column is the raters' part of the variance.{way}"
+        f"raters make the first smaller, more items the second; the last column is the raters' part of the variance.{way}{note}"
     )
     facts = {"probability": 0.9, "larger_is_better": dict(directions)}
     figures = [figure] if figure else []
@@ -383,6 +395,13 @@ def scored(
     for name in metrics:
         metric = metric_named(name)
         check_predictions(name, metric, predicted)
+        if _is_certain(metric, tree):
+            warnings.warn(
+                f"{name} says nothing here: there are no more than {metric.top} categories, and whoever ranks all of them "
+                "reaches 1; take accuracy",
+                UserWarning,
+                stacklevel=2,
+            )
         options: dict[str, Any] = {"random_seed": seed, "progressbar": False}
         if predicted.sizes.get("classifier", 1) < 2 or by is not None:
             found[name] = evaluation.metric_intervals(metric, tree, predicted, by=by, **options)
@@ -408,7 +427,8 @@ def metric_sections(predicted: xr.DataArray, found: dict[str, xr.Dataset]) -> li
     directions = {name: metric_named(name).larger_is_better for name in found}
     drawn = dict(list(found.items())[:DRAWN])
     forest = plots.metric_intervals(drawn, backend="matplotlib")
-    sections = [metrics_section(found, directions, forest)]
+    note = f" Note: {predicted.attrs['note']}." if "note" in predicted.attrs else ""
+    sections = [metrics_section(found, directions, forest, note)]
     if predicted.sizes.get("classifier", 1) > 1:
         name = next(iter(found))
         duels = plots.comparison(found[name], label=name, backend="matplotlib")

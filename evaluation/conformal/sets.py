@@ -35,7 +35,9 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError, check_probability, check_whole, generator_of
+from ..truth.complement import with_complement
 from ..truth.matching import places_of
+from ..truth.plausibility import Plausibility
 from ..truth.top_labels import OtherAs
 from .inputs import ConformityScores, LabelMass
 
@@ -185,7 +187,7 @@ def conformal_sets(
         raise EvaluationError(f'correction={correction!r}: expected "ecdf" or None')
     if truth not in get_args(CalibratedOn):
         raise EvaluationError(f"truth={truth!r}: expected one of {get_args(CalibratedOn)}")
-    given = ConformityScores.of(scores)
+    given = ConformityScores.of(with_complement(scores, Plausibility.of(tree).declared))
     mass = LabelMass.of(tree, given.names, other)
     rng = generator_of(random_seed, mass.view.seed)
     chosen = np.sort(given.places("calibration", calibration))

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError
+from ..truth.complement import with_complement
 from ..truth.matching import places_of
 from .counts import LabelCounts, coordinate_of
 
@@ -61,7 +62,7 @@ class Classifiers:
 
         Labels by rater have only the categories that occur; categories of the predictions alone come last.
         """
-        given, items = cls.of(predictions)
+        given, items = cls.of(with_complement(predictions, labels.categories))
         named, known = given.categories.tolist(), labels.categories.tolist()
         more = [name for name in named if name not in known]
         if more and labels.labels is None:

@@ -9,6 +9,7 @@ from scipy.stats import rankdata
 
 from ..calls import EvaluationError
 from ..metrics.metric import Metric
+from ..truth.complement import with_complement
 from ..truth.matching import check_distinct, match_items
 from ..truth.other import insert
 from ..truth.plausibility import OTHER, Plausibility
@@ -85,7 +86,7 @@ def align_items(view: Plausibility, predictions: xr.DataArray) -> tuple[xr.DataA
         if dim not in predictions.coords:
             raise EvaluationError(f"predictions: dim {dim} has no coordinate to match labels by")
     ids = predictions["item"].to_numpy()
-    array = predictions.isel(item=match_items(view.items, ids))
+    array = with_complement(predictions, view.declared).isel(item=match_items(view.items, ids))
     if "classifier" not in array.dims:
         return array.expand_dims("classifier"), None
     return array, array["classifier"]
