@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from .._progress import step
 from ..reports.wording import ADDITIVE, OF_POSTERIOR
 from .options import Categories, Chains, Columns, Draws, Layout, LayoutOption, Seed
 
@@ -200,11 +201,11 @@ def _compute_and_report(data: "Labels", law: "xr.DataArray", rules: dict[str, An
         posterior_sections,
         scored_by,
     )
-    from .terminal import print_table, print_text, status
+    from .terminal import print_table, print_text
 
     drawn, figures, converged = [], [], True
     pictured = extras.plot is not None or (extras.out is not None and not extras.out.suffix)
-    with status("Computing"):
+    with step("Computing"):
         if extras.calibrate:
             law = _calibrated(law, data, rules["random_seed"])
         found = equivalences(data, law, rules | ({"max_raters": None} if extras.posterior else {}))

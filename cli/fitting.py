@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,13 +12,12 @@ import pymc as pm
 import xarray as xr
 
 from .. import inference, models
-from ..inference.methods import route_of
 from ..inference.storage.posterior_files import stored, write_posterior
 from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
 from ..reports.study import Settings
 from .tables import read_annotations
-from .terminal import print_text, status
+from .terminal import print_text
 
 
 def build(data: Any, settings: Settings, reliability: float) -> pm.Model:
@@ -69,9 +68,7 @@ def draw(
     trees = {}
     for reliability in settings.reliabilities:
         model = build_at(reliability)
-        # NUTS and stores have progress bars of their own
-        quiet = settings.kind != "comparisons" or store is not None or route_of(model).method == "nuts"
-        with warnings.catch_warnings(), nullcontext() if quiet else status("Drawing from the posterior"):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
             trees[reliability] = inference.sample(
                 model,

@@ -9,6 +9,7 @@ from typing import Any
 import xarray as xr
 
 from .. import inference
+from .._progress import step
 from ..evaluation.calls import check_probability
 from ..models import Comparisons
 from ..reports.comparisons import (
@@ -23,7 +24,7 @@ from ..reports.page import write_table
 from ..reports.study import Settings
 from .fitting import build, draw
 from .tables import read_annotations
-from .terminal import print_table, print_text, status, width
+from .terminal import print_table, print_text, width
 
 WIDE = 100  # characters per line needed for all columns
 FEW_RATERS = 10  # up to which all raters are shown
@@ -42,10 +43,10 @@ def rank_votes(
         raise ValueError(f"--top {top}: expected a whole number from 1")
     if out is not None and out.suffix.lower() != ".csv":
         raise ValueError(f"--out {out}: name a .csv file")
-    with status("Reading"):
+    with step("Reading"):
         data, _ = read_annotations(votes, settings, columns)
     (tree,) = draw(partial(build, data, settings), settings, log_likelihood=False).values()
-    with status("Ranking"):
+    with step("Ranking"):
         board = leaderboard_rows(tree, data, prob)
         raters = rater_rows(tree, data, prob)
         diagnosis = inference.diagnose(tree).attrs

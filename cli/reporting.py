@@ -6,6 +6,7 @@ from pathlib import Path
 
 import xarray as xr
 
+from .._progress import step
 from ..evaluation.truth.complement import with_complement
 from ..evaluation.truth.matching import match_items
 from ..reports.composition import Report, comparison_report, score_report, truth_report
@@ -20,7 +21,7 @@ from .tables import (
     read_predictions,
     read_sides,
 )
-from .terminal import print_text, status
+from .terminal import print_text
 
 
 def make_report(
@@ -29,7 +30,7 @@ def make_report(
     """Write the report of a table of annotations to the folder `out`; `columns` are renamings."""
     makers = {"comparisons": _of_votes, "scores": _of_scores}
     report = makers.get(settings.kind, _of_truth)(annotations, sources, columns, settings)
-    with status("Writing"):
+    with step("Writing"):
         page = report.write(out)
     for sentence in report.headlines:
         print_text(sentence)
@@ -49,7 +50,7 @@ def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], setti
         orders = read_orders(sources.predictions, [], votes.items)
     model = build(votes, settings, 1.0)
     (tree,) = draw(lambda _: model, settings).values()
-    return comparison_report(tree, votes, settings, orders, model, status)
+    return comparison_report(tree, votes, settings, orders, model, step)
 
 
 def _of_scores(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
@@ -59,7 +60,7 @@ def _of_scores(annotations: Path, sources: Sources, columns: Sequence[str], sett
     if predicted is not None:
         match_items(scores.items, predicted["item"].to_numpy())
     (tree,) = draw(partial(build, scores, settings), settings).values()
-    with status("Evaluating"):
+    with step("Evaluating"):
         return score_report(tree, scores, settings, predicted, sources.metrics)
 
 
@@ -92,7 +93,7 @@ def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], setti
         match_items(data.items, predicted["item"].to_numpy())
     trees = draw(partial(build, data, settings), settings)
     study = Study(data, settings, trees, predicted, tuple(sources.metrics), groups)
-    with status("Evaluating"):
+    with step("Evaluating"):
         return truth_report(study, only_predicted)
 
 

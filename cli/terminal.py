@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any
 
@@ -12,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .._messages import escaped, printable_line
+from .._progress import paused, step
 
 DECODERS = ("h5py", "numcodecs", "zarr")
 
@@ -22,7 +22,7 @@ def exit_on_input_error[**P](command: Callable[P, None]) -> Callable[P, None]:
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), step(f"raterzoo {command.__name__}"):
                 warnings.showwarning = _say_warning
                 command(*args, **kwargs)
         except (ValueError, OSError) as problem:
@@ -52,26 +52,22 @@ def _of_stored_data(problem: BaseException) -> bool:
 
 def _say_warning(message: Warning | str, *where: Any) -> None:
     """Print a warning without its location in the code."""
-    typer.echo(f"raterzoo: {printable_line(str(message))}", err=True)
+    with paused():
+        typer.echo(f"raterzoo: {printable_line(str(message))}", err=True)
 
 
 _console = Console(soft_wrap=True)
-_progress = Console(stderr=True)
 
 
 def print_text(text: str) -> None:
     """Print text with control characters escaped, and without interpreting markup."""
-    _console.print(Text("\n".join(map(escaped, text.split("\n")))))
+    with paused():
+        _console.print(Text("\n".join(map(escaped, text.split("\n")))))
 
 
 def width() -> int:
     """Return the number of characters per line."""
     return _console.width
-
-
-def status(text: str) -> AbstractContextManager[object]:
-    """Context manager: show a status text on standard error, if it is a terminal."""
-    return _progress.status(Text(text))
 
 
 def print_table(
@@ -99,7 +95,8 @@ def print_table(
         )
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))
-    _console.print(table)
+    with paused():
+        _console.print(table)
 
 
 def _cell(value: object) -> str:

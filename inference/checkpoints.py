@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
-from rich.progress import Progress
 
 from .diagnostics import diagnose, warn_unless_converged
+from .kernels.compilation import compiled_step
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, finished_groups, nuts_options, nuts_thinning, thinned
 from .runs.run import Draws, Run, SinglePrecisionError
@@ -275,8 +275,9 @@ def _draw_into(
     """Run the sampler into a new store; the store is removed if the draws exceed single precision (`SinglePrecisionError`)."""
     refuse_existing(Path(path))
     begun, completion = perf_counter(), Completion(model)
-    run = begin_run(model, replace(plan, progressbar=False), route=route)
-    first = completion(run.advance(1))  # the template of all variables, dims and dtypes
+    with compiled_step("Setting up the sampler", shown=plan.progressbar):
+        run = begin_run(model, replace(plan, progressbar=False), route=route)
+        first = completion(run.advance(1))  # the template of all variables, dims and dtypes
     note, arrays = note_of_run(model, plan, attrs)
     note["piece"] = _draws_per_block(first, plan.draws)
     found = {FOUND + name: array for name, array in run.tuning.items()}
@@ -298,7 +299,8 @@ def _resume_compiled(
     note, arrays = journal
     found = {k.removeprefix(FOUND): v for k, v in arrays.items() if k.startswith(FOUND)}
     entries = JournalEntries(store.journal / "run.npz", found)
-    run = begin_run(model, replace(plan, progressbar=False), entries)
+    with compiled_step("Setting up the sampler", shown=plan.progressbar):
+        run = begin_run(model, replace(plan, progressbar=False), entries)
     marked, state = store.read_journal()
     if marked["drawn"]:
         with state_errors(store.path):
@@ -316,12 +318,12 @@ def _draw_rest(
     """Write the remaining blocks of draws and finish the store; stop after a block at SIGINT or SIGTERM."""
     plan, note, before = settings
     begun, length = perf_counter() - before, int(note["piece"])
-    with Interruptions() as interruptions, Progress(disable=not plan.progressbar, transient=True) as bar:
-        task = bar.add_task("Draws of each chain", total=plan.draws, completed=run.drawn)
+    bar = compiled_step("Drawing from the posterior", plan.draws, completed=run.drawn, shown=plan.progressbar)
+    with Interruptions() as interruptions, bar as shown:
         while run.drawn < plan.draws and interruptions.asked is None:
             wanted = min(length - run.drawn % length, plan.draws - run.drawn)
             _append(store, run, completion(run.advance(wanted)), perf_counter() - begun)
-            bar.update(task, completed=run.drawn)
+            shown.advance(wanted)
     if run.drawn < plan.draws:  # the process has a signal handler that does not end it
         raise KeyboardInterrupt(f"stopped after {run.drawn} draws of each chain")
     store.finish(note["attributes"] | {"seconds": perf_counter() - begun})

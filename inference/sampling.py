@@ -10,12 +10,14 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
+from .._progress import Step, step
 from .checkpoints import draw_into, draw_nuts_into
 from .diagnostics import diagnose, warn_unless_converged
+from .kernels.compilation import compiled_step
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, draw_with_nuts, route_of
 from .runs.model_graph import graph_lock
-from .runs.run import Draws, SinglePrecisionError, check_options
+from .runs.run import Draws, Run, SinglePrecisionError, check_options
 from .runs.trees import Completion, attributes
 from .storage.store import read_draws
 
@@ -145,18 +147,64 @@ def sample(
             tree = draw_compiled(model, plan, route)
         tree.attrs |= attrs | {"seconds": perf_counter() - started}
     if chosen != "exact":  # independent draws need no convergence check
-        warn_unless_converged(diagnose(tree, threads=cores))
+        with compiled_step("Checking convergence", shown=progressbar):
+            diagnosis = diagnose(tree, threads=cores)
+        warn_unless_converged(diagnosis)
     return tree
 
 
 def draw_compiled(model: pm.Model, plan: Draws, route: Route) -> xr.DataTree:
     """Draw by the model's own sampler; in double precision if single precision cannot hold the draws."""
     try:
-        groups = begin_run(model, plan, route=route).advance(plan.draws)
+        groups = _drawn(model, plan, route)
     except SinglePrecisionError:
-        double = replace(plan, dtype="float64")
-        groups = begin_run(model, double, route=route).advance(plan.draws)
-    return Completion(model)(groups)
+        groups = _drawn(model, replace(plan, dtype="float64"), route)
+    with step("Completing the posterior", shown=plan.progressbar):
+        return Completion(model)(groups)
+
+
+SECONDS = 1.0  # of a portion of the draws, or up to twice as much
+
+
+def _drawn(model: pm.Model, plan: Draws, route: Route) -> dict[str, xr.Dataset]:
+    """Set up the model's own sampler and make all draws."""
+    with compiled_step("Setting up the sampler", shown=plan.progressbar):
+        run = begin_run(model, plan, route=route)
+    if run.shows_progress:
+        return run.advance(plan.draws)
+    with compiled_step("Drawing from the posterior", plan.draws, shown=plan.progressbar) as bar:
+        return _in_portions(run, plan.draws, bar) if bar.visible else run.advance(plan.draws)
+
+
+def _in_portions(run: Run, draws: int, bar: Step) -> dict[str, xr.Dataset]:
+    """Make all draws in portions, so that the bar moves; they are the same as at once."""
+    whole, portion = {}, max(1, draws // 100)
+    while run.drawn < draws:
+        begun, first = perf_counter(), run.drawn
+        groups = run.advance(min(portion, draws - first))
+        whole = whole or {name: _room_for(group, draws) for name, group in groups.items()}
+        for name, group in groups.items():
+            for variable, values in group.data_vars.items():
+                if "draw" in values.dims:
+                    whole[name][variable][{"draw": slice(first, run.drawn)}] = values.to_numpy()
+                else:
+                    whole[name][variable] = values  # of the whole run
+        bar.advance(run.drawn - first)
+        if perf_counter() - begun < SECONDS:
+            portion *= 2
+    return whole
+
+
+def _room_for(group: xr.Dataset, draws: int) -> xr.Dataset:
+    """Group of empty arrays for all draws, like those of its first draws."""
+    size = {**group.sizes, "draw": draws}
+    arrays = {
+        n: (v.dims, np.empty([size[d] for d in v.dims], v.dtype), v.attrs)
+        for n, v in group.data_vars.items()
+        if "draw" in v.dims
+    }
+    counted = {"draw": np.arange(draws)} if "draw" in group.coords else {}
+    return group.drop_vars([*arrays, *counted]).assign(arrays).assign_coords(counted)
 
 
 def _choose(route: Route, method: Method) -> str:

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from rich.console import Console
-from rich.progress import Progress
 
+from ..._progress import step
 from ..calls import MOST_THREADS, EvaluationError, fixed_seed, in_threads
 from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_callable
 from ..metrics.metric import Metric, OneHotScore, Response, Truth
@@ -184,11 +183,11 @@ class Scorer:
         view = self.aligned.view
         if self.called is None:
             return list(self._map_blocks(function, seed, MOST_THREADS))
-        with Progress(transient=True, console=Console(stderr=True), disable=not progressbar) as progress:
-            task, results = progress.add_task(self.metric.name, total=view.n_samples), []
+        with step(self.metric.name, view.n_samples, shown=progressbar) as bar:
+            results = []
             for block in self._map_blocks(function, seed, 1):
                 results.append(block)
-                progress.advance(task, FEW_DRAWS)
+                bar.advance(FEW_DRAWS)
         return results
 
     def _map_blocks[Result](

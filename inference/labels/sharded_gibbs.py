@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from rich.progress import Progress
 from scipy.special import gammaln, xlogy
 
+from ..._progress import step
 from ...models.data.labels import Labels, expand_answers
 from ...models.data.prior_arguments import positive_array
 from ...models.labels.observed import concentration_of_confusion, require_identified_raters
@@ -344,19 +344,18 @@ def _draw(chains: SharedChains, store: DrawStore, tune: int, progressbar: bool) 
     else:
         store.write({}, groups.of_items())
         chains.start()
-    with Progress(disable=not progressbar, transient=True) as progress:
-        total = tune + groups.draws * groups.thin
-        task = progress.add_task("Gibbs sweeps", total=total, completed=chains.number)
+    total = tune + groups.draws * groups.thin
+    with step("Gibbs sweeps", total, completed=chains.number, shown=progressbar) as bar:
         for _ in range(tune - chains.number):
             chains.sweep()
-            progress.advance(task)
+            bar.advance()
         while drawn < groups.draws:
             batch = groups.allocate(min(groups.buffered, groups.draws - drawn))
             for draw in range(batch.prevalence.shape[1]):
                 for _ in range(groups.thin - 1):
                     chains.sweep()
                 chains.sweep(batch, draw)
-                progress.advance(task, groups.thin)
+                bar.advance(groups.thin)
             new = slice(drawn, drawn + batch.prevalence.shape[1])
             drawn = new.stop
             store.write({"draw": new}, groups.stored(batch))

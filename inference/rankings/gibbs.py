@@ -6,10 +6,10 @@ from itertools import product
 import numpy as np
 import pymc as pm
 import xarray as xr
-from rich.progress import Progress
 from scipy.special import gammaln
 
 from ...models.distributions.partial_ranking_kernels import rankings_log_p
+from ..kernels.compilation import compiled_step
 from ..kernels.random_streams import draw_log_gammas, stream
 from ..runs.model_graph import shape_of
 from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, item_keys, pilot, streams_of_items
@@ -216,15 +216,12 @@ def begin_gibbs(
     stats = xr.Dataset({"thinning": ("item", thinning)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
-        with Progress(disable=not plan.progressbar, transient=True) as progress:
-            task = progress.add_task("Gibbs sweeps", total=plan.chains * len(keys))
-            log_worth = continue_worths(
-                posterior, thinning, chains.part(drawn, n), state, lambda done: progress.advance(task, done)
-            )
+        with compiled_step("Drawing item by item", plan.chains * len(keys), shown=plan.progressbar) as bar:
+            log_worth = continue_worths(posterior, thinning, chains.part(drawn, n), state, bar.advance)
         groups = _densities(model, (likelihood, prior), log_worth, plan) if plan.densities else {}
         return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
 
-    return Run(found, state, draw)
+    return Run(found, state, draw, shows_progress=True)
 
 
 def _densities(

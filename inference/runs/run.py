@@ -105,6 +105,7 @@ class Run:
     state: dict[str, np.ndarray]  # carried from draw to draw, overwritten in place
     draw: Callable[[int, int], dict[str, xr.Dataset]]  # (drawn, n) -> groups of n draws
     drawn: int = 0  # draws so far of each chain
+    shows_progress: bool = False  # by items, while it draws
 
     def advance(self, n: int) -> dict[str, xr.Dataset]:
         """Make `n` further draws of each chain, in whatever portions; return groups, ``sample_stats`` of the whole run."""

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 import pymc as pm
 import xarray as xr
-from rich.progress import Progress
 
+from ..._progress import step
 from ..diagnostics import ConvergenceWarning
 from ..methods import Route, route_of
 from ..parallel.slices import Annotations, items_between, picklable
@@ -288,19 +288,14 @@ def scatter(
     record = record_of_call(path, whole.arguments(options), random_seed)
     results = ShardWriter(whole, path, record)
     if not results.finished:
-        with (
-            results,
-            cleaned_up(),
-            Progress(disable=not progressbar, transient=True) as progress,
-            workers_of(executor) as workers,
-        ):
+        with results, cleaned_up(), workers_of(executor) as workers:
             left = [(a, b) for a, b in whole.shards(shard, chains * draws) if not results.done[a:b].all()]
             seeded = options | {"random_seed": record.seed}
             tasks = ((whole.shard(*items), model_builder, seeded) for items in left)
-            bar = progress.add_task("Items", total=sum(end - first for first, end in left))
-            for number, drawn in workers.run(sample_shard, tasks, lambda n: whole.name_of(*left[n])):
-                results.add(*left[number], drawn)
-                progress.advance(bar, left[number][1] - left[number][0])
+            with step("Drawing item by item", sum(b - a for a, b in left), shown=progressbar) as bar:
+                for number, drawn in workers.run(sample_shard, tasks, lambda n: whole.name_of(*left[n])):
+                    results.add(*left[number], drawn)
+                    bar.advance(left[number][1] - left[number][0])
             results.finish(perf_counter() - started)
     results.warn()
     return read_draws(path)

@@ -1,0 +1,134 @@
+"""Progress on the terminal: one line on standard error for each running step, with its clock and, where known, its percentage."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import RLock, Timer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+DELAY = 0.3  # seconds before a step is shown; shorter ones are not
+
+
+class Step:
+    """A line of the display; without a terminal nothing is shown. Safe to use from any thread."""
+
+    def __init__(self, text: str, total: float | None, completed: float, shown: bool) -> None:
+        self._text, self.visible = text, shown and _display.available
+        self._task = _display.open(text, total, completed) if self.visible else None
+
+    def advance(self, amount: float = 1) -> None:
+        """Move the bar forward."""
+        if self._task is not None:
+            _display.progress.advance(self._task, amount)
+
+    def describe(self, text: str | None = None) -> None:
+        """Show another text on the line, or its own again."""
+        if self._task is not None:
+            _display.progress.update(self._task, description=text or self._text)
+
+    def close(self) -> None:
+        """Remove the line."""
+        if self._task is not None:
+            _display.close(self._task)
+
+
+@contextmanager
+def step(
+    text: str, total: float | None = None, *, completed: float = 0, shown: bool = True
+) -> Iterator[Step]:
+    """Context manager: show a step of the work; with a `total`, such as a number of draws, as a bar with a percentage."""
+    own = Step(text, total, completed, shown)
+    try:
+        yield own
+    finally:
+        own.close()
+
+
+def counted[T](text: str, things: list[T]) -> Iterator[T]:
+    """Yield things, and show how many of them are done."""
+    with step(text, len(things)) as bar:
+        for thing in things:
+            yield thing
+            bar.advance()
+
+
+class _Display:
+    """The live display of the process: rich allows one at a time."""
+
+    def __init__(self) -> None:
+        self._lock, self._timer, self._progress, self._open = RLock(), None, None, 0
+        self._live = self._paused = False
+
+    @property
+    def available(self) -> bool:
+        """Whether standard error is a terminal or a notebook."""
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        return console.is_terminal or console.is_jupyter
+
+    @property
+    def progress(self) -> "Progress":
+        if self._progress is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+            from rich.table import Column
+
+            columns = (
+                TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+                BarColumn(bar_width=24),
+                TaskProgressColumn(),
+                TimeElapsedColumn(),
+            )
+            console = Console(stderr=True)
+            self._progress = Progress(*columns, console=console, transient=True, redirect_stdout=False)
+        return self._progress
+
+    def open(self, text: str, total: float | None, completed: float) -> "TaskID":
+        with self._lock:
+            task = self.progress.add_task(text, total=total, completed=completed)
+            self._open += 1
+            if self._open == 1:
+                self._timer = Timer(DELAY, self._start)
+                self._timer.daemon = True
+                self._timer.start()
+            return task
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._open and not self._live and not self._paused:
+                self.progress.start()
+                self._live = True
+
+    def close(self, task: "TaskID") -> None:
+        with self._lock:
+            self.progress.remove_task(task)
+            self._open -= 1
+            if not self._open:
+                self._stop()
+                self._progress = None  # standard error may be another one next time
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._live:
+            self.progress.stop()
+            self._live = False
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        with self._lock:
+            self._stop()
+            self._paused = True
+            try:
+                yield
+            finally:
+                self._paused = False
+                self._start()
+
+
+_display = _Display()
+paused: Callable[[], Any] = _display.paused
+"""Context manager: nothing is shown meanwhile, so that other text can be printed."""

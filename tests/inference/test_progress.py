@@ -1,0 +1,98 @@
+"""Progress: draws in portions are those at once; a terminal is told what runs, another reader nothing."""
+
+import sys
+import warnings
+
+import numba
+import pytest
+import xarray as xr
+from raterzoo import _progress, inference
+from raterzoo.inference import sampling
+from raterzoo.inference.kernels.compilation import COMPILING, compiled_step
+
+from tests.support.resumable_runs import BUILD
+
+
+class Lines:
+    """A display that keeps what it is told."""
+
+    def __init__(self):
+        self.texts, self.moved, self.progress = [], 0.0, self
+
+    available = True
+
+    def open(self, text, total, completed):
+        self.texts.append(text)
+        return 0
+
+    def update(self, task, description):
+        self.texts.append(description)
+
+    def advance(self, task, amount):
+        self.moved += amount
+
+    def close(self, task):
+        pass
+
+
+@pytest.fixture
+def lines(monkeypatch):
+    shown = Lines()
+    monkeypatch.setattr(_progress, "_display", shown)
+    monkeypatch.setattr(sampling, "SECONDS", 0.0)  # portions do not grow
+    return shown
+
+
+@pytest.mark.parametrize("name", BUILD)
+def test_draws_in_portions_are_those_at_once(name, lines):
+    options = {"draws": 30, "tune": 10, "chains": 2, "cores": 1, "thin": 1, "random_seed": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        shown = inference.sample(BUILD[name](), **options)
+        silent = inference.sample(BUILD[name](), progressbar=False, **options)
+    for group in shown.children:
+        xr.testing.assert_identical(shown[group].to_dataset(), silent[group].to_dataset())
+    by_items = shown["posterior"].sizes["chain"] * 7  # published cases
+    assert "Setting up the sampler" in lines.texts and lines.moved == (
+        by_items if name == "plackett_luce" else 30
+    )
+
+
+def test_compilation_is_named_while_it_lasts(lines):
+    @numba.njit
+    def inner(x):
+        return x + 1
+
+    @numba.njit
+    def outer(x):
+        return inner(x) * 2
+
+    with compiled_step("Drawing"):
+        assert outer(1) == 4
+        assert lines.texts[0] == "Drawing" and COMPILING in lines.texts and lines.texts[-1] == "Drawing"
+        told = len(lines.texts)
+        outer(2)
+    assert len(lines.texts) == told  # compiled already
+
+
+def test_without_a_terminal_nothing_is_written(capsys):
+    with _progress.step("Reading", 3) as step:
+        step.advance()
+        step.describe("Other")
+    assert not step.visible and capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_shows_open_steps_and_is_clean_while_text_is_printed(monkeypatch, capsys):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setattr(_progress, "DELAY", 0.01)
+    with _progress.step("Reading [answers].csv"), _progress.step("Rows", 8) as rows:
+        rows.advance(2)
+        _progress._display._timer.join()
+        _progress._display.progress.refresh()
+        with _progress.paused():
+            sys.stdout.write("a line\n")
+            assert not _progress._display._live
+        _progress._display.progress.refresh()
+    out, err = capsys.readouterr()
+    assert out == "a line\n" and "Reading [answers].csv" in err and "25%" in err
+    assert _progress._display._progress is None
