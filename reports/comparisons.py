@@ -19,7 +19,7 @@ from ..models import Comparisons
 from ..models.data.coded_rows import ANONYMOUS
 from ..models.data.comparison_tables import LEFT, RIGHT, TIE
 from .metrics import CONCORDANCE, shown_pairs, verdict
-from .page import Section, table_rows
+from .page import Row, Section, table_rows
 from .wording import interval
 
 SAMPLE = ("chain", "draw")
@@ -354,7 +354,7 @@ def vote_sections(tree: xr.DataTree, votes: Comparisons) -> list[Section]:
     sections.append(Section("Quality", text, [plots.quality_forest(intervals, most=MOST_DRAWN)]))
     if raters := rater_rows(tree, votes, PROB):
         sections.append(_raters_section(tree, votes, raters))
-    best = [str(row["item"]) for row in board[:MOST_MET]]
+    best = ids_by_rank(tree, board)[:MOST_MET]
     whole = "" if len(board) <= MOST_MET else f" The {MOST_MET} best items are shown."
     sections.append(_wins_section(tree, best, whole))
     return sections
@@ -374,9 +374,16 @@ def _raters_section(tree: xr.DataTree, votes: Comparisons, raters: list[dict[str
     return Section("Raters", text, figures, raters, "raters", key="raters")
 
 
-def _wins_section(tree: xr.DataTree, items: list[str], whole: str) -> Section:
+def ids_by_rank(tree: xr.DataTree, board: Sequence[Row]) -> list[Any]:
+    """Return the ids of the items as the tree has them, in the order of the leaderboard."""
+    ids = {str(item): item for item in tree["posterior"]["item"].to_numpy().tolist()}
+    return [ids[row["item"]] for row in board]
+
+
+def _wins_section(tree: xr.DataTree, ids: list[Any], whole: str) -> Section:
     """Return the section on win probabilities between any two of the items."""
-    few = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset().sel(item=items)})
+    few = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset().sel(item=ids)})
+    items = [str(item) for item in ids]
     few.attrs = tree.attrs
     ties = "tie" in few["posterior"]
     expected = evaluation.win_probability(few)
@@ -393,7 +400,7 @@ def _wins_section(tree: xr.DataTree, items: list[str], whole: str) -> Section:
         f"How the vote of an average rater between two items would go.{half}{whole} In the table neighbours in rank come first, "
         "and P(better) is the probability that the quality of the item is above that of the other."
     )
-    figure = plots.win_matrix(expected["points"], items, label=label)
+    figure = plots.win_matrix(expected["points"], ids, label=label)
     return Section("Win probabilities", text, [figure], rows, "wins", key="wins")
 
 

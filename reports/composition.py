@@ -21,6 +21,7 @@ from .certainty import agreement_section, certainty_section, strips_section
 from .comparisons import (
     comparison_section,
     concordance_section,
+    ids_by_rank,
     model_in_words,
     order_pairs,
     vote_check_section,
@@ -470,7 +471,7 @@ def comparison_report(
         sections.append(concordance_section(tree, orders))
         if pairs := order_pairs(tree, orders):
             sections.append(comparison_section(pairs))
-    sections.append(pair_questions(tree, [str(row["item"]) for row in boards[0].rows]))
+    sections.append(pair_questions(tree, ids_by_rank(tree, boards[0].rows)))
     summary = f"{len(votes.items):,} items, {_raters(votes)}, {len(votes):,} votes."
     return _report(settings, summary, sections, tree)
 

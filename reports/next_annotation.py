@@ -69,14 +69,15 @@ def item_questions(study: Study) -> list[Section]:
     if study.is_of_category and "confusion" not in tree["posterior"]:
         return []
     found = next_to_ask(tree, raters="anyone", random_seed=study.seed)
-    items = [str(item) for item in found["item"].to_numpy()]
+    ids = found["item"].to_numpy()
+    items = [str(item) for item in ids]
     certainty = evaluation.annotation_certainty(tree, random_seed=study.seed)
     labels = evaluation.plausible_labels(tree, random_seed=study.seed)
     counts = annotations_by_item(data)
     number = {str(item): int(n) for item, n in zip(data.items, counts, strict=True)}
     place = {str(item): i for i, item in enumerate(labels["item"].to_numpy())}
     sure = {str(item): float(c) for item, c in zip(certainty["item"].values, certainty, strict=True)}
-    whom = _best_raters(tree, items[:FIRST], study.seed)
+    whom = _best_raters(tree, ids[:FIRST], study.seed)
     rows = []
     for item, gain in zip(items, found["gain"].to_numpy().tolist(), strict=True):
         row = {"item": item, "bits": gain * BITS, "annotations": number[item]}
@@ -95,7 +96,7 @@ def _doubt(labels: xr.Dataset, place: int) -> dict[str, object]:
     return {"most plausible": first, "or": second, "with probability": p}
 
 
-def _best_raters(tree: xr.DataTree, items: list[str], seed: int) -> dict[str, str]:
+def _best_raters(tree: xr.DataTree, items: np.ndarray, seed: int) -> dict[str, str]:
     """Return the most informative rater for each item; empty if raters are alike."""
     posterior = tree["posterior"].to_dataset()
     if "confusion" not in posterior or "rater" not in posterior["confusion"].dims:
@@ -118,7 +119,7 @@ def _whom_in_words(whom: dict[str, str]) -> str:
     )
 
 
-def pair_questions(tree: xr.DataTree, best_first: list[str]) -> Section:
+def pair_questions(tree: xr.DataTree, best_first: list[Any]) -> Section:
     """Return the section of pairs by expected information gain of one more vote about their order.
 
     `best_first` are the items by rank.

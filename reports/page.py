@@ -1,22 +1,23 @@
 """HTML page of a report with inline figures; its tables as CSV, its content as JSON."""
 
 import csv
-import io
 import json
 import math
-import warnings
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 from jinja2 import Environment, PackageLoader, select_autoescape
-from markupsafe import Markup
-from matplotlib import rc_context
+from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
+
+from .figures import caption, figure_markup
+from .glossary import Term, new_terms, terms
 
 SCHEMA = 1
 ROWS_SHOWN = 30
@@ -53,7 +54,7 @@ class Section:
     alarm : bool
         Whether the text is a warning to be highlighted.
     most : int
-        Number of rows of the table on the page; the file has all.
+        Number of rows of the table on the page, or 0 for no table; the file has all.
 
     Examples
     --------
@@ -155,16 +156,63 @@ def page_text(title: str, summary: str, sections: Sequence[Section], box: Sequen
     """Return the HTML page of a report as text."""
     loader = PackageLoader(__package__ or "raterzoo.reports", "")
     environment = Environment(loader=loader, autoescape=select_autoescape(), trim_blocks=True)
-    environment.filters |= {"svg": _svg, "cell": _cell}
+    environment.filters |= {"linked": _linked, "cell": _cell}
     alarms = [
         {"place": f"“{own.title}”" if own.part else "the numbers of this page", "text": own.text}
         for own in sections
         if own.alarm
     ]
+    known: set[str] = set()
+    box_terms = new_terms([summary, *box], known)
+    views = _views(sections, known)
     page = environment.get_template("page.html").render(
-        title=title, summary=summary, sections=sections, box=box, alarm=alarms[0] if alarms else None
-    )
+        title=title, summary=summary, views=views, box=box, box_terms=box_terms,
+        alarm=alarms[0] if alarms else None, glossary=[term for term in terms() if term.name in known],
+    )  # fmt: skip
     return page.translate(BIDI_CONTROLS)
+
+
+class _View(NamedTuple):
+    """Section as on the page: with its anchor, its figures, and the terms that it is the first to use."""
+
+    section: Section
+    anchor: str
+    figures: Sequence[Mapping[str, str]]
+    terms: Sequence[Term]
+
+
+def _views(sections: Sequence[Section], known: set[str]) -> list[_View]:
+    """Return the sections as on the page; terms in `known` have been explained."""
+    views: list[_View] = []
+    taken, number = {"glossary"}, 0
+    for section in sections:
+        anchor = name = re.sub("[^a-z0-9]+", "-", section.title.lower()).strip("-") or "section"
+        while anchor in taken:
+            anchor = f"{name}-{len(taken)}"
+        taken.add(anchor)
+        figures = []
+        for figure in section.figures:
+            number += 1
+            heading = f"Figure {number}. {section.title}"
+            own = {"name": heading, "caption": caption(figure)}
+            figures.append(own | {"svg": figure_markup(figure, heading, number)})
+        columns = [str(name) for name in section.table[0]] if section.table else []
+        texts = [section.title, section.text, *columns, *(own["caption"] for own in figures)]
+        views.append(_View(section, anchor, figures, new_terms(texts, known)))
+    return views
+
+
+IDENTIFIER = re.compile(r"\b(doi:|https://doi\.org/|arXiv:)((?:10\.\d{4,9}/)?[\w./()-]*\w)")
+
+
+def _linked(text: str) -> Markup:
+    """Make the DOIs and arXiv numbers in a text links."""
+
+    def link(found: re.Match[str]) -> str:
+        site = "arxiv.org/abs" if found[1] == "arXiv:" else "doi.org"
+        return f'<a href="https://{site}/{found[2]}">{found[0]}</a>'
+
+    return Markup(IDENTIFIER.sub(link, str(escape(text))))
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:
@@ -187,16 +235,6 @@ def _escape_formula(cell: object) -> object:
     except ValueError:
         return f"'{cell}"
     return cell
-
-
-def _svg(figure: Figure) -> Markup:
-    """Inline SVG of a figure; matplotlib escapes the labels in it."""
-    buffer = io.StringIO()
-    with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has more glyphs
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    return Markup(text[text.index("<svg") :])
 
 
 def _cell(value: object) -> str:

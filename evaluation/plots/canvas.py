@@ -12,12 +12,12 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..calls import EvaluationError
 from .panel import Panel
-from .style import GREY, INK, Picture, tidy
+from .style import GREY, INK, LETTER, Picture, tidy
 
 Backends = Literal["matplotlib", "plotly", "bokeh"]
 Backend = Backends | None  # None is ArviZ's
 Look = tuple[str, int, str]  # colour, dash and mark
-Where = Literal["inside", "right", "above"]
+Where = Literal["over", "right", "above"]
 DOTS = 100  # screen pixels per inch of print
 FAINT = "#e6e6e6"
 NARROW = 500  # pixels; a legend widens narrower panels
@@ -94,8 +94,8 @@ def canvas(
     return Canvas(tuple(Panel(name, target) for target in targets.ravel()), figure)
 
 
-def legend(panel: Panel, where: Where = "inside", *, place: str = "best", title: str = "") -> None:
-    """Show a legend inside the panel, right of it, or above the figure (bokeh: right instead of above)."""
+def legend(panel: Panel, where: Where = "over", *, title: str = "") -> None:
+    """Show a legend over the panel, right of it, or above the figure; bokeh always at the right."""
     target = panel.target
     if panel.backend == "plotly":
         look = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 1.06, "yanchor": "bottom"}
@@ -106,18 +106,16 @@ def legend(panel: Panel, where: Where = "inside", *, place: str = "best", title:
             box = target.legend[0]
             box.update(border_line_color=None, click_policy="hide", title=title or None)
             box.update(title_text_font_style="normal", background_fill_alpha=0.5)
-            if where == "inside":
-                box.location = "bottom_right"
-                return
             target.add_layout(box, "right")  # above, it would push the rows of one panel down
-            if where == "above" or target.width < NARROW:
+            if where != "right" or target.width < NARROW:
                 longest = max(len(str(item.label.value)) for item in box.items)
                 target.width += 40 + 7 * longest
     else:
-        _print_legend(target, where, place, title)
+        _print_legend(target, where, title)
 
 
-def _print_legend(ax: Axes, where: Where, place: str, title: str) -> None:
+def _print_legend(ax: Axes, where: Where, title: str) -> None:
+    """Show matplotlib's legend, never on the data."""
     shown, names = ax.get_legend_handles_labels()
     look: dict[str, Any] = {"frameon": False, "fontsize": 8, "title": title or None}
     if not names:
@@ -126,8 +124,13 @@ def _print_legend(ax: Axes, where: Where, place: str, title: str) -> None:
         look |= {"loc": "outside upper center", "ncols": min(len(names), 4)}
         ax.figure.legend(shown, names, **look)
         return
-    beside = {"loc": "upper left", "bbox_to_anchor": (1.05, 1.0)}
-    ax.legend(**look, **(beside if where == "right" else {"loc": place}))
+    if where == "right":
+        ax.legend(**look, loc="upper left", bbox_to_anchor=(1.05, 1.0))
+        return
+    root = ax.get_figure(root=True)
+    letters = (root.get_figwidth() if root else 0) / LETTER
+    columns = max(1, min(len(names), int(letters / (max(map(len, names)) + 8))))
+    ax.legend(**look, loc="lower left", bbox_to_anchor=(0.0, 1.01), borderaxespad=0.0, ncols=columns)
 
 
 def _backend(backend: Backend, ax: Axes | None) -> str:

@@ -63,7 +63,7 @@ def draw_certainty(panel: Panel, curves: Mapping[str, xr.DataArray]) -> None:
     panel.labels("share of items", "annotation certainty")
     panel.percent("x")
     if len(curves) > 1 or next(iter(curves)):
-        legend(panel, place="lower right")
+        legend(panel)
 
 
 def names_of(array: xr.DataArray | xr.Dataset, dim: str) -> list[str]:

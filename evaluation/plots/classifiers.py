@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from matplotlib import colormaps
 
 from ..calls import EvaluationError
 from .canvas import Backend, Look, canvas, legend, look_of
 from .certainty import draw_band, mark_at_end
 from .metrics import draw_interval, fit_rows
-from .panel import Panel
-from .style import COLOURS, INK, in_words, letters_wide, needs, readings, shortened
+from .panel import MATRIX, Panel
+from .style import COLOURS, INK, ON_DARK, ON_LIGHT, in_words, ink_on, letters_wide, needs, readings, shortened
 
 FEW = 4  # up to so many classifiers all pairs are drawn
 MARKS = "xD^s"
@@ -103,12 +104,12 @@ def _matrix(panel: Panel, better: np.ndarray, names: list[str]) -> None:
         for a, row in zip(names, shown, strict=True)
     ]
     panel.matrix(shown, hover)
-    for dark in (True, False):
-        row, column = np.nonzero((np.abs(shown - 0.5) > 0.35) == dark)
-        at = [(j, i) for i, j in zip(row, column, strict=True) if np.isfinite(shown[i, j])]
-        text = [_percent(shown[i, j]) for j, i in at]
+    inks = np.array([ink_on(colormaps[MATRIX](p)[:3]) for p in shown.ravel()]).reshape(shown.shape)
+    for ink in (ON_DARK, ON_LIGHT):
+        at = [(j, i) for i, j in np.argwhere((inks == ink) & np.isfinite(shown)).tolist()]
+        text = [_percent(float(shown[i, j])) for j, i in at]
         x, y = np.array(at, float).reshape(-1, 2).T
-        panel.write(x, y, text, colour="white" if dark else INK, size=7.5 if len(names) < 12 else 6)
+        panel.write(x, y, text, colour=ink, size=7.5 if len(names) < 12 else 6)
     panel.ticks("y", range(len(names)), names)
     panel.ticks("x", range(len(names)), names, turn=90)
     panel.clear_grid()

@@ -8,10 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from .style import COLOURS, INK, Picture, plain, shortened, tidy
+from .canvas import legend
+from .panel import Panel
+from .style import BAND, COLOURS, INK, Picture, ink_on, plain, shortened, tidy
 
 LONGEST = 40  # letters, of a label
-BAND = "#eef1f4"
 
 
 def leaderboard(intervals: xr.Dataset, groups: xr.DataArray | None = None, *, most: int = 100) -> Figure:
@@ -104,7 +105,7 @@ def quality_forest(
     if truth is not None:
         true = truth.sel(item=own["item"]).to_numpy()
         ax.scatter(true, rows, color=COLOURS[1], marker="x", s=26, zorder=4, label="truth")
-        ax.legend(frameon=False, loc="upper left", fontsize=8)
+        legend(Panel("matplotlib", ax))
     ax.set_xlabel(plain(f"{label}, {intervals.attrs['prob']:.0%} intervals"))
     return figure
 
@@ -187,8 +188,8 @@ def win_matrix(
     ax.spines[:].set_visible(False)
     for i, j in np.ndindex(n, n):
         if i != j and n <= MOST_NUMBERS:
-            ink = "white" if abs(shown[i, j] - 0.5) > 0.35 else INK
-            ax.text(j, i, f"{100 * shown[i, j]:.0f}", ha="center", va="center", color=ink, fontsize=7)
+            look = {"color": ink_on(image.to_rgba(shown[i, j])[:3]), "fontsize": 7}
+            ax.text(j, i, f"{100 * shown[i, j]:.0f}", ha="center", va="center", **look)
     bar = figure.colorbar(image, ax=ax, shrink=0.5, pad=0.02, label=plain(label))
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1))
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]

@@ -18,6 +18,7 @@ from .style import INK, plain
 
 Axis = Literal["x", "y"]
 PIXELS = 1.35  # pixels per point of font size
+MATRIX = "PuOr"  # colours of a matrix of probabilities
 MANY = 2000  # more points are rasterised by matplotlib
 READ = '<div style="white-space: pre-line">@hover</div>'
 # matplotlib's marks in plotly and bokeh
@@ -307,7 +308,7 @@ class Panel:
             look |= {"hoverinfo": "skip"} if self.backend == "plotly" else {}
             self._draw("text", x, y, texts, **look)
 
-    def matrix(self, values: np.ndarray, hover: Sequence[Sequence[str]], *, colours: str = "PuOr") -> None:
+    def matrix(self, values: np.ndarray, hover: Sequence[Sequence[str]], *, colours: str = MATRIX) -> None:
         """Draw a matrix of probabilities (row, column), the first row on top."""
         n, m = values.shape
         if self.backend == "matplotlib":

@@ -101,7 +101,7 @@ def plausibility_strips(
             panel.hide_names("x")
     picture.panels[-1].labels("plausibility")
     if point:
-        legend(picture.panels[0], place="lower right")
+        legend(picture.panels[0], "above")
     return picture.whole
 
 

@@ -13,10 +13,11 @@ from ..calls import EvaluationError, check_probability
 from .canvas import Backend, canvas, legend
 from .certainty import names_of
 from .panel import Panel
-from .style import COLOURS, GREY, INK, Picture, needs, new_axes, plain, readings, shortened, tidy
+from .style import COLOURS, GREY, INK, Picture, ink_on, needs, new_axes, plain, readings, shortened, tidy
 
 MOST_RATERS = 40
-WIDEST = 16  # columns of all matrices side by side, one more for each gap
+WIDEST = 9  # columns of all matrices side by side, one more for each gap
+MOST_TEXTS = 8  # categories; the cells of larger matrices have no interval
 
 
 def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
@@ -75,7 +76,8 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
     Returns
     -------
     matplotlib.figure.Figure
-        A matrix for each rater: true category by reported label.
+        A matrix for each rater: true category by reported label; without intervals for more than eight
+        categories.
 
     Examples
     --------
@@ -93,19 +95,20 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
     n = len(names)
     columns = min(len(shown), max(1, WIDEST // (1 + n)))
     rows = -(-len(shown) // columns)
-    size = ((0.9 + 0.75 * n) * columns, (1.0 + 0.6 * n) * rows)
+    wide, high = (0.8, 0.6) if n <= MOST_TEXTS else (0.4, 0.3)
+    size = ((0.9 + wide * n) * columns, (1.0 + high * n) * rows)
     figure = Picture(figsize=size, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in axes[len(shown) :]:
         ax.remove()
     for place, (ax, rater) in enumerate(zip(axes, shown, strict=False)):
         own = intervals.sel(rater=rater).transpose(..., "category", "answer")
-        ax.imshow(own["mean"], vmin=0, vmax=1, cmap="Blues", aspect="auto")
+        image = ax.imshow(own["mean"], vmin=0, vmax=1, cmap="Blues", aspect="auto")
         for j, k in np.ndindex(n, n):
             mean, low, high = (float(own[name][j, k]) for name in ("mean", "lower", "upper"))
-            ink = "white" if mean > 0.5 else INK
-            text = f"{mean:.2f}\n{low:.2f} - {high:.2f}"
-            ax.text(k, j, text, ha="center", va="center", fontsize=6.5, color=ink)
+            text = f"{mean:.2f}\n{low:.2f} to {high:.2f}" if n <= MOST_TEXTS else f"{mean:.2f}"
+            look = {"fontsize": 7, "color": ink_on(image.to_rgba(mean)[:3])}
+            ax.text(k, j, text, ha="center", va="center", **look)
         ax.set_xticks(range(n), names, fontsize=8)
         ax.set_yticks(range(n), [] if place % columns else names, fontsize=8)
         ax.set_title(plain(rater), fontsize=9, fontweight="bold")
@@ -195,7 +198,7 @@ def rater_reliability(
     ax.set(xlim=(-1, len(names)), xlabel=f"{len(names)} raters, by median reliability")
     ax.set_ylabel(f"reliability: median, {probability:.0%} interval")
     if kind:
-        ax.legend(frameon=False, loc="upper left", fontsize=8)
+        legend(Panel("matplotlib", ax))
     return ax
 
 

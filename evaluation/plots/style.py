@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from ..calls import EvaluationError
@@ -154,8 +155,22 @@ def in_words(name: object) -> str:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito
 INK, GREY = "#222222", "#9a9a9a"
+ON_DARK, ON_LIGHT = "#fefefe", "#010101"  # text on coloured cells, also on a dark page
+BAND = "#eef1f4"  # behind every second group of rows
 LONGEST = 34  # letters of a label; longer ones would squeeze the plot
 APART = "\N{ZERO WIDTH SPACE}"
+
+
+def luminance(colour: Any) -> float:
+    """Return the relative luminance of a colour (WCAG 2.2)."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def ink_on(colour: Any) -> str:
+    """Return the colour of text with the higher contrast on a coloured cell, at least 4.5."""
+    return ON_DARK if (1.05 / (luminance(colour) + 0.05)) > ((luminance(colour) + 0.05) / 0.05) else ON_LIGHT
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:

@@ -67,7 +67,7 @@ def threshold_certainty(certainty: Certainties, *, ax: Axes | None = None, backe
     panel.limits((0, 1), (0.48, 1.01))
     panel.percent("x")
     panel.labels("share of items, the least certain first", "certainty")
-    legend(panel, place="lower right")
+    legend(panel)
     return picture.only
 
 
