@@ -3,6 +3,7 @@
 Symbols: lambda ``plausibility``; Y_top-j(lambda) the set of its j most plausible labels.
 """
 
+import warnings
 from collections.abc import Mapping
 from itertools import chain
 
@@ -13,6 +14,11 @@ from ..calls import EvaluationError, check_whole
 from ..truth.groups import group_by_code
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of
 from ..truth.top_labels import NO_LABEL, OtherAs, TopLabels, treatment_of_other
+
+POINT_ESTIMATE = (
+    "the posterior has one draw, a point estimate, of which every certainty is 1: it says nothing of the uncertainty; draw the "
+    "posterior by inference.sample"
+)
 
 
 def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset:
@@ -107,12 +113,22 @@ def annotation_certainty(
     DataArray, shape (item,)
         Certainty in (0, 1]. If the truth is one category, as in Dawid-Skene, it equals that of
         `truth_certainty` (Stutz et al., 2025, arXiv:2307.02191, eq. 7-11). With `groups`, the coordinate
-        ``group`` (item) names the group that it is of.
+        ``group`` (item) names the group that it is of. The attribute ``note`` is there for a point estimate.
 
     Raises
     ------
     EvaluationError
         If `groups` lacks a category or is combined with top > 1, or the tree lacks a variable.
+
+    Warns
+    -----
+    UserWarning
+        If there is one draw, such as a point estimate.
+
+    Notes
+    -----
+    Certainty counts draws. Of a point estimate, which is one draw, the certainty is 1 for every item, whatever
+    its plausibilities: it says nothing of the uncertainty.
 
     Examples
     --------
@@ -127,19 +143,22 @@ def annotation_certainty(
     check_whole("top", top, 1, remark=": a set has at least one label")
     view = Plausibility.of(tree)
     other = treatment_of_other(view, other)
-    if groups is not None:
-        if top != 1:
-            raise EvaluationError(f"top={top} with groups=: groups are of the top-1 label")
-        return _certainty_of_groups(view, groups, other, random_seed)
-    labels = TopLabels(view, other)
-    if view.is_of_category and top == 1:
+    if groups is not None and top != 1:
+        raise EvaluationError(f"top={top} with groups=: groups are of the top-1 label")
+    if groups is None and view.is_of_category and top == 1:
         return truth_certainty(tree)["certainty"].rename("annotation_certainty")
+    if view.n_samples == 1:
+        warnings.warn(POINT_ESTIMATE, UserWarning, stacklevel=2)
+    note = {"note": POINT_ESTIMATE} if view.n_samples == 1 else {}
+    if groups is not None:
+        return _certainty_of_groups(view, groups, other, random_seed).assign_attrs(note)
+    labels = TopLabels(view, other)
 
     def largest_count(block: Block, rng: np.random.Generator) -> np.ndarray:
         return _largest_count(_set_keys(labels.draw(block, top, rng)))
 
     certainty = np.concatenate(view.map_blocks(largest_count, random_seed)) / view.n_samples
-    return xr.DataArray(certainty, {"item": view.items}, ("item",), name="annotation_certainty")
+    return xr.DataArray(certainty, {"item": view.items}, ("item",), "annotation_certainty", note)
 
 
 def _certainty_of_groups(

@@ -124,7 +124,8 @@ def certainty_and_agreement(
     >>> from raterzoo import evaluation, inference, models
     >>> rows = {"item": list("aaabbb"), "rater": list("rstrst"), "label": list("xxyyyy")}
     >>> labels = models.Labels.from_table(rows)
-    >>> found = evaluation.certainty_and_agreement(inference.majority_vote(labels)["plausibility"], labels)
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> found = evaluation.certainty_and_agreement(tree, labels)
     >>> found["agreement"].values.round(2), found["raters"].values
     (array([0.67, 1.  ]), array([3, 3]))
 

@@ -200,3 +200,17 @@ def test_groups_of_one_text_and_two_types_are_two():
     assert found["group"].item() == "1" and found.item() == 0.75
     last = evaluation.annotation_certainty(truth[..., ::-1], groups={"x": 1, "z": "1", "y": "last"})
     assert last["group"].item() == "last"
+
+
+def test_a_point_estimate_has_no_certainty_and_this_is_said():
+    point = xr.DataArray(
+        [[0.6, 0.4], [0.5, 0.5]], {"item": ["a", "b"], "category": ["x", "y"]}, ("item", "category")
+    )
+    for one_draw in (point, point.expand_dims(("chain", "draw"))):
+        with pytest.warns(UserWarning, match="one draw, a point estimate"):
+            found = evaluation.annotation_certainty(one_draw)
+        assert found.values.tolist() == [1, 1] and "says nothing of the uncertainty" in found.attrs["note"]
+        with pytest.warns(UserWarning, match="one draw"):
+            assert "note" in evaluation.annotation_certainty(one_draw, groups={"x": "g", "y": "h"}).attrs
+    several = xr.concat([point, 1 - point], "draw").expand_dims("chain")
+    assert "note" not in evaluation.annotation_certainty(several).attrs
