@@ -1,6 +1,7 @@
 """Dispatch: the sampler for each model, by the structure of its graph."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,7 +34,7 @@ from .labels.recognition import (
 )
 from .rankings.gibbs import begin_gibbs, begin_independent
 from .rankings.recognition import gamma_parameters, read_rankings
-from .runs.model_graph import NotConjugate, constant_value, graph_lock
+from .runs.model_graph import NotConjugate, constant_value, graph_lock, refuse_further, refuse_part
 from .runs.run import Draws, Run, Tuning
 from .scores.hierarchical import begin_hierarchical_scores
 from .scores.normal import begin_scores, scores_by_item
@@ -66,12 +67,12 @@ def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str
         pm.compute_log_likelihood(tree, model=model, progressbar=False)
         pm.stats.compute_log_prior(tree, model=model, progressbar=False)
     groups = {name: tree[name].to_dataset() for name in tree.children}
-    power = _likelihood_power(model)
-    if "log_likelihood" in groups and power is not None:
-        groups["log_likelihood"] = groups["log_likelihood"] / power
-    if _observes(model, MixedCountsRV):
+    if "log_likelihood" in groups:
+        pointwise, powers = groups["log_likelihood"], _likelihood_powers(model)
+        groups["log_likelihood"] = pointwise.assign({name: pointwise[name] / powers[name] for name in powers})
+    if _observes(model, MixedCountsRV) and "state_probability" in groups["posterior"]:
         groups = sort_states(groups)
-    if _observes(model, ItemScoresRV):
+    if _observes(model, ItemScoresRV) and len(model.observed_RVs) == 1:
         groups = scores_by_item(model, groups)
     return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
 
@@ -138,12 +139,14 @@ def _refuse_beyond_memory(model: pm.Model, plan: Draws, every: int) -> None:
         )
 
 
-def _likelihood_power(model: pm.Model) -> np.ndarray | None:
-    """Power of the observed likelihood (reliability), or None if its distribution has none."""
+def _likelihood_powers(model: pm.Model) -> dict[str, np.ndarray]:
+    """Power of the likelihood (reliability) of each observed variable whose law has one that is not random."""
+    powers = {}
     for rv in model.observed_RVs:
         if isinstance(rv.owner.op, PartialRankingRV | CountedLabelsRV):
-            return constant_value(rv.owner.op.dist_params(rv.owner)[2], "reliability")
-    return None
+            with suppress(NotConjugate):
+                powers[str(rv.name)] = constant_value(rv.owner.op.dist_params(rv.owner)[2], "reliability")
+    return powers
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,16 @@ class Route:
 
 
 def route_of(model: pm.Model) -> Route:
-    """Recognise a model by its graph; return the fastest sampler whose draws are exact for its posterior."""
+    """Recognise a model by its graph; return the fastest sampler whose draws are exact for its posterior.
+
+    Raises ValueError for a part of a model that depends on the rest.
+    """
+    refuse_part(model)
+    if prefixed := [rv.name for rv in model.free_RVs if "::" in str(rv.name)]:
+        reason = (
+            f"{prefixed[0]!r} has the prefix of a named model, and the compiled samplers write plain names"
+        )
+        return Route(_name_of(model), "nuts", reason, None)
     if (independent := _independent_worths(model)) is not None:
         reason = "nothing is observed and the worths are independent Gammas"
         return Route("prirn", "exact", reason, partial(begin_independent, independent))
@@ -184,12 +196,11 @@ def route_of(model: pm.Model) -> Route:
             model, "hierarchical_scores", "gibbs", reason, read_rater_scores, begin_hierarchical_scores
         )
     try:
+        if not model.observed_RVs and "candidate_item" in model.named_vars:
+            refuse_further(model, [rv for rv in model.free_RVs if rv.name == "worth"])
         likelihood = read_rankings(model)
         prior = gamma_parameters(likelihood.worth)
-        if len(model.free_RVs) > 1:
-            raise NotConjugate(
-                "the model has free variables besides the worths; use WorthGibbs as a step of pm.sample"
-            )
+        refuse_further(model, [likelihood.worth], "; use WorthGibbs as a step of pm.sample")
     except NotConjugate as refusal:
         return Route(_name_of_rankings(model), "nuts", str(refusal), None)
     reason = "Gamma worths behind partial rankings with whole reliabilities are conjugate"

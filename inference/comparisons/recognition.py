@@ -16,7 +16,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.paired_comparisons import PairedComparisonsRV
 from ...models.distributions.paired_comparisons_kernels import law_code
-from ..runs.model_graph import NotConjugate, constant_value, only_observed, shape_of
+from ..runs.model_graph import NotConjugate, constant_value, only_observed, refuse_further, shape_of
 from .kernels.likelihood import PairCells, pair_cells
 from .kernels.posterior import BOX, LOG, NONE, SHARED, SIGNED, PairPrior
 
@@ -53,8 +53,11 @@ def read_comparisons(model: pm.Model) -> PairStructure:
             laws["reliability_scale"] = _scale(rater, "rater_scale", variables, model)
     laws["left_bias"] = _shared(left_bias, NormalRV, "left_bias", 0.0, variables, model)
     laws["tie"] = _tie(tie, observed, variables, model)
-    if unread := {rv.name for rv in model.free_RVs} - {rv.name for rv in variables.values()}:
-        raise NotConjugate(f"the model has the free variable {min(unread)!r} besides")
+    if len({rv.name for rv in variables.values()}) < len(variables):
+        raise NotConjugate(
+            "one free variable has two roles, such as the scale of qualities and of reliabilities"
+        )
+    refuse_further(model, list(variables.values()))
     n_items, n_raters = shape_of(quality)[0], 1 if rater is None else shape_of(rater)[0]
     prior = _prior(form, (n_items, n_raters), variables, laws)
     left, right, who, _ = (constant_value(code, "the codes of the annotations") for code in codes)
@@ -124,6 +127,8 @@ def _scale(
     if shape_of(rv) == (1,):
         raise NotConjugate(f"{rv.name!r} has one entry, which is zero")
     sigma = _bare(rv.owner.op.dist_params(rv.owner)[0])
+    if sigma not in model.free_RVs or not isinstance(sigma.owner.op, LogNormalRV):
+        refuse_further(model, [rv])  # names the variable behind the scale
     if sigma not in model.free_RVs:
         value = np.unique(constant_value(sigma, f"the scale of {rv.name!r}"))
         if len(value) != 1:

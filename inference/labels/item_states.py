@@ -105,7 +105,7 @@ def with_items_drawn(
     Shapes: streams, by default those of `streams_of_drawn_items`, (chain, item, word), advanced in place.
     """
     streams = streams_of_drawn_items(model, plan) if streams is None else streams
-    if streams is None:
+    if streams is None or "state_weight" not in posterior:  # in a named model, say
         return posterior
     observed = next(rv for rv in model.observed_RVs if isinstance(rv.owner.op, MixedCountsRV))
     counts = constant_value(model.rvs_to_values[observed], "the observed counts").astype(np.int64)

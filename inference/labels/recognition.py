@@ -20,6 +20,8 @@ from ..runs.model_graph import (
     dirichlet_concentration,
     evaluator,
     only_observed,
+    positive_constant,
+    refuse_further,
     shape_of,
 )
 from .kernels.gibbs import ABILITIES, COMPETENCE, FREE_ROWS, ONE_ABILITY, ConfusionPrior, competence_of
@@ -102,12 +104,8 @@ def read_labels(model: pm.Model) -> LabelStructure:
 
 def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior:
     """Return the priors of a model; raise NotConjugate if it has further free variables."""
-    if others := [rv.name for rv in model.free_RVs if rv not in structure.free]:
-        names = " and ".join(repr(rv.name) for rv in structure.free)
-        raise NotConjugate(
-            f"{others[0]!r} is free besides {names}; use ConfusionGibbs as a step of pm.sample"
-        )
-    return structure.prior(*(constant_value(p, "a concentration") for p in structure.concentrations))
+    refuse_further(model, structure.free, "; use ConfusionGibbs as a step of pm.sample")
+    return structure.prior(*(positive_constant(p, "a concentration") for p in structure.concentrations))
 
 
 def read_counted_labels(model: pm.Model) -> tuple[TensorVariable, np.ndarray, np.ndarray, np.ndarray]:
@@ -119,8 +117,9 @@ def read_counted_labels(model: pm.Model) -> tuple[TensorVariable, np.ndarray, np
     """
     observed = only_observed(model, CountedLabelsRV)
     plausibility, _, reliability = observed.owner.op.dist_params(observed.owner)
-    if list(model.free_RVs) != [plausibility]:
-        raise NotConjugate("the plausibilities are not the only free random variable of the model")
+    if plausibility not in model.free_RVs:
+        raise NotConjugate("the plausibilities are not a free random variable of the model")
+    refuse_further(model, [plausibility])
     counts = constant_value(model.rvs_to_values[observed], "the observed counts")
     power = constant_value(reliability, "reliability")
     return plausibility, dirichlet_concentration(plausibility), counts, power
@@ -204,7 +203,6 @@ def read_item_states(model: pm.Model) -> tuple[np.ndarray, StatePrior]:
     for rv in (weight, probability):
         if rv not in model.free_RVs:
             raise NotConjugate(f"{rv.name!r} is not a free random variable of the model")
+    refuse_further(model, [weight, probability])
     prior = StatePrior(dirichlet_concentration(weight), dirichlet_concentration(probability))
-    if others := [rv.name for rv in model.free_RVs if rv not in (weight, probability)]:
-        raise NotConjugate(f"{others[0]!r} is free besides the weights and their probabilities")
     return constant_value(model.rvs_to_values[observed], "the observed counts"), prior

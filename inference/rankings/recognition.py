@@ -12,7 +12,14 @@ from pytensor.tensor.subtensor import AdvancedSubtensor
 from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.partial_ranking import PartialRankingRV
-from ..runs.model_graph import MOST_COPIES, NotConjugate, constant_value, only_observed, shape_of
+from ..runs.model_graph import (
+    MOST_COPIES,
+    NotConjugate,
+    constant_value,
+    only_observed,
+    positive_constant,
+    shape_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +72,7 @@ def _gathered(log_worth: Variable, model: pm.Model) -> tuple[TensorVariable, np.
 def gamma_parameters(worth: TensorVariable) -> tuple[np.ndarray, np.ndarray]:
     """Return shape and rate, (candidate,) each, of a Gamma prior; raise NotConjugate if one is random."""
     alpha, scale = (
-        constant_value(p, f"a parameter of the prior of {worth.name!r}")
+        positive_constant(p, f"a parameter of the prior of {worth.name!r}")
         for p in worth.owner.op.dist_params(worth.owner)
     )
     shape, rate = (np.broadcast_to(p, shape_of(worth)).ravel() for p in (alpha, 1 / scale))

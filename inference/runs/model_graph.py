@@ -1,6 +1,6 @@
 """Transforms from values of random variables to PyMC's unconstrained value variables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from threading import RLock
 from typing import Any
 
@@ -83,6 +83,41 @@ def constant_value(variable: Variable, what: str) -> np.ndarray:
         return np.asarray(variable.eval(mode=UNCOMPILED))
 
 
+def positive_constant(variable: Variable, what: str) -> np.ndarray:
+    """Return a `constant_value`; raise NotConjugate unless it is positive and finite, as a `pymc.Data` need not be."""
+    value = constant_value(variable, what)
+    if not ((value > 0) & (value < np.inf)).all():
+        raise NotConjugate(f"{what} is not positive and finite")
+    return value
+
+
+def refuse_further(model: pm.Model, own: Collection[TensorVariable], remedy: str = "") -> None:
+    """Raise NotConjugate, with the prior that is no number, if the model has free variables besides `own`."""
+    others = [rv for rv in model.free_RVs if rv not in own]
+    for rv in own:
+        above = set(ancestors([rv], blockers=[v for v in model.free_RVs if v is not rv]))
+        if parents := [other.name for other in others if other in above]:
+            raise NotConjugate(
+                f"the prior of {rv.name!r} depends on the random variable {parents[0]!r}{remedy}"
+            )
+    if others:
+        names = " and ".join(repr(rv.name) for rv in own)
+        raise NotConjugate(f"{others[0].name!r} is free besides {names}{remedy}")
+
+
+def refuse_part(model: pm.Model) -> None:
+    """Raise ValueError if a model depends on random variables of an outer one, whose priors it does not have."""
+    if model.parent is None:
+        return
+    own = [*model.basic_RVs, *model.potentials]
+    outer = [rv.name for rv in set(ancestors(own)) & set(model.root.basic_RVs) - set(own)]
+    if outer:
+        raise ValueError(
+            f"the model depends on {min(outer)!r} of an outer model, which has its prior: sample that one, "
+            "inference.sample(model.root)"
+        )
+
+
 def only_observed(model: pm.Model, law: type) -> TensorVariable:
     """Return the one observed variable; raise NotConjugate for another law, several, or potentials."""
     if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, law):
@@ -99,7 +134,7 @@ def dirichlet_concentration(variable: TensorVariable) -> np.ndarray:
     if not isinstance(variable.owner.op, DirichletRV):
         raise NotConjugate(f"the prior of {variable.name!r} is {variable.owner.op}, not a Dirichlet")
     (alpha,) = variable.owner.op.dist_params(variable.owner)
-    value = constant_value(alpha, f"the concentration of {variable.name!r}")
+    value = positive_constant(alpha, f"the concentration of {variable.name!r}")
     return np.array(np.broadcast_to(value, shape_of(variable)), np.float64)
 
 

@@ -224,7 +224,8 @@ class CodeNames:
         """Ids and rater attributes from the coordinates of a model; None if the model lacks those ids."""
         items, categories = (model.coords.get(name) for name in ("item", "category"))
         of_categories = {"candidate", "category", "answer"} & set(model.coords)
-        if items is None or (of_categories and categories is None):
+        plain = not model.named_vars or any("::" not in name for name in model.named_vars)
+        if items is None or (of_categories and categories is None) or not plain:
             return None
         attributes = {
             name.removeprefix(RATER_ATTRIBUTE): np.asarray(values)

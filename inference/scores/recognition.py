@@ -11,7 +11,15 @@ from pytensor.tensor.random.basic import GammaRV, HalfNormalRV, InvGammaRV, Norm
 from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.item_scores import ItemScoresRV
-from ..runs.model_graph import NotConjugate, constant_value, evaluator, only_observed, shape_of
+from ..runs.model_graph import (
+    NotConjugate,
+    constant_value,
+    evaluator,
+    only_observed,
+    positive_constant,
+    refuse_further,
+    shape_of,
+)
 from .kernels.hierarchical import RaterScores, ScoreHyper
 from .kernels.normal import NormalItems
 
@@ -36,8 +44,9 @@ def read_item_scores(model: pm.Model) -> ItemScoresModel:
     observed = only_observed(model, ItemScoresRV)
     location, variance, item = observed.owner.op.dist_params(observed.owner)
     free = list(model.free_RVs)
-    if len(free) != 2 or location not in free or variance not in free:
-        raise NotConjugate("location and variance are not the only free variables of the model")
+    if location not in free or variance not in free:
+        raise NotConjugate("location and variance are not free variables of the model")
+    refuse_further(model, [variance, location])
     for rv, law, name in ((location, NormalRV, "a normal"), (variance, InvGammaRV, "an inverse gamma")):
         if not isinstance(rv.owner.op, law):
             raise NotConjugate(f"the prior of {rv.name!r} is {rv.owner.op}, not {name}")
@@ -48,7 +57,7 @@ def read_item_scores(model: pm.Model) -> ItemScoresModel:
         constant_value(mean, f"the mean of {location.name!r}"),
         _weight(sigma, variance),
         *(
-            constant_value(p, f"a parameter of {variance.name!r}")
+            positive_constant(p, f"a parameter of {variance.name!r}")
             for p in variance.owner.op.dist_params(variance.owner)
         ),
     )
@@ -120,6 +129,7 @@ def read_rater_scores(model: pm.Model) -> RaterScoresModel:
 
 def _free_variables(model: pm.Model) -> dict[str, TensorVariable]:
     """Return the free variables by name, or raise if names or laws differ from `hierarchical_scores`."""
+    refuse_further(model, [rv for rv in model.free_RVs if rv.name in {*LAWS, GROUP_BIAS}])
     free = {str(rv.name): rv for rv in model.free_RVs}
     expected = LAWS | ({GROUP_BIAS: ZeroSumNormalRV} if GROUP_BIAS in free else {})
     if odd := sorted(set(free) ^ set(expected)):

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import pymc as pm
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model
 from ..data.comparisons import Comparisons
 from .observed import coords_of, documented, observe_winners, require_votes, ties_are_modelled
 from .priors import Reliability, strength_prior
@@ -22,8 +23,8 @@ def bradley_terry(
     ties: Literal["auto", "davidson", "none"] = "auto",
     left_bias: bool = False,
     covariates: Any = None,
-    quality_scale: float | None = None,
-    reliability_scale: float | None = None,
+    quality_scale: Number | None = None,
+    reliability_scale: Number | None = None,
     reliability_range: tuple[float, float] | None = None,
 ) -> pm.Model:
     """Build the Bradley-Terry model: the log odds of winning are reliability times difference of qualities.
@@ -79,7 +80,7 @@ def bradley_terry(
     tied = ties_are_modelled(require_votes(pairs), ties, "davidson")
     scales = (quality_scale, reliability_scale)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
-    with pm.Model(coords=coords_of(pairs, tied) | prior.coords) as model:
+    with annotation_model(coords_of(pairs, tied) | prior.coords) as model:
         strength = prior.register(pairs)
         observe_winners(pairs, strength, "bradley_terry", ties=tied, left_bias=left_bias)
     return model

@@ -13,6 +13,7 @@ import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
 from ..._messages import short_repr
+from .._hierarchy import Number, prior_number, refuse_expression
 from ..data.comparisons import Comparisons
 from ..data.errors import DataError
 from ..data.reading.columns import code_ids
@@ -123,7 +124,7 @@ class StrengthPrior(NamedTuple):
 
     reliability: Reliability
     signed: bool  # whether reliabilities may be negative
-    scales: tuple[float | None, float | None]  # of quality and reliability; None has a prior
+    scales: tuple[Any, Any]  # of quality and reliability; None has a prior
     uniform_range: tuple[float, float] | None  # of uniform reliabilities
     covariates: tuple[np.ndarray, np.ndarray] | None  # names, centred values (item, covariate)
 
@@ -141,7 +142,9 @@ class StrengthPrior(NamedTuple):
 
     def _quality(self) -> TensorVariable:
         """Register qualities that sum to zero, or a regression on the covariates."""
-        scale = self.scales[0] or pm.LogNormal("quality_scale", np.log(2.0), 1.0)
+        scale = self.scales[0]
+        if scale is None:
+            scale = pm.LogNormal("quality_scale", np.log(2.0), 1.0)
         if self.covariates is None:
             return pm.ZeroSumNormal("quality", sigma=scale, dims="item")
         values = pm.Data("item_covariate", self.covariates[1], dims=("item", "covariate"))
@@ -156,7 +159,8 @@ class StrengthPrior(NamedTuple):
         scale = self.scales[1]
         if scale is None and self.reliability == "per rater":
             scale = USUAL_SPREAD
-        scale = scale or pm.LogNormal("reliability_scale", np.log(0.7), 0.5)
+        if scale is None:
+            scale = pm.LogNormal("reliability_scale", np.log(0.7), 0.5)
         if self.signed:
             deviation = pm.ZeroSumNormal("reliability_deviation", sigma=scale, dims="rater")
             return _named("reliability", 1.0 + deviation, "rater")
@@ -173,7 +177,7 @@ def strength_prior(
     pairs: Comparisons,
     reliability: Reliability,
     signed: bool,
-    scales: tuple[float | None, float | None],
+    scales: tuple[Number | None, Number | None],
     reliability_range: tuple[float, float] | None,
     covariates: Any,
 ) -> StrengthPrior:
@@ -183,6 +187,9 @@ def strength_prior(
         raise ValueError(f"reliability={reliability!r} is not one of {get_args(Reliability)}")
     about_raters = {"signed=True": signed, "reliability_scale=": reliability_scale is not None}
     if reliability_range is not None:
+        refuse_expression(
+            "reliability_range", reliability_range, "it bounds the support of the reliabilities"
+        )
         _check_incompatible(
             "reliability_range= is a uniform prior of qualities and reliabilities",
             about_raters
@@ -202,7 +209,10 @@ def strength_prior(
     return StrengthPrior(
         reliability,
         bool(signed),
-        (_scale("quality_scale", quality_scale), _scale("reliability_scale", reliability_scale)),
+        (
+            prior_number("quality_scale", quality_scale, _scale),
+            prior_number("reliability_scale", reliability_scale, _scale),
+        ),
         None if reliability_range is None else _increasing_pair(reliability_range),
         None if covariates is None else item_covariates(covariates, pairs.items),
     )

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import pymc as pm
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model
 from ..data.comparisons import Comparisons
 from .observed import coords_of, documented, observe_winners, require_votes, ties_are_modelled
 from .priors import Reliability, strength_prior
@@ -22,8 +23,8 @@ def thurstone(
     ties: Literal["auto", "threshold", "none"] = "auto",
     left_bias: bool = False,
     covariates: Any = None,
-    quality_scale: float | None = None,
-    reliability_scale: float | None = None,
+    quality_scale: Number | None = None,
+    reliability_scale: Number | None = None,
     reliability_range: tuple[float, float] | None = None,
 ) -> pm.Model:
     """Build the Thurstone model: the probit of winning is reliability times difference of qualities.
@@ -79,7 +80,7 @@ def thurstone(
     tied = ties_are_modelled(require_votes(pairs), ties, "threshold")
     scales = (quality_scale, reliability_scale)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
-    with pm.Model(coords=coords_of(pairs, tied) | prior.coords) as model:
+    with annotation_model(coords_of(pairs, tied) | prior.coords) as model:
         strength = prior.register(pairs)
         observe_winners(pairs, strength, "thurstone", ties=tied, left_bias=left_bias)
     return model

@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 TOTAL, DIAGONAL = 8.0, 4.8
+LIKELIHOOD_POWER = (
+    "it is a power of the likelihood, which with an unknown power is no probability of the annotations; fit the "
+    "model at several numbers with inference.sweep"
+)
 
 
 def confusion_concentrations(n_categories: int) -> np.ndarray:

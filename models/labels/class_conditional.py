@@ -5,6 +5,7 @@ from typing import Any
 import pymc as pm
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, prior_pair
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_pair
 from .observed import (
@@ -23,7 +24,7 @@ def class_conditional(
     labels: Labels,
     *,
     prevalence_concentration: Any = 1.0,
-    ability_concentration: tuple[float, float] = (4.0, 2.0),
+    ability_concentration: tuple[Number, Number] = (4.0, 2.0),
 ) -> pm.Model:
     """Build the class-conditional model: each rater has one probability of the right label per category.
 
@@ -85,8 +86,9 @@ def class_conditional(
     (class-conditional Dawid-Skene), arXiv:1411.4086.
     """
     coords = coords_of(require_identified_raters(labels, "class_conditional"))
-    right, wrong = positive_pair("ability_concentration", ability_concentration)
-    with pm.Model(coords=coords) as model:
+    shape = (len(labels.raters), len(labels.categories))
+    right, wrong = prior_pair("ability_concentration", ability_concentration, shape, positive_pair)
+    with annotation_model(coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         ability = pm.Beta("ability", right, wrong, dims=("rater", "category"))
         confusion = ability_confusion(ability, len(labels.categories))

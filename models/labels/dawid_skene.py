@@ -5,6 +5,7 @@ from typing import Any
 import pymc as pm
 
 from .._catalog import recorded
+from .._hierarchy import annotation_model
 from ..data.labels import Labels
 from .observed import (
     concentration_of_confusion,
@@ -86,7 +87,7 @@ def dawid_skene(
     coords = coords_of(require_identified_raters(labels, "dawid_skene"))
     shape = (len(labels.raters), len(labels.categories), len(labels.categories))
     beta = concentration_of_confusion(labels, confusion_concentration, shape)
-    with pm.Model(coords=coords) as model:
+    with annotation_model(coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
         observe_labels(labels, prevalence, confusion)

@@ -5,9 +5,10 @@ from typing import Any
 import pymc as pm
 
 from .._catalog import recorded
+from .._hierarchy import annotation_model, prior_array, refuse_expression
 from ..data.container import require_container
 from ..data.labels import Labels
-from ..data.prior_arguments import positive_array
+from ..data.prior_arguments import LIKELIHOOD_POWER, positive_array
 from ..distributions.counted_labels import CountedLabels
 
 __all__ = ["dirichlet"]
@@ -74,11 +75,12 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
     A, arXiv:2307.02191.
     """
     require_container(labels, Labels)
-    alpha = positive_array("concentration", concentration, (len(labels.categories),))
+    alpha = prior_array("concentration", concentration, (len(labels.categories),))
+    refuse_expression("reliability", reliability, LIKELIHOOD_POWER)
     power = positive_array("reliability", reliability, ())
     coords = {"item": labels.items, "category": labels.categories}
     dims = ("item", "category")
-    with pm.Model(coords=coords) as model:
+    with annotation_model(coords) as model:
         plausibility = pm.Dirichlet("plausibility", alpha, dims=dims)
         trust = pm.Data("reliability", power)
         total = labels.counts.sum(axis=1)

@@ -9,6 +9,7 @@ import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, prior_pair, refuse_expression
 from ..data.labels import Labels
 from ..data.prior_arguments import log_normal_prior, normal_prior
 from .item_effects import most_answers, observe_states
@@ -29,7 +30,7 @@ def glad(
     labels: Labels,
     *,
     prevalence_concentration: Any | Literal["uniform"] = 1.0,
-    ability: tuple[float, float] = (1.0, 1.0),
+    ability: tuple[Number, Number] = (1.0, 1.0),
     easiness: tuple[float, float] = (1.0, 1.0),
     nodes: int | None = None,
 ) -> pm.Model:
@@ -104,11 +105,14 @@ def glad(
     """
     coords = coords_of(require_identified_raters(labels, "glad"))
     n = len(labels.categories)
+    refuse_expression(
+        "easiness", easiness, "the quadrature nodes of the easiness are placed by these numbers"
+    )
     typical, spread = log_normal_prior("easiness", easiness)
-    mean, sd = normal_prior("ability", ability)
+    mean, sd = prior_pair("ability", ability, (len(labels.raters),), normal_prior)
     point, weight = easiness_nodes(most_answers(labels), nodes, (typical, spread))
     beta = np.exp(typical + spread * point)
-    with pm.Model(coords=coords) as model:
+    with annotation_model(coords) as model:
         prevalence = prevalence_or_uniform(labels, prevalence_concentration)
         skill = pm.Normal("ability", mean, sd, dims="rater")
         by_node = _confusion(skill, beta, n)

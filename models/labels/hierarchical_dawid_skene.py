@@ -8,8 +8,8 @@ from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, prior_array, prior_number
 from ..data.labels import Labels
-from ..data.prior_arguments import finite_number, positive_array
 from ..data.raters import rater_groups
 from .observed import HelmertRotation, coords_of, observe_labels, prevalence_prior, require_identified_raters
 
@@ -22,9 +22,9 @@ def hierarchical_dawid_skene(
     *,
     group: str | None = None,
     prevalence_concentration: Any = 1.0,
-    diagonal: float = 2.0,
-    spread: float = 1.0,
-    group_spread: float = 1.0,
+    diagonal: Number = 2.0,
+    spread: Number = 1.0,
+    group_spread: Number = 1.0,
 ) -> pm.Model:
     """Build hierarchical Dawid-Skene: confusion matrices come from a population, or from groups, of raters.
 
@@ -112,18 +112,18 @@ def hierarchical_dawid_skene(
     Paun et al. (2018), Comparing Bayesian models of annotation, section 3.3, doi:10.1162/tacl_a_00040.
     """
     coords = coords_of(require_identified_raters(labels, "hierarchical_dawid_skene"), ("deviation",))
-    scale = positive_array("spread", spread, ())
-    scale_of_groups = positive_array("group_spread", group_spread, ())
-    ahead = finite_number("diagonal", diagonal)
+    scale = prior_array("spread", spread, ())
+    scale_of_groups = prior_array("group_spread", group_spread, ())
+    ahead = prior_number("diagonal", diagonal)
     dims = ("rater", "category", "answer")
     who = None
     if group is not None:
         groups, who = rater_groups(labels.raters, labels.rater_attributes, group)
         coords["group_of_raters"] = groups
-    with pm.Model(coords=coords) as model:
+    with annotation_model(coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         favoured = ahead * np.eye(len(labels.categories))
-        rotated = HelmertRotation(len(favoured))
+        rotated = HelmertRotation(len(labels.categories))
         mean = pm.Normal("population_mean", favoured, 1.0, dims=dims[1:], transform=rotated)
         sd = pm.HalfNormal("population_spread", scale, dims=dims[1:])
         deviation = pm.Normal("rater_deviation", dims=dims)
@@ -134,7 +134,7 @@ def hierarchical_dawid_skene(
     return model
 
 
-def _means_of_groups(mean: TensorVariable, scale: np.ndarray) -> TensorVariable:
+def _means_of_groups(mean: TensorVariable, scale: Any) -> TensorVariable:
     """Register spread, deviations and means of the groups; result (group_of_raters, category, answer)."""
     dims = ("group_of_raters", "category", "answer")
     spread = pm.HalfNormal("group_spread", scale)

@@ -7,8 +7,8 @@ import pymc as pm
 from pytensor.tensor.special import softmax
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, prior_array
 from ..data.labels import Labels
-from ..data.prior_arguments import positive_array
 from .item_effects import check_size, favoured_contrasts, most_answers, normal_nodes, observe_states
 from .observed import coords_of, prevalence_prior, require_labels
 
@@ -22,8 +22,8 @@ def item_difficulty(
     labels: Labels,
     *,
     prevalence_concentration: Any = 1.0,
-    diagonal: float = 2.0,
-    spread: float = 1.0,
+    diagonal: Number = 2.0,
+    spread: Number = 1.0,
     nodes: int | None = None,
 ) -> pm.Model:
     """Build the item-difficulty model: the label probabilities of items vary about those of their category.
@@ -108,11 +108,11 @@ def item_difficulty(
     """
     require_labels(labels)
     n = len(labels.categories)
-    mean, scale = favoured_contrasts(n, diagonal), positive_array("spread", spread, ())
+    mean, scale = favoured_contrasts(n, diagonal), prior_array("spread", spread, ())
     points, weight = normal_nodes(n - 1, most_answers(labels), nodes, ERROR.get(n - 1))
     check_size(labels, 1, n * len(weight))
     dims = ("category", "contrast")
-    with pm.Model(coords=coords_of(labels) | {"contrast": labels.categories[:-1]}) as model:
+    with annotation_model(coords_of(labels) | {"contrast": labels.categories[:-1]}) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         eta = pm.Normal("effect_mean", mean, 1.0, dims=dims)
         chi = pm.HalfNormal("effect_spread", scale, dims=dims)

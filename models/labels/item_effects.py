@@ -19,9 +19,9 @@ from pytensor.tensor.variable import TensorVariable
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from .._hierarchy import prior_number
 from ..data.errors import BUILDERS, DataWarning
 from ..data.labels import Labels
-from ..data.prior_arguments import finite_number
 from ..distributions.marginal_labels import distinct_items, label_logp
 from .observed import register_answers
 
@@ -194,13 +194,13 @@ def observe_state_labels(
     return label_logp(probability, confusion, answers, nodes)[1], distinct_index
 
 
-def favoured_contrasts(n_categories: int, diagonal: float) -> np.ndarray:
+def favoured_contrasts(n_categories: int, diagonal: Any) -> Any:
     """Return prior mean log odds of each label but the last against the last, favouring the right label.
 
     Shapes: result (category, contrast); `diagonal` where both agree, -`diagonal` in the last row, else 0.
     """
     right = np.eye(n_categories)
-    return finite_number("diagonal", diagonal) * (right[:, :-1] - right[:, -1:])
+    return prior_number("diagonal", diagonal) * (right[:, :-1] - right[:, -1:])
 
 
 def most_answers(labels: Labels) -> int:

@@ -1,15 +1,15 @@
 """Item-states model of labels: each item is in one of a few states with their own label probabilities."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, prior_array
 from ..data.container import require_container
 from ..data.labels import Labels
-from ..data.prior_arguments import positive_array
 from ..distributions.mixed_counts import MixedCounts
 
 __all__ = ["item_states"]
@@ -23,7 +23,7 @@ def item_states(
     *,
     states: int = STATES,
     spread: bool = False,
-    weight_concentration: float = CONCENTRATION,
+    weight_concentration: Number = CONCENTRATION,
     probability_concentration: Any = CONCENTRATION,
     plausibility: bool = True,
 ) -> pm.Model:
@@ -121,25 +121,24 @@ def item_states(
     require_container(labels, Labels)
     if isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1:
         raise ValueError(f"states={states!r} must be a whole number from 1")
-    alpha = positive_array("weight_concentration", weight_concentration, (states,))
-    if alpha.min() < alpha.max():
+    if np.ndim(cast(Any, weight_concentration)):
         raise ValueError("weight_concentration must be one number: states have no names")
+    alpha = prior_array("weight_concentration", weight_concentration, (states,))
     shape = (len(labels.categories),)
-    beta = positive_array("probability_concentration", probability_concentration, shape)
+    beta = prior_array("probability_concentration", probability_concentration, shape)
     coords = {
         "item": labels.items,
         "category": labels.categories,
         "state": np.arange(states),
         "drawn_of_item": ["plausibility"] if plausibility else [],
     }
-    with pm.Model(coords=coords) as model:
+    with annotation_model(coords) as model:
         if states == 1:
             law = _one_state(beta, spread)
         else:
             weight = pm.Dirichlet("state_weight", alpha, dims="state")
-            probability = pm.Dirichlet(
-                "state_probability", np.tile(beta, (states, 1)), dims=("state", "category")
-            )
+            of_state = prior_array("probability_concentration", beta, (states, *shape))
+            probability = pm.Dirichlet("state_probability", of_state, dims=("state", "category"))
             rho = pm.Uniform("state_spread", 0, 1, dims="state") if spread else np.zeros(states)
             law = (weight, probability, rho)
         total, dims = labels.counts.sum(axis=1), ("item", "category")
@@ -147,7 +146,7 @@ def item_states(
     return model
 
 
-def _one_state(beta: np.ndarray, spread: bool) -> tuple[Any, Any, Any]:
+def _one_state(beta: Any, spread: bool) -> tuple[Any, Any, Any]:
     """Return weight, probability and spread of a single state, whose free variables have no dim state.
 
     PyTensor 3.3 fails to compile some graphs of variables of length one.

@@ -7,8 +7,8 @@ import pymc as pm
 from pytensor.tensor.special import softmax
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, prior_array
 from ..data.labels import Labels
-from ..data.prior_arguments import positive_array
 from .item_effects import check_size, favoured_contrasts, most_answers, normal_nodes, observe_states
 from .observed import coords_of, prevalence_prior, require_identified_raters
 
@@ -20,9 +20,9 @@ def logistic_random_effects(
     labels: Labels,
     *,
     prevalence_concentration: Any = 1.0,
-    diagonal: float = 2.0,
-    spread: float = 1.0,
-    effect_spread: float = 1.0,
+    diagonal: Number = 2.0,
+    spread: Number = 1.0,
+    effect_spread: Number = 1.0,
     nodes: int | None = None,
 ) -> pm.Model:
     """Build the logistic random-effects model: raters from a population, item effects shared by all raters.
@@ -114,11 +114,11 @@ def logistic_random_effects(
     coords = coords_of(require_identified_raters(labels, "logistic_random_effects"), ("deviation",))
     n = len(labels.categories)
     mean = favoured_contrasts(n, diagonal)
-    scales = (positive_array("spread", spread, ()), positive_array("effect_spread", effect_spread, ()))
+    scales = (prior_array("spread", spread, ()), prior_array("effect_spread", effect_spread, ()))
     points, weight = normal_nodes(n - 1, most_answers(labels), nodes)
     check_size(labels, len(labels.raters), n * len(weight))
     dims = ("category", "contrast")
-    with pm.Model(coords=coords | {"contrast": labels.categories[:-1]}) as model:
+    with annotation_model(coords | {"contrast": labels.categories[:-1]}) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         zeta = pm.Normal("population_mean", mean, 1.0, dims=dims)
         omega = pm.HalfNormal("population_spread", scales[0], dims=dims)

@@ -7,8 +7,9 @@ import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from ..data.labels import Labels
-from ..data.prior_arguments import positive_array, positive_pair
+from ..data.prior_arguments import positive_pair
 from .observed import coords_of, observe_labels, prevalence_or_uniform, require_identified_raters
 
 __all__ = ["mace"]
@@ -19,7 +20,7 @@ def mace(
     labels: Labels,
     *,
     prevalence_concentration: Any | Literal["uniform"] = 1.0,
-    competence_concentration: tuple[float, float] = (2.0, 1.0),
+    competence_concentration: tuple[Number, Number] = (2.0, 1.0),
     spam_concentration: Any = 1.0,
 ) -> pm.Model:
     """Build the MACE model: each rater gives the true category with some probability, and otherwise spams.
@@ -89,11 +90,11 @@ def mace(
     al. (2018), Comparing Bayesian models of annotation, TACL 6, section 3.2, doi:10.1162/tacl_a_00040.
     """
     coords = coords_of(require_identified_raters(labels, "mace"))
-    honest, idle = positive_pair("competence_concentration", competence_concentration)
-    n = len(labels.categories)
-    c = positive_array("spam_concentration", spam_concentration, (len(labels.raters), n))
+    n, raters = len(labels.categories), (len(labels.raters),)
+    honest, idle = prior_pair("competence_concentration", competence_concentration, raters, positive_pair)
+    c = prior_array("spam_concentration", spam_concentration, (*raters, n))
     dims = ("rater", "category", "answer")
-    with pm.Model(coords=coords) as model:
+    with annotation_model(coords) as model:
         prevalence = prevalence_or_uniform(labels, prevalence_concentration)
         competence = pm.Beta("competence", honest, idle, dims="rater")
         spam = pm.Dirichlet("spam", c, dims=("rater", "answer"))

@@ -6,6 +6,7 @@ import numpy as np
 import pymc as pm
 
 from .._catalog import recorded
+from .._hierarchy import annotation_model
 from ..data.labels import Labels
 from .observed import concentration_of_confusion, coords_of, observe_labels, prevalence_prior, require_labels
 
@@ -78,7 +79,7 @@ def multinomial(
     require_labels(labels)
     shape = (len(labels.categories), len(labels.categories))
     beta = concentration_of_confusion(labels, confusion_concentration, shape)
-    with pm.Model(coords=coords_of(labels)) as model:
+    with annotation_model(coords_of(labels)) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         confusion = pm.Dirichlet("confusion", beta, dims=("category", "answer"))
         everyone = np.zeros(len(labels.annotation_rater), np.int64)

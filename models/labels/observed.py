@@ -11,10 +11,11 @@ from pymc.logprob.transforms import Transform
 from pytensor.tensor.variable import TensorVariable
 from scipy.linalg import helmert
 
+from .._hierarchy import prior_array
 from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
 from ..data.labels import Labels, expand_answers, require_answers
-from ..data.prior_arguments import confusion_concentrations, positive_array
+from ..data.prior_arguments import confusion_concentrations
 from ..data.raters import refuse_reserved_attributes
 from ..distributions.marginal_labels import MarginalLabels, label_logp
 from ..distributions.marginal_labels_kernels import Answers
@@ -65,7 +66,7 @@ def coords_of(labels: Labels, taken: Sequence[str] = ()) -> dict[str, np.ndarray
 
 def prevalence_prior(labels: Labels, concentration: Any) -> TensorVariable:
     """Register ``prevalence`` ~ Dirichlet(concentration), one number or one for each category."""
-    alpha = positive_array("prevalence_concentration", concentration, (len(labels.categories),))
+    alpha = prior_array("prevalence_concentration", concentration, (len(labels.categories),))
     return pm.Dirichlet("prevalence", alpha, dims="category")
 
 
@@ -81,14 +82,14 @@ def prevalence_or_uniform(labels: Labels, concentration: Any | Literal["uniform"
     return cast(TensorVariable, pm.Deterministic("prevalence", fixed, dims="category"))
 
 
-def concentration_of_confusion(labels: Labels, concentration: Any, shape: tuple[int, ...]) -> np.ndarray:
+def concentration_of_confusion(labels: Labels, concentration: Any, shape: tuple[int, ...]) -> Any:
     """Return Dirichlet concentrations of confusion matrices of `shape`; None favours the diagonal.
 
     Shapes: shape ends in (category, answer).
     """
     if concentration is None:
         concentration = confusion_concentrations(len(labels.categories))
-    return positive_array("confusion_concentration", concentration, shape)
+    return prior_array("confusion_concentration", concentration, shape)
 
 
 def observe_labels(

@@ -11,8 +11,8 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, prior_array
 from ..data.labels import Labels
-from ..data.prior_arguments import positive_array
 from ..data.reading.matching import distinct_ids, match_ids
 from .item_effects import Nodes, check_size, most_answers, normal_nodes, observe_state_labels
 from .observed import coords_of, require_labels
@@ -27,7 +27,7 @@ def ordinal(
     labels: Labels,
     *,
     order: Sequence[Any] | np.ndarray | None = None,
-    spread: float = 0.5,
+    spread: Number = 0.5,
     nodes: int | None = None,
 ) -> pm.Model:
     """Build the ordinal model: each rater cuts the item's location on a latent scale at their own thresholds.
@@ -112,12 +112,12 @@ def ordinal(
     """
     require_labels(labels)
     place, n = _places(labels.categories, order), len(labels.categories)
-    t = positive_array("spread", spread, ())
+    t = prior_array("spread", spread, ())
     grid = normal_nodes(1, 2 * most_answers(labels), nodes)  # a label between two has two factors
     n_blocks = n if (labels.gold >= 0).any() else 1
     check_size(labels, max(len(labels.raters), 1), n_blocks * len(grid.weight))
     names = _threshold_names(labels.categories[np.argsort(place)])
-    with pm.Model(coords=coords_of(labels, ("scale", "shift")) | names) as model:
+    with annotation_model(coords_of(labels, ("scale", "shift")) | names) as model:
         threshold, scale = _population(n)
         typical = _label_probability(threshold[None], scale[None], grid)[0][:, place].T
         own = _raters(threshold, scale, t) if len(labels.raters) else (threshold[None], scale[None])

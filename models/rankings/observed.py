@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from .._hierarchy import Number, is_expression, prior_array, prior_number, refuse_expression
 from ..data.container import require_container
+from ..data.prior_arguments import LIKELIHOOD_POWER
 from ..data.rankings import PartialRankings
 from ..distributions.partial_ranking import PartialRanking, RankedCandidates
 
@@ -107,7 +109,7 @@ class Layout:
 
     rankings: PartialRankings
     candidates: Candidates
-    concentration: float
+    concentration: Any  # one number or scalar expression
     unranked: Unranked
     dense: bool
 
@@ -115,7 +117,7 @@ class Layout:
     def of(
         cls,
         rankings: PartialRankings,
-        concentration: float | None,
+        concentration: Number | None,
         unranked: Unranked,
         candidates: Literal["ranked", "all"],
     ) -> "Layout":
@@ -134,7 +136,8 @@ class Layout:
             concentration = 1.0 / len(rankings.categories)
         with_other = unranked != "ignored"
         lay_out = every_candidate(rankings) if dense else ranked_candidates(rankings, other=with_other)
-        return cls(rankings, lay_out, positive("concentration", concentration), unranked, dense)
+        alpha = prior_number("concentration", concentration, positive)
+        return cls(rankings, lay_out, alpha, unranked, dense)
 
     @property
     def coords(self) -> dict[str, np.ndarray]:
@@ -147,13 +150,13 @@ class Layout:
         return {"item": data.items, "rater": data.raters, "category": data.categories} | numbers
 
     @property
-    def shape(self) -> np.ndarray:
+    def shape(self) -> Any:
         """Shape of the Gamma prior of each worth: alpha, and (K - m) alpha for an exact pool."""
-        alpha = np.full(len(self.candidates.item), self.concentration)
+        members = np.ones(len(self.candidates.item))
         if self.unranked == "pooled":
             other = self.candidates.category == OTHER_CODE
-            alpha[other] *= self.candidates.other_size[self.candidates.item[other]]
-        return alpha
+            members[other] = self.candidates.other_size[self.candidates.item[other]]
+        return self.concentration * members
 
 
 def worth_prior(layout: Layout) -> TensorVariable:
@@ -162,7 +165,7 @@ def worth_prior(layout: Layout) -> TensorVariable:
     Shapes: result (annotation, place), the candidates of each annotation's item.
     """
     register_annotations(layout.rankings)
-    pooled = layout.unranked == "pooled"
+    pooled = layout.unranked == "pooled" and not is_expression(layout.concentration)
     register_other(layout.candidates, layout.concentration if pooled else np.nan)
     if not layout.dense:
         worth = flat_worth(layout.candidates, layout.shape)
@@ -178,7 +181,7 @@ def _log(worth: TensorVariable) -> TensorVariable:
     return cast(TensorVariable, pt.log(worth))
 
 
-def flat_worth(candidates: Candidates, shape: np.ndarray) -> TensorVariable:
+def flat_worth(candidates: Candidates, shape: Any) -> TensorVariable:
     """Register ``worth`` ~ Gamma(shape, 1) and the ``plausibility`` of flat candidates; return the worths.
 
     Shapes: shape and result (candidate,).
@@ -198,7 +201,7 @@ def register_annotations(rankings: PartialRankings) -> None:
 
 
 def register_other(candidates: Candidates, concentration: float) -> None:
-    """Register the size of OTHER (item,) and its members' concentration, NaN if OTHER is no exact pool."""
+    """Register the size of OTHER (item,) and its members' concentration, NaN if OTHER is no exact pool or it is random."""
     pm.Data("other_size", candidates.other_size, dims="item")
     pm.Data("other_concentration", concentration)
 
@@ -225,16 +228,28 @@ def block_sizes(block: np.ndarray) -> np.ndarray:
     return np.stack([(block == b).sum(axis=1) for b in range(block.max() + 1)], axis=1)
 
 
-def annotation_reliability(
-    rankings: PartialRankings, reliability: float | Mapping[str | int, float]
-) -> np.ndarray:
-    """Return the likelihood power of all annotations, or of each if `reliability` maps raters to powers.
+def annotation_reliability(rankings: PartialRankings, reliability: Any, *, of_likelihood: bool = True) -> Any:
+    """Return the power of all annotations, or of each if `reliability` maps raters to powers.
 
-    Shapes: result () or (annotation,).
+    Powers may be random, also in an array (rater,), unless they are of the likelihood. Shapes: result () or
+    (annotation,).
     """
-    if not isinstance(reliability, Mapping):
-        return np.asarray(positive("reliability", reliability))
-    raters = rankings.raters.tolist()
+    raters, powers = rankings.raters, reliability
+    if isinstance(reliability, Mapping):
+        powers = _powers_of_raters(raters.tolist(), reliability)
+        if not is_expression(powers):
+            return np.array(powers)[rankings.annotation_rater]
+    if not is_expression(powers):
+        return np.asarray(positive("reliability", powers))
+    if of_likelihood:
+        refuse_expression("reliability", powers, LIKELIHOOD_POWER)
+    if np.ndim(powers) == 0:
+        return prior_number("reliability", powers, positive)
+    return prior_array("reliability", powers, raters.shape)[rankings.annotation_rater]
+
+
+def _powers_of_raters(raters: list[Any], reliability: Mapping[Any, Any]) -> list[Any]:
+    """Return the powers in the order of the raters; raise unless each has one."""
     if missing := [r for r in raters if r not in reliability]:
         raise ValueError(
             f"reliability names no power for rater {missing[0]!r} ({len(missing)} of {len(raters)} raters are missing); "
@@ -244,11 +259,10 @@ def annotation_reliability(
         raise ValueError(
             f"reliability names rater {unknown[0]!r}, who annotated nothing; the raters are such as {raters[0]!r}"
         )
-    power = [positive(f"reliability[{r!r}]", reliability[r]) for r in raters]
-    return np.array(power)[rankings.annotation_rater]
+    return [prior_number(f"reliability[{r!r}]", reliability[r], positive) for r in raters]
 
 
-def positive(name: str, value: float) -> float:
+def positive(name: str, value: Any) -> float:
     """Return `value` as a float, or raise if it is not a positive finite number."""
     if isinstance(value, bool) or not np.isscalar(value) or not np.isreal(value):
         raise ValueError(f"{name}={value!r} must be one positive number")

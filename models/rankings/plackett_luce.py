@@ -6,6 +6,7 @@ from typing import Literal
 import pymc as pm
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model
 from ..data.rankings import PartialRankings
 from .observed import Layout, Unranked, annotation_reliability, observe_rankings, worth_prior
 
@@ -16,7 +17,7 @@ __all__ = ["plackett_luce"]
 def plackett_luce(
     rankings: PartialRankings,
     *,
-    concentration: float | None = None,
+    concentration: Number | None = None,
     reliability: float | Mapping[str | int, float] = 1,
     unranked: Unranked = "pooled",
     candidates: Literal["ranked", "all"] = "ranked",
@@ -86,7 +87,7 @@ def plackett_luce(
     """
     layout = Layout.of(rankings, concentration, unranked, candidates)
     power = annotation_reliability(rankings, reliability)
-    with pm.Model(coords=layout.coords) as model:
+    with annotation_model(layout.coords) as model:
         log_worth = worth_prior(layout)
         observe_rankings(layout, log_worth, power)
     return model

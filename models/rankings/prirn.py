@@ -6,6 +6,7 @@ import numpy as np
 import pymc as pm
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, is_expression, prior_number, refuse_expression
 from ..data.container import require_container
 from ..data.ranked_pairs import inverse_rank_scores
 from ..data.rankings import PartialRankings
@@ -26,7 +27,7 @@ __all__ = ["prirn"]
 def prirn(
     rankings: PartialRankings,
     *,
-    reliability: float = 30,
+    reliability: Number = 30,
     tie_weight: Literal["split", "full"] = "split",
     smoothing: float = 0.0,
 ) -> pm.Model:
@@ -88,19 +89,22 @@ def prirn(
     """
     require_container(rankings, PartialRankings)
     allowed("tie_weight", tie_weight, ("split", "full"))
-    gamma = positive("reliability", reliability)
+    refuse_expression("smoothing", smoothing, "at zero the model has no candidate OTHER")
+    gamma = prior_number("reliability", reliability, positive)
     if not isinstance(smoothing, int | float) or not 0 <= smoothing < np.inf:
         raise ValueError(f"smoothing={smoothing!r} must be zero or a positive finite number")
     candidates = ranked_candidates(rankings, other=smoothing > 0)
     named = candidates.category != OTHER_CODE
     # gamma IRN + epsilon, and (K - m) epsilon for OTHER
     members = np.where(named, 1, candidates.other_size[candidates.item])
-    shape = smoothing * members
-    shape[named] += gamma * inverse_rank_scores(rankings, tie_weight)
-    coords = {"candidate": np.arange(len(shape)), "item": rankings.items}
-    with pm.Model(coords=coords | {"rater": rankings.raters, "category": rankings.categories}) as model:
+    score = np.zeros(len(members))
+    score[named] = inverse_rank_scores(rankings, tie_weight)
+    shape = smoothing * members + gamma * score
+    coords = {"candidate": np.arange(len(score)), "item": rankings.items}
+    with annotation_model(coords | {"rater": rankings.raters, "category": rankings.categories}) as model:
         register_annotations(rankings)
         register_other(candidates, smoothing or np.nan)
-        pm.Data("reliability", gamma)
+        if not is_expression(gamma):
+            pm.Data("reliability", gamma)
         flat_worth(candidates, shape)
     return model

@@ -7,6 +7,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, is_expression
 from ..data.rankings import PartialRankings
 from .observed import Layout, Unranked, annotation_reliability, observe_rankings, worth_prior
 
@@ -17,8 +18,8 @@ __all__ = ["tempered_plackett_luce"]
 def tempered_plackett_luce(
     rankings: PartialRankings,
     *,
-    concentration: float | None = None,
-    reliability: float | Mapping[str | int, float] = 1.0,
+    concentration: Number | None = None,
+    reliability: Number | Mapping[str | int, Number] = 1.0,
     unranked: Unranked = "pooled",
     candidates: Literal["ranked", "all"] = "ranked",
 ) -> pm.Model:
@@ -80,9 +81,11 @@ def tempered_plackett_luce(
     Image Analysis, section 2.4 and appendix B, arXiv:2307.02191.
     """
     layout = Layout.of(rankings, concentration, unranked, candidates)
-    power = annotation_reliability(rankings, reliability)
-    with pm.Model(coords=layout.coords) as model:
+    power = annotation_reliability(rankings, reliability, of_likelihood=False)
+    with annotation_model(layout.coords) as model:
         log_worth = worth_prior(layout)
-        sharpness = pm.Data("reliability", power, dims="annotation" if power.ndim else None)
+        sharpness = power
+        if not is_expression(power):
+            sharpness = pm.Data("reliability", power, dims="annotation" if power.ndim else None)
         observe_rankings(layout, log_worth * pt.expand_dims(sharpness, -1), None)
     return model

@@ -9,6 +9,7 @@ from pymc.logprob.transforms import Transform
 from pytensor.tensor.variable import TensorVariable
 
 from .._catalog import recorded
+from .._hierarchy import Number, annotation_model
 from ..data.raters import rater_groups, refuse_reserved_attributes
 from ..data.scores import Scores
 from .observed import observed_scores, register_bounds, require_identified_raters, score_scale
@@ -48,7 +49,7 @@ class Standardised(Transform):
 
 @recorded
 def hierarchical_scores(
-    scores: Scores, *, group: str | None = None, mean: float | None = None, spread: float | None = None
+    scores: Scores, *, group: str | None = None, mean: Number | None = None, spread: Number | None = None
 ) -> pm.Model:
     """Build the hierarchical model of scores: rater biases and scales, and item locations, from populations.
 
@@ -156,7 +157,7 @@ def hierarchical_scores(
         coords["group_of_raters"] = groups
         if len(groups) < 2:
             raise ValueError(f"group={group!r}: all raters are {groups[0].item()!r}; leave it out")
-    with pm.Model(coords=coords) as model:
+    with annotation_model(coords) as model:
         code = pm.Data("annotation_item", item, dims="annotation")
         who = pm.Data("annotation_rater", rater, dims="annotation")
         register_bounds(scores)
@@ -173,14 +174,14 @@ def hierarchical_scores(
     return model
 
 
-def _locations(middle: float, unit: float) -> TensorVariable:
+def _locations(middle: Any, unit: Any) -> TensorVariable:
     """Register the population of items, and return their locations."""
     mean = pm.Normal("location_mean", middle, 4.0 * unit)
     spread = pm.HalfNormal("location_spread", 2.0 * unit)
     return pm.Normal("location", mean, spread, dims="item", transform=Standardised())
 
 
-def _raters(unit: float, of_rater: np.ndarray | None) -> tuple[TensorVariable, TensorVariable]:
+def _raters(unit: Any, of_rater: np.ndarray | None) -> tuple[TensorVariable, TensorVariable]:
     """Register the population or groups of raters; return biases and variances, both (rater,)."""
     spread = pm.HalfNormal("bias_spread", unit)
     shape = pm.Gamma("variance_shape", 2.0, 0.25)

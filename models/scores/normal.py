@@ -6,6 +6,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from .._catalog import recorded
+from .._hierarchy import annotation_model
 from ..data.scores import Scores
 from ..distributions.item_scores import ItemScores
 from .observed import observed_scores, register_bounds, score_prior
@@ -97,7 +98,7 @@ def normal_scores(
     """
     prior = score_prior(scores, mean, mean_weight, shape, rate)
     coords, item, _, score = observed_scores(scores)
-    with pm.Model(coords=coords) as model:
+    with annotation_model(coords) as model:
         code = pm.Data("annotation_item", item, dims="annotation")
         register_bounds(scores)
         variance = pm.InverseGamma("variance", prior.shape, prior.rate, dims="item")

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
 
+from .._hierarchy import Number, is_expression, prior_array
 from ..data.container import require_container
 from ..data.errors import BUILDERS, DataError, DataWarning
 from ..data.scores import Scores
@@ -17,12 +19,12 @@ WIDTHS = 6.0  # standard deviations between the bounds, in a typical item
 
 
 class ScorePrior(NamedTuple):
-    """Normal-inverse-gamma prior of each item."""
+    """Normal-inverse-gamma prior of each item: arrays or expressions (item,)."""
 
-    mean: np.ndarray  # (item,): m0
-    mean_weight: np.ndarray  # (item,): k0
-    shape: np.ndarray  # (item,): a0
-    rate: np.ndarray  # (item,): b0
+    mean: Any  # m0
+    mean_weight: Any  # k0
+    shape: Any  # a0
+    rate: Any  # b0
 
 
 def require_identified_raters(scores: Scores, model: str) -> Scores:
@@ -94,19 +96,24 @@ def _check_number(scores: Scores) -> int:
     return total
 
 
-def score_scale(scores: Scores, mean: float | None, spread: float | None) -> tuple[float, float]:
+def score_scale(scores: Scores, mean: Number | None, spread: Number | None) -> tuple[Any, Any]:
     """Return `mean` and `spread` as given, or by default from `typical_location_and_spread`; raises ValueError."""
     middle, unit = typical_location_and_spread(scores)
     if mean is not None:
-        middle = float(prior_numbers("mean", mean, (), positive=False))
-    unit = _require_spread(unit, "spread") if spread is None else float(prior_numbers("spread", spread, ()))
+        middle = prior_array("mean", mean, (), real_numbers)
+    unit = (
+        _require_spread(unit, "spread")
+        if spread is None
+        else prior_array("spread", spread, (), prior_numbers)
+    )
     least = max(1 / LARGEST, ROUNDING * np.abs(scores.score).max())
-    if not least <= unit <= LARGEST:
+    if not is_expression(unit) and not least <= unit <= LARGEST:
         raise ValueError(
             f"spread={unit:g} must be from {least:g} to {LARGEST:g}, for double precision to tell scores apart"
         )
     # not Python floats, for which PyTensor warns about single precision
-    return np.float64(middle), np.float64(unit)
+    middle, unit = (x if is_expression(x) else np.float64(x) for x in (middle, unit))
+    return middle, unit
 
 
 def score_prior(scores: Scores, mean: Any, mean_weight: Any, shape: Any, rate: Any) -> ScorePrior:
@@ -114,15 +121,16 @@ def score_prior(scores: Scores, mean: Any, mean_weight: Any, shape: Any, rate: A
     require_container(scores, Scores)
     middle, spread = typical_location_and_spread(scores)
     own = (len(scores.items),)
-    a0 = prior_numbers("shape", shape, own)
+    a0 = prior_array("shape", shape, own, prior_numbers)
     if rate is None:
         # the prior mean of the variance is spread ** 2; where it has none, its usual inverse is spread ** -2
-        rate = _require_spread(spread, "rate") ** 2 * np.where(a0 > 1, a0 - 1, a0)
+        where: Any = pt.where if is_expression(a0) else np.where
+        rate = _require_spread(spread, "rate") ** 2 * where(a0 > 1, a0 - 1, a0)
     return ScorePrior(
-        prior_numbers("mean", middle if mean is None else mean, own, positive=False),
-        prior_numbers("mean_weight", mean_weight, own),
+        prior_array("mean", middle if mean is None else mean, own, real_numbers),
+        prior_array("mean_weight", mean_weight, own, prior_numbers),
         a0,
-        prior_numbers("rate", rate, own),
+        prior_array("rate", rate, own, prior_numbers),
     )
 
 
@@ -152,3 +160,8 @@ def prior_numbers(name: str, value: Any, shape: tuple[int, ...], *, positive: bo
         what = "positive and finite" if positive else f"finite, at most {LARGEST:g} in size"
         raise ValueError(f"{name} holds {array[wrong][0]:g}; it must be {what}")
     return array
+
+
+def real_numbers(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return `prior_numbers` that need not be positive."""
+    return prior_numbers(name, value, shape, positive=False)
