@@ -1,9 +1,10 @@
 """Progress on the terminal: one line on standard error for each running step, with its clock and, where known, its percentage."""
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import RLock, Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -59,7 +60,7 @@ class _Display:
 
     def __init__(self) -> None:
         self._lock, self._timer, self._progress, self._open = RLock(), None, None, 0
-        self._live = self._paused = False
+        self._live, self._paused = False, 0
 
     @property
     def available(self) -> bool:
@@ -121,14 +122,24 @@ class _Display:
     def paused(self) -> Iterator[None]:
         with self._lock:
             self._stop()
-            self._paused = True
-            try:
-                yield
-            finally:
-                self._paused = False
+            self._paused += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._paused -= 1
                 self._start()
 
 
 _display = _Display()
-paused: Callable[[], Any] = _display.paused
+paused: Callable[[], AbstractContextManager[None]] = _display.paused
 """Context manager: nothing is shown meanwhile, so that other text can be printed."""
+
+
+@contextmanager
+def handed_over(text: str, *, shown: bool) -> Iterator[None]:
+    """Context manager: say once what follows, and leave the terminal to a display of others."""
+    with paused():
+        if shown and _display.available:
+            print(text, file=sys.stderr)
+        yield

@@ -21,6 +21,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
+from .._progress import handed_over
 from .diagnostics import diagnose, warn_unless_converged
 from .kernels.compilation import compiled_step
 from .labels.item_states import with_items_drawn
@@ -43,6 +44,8 @@ RAW = ("posterior", "sample_stats")
 CONSTANT = ("constant_data", "observed_data")
 
 StorePath = str | os.PathLike[str]
+
+NUTS_STARTS = "Compiling the model for NUTS; its own progress follows"
 
 
 def draw_nuts_into(
@@ -92,7 +95,7 @@ def resume_nuts(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, 
         )
         others = f"The other {plan.draws - drawn:,} are drawn by fresh chains"
         warnings.warn(f"{store.path}: {kept}. {others}", ResumeWarning, stacklevel=3)
-        with Interruptions() as interruptions:
+        with Interruptions() as interruptions, handed_over(NUTS_STARTS, shown=plan.progressbar):
             for block in _blocks(model, plan, note, (drawn, len(restarts)), interruptions):
                 drawn = _append_block(store, block, drawn, (restarts, begun))
         if drawn < plan.draws:

@@ -10,8 +10,8 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from .._progress import Step, step
-from .checkpoints import draw_into, draw_nuts_into
+from .._progress import Step, handed_over, step
+from .checkpoints import NUTS_STARTS, draw_into, draw_nuts_into
 from .diagnostics import diagnose, warn_unless_converged
 from .kernels.compilation import compiled_step
 from .labels.item_states import with_items_drawn
@@ -134,13 +134,15 @@ def sample(
     attrs = attributes(route.name, chosen, route.reason, seed)
     if store is not None:
         if chosen == "nuts":
-            draw_nuts_into(store, model, plan, attrs, nuts)
+            with handed_over(NUTS_STARTS, shown=progressbar):
+                draw_nuts_into(store, model, plan, attrs, nuts)
         else:
             draw_into(store, model, plan, attrs, route)
         tree = read_draws(store)
     else:
         if chosen == "nuts":
-            groups = draw_with_nuts(model, plan, nuts)
+            with handed_over(NUTS_STARTS, shown=progressbar):
+                groups = draw_with_nuts(model, plan, nuts)
             groups["posterior"] = with_items_drawn(model, groups["posterior"], plan)
             tree = Completion(model)(groups, computed=True)
         else:

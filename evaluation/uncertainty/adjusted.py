@@ -179,16 +179,15 @@ class Scorer:
     def map_draws[Result](
         self, function: Callable[[Block, slice, np.random.Generator], Result], seed: int, progressbar: bool
     ) -> list[Result]:
-        """Apply a function to blocks of draws; with a progress bar if the metric is a callable."""
-        view = self.aligned.view
-        if self.called is None:
-            return list(self._map_blocks(function, seed, MOST_THREADS))
-        with step(self.metric.name, view.n_samples, shown=progressbar) as bar:
-            results = []
-            for block in self._map_blocks(function, seed, 1):
-                results.append(block)
-                bar.advance(FEW_DRAWS)
-        return results
+        """Apply a function to blocks of draws, with a progress bar; callables on one thread."""
+        with step(self.metric.name, self.aligned.view.n_samples, shown=progressbar) as bar:
+
+            def counted(block: Block, samples: slice, rng: np.random.Generator) -> Result:
+                result = function(block, samples, rng)
+                bar.advance(samples.stop - samples.start)
+                return result
+
+            return list(self._map_blocks(counted, seed, 1 if self.called is not None else MOST_THREADS))
 
     def _map_blocks[Result](
         self, function: Callable[[Block, slice, np.random.Generator], Result], seed: int, most_threads: int
@@ -308,7 +307,7 @@ def uncertainty_adjusted(
         as in `annotation_certainty`. With one seed all classifiers meet the same truth, but metrics of
         different kinds may meet different draws of it.
     progressbar : bool
-        Whether to show the progress of a callable.
+        Whether to show the progress.
     **arguments
         Keyword arguments of the callable.
 

@@ -96,3 +96,14 @@ def test_a_terminal_shows_open_steps_and_is_clean_while_text_is_printed(monkeypa
     out, err = capsys.readouterr()
     assert out == "a line\n" and "Reading [answers].csv" in err and "25%" in err
     assert _progress._display._progress is None
+
+
+def test_nuts_says_that_it_compiles_and_shows_its_own_progress(monkeypatch, capsys):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    text = "Compiling the model for NUTS"
+    with _progress.step("raterzoo fit"), _progress.handed_over(text, shown=True):
+        assert not _progress._display._live
+    assert capsys.readouterr().err.startswith(text + "\n")
+    with _progress.handed_over(text, shown=False):
+        pass
+    assert capsys.readouterr().err == ""
