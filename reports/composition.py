@@ -27,7 +27,7 @@ from .comparisons import (
     vote_check_section,
     vote_sections,
 )
-from .equivalence import equivalence_part, subject_of
+from .equivalence import equivalence_part, worths_in_words
 from .fit import citation_section, convergence_section, model_section, versions_of
 from .labels import truth_sections
 from .metrics import default_metrics, found_metrics, metric_sections, scored
@@ -108,10 +108,7 @@ def _optimism(section: Section) -> str:
 
 
 def _worth(section: Section) -> str:
-    if not section.rows:
-        return ""
-    best = max(section.rows, key=lambda row: row["score"])
-    return f"{subject_of(best['classifier'])[0]} worth {best['words']}."
+    return worths_in_words(section.rows) if section.rows else ""
 
 
 def _question(section: Section) -> str:

@@ -1,6 +1,7 @@
 """Survey equivalence: sentences and sections of a report."""
 
 import warnings
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -325,11 +326,19 @@ def equivalence_sentences(found: xr.Dataset) -> list[str]:
             continue
         subject, it, its, scores = subject_of(name)
         why = {
-            "below": f": {it} {scores} below what is predicted without any label",
+            "below": f": {it} {scores} {float(own['score']):.3f}, less than the {float(found['baseline']):.3f} that is reached "
+            "without any label of the item",
             "above": f": the curve of up to {int(found['k'][-1])} is never above {its} score",
         }.get(side, "")
         said.append(f"{subject} worth {words}{why}.")
     return said
+
+
+def worths_in_words(rows: Sequence[Row]) -> str:
+    """Sentence with the equivalence of every classifier of the rows of `classifier_rows`, the best first."""
+    order = sorted(rows, key=lambda row: -row["score"])
+    said = [f"{subject_of(row['classifier'])[0]} worth {row['words']}" for row in order]
+    return f"{first_names(said, MOST_SHOWN, '; ')}."
 
 
 def subject_of(name: str) -> tuple[str, str, str, str]:
@@ -353,7 +362,17 @@ def caveats(found: xr.Dataset) -> str:
         if facts["combiner"] == "abc":
             few = "the combiner learns from few items how to use so many labels"
             why = f"{few}, and {why}" if why else few
-        said.append(f"The curve is highest at {top} and falls beyond{f': {why}' if why else ''}.")
+        said.append(
+            f"The curve is highest at {top} raters and falls beyond{f': {why}' if why else ''}. Further labels cannot tell less "
+            "of an item, so that the fall is of this estimate, not of the raters: do not read it there, and count a classifier "
+            f"that reaches the score of {top} as worth {top} or more (--max-raters {top} ends the curve there)."
+        )
+    below = [name for name, own in by_classifier(found) if own["censored"] == "below"]
+    if below and facts["scorer"] in ("cross_entropy", "brier") and not any(", " in name for name in below):
+        said.append(
+            f"Probabilities that are too sure score less than none: --calibrate of `raterzoo equivalence` shows whether that is "
+            f"so of {first_names(below)}."
+        )
     if facts["note"]:
         said.append(f"Note: {facts['note']}.")
     return " ".join(said)

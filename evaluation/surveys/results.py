@@ -65,11 +65,13 @@ def interval_of(draws: np.ndarray, probability: float) -> np.ndarray:
 
 
 def in_words(equivalence: float, largest: int, interval: np.ndarray | None) -> str:
-    """Return the equivalence as text, such as "2.3 raters (1.8 to 3.0)"."""
+    """Return the equivalence as text, such as "2.3 raters (1.8 to 3.0)"; "no rater" below the score of no labels."""
     if np.isnan(equivalence):
         return "unknown"
-    text = _number(equivalence, largest)
-    text += " rater" if text == "1.0" or (np.isposinf(equivalence) and largest == 1) else " raters"
+    text = "no rater"
+    if not np.isneginf(equivalence):
+        text = _number(equivalence, largest)
+        text += " rater" if text == "1.0" or (np.isposinf(equivalence) and largest == 1) else " raters"
     if interval is None or np.isnan(interval).any():
         return text
     low, high = (_number(bound, largest) for bound in interval)
@@ -78,7 +80,7 @@ def in_words(equivalence: float, largest: int, interval: np.ndarray | None) -> s
 
 def _number(equivalence: float, largest: int) -> str:
     if np.isneginf(equivalence):
-        return "less than 0"
+        return "none"
     return f"more than {largest}" if np.isposinf(equivalence) else f"{equivalence:.1f}"
 
 

@@ -88,7 +88,11 @@ def test_a_classifier_below_the_baseline_is_said_to_be(files, tmp_path):
     found, result = asked(files, "soft", tmp_path / "w.json")
     inverse = found["rows"][1]
     assert inverse["censored"] == "below" and inverse["equivalence"] is None
-    assert "inverse is worth less than 0 raters: it scores below what is predicted" in said(result)
+    assert (
+        f"inverse is worth no rater: it scores {inverse['score']:.3f}, less than the {found['baseline']:.3f} that"
+        in said(result)
+    )
+    assert "--calibrate of `raterzoo equivalence` shows whether that is so of inverse" in said(result)
 
 
 def test_a_hard_classifier_is_scored_by_agreement_as_one_hot(files, tmp_path):
@@ -168,7 +172,7 @@ def assert_same_tables(folder, names):
 def test_the_report_has_a_table_for_each_part(report):
     assert_same_tables(report, {"", "_curve", "_differences"})
     box = (report / "report.html").read_text().split('class="box"')[1].split("</div>")[0]
-    assert "ideal is worth" in box
+    assert "ideal is worth" in box and "inverse is worth no rater" in box
 
 
 def test_a_folder_is_a_page_with_its_tables(files, tmp_path):

@@ -144,6 +144,7 @@ def test_a_curve_that_falls_is_said_to(files, tmp_path):
     labels = labels_of(tmp_path, item, rater, label)
     result = run("equivalence", labels, files["soft"], *FAST)
     assert "falls beyond: the combiner learns from few items" in said(result), result.output
+    assert "the fall is of this estimate, not of the raters" in said(result)
     assert "falls" not in said(run("equivalence", files["long"], files["hard"], *FAST))
 
 

@@ -118,7 +118,7 @@ class TestTooFew:
     def test_classifier_below_the_baseline(self):
         found = worth(array(ROWS), laws([1, 0, 1, 1, 0, 1]))
         assert str(found["censored"].item()) == "below" and np.isnan(found["equivalence"])
-        assert str(found["words"].item()) == "less than 0 raters"
+        assert str(found["words"].item()) == "no rater"
 
 
 def nan_at(place):

@@ -43,7 +43,8 @@ class TestCrossing:
         assert in_words(3.42, 9, np.array([2.91, 4.12])) == "3.4 raters (2.9 to 4.1)"
         assert in_words(np.inf, 9, np.array([np.inf, np.inf])) == "more than 9 raters"
         assert in_words(np.inf, 9, np.array([8.12, np.inf])) == "more than 9 raters (8.1 to more than 9)"
-        assert in_words(-np.inf, 9, None) == "less than 0 raters"
+        assert in_words(-np.inf, 9, None) == "no rater"
+        assert in_words(0.8, 9, np.array([-np.inf, 2.0])) == "0.8 raters (none to 2.0)"
         assert in_words(np.nan, 9, None) == "unknown"
 
 
