@@ -37,7 +37,7 @@ EXACTLY = {  # functions that draw exactly, by kind of annotation
 
 
 def key_of(task: Task) -> str:
-    """Return a digest of a task's settings and of all code that it depends on.
+    """Return a digest of a task's settings, of all code that it depends on, and of the versions of its packages.
 
     The code is that of the model's builder, of the sampler and of the evidence, as far as it is reached; `digests` says which
     changes count. The containers of data, which the simulations fill, are left out.
@@ -52,7 +52,8 @@ def key_of(task: Task) -> str:
     str
         Sixteen hexadecimal digits.
     """
-    parts = [task.name, task.simulations, version("raterzoo")]
+    used = [package for package in PACKAGES if package != "nutpie" or task.method == "nuts"]
+    parts = [task.name, task.simulations, *map(version, used)]
     if task.bug:
         parts += [task.bug.name, task.bug.links]
         parts += [_digests_of(f) for f in (task.bug.told, task.bug.spoil) if f]

@@ -3,14 +3,16 @@
 import pickle
 from collections import Counter
 from dataclasses import replace
+from importlib.metadata import version
 
 import pytest
 from raterzoo import models
 
+from evidence import records
 from evidence.exact_draws import EXACT
 from evidence.records import key_of
 from evidence.studies import STUDIES, methods_of
-from evidence.tasks import all_tasks, kinds_of
+from evidence.tasks import Task, all_tasks, kinds_of
 from evidence.twin_sources import in_place_of, rebuilt
 from evidence.twins import TWINS
 
@@ -66,3 +68,11 @@ def test_keys_of_nuts_alone_contain_the_nuts_options_of_the_catalog(change, monk
     monkeypatch.setattr(models, "catalog", {**models.catalog, "dawid_skene": entry})
     assert set(keys) == {"gibbs", "nuts"}
     assert key_of(tasks["gibbs"]) == keys["gibbs"] and key_of(tasks["nuts"]) != keys["nuts"]
+
+
+def test_a_key_depends_on_the_versions_of_the_packages_that_draw(monkeypatch):
+    tasks = {method: Task("dawid_skene", method, "calibration") for method in ("gibbs", "nuts")}
+    before = {method: key_of(task) for method, task in tasks.items()}
+    for package, changed in (("numba", {"gibbs", "nuts"}), ("nutpie", {"nuts"}), ("pandas", set())):
+        monkeypatch.setattr(records, "version", lambda name, p=package: "99" if name == p else version(name))
+        assert {method for method, task in tasks.items() if key_of(task) != before[method]} == changed
