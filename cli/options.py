@@ -14,7 +14,7 @@ import typer
 from ..models._catalog import annotation_kinds, catalog
 
 if TYPE_CHECKING:
-    from ..reports.study import Settings
+    from ..reports.settings import Settings
 
 
 class Kind(StrEnum):
@@ -303,7 +303,7 @@ def settings_of(
     layout: str = "long",
 ) -> "Settings":
     """Validate the options against the catalog; options that were not given are None, False or empty."""
-    from ..reports.study import Settings
+    from ..reports.settings import Settings
 
     model = model or annotation_kinds[kind].default_model
     given = {name: own for name, own in options.items() if not (own is None or own is False or own == [])}

@@ -1,43 +1,16 @@
-"""Inputs and posteriors of a report."""
+"""Annotations, posteriors and predictions of a report."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from .. import evaluation, inference, models
-from .._messages import short_repr
+from ..evaluation.truth.complement import with_complement
 from ..models import Labels, PartialRankings
-
-if TYPE_CHECKING:
-    from ..models.data.container import Container
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Groups of categories, read from a file."""
-
-    path: Path | str
-    group: Mapping[Any, str]  # category -> group, in the order of the values or else of the file
-    value: Mapping[Any, float] | None  # category -> number; None without a column of values
-
-    def of(self, categories: Sequence[str]) -> "Groups":
-        """Return the groups of these categories only; raise if one has no group."""
-        if missing := [name for name in categories if name not in self.group]:
-            more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
-            raise ValueError(
-                f"{self.path}: no group for the category {short_repr(missing[0])}{more}; give every category one, "
-                "also those that are only predicted or declared"
-            )
-        known = set(categories)
-        kept = {name: group for name, group in self.group.items() if name in known}
-        values = self.value and {name: self.value[name] for name in kept}
-        return Groups(self.path, kept, values)
-
+from .settings import Groups, Settings
 
 RankingsOrLabels = PartialRankings | Labels
 
@@ -46,41 +19,6 @@ def labels_of(predictions: xr.DataArray) -> list[str]:
     """Return the distinct categories of predictions, (..., position) labels or (..., category) scores."""
     named = predictions["category"] if "category" in predictions.dims else predictions
     return [str(label) for label in np.unique(named.to_numpy()) if label != ""]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Model, priors and sampler settings of a fit."""
-
-    kind: str
-    model: str
-    # the first is reported in full; a single unused one if the model has none
-    reliabilities: tuple[float, ...]
-    draws: int
-    chains: int
-    seed: int
-    categories: str | None = None  # closed set: a text file with one per line, or comma-separated
-    layout: str = "long"  # labels: long, wide or counts; scores: long or counts
-    rater_attributes: tuple[str, ...] = ()  # columns, including that of the group
-    largest_component: bool = False  # comparisons: keep only the largest component
-    bounds: tuple[float, float] | None = None  # scores: lowest and highest possible
-    thresholds: tuple[float, ...] = ()  # scores
-    anonymize: bool = False  # replace rater ids by numbers in random order
-    has_reliability: bool = False  # the model weighs its raters by a given reliability
-    # further arguments of the builder; None if they are not known
-    priors: dict[str, Any] | None = field(default_factory=dict)
-
-    def nameless[Data: "Container"](self, data: Data) -> Data:
-        """Return annotations without rater ids, if requested."""
-        return data.anonymized() if self.anonymize else data
-
-
-class Sources(NamedTuple):
-    """Further inputs of a report: tables of predictions and of groups of categories, and names of metrics."""
-
-    predictions: Path | None = None
-    groups: Path | None = None
-    metrics: Sequence[str] = ()  # empty: the default of the kind
 
 
 @dataclass(frozen=True)
@@ -93,6 +31,10 @@ class Study:
     predicted: xr.DataArray | None = None
     metrics: tuple[str, ...] = ()  # classifiers are compared by the first
     groups: Groups | None = None  # of the categories, such as their risk
+
+    def __post_init__(self) -> None:
+        if self.predicted is not None:
+            object.__setattr__(self, "predicted", with_complement(self.predicted, self.data.categories))
 
     @property
     def tree(self) -> xr.DataTree:

@@ -1,42 +1,54 @@
 """Reading of comparisons from tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..._messages import short_repr
 from .errors import DataError
-from .raters import ATTRIBUTE
 from .reading.columns import code_ids, refused_cell, refused_value
 from .reading.matching import distinct_ids, match_ids, nearest
-from .reading.tables import Column, Columns, column_names, default_names, named_columns
+from .reading.names import folded
+from .reading.tables import Column
 
 OUTCOMES = ("left", "right", "tie")  # outcomes of a comparison; their codes are their places
 LEFT, RIGHT, TIE = range(len(OUTCOMES))
-CROWD_KIT = {"rater": "worker", "winner": "label"}
+SYNONYMS = {
+    "left": {"left", "a", "modela", "itema", "optiona", "responsea", "assistanta"},
+    "right": {"right", "b", "modelb", "itemb", "optionb", "responseb", "assistantb"},
+    "tie": {
+        "tie",
+        "ties",
+        "tied",
+        "draw",
+        "equal",
+        "same",
+        "both",
+        "neither",
+        "tie(bothbad)",
+        "bothbad",
+        "bothgood",
+    },
+}  # without case, spaces, hyphens and underscores
+MAX_WORDS = 100
 _WORDS = ", ".join(map(short_repr, OUTCOMES))
 _CodedColumn = tuple[Column, np.ndarray, np.ndarray]
 
 
-def vote_columns(frame: Any, roles: Mapping[str, str]) -> Columns:
-    """Columns of a table of votes by role (argument name); crowd-kit's names replace missing default ones.
-
-    Raises if a column is missing or named twice, there is no row, or attributes are asked for without raters.
-    """
-    if "rater" not in roles and (of_rater := [r for r in roles if r.startswith(ATTRIBUTE)]):
-        problem = f"{short_repr(roles[of_rater[0]])} describes raters who are not told apart"
-        remedy = "name the column of the raters, or leave the attribute out"
-        raise DataError(problem, column=roles[of_rater[0]], remedy=remedy, where="argument rater_attributes")
-    there, found = set(column_names(frame)), default_names(frame, roles, CROWD_KIT)
-    if "rater" in found and found["rater"] not in there:
-        raise DataError(
-            f"there is no column {short_repr(found['rater'])}",
-            column=found["rater"],
-            allowed=f"the columns that are there: {', '.join(map(short_repr, sorted(there, key=str)[:20])) or 'none'}",
-            remedy="name the column: rater=..., or pass rater=None if the raters are not told apart",
-        )
-    return named_columns(frame, found)
+def outcome_words(cells: Sequence[Any], items: np.ndarray) -> dict[str, int]:
+    """Codes of the words for an outcome among the cells; an id of an item is no synonym, in whatever case."""
+    code = {word: place for place, word in enumerate(OUTCOMES)}
+    texts = {cell for cell in cells if isinstance(cell, str)} - code.keys()
+    if len(texts) > MAX_WORDS:  # ids of items
+        return code
+    ids = {folded(item) for item in items.tolist()}
+    words = dict(SYNONYMS)
+    if not ids.isdisjoint(words["left"] | words["right"]):  # where "a" is an item, "b" may be another
+        del words["left"], words["right"]
+    for word, same in words.items():
+        code |= {text: OUTCOMES.index(word) for text in texts if folded(text) in same - ids}
+    return code
 
 
 def item_set(declared: Sequence[Any] | np.ndarray | None) -> np.ndarray | None:

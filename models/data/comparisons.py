@@ -8,12 +8,13 @@ import numpy as np
 
 from ..._messages import short_repr
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
-from .comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, item_set, vote_columns
+from .comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, item_set, outcome_words
 from .connectivity import components_in_words, connected_components
 from .container import Container
 from .errors import DataError
-from .raters import ATTRIBUTE, read_attributes
+from .raters import read_attributes
 from .reading.columns import code_ids, first_place, kinds_of, refused_cell
+from .reading.long_tables import Missing, annotation_columns
 from .reading.matching import match_ids
 from .reading.numbers import read_counts, split_counts
 from .reading.tables import Column, is_listed
@@ -66,27 +67,27 @@ def _refused_pair(problem: str, value: Any, where: str) -> DataError:
 
 
 NOT_READ = -1
-_CODE = {word: code for code, word in enumerate(OUTCOMES)}
 _WORDS = ", ".join(map(short_repr, OUTCOMES))
 
 
 def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Code outcomes as places in `OUTCOMES`, shape (row,).
 
-    Cells are "left", "right", "tie", or the id of one of the row's two items; words may occur among integer
-    ids. Refuses missing cells, and cells that name neither an outcome nor one of the two items.
+    Cells are "left", "right", "tie" or another word for these, or the id of one of the row's two items; words
+    may occur among integer ids. Refuses missing cells, and cells that name neither an outcome nor one of the two items.
 
     Shapes: left, right (row,); items (item,), none of them one of the words.
     """
     kinds_of(column)  # refuses missing cells
-    words = (_CODE.get(cell, NOT_READ) if isinstance(cell, str) else NOT_READ for cell in column.values)
+    code_of = outcome_words(column.values, items)
+    words = (code_of.get(cell, NOT_READ) if isinstance(cell, str) else NOT_READ for cell in column.values)
     word = np.fromiter(words, np.int32, len(left))
     if (word >= 0).all():
         return word
     if items.dtype.kind != "U":
         column = _ids_for_words(column, items, word)
     used, code = code_ids(column)
-    place = match_ids(used, items, "items", row=int((word < 0).argmax()) + 1, column=column.name)
+    place = match_ids(used, items, "items", row=column.row(int((word < 0).argmax())), column=column.name)
     winner = place[code]
     outcome = np.select([word >= 0, winner == left, winner == right], [word, LEFT, RIGHT], NOT_READ)
     if (unread := outcome == NOT_READ).any():
@@ -179,6 +180,7 @@ class Comparisons(Container):
         count: str | None = None,
         rater_attributes: Sequence[str] = (),
         items: Sequence[Any] | np.ndarray | None = None,
+        missing: Missing = "error",
     ) -> Self:
         """Read a long table with one row for each vote.
 
@@ -187,15 +189,19 @@ class Comparisons(Container):
         frame : frame or mapping of str to sequence
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         rater, left, right, winner : str
-            Names of the columns; by default also crowd-kit's "worker" and "label". Ids are text, kept
-            exactly, or integers. The winner is "left", "right", "tie" (no ids of items) or the id of one of
-            the row's two items. ``rater=None`` reads votes of anonymous raters.
+            Names of the columns; by default also those of the trade, such as "model_a", "model_b" and "judge",
+            which a warning names. Ids are text, kept exactly, or integers. The winner is "left", "right", "tie"
+            (no ids of items), another word for these such as "model_a", "a" or "tie (bothbad)" that is no id
+            here, or the id of one of the row's two items. Raters are anonymous without a column of raters, and
+            with ``rater=None``.
         count : str, optional
             Column with the number of times the vote was given, from 0; by default 1 in each row.
         rater_attributes : sequence of str
             Columns with attributes of the rater, such as kind = person | model.
         items : sequence, optional
             Closed set of items, in its order; by default the items of the table in order of first appearance.
+        missing : {"error", "drop"}
+            Treatment of rows with an empty cell; a warning says how many were dropped.
 
         Returns
         -------
@@ -216,13 +222,11 @@ class Comparisons(Container):
         [0, 1]
         """
         roles = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
-        roles = {role: name for role, name in roles.items() if name is not None}
-        roles |= {ATTRIBUTE + name: name for name in rater_attributes}
-        columns = vote_columns(frame, roles)
+        columns = annotation_columns(frame, "comparisons", roles, rater_attributes, missing)
         found, first, second = code_items(columns["left"], columns["right"], item_set(items))
         outcome = code_outcomes(columns["winner"], found, first, second)
         raters, code = NO_RATERS, np.full(len(outcome), ANONYMOUS, np.int32)
-        if rater is not None:
+        if "rater" in columns:
             raters, code = code_ids(columns["rater"])
         times = read_counts(columns["count"]) if count is not None else np.ones(len(outcome), np.int64)
         attributes = read_attributes(columns, raters, code)

@@ -7,13 +7,12 @@ import numpy as np
 
 from ..._messages import short_repr
 from .errors import DataError
-from .reading.columns import FLOATS, code_ids, is_empty
+from .reading.columns import code_ids, is_empty, whole_cells
 from .reading.matching import distinct_ids, distinct_items, match_ids, nearest
 from .reading.numbers import read_counts
 from .reading.tables import Column, column_names, named_columns
 
 MAX_ITEMS = 10_000_000
-CROWD_KIT = {"item": "task", "rater": "worker"}  # names of columns in crowd-kit
 UNKNOWN = -1  # code of an unknown gold label
 
 _ANSWER_ROWS = (
@@ -32,7 +31,7 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
     if not len(rows):
         return gold
     used, code = code_ids(Column(column.name, [_whole(column.values[r]) for r in rows]))
-    place = match_ids(used, categories, "categories", row=int(rows[0]) + 1, column=column.name)
+    place = match_ids(used, categories, "categories", row=column.row(int(rows[0])), column=column.name)
     known = place[code]
     if (known < 0).any():
         row = int(rows[(known < 0).argmax()])
@@ -56,7 +55,9 @@ def _refused_gold(column: Column, row: int, problem: str, allowed: str) -> DataE
     value = column.values[row]
     problem = f"{short_repr(value)} {problem}"
     remedy = "correct the cell, or leave it empty where the truth is not known"
-    return DataError(problem, row=row + 1, column=column.name, value=value, allowed=allowed, remedy=remedy)
+    return DataError(
+        problem, row=column.row(row), column=column.name, value=value, allowed=allowed, remedy=remedy
+    )
 
 
 def wide_columns(
@@ -71,7 +72,7 @@ def wide_columns(
     names = distinct_ids("raters", raters).tolist()
     extra = {k: v for k, v in {"item": item, "count": count}.items() if v is not None}
     columns = named_columns(frame, {f"raters {name}": name for name in names} | extra)
-    answers = [_whole_cells(columns[f"raters {name}"]) for name in names]
+    answers = [whole_cells(columns[f"raters {name}"]) for name in names]
     repeats = np.ones(len(answers[0].values), np.int64)
     if count is not None:
         repeats = read_counts(columns["count"])
@@ -107,15 +108,6 @@ def items_of_rows(row: np.ndarray, repeats: np.ndarray) -> tuple[np.ndarray, np.
     answer = np.repeat(np.arange(len(row)), times)
     nth = np.arange(len(answer)) - np.repeat(np.cumsum(times) - times, times)
     return (first[row][answer] + nth).astype(np.int32), answer
-
-
-def _whole_cells(column: Column) -> Column:
-    """Undo the floats that a missing cell makes of a column of integers."""
-    floats = [v for v in column.values if isinstance(v, FLOATS) and v == v]
-    if floats and len(floats) < len(column.values) and all(v.is_integer() for v in floats):
-        values = [int(v) if isinstance(v, FLOATS) and v == v else v for v in column.values]
-        return Column(column.name, values, column.declared)
-    return column
 
 
 def counted_columns(

@@ -10,12 +10,12 @@ from ..._messages import short_repr
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container
 from .errors import DataError
-from .label_tables import CROWD_KIT, UNKNOWN, counted_columns, items_of_rows, read_gold, wide_columns
+from .label_tables import UNKNOWN, counted_columns, items_of_rows, read_gold, wide_columns
 from .raters import read_attributes
 from .reading.columns import code_ids
+from .reading.long_tables import Missing, annotation_columns
 from .reading.matching import code_categories
 from .reading.numbers import read_counts, split_counts
-from .reading.tables import default_names, named_columns
 from .summary import range_of
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
@@ -87,6 +87,7 @@ class Labels(Container):
         gold: str | None = None,
         rater_attributes: Sequence[str] = (),
         categories: Sequence[Any] | np.ndarray | None = None,
+        missing: Missing = "error",
     ) -> Self:
         """Read a long table with one row for each answer.
 
@@ -95,8 +96,9 @@ class Labels(Container):
         frame : frame or mapping of str to sequence
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         item, rater, label : str
-            Names of the columns; by default also crowd-kit's "task" and "worker". Ids and labels are text,
-            kept exactly, or integers. Several answers of a rater to an item are several rows.
+            Names of the columns; by default also those of the trade, such as "task_id" and "annotator", which a
+            warning names. Ids and labels are text, kept exactly, or integers. Several answers of a rater to an
+            item are several rows.
         count : str, optional
             Column with the number of times the answer was given, from 0; by default 1 in each row.
         gold : str, optional
@@ -106,6 +108,8 @@ class Labels(Container):
         categories : sequence, optional
             Closed set of categories, in the order that breaks ties. None takes the categories of a pandas
             categorical or a polars Enum, or else the sorted labels that occur.
+        missing : {"error", "drop"}
+            Treatment of rows with an empty cell, except gold; a warning says how many were dropped.
 
         Returns
         -------
@@ -125,10 +129,8 @@ class Labels(Container):
         >>> labels.categories[labels.gold].tolist()
         ['cat', 'dog']
         """
-        roles = {"item": item, "rater": rater, "label": label}
-        roles |= {k: v for k, v in {"count": count, "gold": gold}.items() if v is not None}
-        roles |= {f"rater_attributes {name}": name for name in rater_attributes}
-        columns = named_columns(frame, default_names(frame, roles, CROWD_KIT))
+        roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold}
+        columns = annotation_columns(frame, "labels", roles, rater_attributes, missing)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = code_ids(columns["rater"])
         labels, code = code_categories(columns["label"], categories)

@@ -11,9 +11,10 @@ from .coded_rows import CodedRows
 from .container import Container
 from .errors import DataError
 from .reading.columns import code_ids
+from .reading.long_tables import Missing, annotation_columns
 from .reading.matching import code_categories, distinct_ids
 from .reading.numbers import read_ranks
-from .reading.tables import Column, named_columns, nested_columns
+from .reading.tables import Column, nested_columns
 from .summary import range_of
 
 _ENTRY = ("annotation_item", "annotation_rater", "category_code", "rank")
@@ -32,8 +33,8 @@ def refuse_repeats(entries: CodedRows, columns: Mapping[str, Column]) -> None:
     value, rater, item = (columns[role].values[row] for role in ("category", "rater", "item"))
     raise DataError(
         f"{short_repr(value)} is ranked twice by rater {short_repr(rater)} of item {short_repr(item)}, "
-        f"first in row {first + 1:,}",
-        row=int(row) + 1,
+        f"first in row {columns['category'].row(int(first)):,}",
+        row=columns["category"].row(int(row)),
         column=columns["category"].name,
         value=value,
         allowed="each category once in an annotation",
@@ -105,6 +106,7 @@ class PartialRankings(Container):
         category: str = "category",
         rank: str = "rank",
         categories: Sequence[Any] | np.ndarray | None = None,
+        missing: Missing = "error",
     ) -> Self:
         """Read a long table with one row for each category that a rater ranked for an item.
 
@@ -113,11 +115,14 @@ class PartialRankings(Container):
         frame : frame or mapping of str to sequence
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         item, rater, category, rank : str
-            Names of the columns. Ids and labels are text, kept exactly, or integers. Rank 1 is best, equal
-            ranks are a tie, a category without a row is unranked; only the order of the ranks counts.
+            Names of the columns; by default also those of the trade, such as "annotator", which a warning names.
+            Ids and labels are text, kept exactly, or integers. Rank 1 is best, equal ranks are a tie, a category
+            without a row is unranked; only the order of the ranks counts.
         categories : sequence, optional
             Closed set of categories, in the order that breaks ties. None takes the categories of a pandas
             categorical or a polars Enum, or else the sorted categories that occur.
+        missing : {"error", "drop"}
+            Treatment of rows with an empty cell; a warning says how many were dropped.
 
         Returns
         -------
@@ -138,7 +143,7 @@ class PartialRankings(Container):
         PartialRankings(1 item, 2 raters, 2 annotations, 3 categories)
         """
         roles = {"item": item, "rater": rater, "category": category, "rank": rank}
-        return cls._of_columns(named_columns(frame, roles), categories)
+        return cls._of_columns(annotation_columns(frame, "rankings", roles, (), missing), categories)
 
     @classmethod
     def from_blocks(

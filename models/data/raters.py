@@ -7,10 +7,9 @@ import numpy as np
 from ..._messages import short_repr
 from .errors import DataError
 from .reading.columns import code_ids
+from .reading.long_tables import ATTRIBUTE
 from .reading.matching import nearest
 from .reading.tables import Column
-
-ATTRIBUTE = "rater_attributes "  # prefix of the roles of columns with attributes of the raters
 
 
 def read_attributes(
@@ -35,7 +34,7 @@ def read_attributes(
                 f"{short_repr(column.values[row])} is the {column.name} of rater "
                 f"{short_repr(raters[rater[row]].item())}, who was {short_repr(values[first[rater[row]]].item())} in an "
                 "earlier row",
-                row=row + 1,
+                row=column.row(row),
                 column=column.name,
                 value=column.values[row],
                 allowed="one value for each rater",

@@ -1,4 +1,4 @@
-"""Reading of scores from long tables and tables of counts."""
+"""Reading of scores from tables of counts."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -8,31 +8,10 @@ import numpy as np
 from ..._messages import short_repr
 from .coded_rows import ANONYMOUS
 from .errors import DataError
-from .label_tables import CROWD_KIT
-from .raters import ATTRIBUTE
 from .reading.columns import first_repeat
 from .reading.matching import distinct_items
 from .reading.numbers import Bounds, read_counts, read_scores
-from .reading.tables import Column, Columns, column_names, default_names, named_columns
-
-
-def score_columns(frame: Any, rater: str | None, roles: dict[str, str]) -> Columns:
-    """Columns of a long table by role (argument name); `rater` None means anonymous raters.
-
-    Raises if a column is missing, or attributes are asked for without raters.
-    """
-    attributes = [name for role, name in roles.items() if role.startswith(ATTRIBUTE)]
-    if rater is None and attributes:
-        raise DataError(
-            f"column {short_repr(attributes[0])} describes raters who are not told apart",
-            column=attributes[0],
-            value=attributes,
-            allowed="no rater_attributes with rater=None",
-            remedy="name the column of the raters: rater=...",
-            where="argument rater_attributes",
-        )
-    roles |= {} if rater is None else {"rater": rater}
-    return named_columns(frame, default_names(frame, roles, CROWD_KIT))
+from .reading.tables import Column, column_names, named_columns
 
 
 def counted_scores(counts: Any, item: str, bounds: Bounds | None) -> tuple[np.ndarray, ...]:

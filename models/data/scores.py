@@ -8,10 +8,11 @@ import numpy as np
 
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container
-from .raters import ATTRIBUTE, read_attributes
+from .raters import read_attributes
 from .reading.columns import code_ids
+from .reading.long_tables import Missing, annotation_columns
 from .reading.numbers import Bounds, read_bounds, read_counts, read_scores, split_counts
-from .score_tables import counted_scores, score_columns
+from .score_tables import counted_scores
 from .summary import range_of
 
 MANY_LEVELS = 20
@@ -81,6 +82,7 @@ class Scores(Container):
         count: str | None = None,
         bounds: Sequence[float] | np.ndarray | None = None,
         rater_attributes: Sequence[str] = (),
+        missing: Missing = "error",
     ) -> Self:
         """Read a long table with one row for each score.
 
@@ -89,15 +91,18 @@ class Scores(Container):
         frame : frame or mapping of str to sequence
             pandas, polars or pyarrow table, or column name -> cells (such as `to_table` returns).
         item, rater, score : str
-            Names of the columns; by default also crowd-kit's "task" and "worker". Ids are text, kept exactly,
-            or integers; scores are numbers or their decimal text. Several scores of an item by a rater are
-            several rows. ``rater=None`` reads scores of anonymous raters.
+            Names of the columns; by default also those of the trade, such as "task_id", "annotator" and
+            "rating", which a warning names. Ids are text, kept exactly, or integers; scores are numbers or their
+            decimal text. Several scores of an item by a rater are several rows. Raters are anonymous without a
+            column of raters, and with ``rater=None``.
         count : str, optional
             Column with the number of times the score was given, from 0; by default 1 in each row.
         bounds : (low, high), optional
             Lowest and highest score that could be given; by default there are none.
         rater_attributes : sequence of str
             Columns with attributes of the rater, such as kind = person | model.
+        missing : {"error", "drop"}
+            Treatment of rows with an empty cell; a warning says how many were dropped.
 
         Returns
         -------
@@ -117,12 +122,11 @@ class Scores(Container):
         Scores(2 items, anonymous raters, 4 scores)
         """
         ends = read_bounds(bounds)
-        roles = {"item": item, "score": score} | ({} if count is None else {"count": count})
-        roles |= {ATTRIBUTE + name: name for name in rater_attributes}
-        columns = score_columns(frame, rater, roles)
+        roles = {"item": item, "rater": rater, "score": score, "count": count}
+        columns = annotation_columns(frame, "scores", roles, rater_attributes, missing)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = NO_RATERS, np.full(len(item_code), ANONYMOUS, np.int32)
-        if rater is not None:
+        if "rater" in columns:
             raters, rater_code = code_ids(columns["rater"])
         values = read_scores(columns["score"], ends)
         times = read_counts(columns["count"]) if count is not None else np.ones(len(values), np.int64)

@@ -10,9 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from raterzoo.models import DataError, PartialRankings
+from raterzoo.models import DataError, PartialRankings, Scores
 from raterzoo.models.data import read_table
 from raterzoo.models.data.reading import files as readers
+from raterzoo.models.data.reading.files import read_file
 
 HEADER = "item,rater,category,rank\n"
 ROWS = "1,a,flu,1\n1,a,cold,2\n2,b,flu,1\n"
@@ -56,6 +57,18 @@ def write(folder, name, content):
         ("a.csv", (HEADER + ROWS).rstrip("\n")),
         ("a.csv", HEADER + ROWS.replace("flu", '"flu"')),
         ("a.tsv", (HEADER + ROWS).replace(",", "\t")),
+        ("a.tsv", HEADER + ROWS),
+        *(("a.csv", (HEADER + ROWS).replace(",", mark)) for mark in ";\t|"),
+        (
+            "a.csv",
+            HEADER.replace(",", ";").replace("\n", ";a, b, c\n")
+            + ROWS.replace(",", ";").replace("\n", ";\n"),
+        ),
+        ("a.json", json.dumps(RECORDS, indent=1)),
+        ("a.json", json.dumps({"rows": RECORDS})),
+        ("a.json", json.dumps({name: [record[name] for record in RECORDS] for name in RECORDS[0]})),
+        ("a.json", pd.DataFrame(RECORDS).to_json()),
+        ("a.json", JSON),
         ("a.jsonl", JSON),
         ("a.ndjson", "\ufeff" + JSON + "\n\n"),
     ],
@@ -104,8 +117,6 @@ def test_columns_are_renamed(tmp_path):
         ("a.csv", HEADER, "no row"),
         ("a.csv", HEADER + "\n\n", "no row"),
         ("a.csv", "\n" + HEADER + ROWS, "the header"),
-        ("a.csv", (HEADER + ROWS).replace(",", ";"), "write ',' instead of ';'"),
-        ("a.tsv", HEADER + ROWS, "write '\\t' instead of ','"),
         ("a.csv", "item,rater,item\n1,2,3\n", "'item' twice"),
         ("a.csv", HEADER + ROWS + "3,b,flu\n", "row 4: 3 cells under a header of 4"),
         ("a.csv", HEADER + "1,a,flu,mild,1\n" + ROWS, "row 1: 5 cells under a header of 4"),
@@ -113,10 +124,7 @@ def test_columns_are_renamed(tmp_path):
         ("a.csv", HEADER + ROWS + '3,b,"flu,1\n', "row 4"),
         ("a.csv", HEADER + ROWS + '3,b,"flu"x,1\n', "row 4"),
         ("a.csv", HEADER + "1,a,flu,1\r2,b,flu,1\r", "row 1"),
-        ("a.csv", HEADER + ROWS + "3,b," + "x" * 10_001 + ",1\n", "row 4, column 'category'"),
-        ("a.csv", HEADER + ROWS + "3,b," + "x" * 200_000 + ",1\n", "row 4"),
         ("a.csv", HEADER + ROWS + "3,b," + "x" * 2_000_000 + ",1\n", "line 5: the line is"),
-        ("a.csv", HEADER + ROWS + '3,b,"' + "x\n" * 200_000 + '",1\n', "row 4"),
         ("a.csv", b"\0" * 100, "binary"),
         ("a.csv", HEADER.encode() + b"1,a,\0,1\n", "line 2: this is no text"),
         ("a.csv", HEADER.encode() + b"1,a,caf\xe9,1\n", "line 2: byte 0xe9 at place 8 is"),
@@ -133,29 +141,113 @@ def test_columns_are_renamed(tmp_path):
         ("a.jsonl", JSON + "3\n", "line 4: '3' is no JSON object"),
         ("a.jsonl", JSON + '"text"\n', "line 4: 'text' is no JSON object"),
         ("a.jsonl", JSON + "null\n", "line 4: None is no JSON object"),
-        ("a.jsonl", JSON + '{"item": 1, "rater": 2, "category": 3}\n', "key 'rank' is missing"),
-        ("a.jsonl", JSON.replace('"rank": 2', '"rank": 2, "note": 1'), "line 2: key 'note' is new"),
         ("a.jsonl", JSON.replace('"rank": 2', '"rank": 2, "rank": 3'), "line 2: a key is written"),
-        ("a.jsonl", JSON.replace('"rank": 2', '"rank": NaN'), "line 2: NaN is no number"),
-        ("a.jsonl", JSON.replace('"rank": 2', '"rank": -Infinity'), "line 2: -Infinity is no"),
-        ("a.jsonl", JSON.replace('"rank": 2', '"rank": [2]'), "line 2, column 'rank'"),
-        ("a.jsonl", JSON.replace('"cold"', '{"a": {}}'), "line 2, column 'category'"),
-        ("a.jsonl", JSON.replace("cold", "x" * 10_001), "line 2, column 'category'"),
-        ("a.jsonl", JSON.replace('"rank": 2', '"rank": ' + "9" * 20_000), "line 2, column 'rank'"),
         ("a.jsonl", "[" * 100_000 + "\n", "line 1"),
         ("a.jsonl", '{"a":' * 100_000 + "\n", "line 1"),
         ("a.jsonl", b'{"item": "\xff"}\n', "line 1: byte 0xff"),
         ("a.parquet", b"", "no Parquet file"),
         ("a.parquet", HEADER + ROWS, "no Parquet file"),
         ("a.parquet", b"PAR1" + b"\xff" * 100 + b"PAR1", "no Parquet file"),
-        ("a.json", json.dumps(RECORDS), ".jsonl"),
-        ("a.xlsx", b"PK\x03\x04", ".csv"),
+        ("a.json", "{}", "no columns"),
+        ("a.json", "3", "'3' is no table"),
+        ("a.json", "[1]", "record 1: '1' is no JSON object"),
+        ("a.json", "[" * 100_000, "nesting is too deep"),
+        ("a.json", json.dumps(RECORDS)[:-5], "line 1"),
+        ("a.json", '[{"a": 1, "a": 2}]', "a key is written twice"),
+        ("a.json", "".join(f'{{"{k}": 1}}\n' for k in range(9_000)), "is one of too many"),
+        ("a.xlsx", b"PK\x03\x04", "no Excel workbook"),
+        ("a.xlsx", HEADER + ROWS, "no Excel workbook"),
         ("a.pkl", pickle.dumps(EXPECTED), ".csv"),
         ("a", HEADER + ROWS, ".csv"),
     ],
 )  # fmt: skip
 def test_malformed_file(tmp_path, name, content, words):
     assert words in refused(write(tmp_path, name, content))
+
+
+AWKWARD = {
+    "long": ["x" * 200_000, "y\n" * 100_000, ""],
+    "nested": [{"a": [1]}, [2], None],
+    "number": [float("nan"), float("inf"), "9" * 20_000],
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "jsonl"])
+def test_a_column_that_nobody_asked_for_stops_nothing(tmp_path, suffix):
+    records = [
+        record | dict(zip(AWKWARD, cells, strict=True))
+        for record, *cells in zip(RECORDS, *AWKWARD.values(), strict=True)
+    ]
+    records[1]["new"] = "a key that the others lack"
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "csv":
+        blank = pd.DataFrame(records).assign(**{"": 1})
+        pd.concat([blank, blank[[""]]], axis=1).to_csv(path, index=False)
+    else:
+        lines = [json.dumps(record) for record in records]
+        path.write_text("\n".join(lines) if suffix == "jsonl" else f"[{','.join(lines)}]")
+    assert PartialRankings.from_table(read_file(path).columns) == PartialRankings.from_table(EXPECTED)
+    for name, column in {**AWKWARD, "extra": 3}.items():
+        assert PartialRankings.from_table(EXPECTED | {name: column}) == PartialRankings.from_table(EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", HEADER + ROWS + "3,b," + "x" * 10_001 + ",1\n", "row 4, column 'category'"),
+        ("a.csv", HEADER + ROWS + '3,b,"' + "x\n" * 200_000 + '",1\n', "row 4, column 'category'"),
+        (
+            "a.jsonl",
+            JSON + '{"item": 1, "rater": 2, "category": 3}\n',
+            "row 4, column 'rank': None is a missing",
+        ),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": NaN'), "row 2, column 'rank': nan is a missing"),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": -Infinity'), "row 2, column 'rank'"),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": [2]'), "row 2, column 'rank'"),
+        ("a.jsonl", JSON.replace('"cold"', '{"a": {}}'), "row 2, column 'category'"),
+        ("a.jsonl", JSON.replace("cold", "x" * 10_001), "row 2, column 'category'"),
+        ("a.jsonl", JSON.replace("cold", "\\ud800"), "row 2, column 'category'"),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": ' + "9" * 20_000), "row 2, column 'rank'"),
+    ],
+)
+def test_cells_are_refused_where_they_are_read(tmp_path, name, content, words):
+    with pytest.raises(DataError, match=words) as caught:
+        PartialRankings.from_table(read_file(write(tmp_path, name, content)).columns)
+    assert len(str(caught.value)) < 600
+
+
+def test_excel(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [
+        [None],
+        ["item", "rater", None, "category", "rank"],
+        *([r["item"], r["rater"], 1, r["category"], 1.0 * r["rank"]] for r in RECORDS),
+    ]:
+        book.active.append(row)
+    path = tmp_path / "a.xlsx"
+    book.save(path)
+    assert PartialRankings.from_table(read_table(path)) == PartialRankings.from_table(EXPECTED)
+    assert read_file(path).note == ""
+    book.create_sheet("notes")
+    book.save(path)
+    assert "the first of 2 sheets" in read_file(path).note
+
+
+@pytest.mark.parametrize("cut", range(1, 6000, 500))
+def test_truncated_excel(tmp_path, cut):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append([*EXPECTED])
+    path = tmp_path / "a.xlsx"
+    book.save(path)
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert "no Excel workbook" in refused(path)
+
+
+def test_excel_without_openpyxl_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert "install raterzoo[excel]" in refused(write(tmp_path, "a.xlsx", b"PK\x03\x04"))
 
 
 def test_what_is_no_file(tmp_path):
@@ -174,7 +266,7 @@ def test_file_that_cannot_be_opened(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(readers, "read_columns", denied)
+    monkeypatch.setitem(readers._READERS, ".csv", denied)
     assert "Permission denied" in refused(path)
 
 
@@ -203,7 +295,8 @@ def test_parquet_that_holds_more_than_it_seems(tmp_path):
     text = pa.DictionaryArray.from_arrays(pa.repeat(0, 100_000).cast(pa.int32()), ["x" * 1_000_000])
     pq.write_table(pa.table({"item": text, "rank": pa.repeat(1, 100_000)}), path, store_schema=False)
     assert path.stat().st_size < 1_000_000
-    assert "a cell has 1,000,000 characters" in refused(path)
+    with pytest.raises(DataError, match="column 'item': a cell has 1,000,000 characters"):
+        Scores.from_table(read_table(path), score="rank")
 
 
 def test_parquet_with_columns_of_one_name(tmp_path):

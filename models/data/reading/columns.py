@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from itertools import count, filterfalse
 from typing import Any
 
@@ -10,10 +11,9 @@ import numpy as np
 
 from ...._messages import short_repr
 from ..errors import DataError
-from .tables import Column
+from .tables import MAX_CHARACTERS, Column
 
 FLOATS = (float, np.floating)
-NO_MISSING = "fill the cell in or leave the row out: a missing answer has no row"
 
 # missing-value markers of array libraries, by the names of their types
 _MISSING = ("NoneType", "NAType", "NaTType")
@@ -44,6 +44,15 @@ def is_empty(value: Any) -> bool:
     return is_missing(value) or (isinstance(value, str) and value == "")
 
 
+def whole_cells(column: Column) -> Column:
+    """Undo the floats that a missing cell makes of a column of integers."""
+    floats = [v for v in column.values if isinstance(v, FLOATS) and v == v]
+    if floats and len(floats) < len(column.values) and all(v.is_integer() for v in floats):
+        values = [int(v) if isinstance(v, FLOATS) and v == v else v for v in column.values]
+        return replace(column, values=values)
+    return column
+
+
 def kinds_of(column: Column) -> set[type]:
     """Types of the cells of a column; raises at the first missing cell."""
     kinds = {*map(type, column.values)}
@@ -51,7 +60,7 @@ def kinds_of(column: Column) -> set[type]:
     floats = any(issubclass(kind, FLOATS) for kind in kinds)
     if marked or (floats and any(map(is_missing, column.values))):
         place = first_place(column, is_missing)
-        raise refused_cell(column, place, "is a missing cell", remedy=NO_MISSING)
+        raise refused_cell(column, place, "is a missing cell", remedy=column.fill_in)
     return kinds
 
 
@@ -77,10 +86,11 @@ def refused_cell(column: Column, place: int, problem: str, *, allowed: str = "",
     """Error about the cell at a place counted from 0; the problem follows the value."""
     value = column.values[place]
     problem = f"{short_repr(value)} {problem}"
-    return DataError(problem, row=place + 1, column=column.name, value=value, allowed=allowed, remedy=remedy)
+    return DataError(
+        problem, row=column.row(place), column=column.name, value=value, allowed=allowed, remedy=remedy
+    )
 
 
-MAX_CHARACTERS = 10_000
 MAX_INDEX_BYTES = 2**30
 _ID = "one text or one whole number in each cell"
 
@@ -137,7 +147,7 @@ def _text_index(column: Column, distinct: list[str]) -> np.ndarray:
         raise refused_value(column, longest, "is too long", allowed=allowed, remedy="shorten it")
     if illegible := [*filterfalse(_LEGIBLE.fullmatch, distinct)]:
         if not _UNSAFE.search(illegible[0]):
-            raise refused_value(column, illegible[0], "is empty", allowed=_ID, remedy=NO_MISSING)
+            raise refused_value(column, illegible[0], "is empty", allowed=_ID, remedy=column.fill_in)
         problem, remedy = "holds a NUL or half a surrogate pair", "write it as valid Unicode text"
         raise refused_value(column, illegible[0], problem, remedy=remedy)
     size = 4 * len(longest) * len(distinct)

@@ -1,4 +1,4 @@
-"""File readers: CSV, TSV, JSON lines and Parquet, by suffix.
+"""File readers: CSV, TSV, JSON, JSON lines, Excel and Parquet, by suffix.
 
 Ids are always read as text, integers as their decimal text: an id is the same in a CSV and in a Parquet file.
 """
@@ -6,18 +6,23 @@ Ids are always read as text, integers as their decimal text: an id is the same i
 import csv
 import json
 import re
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
 from importlib import import_module
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
+from zlib import error as ZlibError
 
 import narwhals as nw
 
 from ...._messages import short_repr
 from ..errors import DataError
-from .columns import MAX_CHARACTERS
 
 MAX_LINE = 1_000_000
 
@@ -64,13 +69,49 @@ def _decode(line: bytes, place: str, *, first: bool) -> str:
         raise DataError(problem, value=line[error.start : error.end], remedy=remedy, where=place) from None
 
 
-def read_delimited(path: Path, delimiter: str) -> dict[str, list[str]]:
+@dataclass(frozen=True)
+class TableFile:
+    """Table read from a file: a mapping of columns, or an Arrow table; cells of text and numbers."""
+
+    columns: Any
+    note: str = ""  # how it was read, if that is not plain
+    may_have_commas: bool = False  # for decimal points: cells are divided by another mark
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(getattr(self.columns, "column_names", self.columns))
+
+
+DELIMITERS = ",;\t|"
+
+
+def _delimiter_of(header: str, usual: str) -> str:
+    """Delimiter that divides a header into most names, of equals the usual one."""
+    marks = [usual, *DELIMITERS.replace(usual, "")]
+    return max(marks, key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
+
+
+def read_delimited(path: Path, usual: str) -> TableFile:
     """Read a delimited UTF-8 file with a header, cells quoted or not, into columns of text.
 
-    Refuses a header with a repeated name, no row, a blank row, a row of another width, an unclosed quote, and
-    a cell that is too long; the error names the row.
+    The delimiter is that of the header. Refuses a header with a repeated name, no row, a blank row, a row of
+    another width, and an unclosed quote; the error names the row.
     """
-    reader = csv.reader(text_lines(path), delimiter=delimiter, strict=True)
+    lines = text_lines(path)
+    first = next(lines)
+    limit = csv.field_size_limit(MAX_LINE)
+    try:
+        delimiter = _delimiter_of(first.partition("\r")[0], usual)
+        columns = _delimited_columns(chain([first], lines), path, delimiter)
+    finally:
+        csv.field_size_limit(limit)
+    return TableFile(columns, may_have_commas=delimiter != ",")
+
+
+def _delimited_columns(lines: Iterator[str], path: Path, delimiter: str) -> dict[str, list[str]]:
+    """Columns of the lines of a delimited file, but those without a name."""
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
     line = 1
     try:
@@ -82,7 +123,7 @@ def read_delimited(path: Path, delimiter: str) -> dict[str, list[str]]:
         raise DataError(
             f"the row cannot be split into cells ({error})",
             row=len(rows) + 1,
-            remedy=f"close every quote, and keep cells below {MAX_CHARACTERS:,} characters",
+            remedy=f"close every quote, and keep cells below {MAX_LINE:,} characters",
             where=f"{path.name}, row {len(rows) + 1:,} (after line {line:,})",
         ) from None
     while rows and not rows[-1]:
@@ -96,61 +137,39 @@ def read_delimited(path: Path, delimiter: str) -> dict[str, list[str]]:
             where = f"{path.name}, row {row:,}"
             raise DataError(problem, row=row, value=len(cells), remedy=remedy, where=where)
     columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
-    _refuse_long_cells(columns, path)
+    columns.pop("", None)
     return columns
 
 
 def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
-    """Validate the header: unique names, and at least two."""
-    twice = [name for name, times in Counter(names).items() if times > 1]
+    """Validate the header: unique names, but blank ones, and at least two."""
+    twice = [name for name, times in Counter(names).items() if times > 1 and name]
     if twice:
         problem = f"the header names column {short_repr(twice[0])} twice"
         remedy = "rename or drop one of them"
         raise DataError(problem, column=twice[0], value=twice[0], remedy=remedy, where=path.name)
     if len(names) < 2:
-        other = next((mark for mark in ",;\t|" if mark != delimiter and mark in "".join(names)), None)
         problem = f"the header has no {delimiter!r}: {short_repr(''.join(names))}"
-        allowed = "a header line, with commas in .csv and tabs in .tsv"
-        remedy = f"write {delimiter!r} instead of {other!r}" if other else "write a header line"
+        allowed = "a header line of names with commas, semicolons, tabs or | between them"
+        remedy = "write a header line"
         raise DataError(problem, value="".join(names), allowed=allowed, remedy=remedy, where=path.name)
     return names
 
 
-def _refuse_long_cells(columns: dict[str, list[str]], path: Path) -> None:
-    """Raise at the longest cell of a column if it exceeds `MAX_CHARACTERS`."""
-    for name, cells in columns.items():
-        longest = max(map(len, cells))
-        if longest > MAX_CHARACTERS:
-            row = [*map(len, cells)].index(longest) + 1
-            raise DataError(
-                f"the cell has {longest:,} characters",
-                row=row,
-                column=name,
-                value=cells[row - 1],
-                allowed=f"{MAX_CHARACTERS:,} characters",
-                remedy="shorten it, or check the quotes",
-                where=f"{path.name}, row {row:,}, column {short_repr(name)}",
-            )
-
-
-HALF_PAIR = re.compile(r"[\ud800-\udfff]")  # of surrogates: JSON can spell it, no file can hold it
-
-
-def read_json_lines(path: Path) -> dict[str, list[Any]]:
+def read_json_lines(path: Path) -> TableFile:
     """Read one JSON object from each line of a UTF-8 file into columns.
 
-    Integers become their decimal text, as in a CSV file; null becomes None. Refuses a line that is truncated
-    or no object, repeats a key, has other keys than the first, or holds a list, an object or too long a text;
-    the error names the line.
+    Integers become their decimal text, as in a CSV file; null, and a key that is not there, become None.
+    Refuses a line that is truncated or no object, or repeats a key; the error names the line.
     """
-    columns: dict[str, list[Any]] = {}
     lines = [*text_lines(path)]
     while lines and not lines[-1].strip():
         lines.pop()
+    records = []
     for row, line in enumerate(lines, start=1):
         place = f"{path.name}, line {row:,}"
         try:
-            record = json.loads(line, object_pairs_hook=_object, parse_int=str, parse_constant=_number)
+            records.append(_parsed(line))
         except (json.JSONDecodeError, RecursionError) as error:
             found = f"{error.msg} at place {error.colno}" if isinstance(error, ValueError) else "too deep"
             problem = f"this is no JSON object on one line ({found})"
@@ -158,47 +177,64 @@ def read_json_lines(path: Path) -> dict[str, list[Any]]:
             raise DataError(problem, row=row, value=line[:100], remedy=remedy, where=place) from None
         except DataError as error:
             raise error.moved(place) from None
-        _append(columns, record, row, place)
+    return TableFile(_columns_of(records, path, "line"))
+
+
+def read_json(path: Path) -> TableFile:
+    """Read a JSON array of objects, an object of columns, or JSON lines, from a UTF-8 file."""
+    try:
+        whole = _parsed(path.read_bytes().decode("utf-8-sig"))
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        return read_json_lines(path)  # whose errors name the line
+    except RecursionError:
+        raise DataError("the nesting is too deep", remedy=_RECORDS, where=path.name) from None
+    except DataError as error:
+        raise error.moved(path.name) from None
+    if isinstance(whole, dict) and len(whole) == 1:  # {"data": [...]}
+        (inner,) = whole.values()
+        whole = inner if isinstance(inner, list) and inner and isinstance(inner[0], dict) else whole
+    if isinstance(whole, dict):
+        cells = {name: [*own.values()] if isinstance(own, dict) else own for name, own in whole.items()}
+        if cells and all(isinstance(own, list) for own in cells.values()):
+            return TableFile(cells)
+        whole = [whole]
+    if not isinstance(whole, list) or not whole:
+        raise DataError(f"{short_repr(whole)} is no table", remedy=_RECORDS, where=path.name)
+    return TableFile(_columns_of(whole, path, "record"))
+
+
+HALF_PAIR = re.compile(r"[\ud800-\udfff]")  # of surrogates: JSON can spell it, no file can hold it
+_UNICODE = "write it as valid Unicode text"
+_RECORDS = 'write [{"column": cell, ...}, ...]'
+
+
+def _parsed(text: str) -> Any:
+    """Parse JSON with integers as text; NaN and Infinity, which are not JSON, are floats."""
+    return json.loads(text, object_pairs_hook=_object, parse_int=str)
+
+
+def _columns_of(records: Sequence[Any], path: Path, what: str) -> dict[str, list[Any]]:
+    """Columns of records, with None where a record lacks a key."""
+    columns: dict[str, list[Any]] = {}
+    most = MAX_SPARSE + 10 * sum(len(record) for record in records if isinstance(record, dict))
+    for row, record in enumerate(records):
+        place = f"{path.name}, {what} {row + 1:,}"
+        if not isinstance(record, dict):
+            problem, allowed = f"{short_repr(record)} is no JSON object", "one object of cells for every row"
+            remedy = 'write {"column": cell, ...}'
+            raise DataError(problem, row=row + 1, value=record, allowed=allowed, remedy=remedy, where=place)
+        for name, cell in record.items():
+            if name not in columns:
+                if (len(columns) + 1) * len(records) > most:
+                    problem, allowed = f"key {short_repr(name)} is one of too many", f"{most:,} cells"
+                    remedy = "write the same keys in every row"
+                    raise DataError(problem, row=row + 1, allowed=allowed, remedy=remedy, where=place)
+                if HALF_PAIR.search(name):
+                    problem, remedy = f"key {short_repr(name)} holds half a surrogate pair", _UNICODE
+                    raise DataError(problem, row=row + 1, column=name, remedy=remedy, where=place)
+                columns[name] = [None] * len(records)
+            columns[name][row] = cell
     return columns
-
-
-def _append(columns: dict[str, list[Any]], record: Any, row: int, place: str) -> None:
-    """Validate one record, and append its cells to the columns."""
-    if not isinstance(record, dict):
-        problem, allowed = f"{short_repr(record)} is no JSON object", "one object of cells on every line"
-        remedy = 'write {"column": cell, ...}'
-        raise DataError(problem, row=row, value=record, allowed=allowed, remedy=remedy, where=place)
-    if row == 1:
-        if half := [name for name in record if HALF_PAIR.search(name)]:
-            problem = f"key {short_repr(half[0])} holds half a surrogate pair"
-            remedy = "write it as valid Unicode text"
-            raise DataError(problem, row=1, column=half[0], value=half[0], remedy=remedy, where=place)
-        columns.update((name, []) for name in record)
-    if differing := sorted(record.keys() ^ columns.keys()):
-        name = differing[0]
-        problem = f"key {short_repr(name)} is {'new' if name in record else 'missing'}"
-        allowed = f"the keys of the first line: {', '.join(map(short_repr, columns))}"
-        remedy = "write null where there is no value"
-        raise DataError(problem, row=row, column=name, allowed=allowed, remedy=remedy, where=place)
-    for name, cell in record.items():
-        if not _is_cell(cell):
-            raise DataError(
-                f"{short_repr(cell)} is no cell of a table",
-                row=row,
-                column=name,
-                value=cell,
-                allowed=f"valid Unicode text of at most {MAX_CHARACTERS:,} characters, a number or null",
-                remedy="write one row for each member, or a shorter text",
-                where=f"{place}, column {short_repr(name)}",
-            )
-        columns[name].append(cell)
-
-
-def _is_cell(cell: Any) -> bool:
-    """Test of a cell: a number, a bool, None, or valid text of bounded length."""
-    if isinstance(cell, str):
-        return len(cell) <= MAX_CHARACTERS and not HALF_PAIR.search(cell)
-    return not isinstance(cell, dict | list)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -209,58 +245,155 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _number(constant: str) -> float:
-    """Refuse NaN and Infinity, which are not JSON."""
-    raise DataError(f"{constant} is no number in JSON", value=constant, remedy="write null, or a number")
+def read_excel(path: Path) -> TableFile:
+    """Read the first sheet of an Excel workbook whose first row that is not empty is the header."""
+    try:
+        openpyxl = import_module("openpyxl")  # an extra: nothing else here needs it
+    except ImportError:
+        remedy = "install raterzoo[excel], or save the sheet as CSV"
+        raise DataError("reading Excel needs openpyxl", remedy=remedy, where=path.name) from None
+    try:
+        with ZipFile(path) as file:
+            size = sum(member.file_size for member in file.infolist())
+        if size > MAX_BYTES:
+            problem, allowed = f"the workbook has {size:,} bytes", f"{MAX_BYTES:,} bytes"
+            raise DataError(problem, allowed=allowed, remedy="save the sheet as CSV", where=path.name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of styles and extensions, which hold no cells
+            book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        rows = _sheet_rows(sheet, path)
+    except DataError:
+        raise
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        SyntaxError,
+        BadZipFile,
+        ZlibError,
+    ) as error:
+        raise DataError(
+            f"this is no Excel workbook that can be read ({' '.join(str(error).split())[:200]})",
+            remedy="save it again, or as CSV",
+            where=path.name,
+        ) from None
+    if len(rows) < 2:
+        raise DataError("the first sheet has no rows under a header", remedy="check it", where=path.name)
+    names = ["" if name is None else str(name) for name in rows[0]]
+    _header([*names, ""], path, ",")
+    columns = {
+        name: list(cells) for name, cells in zip(names, zip(*rows[1:], strict=True), strict=True) if name
+    }
+    several = f"the first of {len(book.worksheets)} sheets, {short_repr(sheet.title)}"
+    return TableFile(columns, several if len(book.worksheets) > 1 else "")
+
+
+def _sheet_rows(sheet: Any, path: Path) -> list[list[Any]]:
+    """Rows of a sheet from the first to the last that is not empty, of one width."""
+    rows: list[list[Any]] = []
+    seen = 0
+    for row in sheet.iter_rows(values_only=True):
+        seen += max(len(row), 1)
+        if seen > MAX_CELLS:
+            problem, allowed = "the sheet has too many cells", f"{MAX_CELLS:,} cells"
+            raise DataError(problem, allowed=allowed, remedy="save the table as CSV", where=path.name)
+        if rows or any(cell is not None for cell in row):
+            rows.append([_excel_cell(cell) for cell in row])
+    while rows and all(cell is None for cell in rows[-1]):
+        rows.pop()
+    width = max(map(len, rows), default=0)
+    return [row + [None] * (width - len(row)) for row in rows]
+
+
+def _excel_cell(cell: Any) -> Any:
+    """Convert a cell: whole numbers, which may be ids, and dates become text."""
+    if isinstance(cell, datetime | date | time):
+        return cell.isoformat()
+    whole = isinstance(cell, int | float) and not isinstance(cell, bool) and float(cell).is_integer()
+    return str(int(cell)) if whole else cell
 
 
 MAX_BYTES = 2**30
 MAX_CELLS = 200_000_000
-_SUFFIXES = ".csv, .tsv, .jsonl, .ndjson and .parquet"
+MAX_SPARSE = 20_000_000  # cells of records whose keys differ
+_READERS: dict[str, Callable[[Path], TableFile]] = {
+    ".csv": lambda path: read_delimited(path, ","),
+    ".tsv": lambda path: read_delimited(path, "\t"),
+    ".json": read_json,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".xlsx": read_excel,
+    ".parquet": lambda path: _read_parquet(path),
+}
 
 
 def read_table(path: str | PathLike[str], *, rename: Mapping[str, str] | None = None) -> Any:
     """Read a table file into a frame that all containers accept; integers become text.
 
-    Formats: ``.csv``, ``.tsv``, ``.jsonl`` and ``.ndjson`` in UTF-8 (to pandas), and ``.parquet`` (to
-    pyarrow). `rename` maps columns of the file to new names. Raises `DataError` with file, row or line, and
+    Formats: ``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson`` and ``.xlsx`` (to pandas), and ``.parquet``
+    (to pyarrow). `rename` maps columns of the file to new names. Raises `DataError` with file, row or line, and
     remedy.
     """
     path = Path(path)
+    columns = read_file(path).columns
+    if isinstance(columns, Mapping):
+        try:
+            columns = nw.from_dict(columns, backend="pandas").to_native()
+        except UnicodeEncodeError:
+            raise _half_pair(columns, path) from None
+    return _renamed(nw.from_native(columns, eager_only=True), rename or {}, path).to_native()
+
+
+def _half_pair(columns: Mapping[str, Sequence[Any]], path: Path) -> DataError:
+    """Error about the first cell with half a surrogate pair."""
+    column, row, cell = next(
+        (name, row, cell)
+        for name, cells in columns.items()
+        for row, cell in enumerate(cells, start=1)
+        if isinstance(cell, str) and HALF_PAIR.search(cell)
+    )
+    where = f"{path.name}, row {row:,}, column {short_repr(column)}"
+    problem = f"{short_repr(cell)} holds half a surrogate pair"
+    return DataError(problem, row=row, column=column, value=cell, remedy=_UNICODE, where=where)
+
+
+def read_file(path: Path) -> TableFile:
+    """Read a table file without a frame library; raises `DataError` with file, row or line, and remedy."""
     _refuse_unreadable(path)
+    suffix = path.suffix.lower()
+    if suffix not in _READERS:
+        raise DataError(
+            f"the suffix {path.suffix!r} is not a supported format",
+            value=path.suffix,
+            allowed=", ".join(_READERS),
+            remedy="export the table to one of them",
+            where=path.name,
+        )
     try:
-        if path.suffix.lower() == ".parquet":
-            frame = _read_parquet(path)
-        else:
-            frame = nw.from_dict(read_columns(path), backend="pandas")
+        table = _READERS[suffix](path)
     except OSError as error:
         raise DataError(
             f"the file cannot be read ({error.strerror or error})",
             remedy="check its permissions",
             where=path.name,
         ) from None
-    if not frame.columns:
+    if not table.names:
         raise DataError("the table has no columns", where=path.name, remedy="check what wrote it")
-    return _renamed(frame, rename or {}, path).to_native()
+    return table
 
 
-def read_columns(path: Path) -> dict[str, list[Any]]:
-    """Read a CSV, TSV or JSON lines file into a dict of columns, without a frame library."""
-    match path.suffix.lower():
-        case ".csv":
-            return read_delimited(path, ",")
-        case ".tsv":
-            return read_delimited(path, "\t")
-        case ".jsonl" | ".ndjson":
-            return read_json_lines(path)
-        case suffix:
-            problem, remedy = (
-                f"the suffix {suffix!r} is not a supported format",
-                "export the table to one of them",
-            )
-            if suffix == ".json":
-                remedy = "write one JSON object on each line of a .jsonl file"
-            raise DataError(problem, value=suffix, allowed=_SUFFIXES, remedy=remedy, where=path.name)
+def read_names(path: Path) -> list[str]:
+    """Names of the columns of a table file; of a delimited one, only its first line is read."""
+    usual = {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower())
+    if usual is None:
+        return read_file(path).names
+    _refuse_unreadable(path)
+    first = next(text_lines(path))
+    return [name for name in next(csv.reader([first], delimiter=_delimiter_of(first, usual)), []) if name]
 
 
 def _refuse_unreadable(path: Path) -> None:
@@ -276,7 +409,7 @@ def _refuse_unreadable(path: Path) -> None:
         raise DataError(problem, value=size, allowed=f"{MAX_BYTES:,} bytes", remedy=remedy, where=path.name)
 
 
-def _read_parquet(path: Path) -> nw.DataFrame[Any]:
+def _read_parquet(path: Path) -> TableFile:
     """Read Parquet with text as dictionaries, since a small file can hold much repeated text."""
     try:
         parquet = import_module("pyarrow.parquet")  # an extra: nothing else here needs it
@@ -295,8 +428,7 @@ def _read_parquet(path: Path) -> nw.DataFrame[Any]:
         _validate(table)
         frame = nw.from_native(table, eager_only=True)
         whole = [name for name, kind in frame.schema.items() if kind.is_integer()]
-        _refuse_long(frame, text, path)
-        return frame.with_columns(nw.col(name).cast(nw.String) for name in whole)
+        return TableFile(frame.with_columns(nw.col(name).cast(nw.String) for name in whole).to_native())
     except DataError:
         raise
     except (OSError, ValueError, NotImplementedError, arrow.ArrowException) as error:
@@ -325,21 +457,6 @@ def _refuse_oversized(footer: Any, path: Path) -> None:
         allowed = f"{MAX_CELLS:,} cells in {MAX_BYTES:,} bytes"
         remedy = "write the columns that are needed to a file of their own"
         raise DataError(problem, value=cells, allowed=allowed, remedy=remedy, where=path.name)
-
-
-def _refuse_long(frame: nw.DataFrame[Any], names: list[str], path: Path) -> None:
-    """Raise if a text cell exceeds `MAX_CHARACTERS`."""
-    for name in (name for name in names if name in frame.columns):
-        longest = frame[name].drop_nulls().unique().cast(nw.String).str.len_chars().max() or 0
-        if longest > MAX_CHARACTERS:
-            raise DataError(
-                f"a cell has {longest:,} characters",
-                column=name,
-                value=longest,
-                allowed=f"{MAX_CHARACTERS:,} characters",
-                remedy="shorten it",
-                where=f"{path.name}, column {short_repr(name)}",
-            )
 
 
 def _renamed(frame: nw.DataFrame[Any], rename: Mapping[str, str], path: Path) -> nw.DataFrame[Any]:

@@ -42,7 +42,8 @@ def code_categories(
         value = used[code[row]].item()
         problem, allowed = f"{short_repr(value)} is not one of the categories", nearest(value, categories)
         remedy = "correct the cell, or add it to categories="
-        raise DataError(problem, row=row + 1, column=column.name, value=value, allowed=allowed, remedy=remedy)
+        place = column.row(row)
+        raise DataError(problem, row=place, column=column.name, value=value, allowed=allowed, remedy=remedy)
     return categories, position[code]
 
 

@@ -11,16 +11,7 @@ import numpy as np
 
 from ...._messages import short_repr
 from ..errors import DataError
-from .columns import (
-    FLOATS,
-    NO_MISSING,
-    code_values,
-    first_place,
-    is_integer,
-    kinds_of,
-    refused_cell,
-    refused_value,
-)
+from .columns import FLOATS, code_values, first_place, is_integer, kinds_of, refused_cell, refused_value
 from .tables import Column, is_listed, listed
 
 MAX_SCORE = 1e100  # largest absolute score: sums of squares stay finite
@@ -46,7 +37,7 @@ def read_scores(column: Column, bounds: Bounds | None) -> np.ndarray:
         for place, value in enumerate(column.values):
             # a signalling NaN can be neither compared nor hashed
             if isinstance(value, Decimal) and value.is_nan():
-                raise refused_cell(column, place, "is a missing cell", remedy=NO_MISSING)
+                raise refused_cell(column, place, "is a missing cell", remedy=column.fill_in)
         code, distinct = code_values(column.values)
         scores = np.array([_score(column, value, allowed) for value in distinct])[code]
     low, high = bounds or (-MAX_SCORE, MAX_SCORE)

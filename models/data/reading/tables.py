@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, TypeGuard
 
 import narwhals as nw
@@ -10,8 +9,10 @@ import numpy as np
 
 from ...._messages import short_repr
 from ..errors import DataError
+from .names import missing_columns
 
 MAX_ROWS = 2**31 - 1  # codes are int32
+MAX_CHARACTERS = 10_000  # of a cell that is read
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,12 @@ class Column:
     name: str  # in messages
     values: list[Any]  # cells, in row order
     declared: list[Any] | None = None
+    kept: np.ndarray | None = None  # rows of the table, from 0, of the cells; None if they are all there
+    fill_in: str = "fill the cell in or leave the row out: a missing answer has no row"  # remedy
+
+    def row(self, place: int) -> int:
+        """Row of the table, from 1, of the cell at a place counted from 0."""
+        return place + 1 if self.kept is None else int(self.kept[place]) + 1
 
 
 @dataclass(frozen=True)
@@ -50,15 +57,15 @@ def named_columns(table: Any, roles: Mapping[str, str]) -> Columns:
     The table is a pandas, polars or pyarrow frame, anything else that narwhals reads, or a mapping name ->
     cells. Raises if it is no table, a column is missing or named twice, or there is no row.
     """
-    names, n_rows, column = _open(table)
-    for role, name in roles.items():
-        if name not in names:
-            raise _missing_column(role, name, names)
+    names, column = _open(table)
+    if missing := {role: name for role, name in roles.items() if name not in names}:
+        raise missing_columns(missing, names)
     if len({*roles.values()}) < len(roles):
         raise DataError(
             f"one column is named twice: {', '.join(f'{r}={short_repr(n)}' for r, n in roles.items())}",
             remedy="give each argument a column of its own",
         )
+    n_rows = _row_count(table, [*roles.values()])
     if n_rows == 0:
         raise DataError("the table has columns but no rows", remedy="check what it was read from")
     if n_rows > MAX_ROWS:
@@ -70,16 +77,6 @@ def named_columns(table: Any, roles: Mapping[str, str]) -> Columns:
 def column_names(table: Any) -> list[str]:
     """Names of the columns of a table, in their order; raises if it is no table or a name is repeated."""
     return list(_open(table)[0])
-
-
-def default_names(table: Any, roles: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
-    """Column names by role, with another default where the table lacks the default, the name of the role."""
-    names = set(column_names(table))
-    missing = {role for role, name in roles.items() if name == role and role not in names}
-    return {
-        role: others[role] if role in missing and others.get(role) in names else name
-        for role, name in roles.items()
-    }
 
 
 def is_listed(values: object) -> TypeGuard[Sequence[Any] | np.ndarray]:
@@ -97,17 +94,23 @@ def listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
     return list(values)
 
 
-_Opened = tuple[Sequence[str], int, Callable[[str], Column]]
+_Opened = tuple[Sequence[str], Callable[[str], Column]]
 
 
 def _open(table: Any) -> _Opened:
-    """Names, number of rows, and accessor of the columns of a table."""
-    return _open_mapping(table) if isinstance(table, Mapping) else _open_frame(table)
+    """Names and accessor of the columns of a table."""
+    if isinstance(table, Mapping):
+        return list(table), lambda name: Column(name, listed(table[name]))
+    return _open_frame(table)
 
 
-def _open_mapping(table: Mapping[str, Any]) -> _Opened:
+def _row_count(table: Any, names: Sequence[str]) -> int:
+    """Count the rows; raises if columns that are read are none, or of different lengths."""
+    if not isinstance(table, Mapping):
+        return len(nw.from_native(table, eager_only=True))
     lengths = {}
-    for name, values in table.items():
+    for name in names:
+        values = table[name]
         if not is_listed(values):
             problem = f"{short_repr(values)} is a {type(values).__name__}, not a column"
             allowed = "a list, a 1-D array or a series of cells"
@@ -120,8 +123,7 @@ def _open_mapping(table: Mapping[str, Any]) -> _Opened:
         problem = f"column {short_repr(first)} has {n:,} rows and column {short_repr(other)} has {m:,}"
         remedy = "give every column as many cells as there are rows"
         raise DataError(problem, column=first, value=n, remedy=remedy)
-    n_rows = next(iter(lengths.values()), 0)
-    return list(table), n_rows, lambda name: Column(name, listed(table[name]))
+    return next(iter(lengths.values()), 0)
 
 
 def _open_frame(table: Any) -> _Opened:
@@ -137,7 +139,7 @@ def _open_frame(table: Any) -> _Opened:
         raise DataError(
             f"two columns have one name ({' '.join(str(error).split())})", remedy="rename or drop one of them"
         ) from None
-    return frame.columns, len(frame), lambda name: _frame_column(name, frame.get_column(name))
+    return frame.columns, lambda name: _frame_column(name, frame.get_column(name))
 
 
 def _frame_column(name: str, series: nw.Series[Any]) -> Column:
@@ -147,17 +149,23 @@ def _frame_column(name: str, series: nw.Series[Any]) -> Column:
     ):  # whose dtype narwhals may fail to read: old pandas hashes categories
         declared = getattr(series.to_native().dtype, "categories", None)
     else:
+        if series.implementation.is_pyarrow() and series.dtype in (nw.String, nw.Categorical):
+            _refuse_long(name, series)
         declared = series.dtype.categories if isinstance(series.dtype, nw.Enum) else None
     return Column(name, series.to_list(), None if declared is None else list(declared))
 
 
-def _missing_column(role: str, name: str, names: Sequence[str]) -> DataError:
-    folded = {str(n).casefold(): n for n in names}
-    near = get_close_matches(str(name).casefold(), folded, n=1)
-    there = ", ".join(map(short_repr, names[:20])) + (", ..." if len(names) > 20 else "")
-    allowed = f"the columns that are there: {there or 'none'}"
-    remedy = f"name the column: {role}={short_repr(folded[near[0]]) if near else '...'}"
-    return DataError(f"there is no column {short_repr(name)}", column=name, allowed=allowed, remedy=remedy)
+def _refuse_long(name: str, series: nw.Series[Any]) -> None:
+    """Raise at too long a text before it is copied to every row of a dictionary."""
+    longest = series.drop_nulls().unique().cast(nw.String).str.len_chars().max() or 0
+    if longest > MAX_CHARACTERS:
+        raise DataError(
+            f"a cell has {longest:,} characters",
+            column=name,
+            value=longest,
+            allowed=f"{MAX_CHARACTERS:,} characters",
+            remedy="shorten it",
+        )
 
 
 def nested_columns(

@@ -1,0 +1,172 @@
+"""Names of columns by role: the names of the trade, and errors about columns that are missing."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from ...._messages import short_repr
+from ..errors import DataError
+
+_ITEM = (
+    "item task document doc example question sample instance unit image case record hit sentence post tweet comment "
+    "prompt patient"
+)
+_RATER = (
+    "rater annotator worker coder judge user labeler labeller reviewer expert assessor evaluator grader respondent "
+    "participant reader observer voter"
+)
+_SIDE = "{0} model{1} item{1} {1} option{1} candidate{1} response{1} system{1} player{1} {0}item {0}model"
+_LABEL = "label category choice answer annotation class response verdict judgment judgement vote"
+
+
+def _with_ids(words: str) -> str:
+    """Words, and each with the suffix "id"."""
+    return " ".join(f"{word} {word}id" for word in words.split())
+
+
+# role -> names of columns that stand for it, without case, spaces, hyphens and underscores
+TRADE: dict[str, frozenset[str]] = {
+    role: frozenset(words.split())
+    for role, words in {
+        "item": _with_ids(_ITEM) + " id",
+        "rater": _with_ids(_RATER),
+        "label": _LABEL,
+        "category": _LABEL + " condition diagnosis candidate prediction predicted predictedlabel",
+        "rank": "rank position place",
+        "score": "score rating value stars",
+        "left": _with_ids(_SIDE.format("left", "a")),
+        "right": _with_ids(_SIDE.format("right", "b")),
+        "winner": "winner label preference preferred choice vote verdict outcome result",
+        "classifier": "classifier classifiername model modelname system method predictor",
+        "confidence": "score probability prob proba confidence p",  # of a predicted category
+        "probability": "probability prob proba p",
+    }.items()
+}
+
+# names of crowd-kit and of the roles themselves are documented defaults, and need no message
+_SILENT = {"task", "worker", "label"}
+
+
+class _Kind(NamedTuple):
+    """Container of a kind of annotation, and the roles of its long table."""
+
+    container: str
+    roles: tuple[str, ...]
+
+
+KINDS = {
+    "comparisons": _Kind("Comparisons", ("left", "right", "winner")),
+    "rankings": _Kind("PartialRankings", ("item", "rater", "category", "rank")),
+    "labels": _Kind("Labels", ("item", "rater", "label")),
+    "scores": _Kind("Scores", ("item", "score")),
+}
+
+
+class Wording(NamedTuple):
+    """Remedies in the words of Python or of the command line."""
+
+    column: Callable[[str, str], str]  # role, name of the column or "..."
+    kind: Callable[[str], str]
+    separator: str = ", "
+    where: str = "the table"
+
+
+PYTHON = Wording(
+    lambda role, name: f"{role}={name if name == '...' else short_repr(name)}",
+    lambda kind: f"these look like {kind}, which models.{KINDS[kind].container}.from_table reads",
+)
+
+
+def folded(name: object) -> str:
+    """Name without case, spaces, hyphens and underscores; empty unless it is text."""
+    return name.casefold().translate(_IGNORED) if isinstance(name, str) else ""
+
+
+_IGNORED = dict.fromkeys(map(ord, " -_\t\ufeff"))
+
+
+def resolved_names(
+    names: Sequence[str],
+    roles: Mapping[str, str],
+    *,
+    optional: Collection[str] = (),
+    synonyms: Mapping[str, str] | None = None,
+    kind: str | None = None,
+    words: Wording = PYTHON,
+) -> dict[str, str]:
+    """Names of columns by role: those given, or synonyms where the default, the name of the role, is not there.
+
+    `optional` roles may be absent; `synonyms` maps a role to another row of `TRADE`. Raises at all missing
+    columns at once, and where two columns could be one role.
+    """
+    used = {name for name in roles.values() if name in names}
+    found, missing = {}, {}
+    for role, name in roles.items():
+        if name not in names and name == role:
+            own = TRADE.get((synonyms or {}).get(role, role), frozenset())
+            alike = [other for other in names if other not in used and folded(other) in {*own, folded(role)}]
+            alike = [other for other in alike if folded(other) == folded(role)] or alike
+            if len(alike) > 1:
+                raise _ambiguous(role, alike, words)
+            name = alike[0] if alike else name
+            used.update(alike)
+        if name in names:
+            found[role] = name
+        elif role not in optional or name != role:
+            missing[role] = name
+    if missing:
+        raise missing_columns(missing, names, kind, words)
+    return found
+
+
+def _ambiguous(role: str, alike: Sequence[str], words: Wording) -> DataError:
+    """Error about columns that could all be one role."""
+    both = " and ".join(map(short_repr, alike[:5]))
+    return DataError(
+        f"the columns {both} could each be the {role}",
+        column=role,
+        value=list(alike),
+        allowed="one of them",
+        remedy="say which: " + " or ".join(words.column(role, name) for name in alike[:5]),
+        where=words.where,
+    )
+
+
+def missing_columns(
+    missing: Mapping[str, str], names: Sequence[str], kind: str | None = None, words: Wording = PYTHON
+) -> DataError:
+    """Error about all columns that are missing, by role, with the kind that the others look like."""
+    known = {folded(name): name for name in names}
+    near = {role: get_close_matches(folded(name), known, n=1) for role, name in missing.items()}
+    there = ", ".join(map(short_repr, names[:20])) + (", ..." if len(names) > 20 else "")
+    listed = [short_repr(name) for name in missing.values()]
+    remedies = [words.column(role, known[found[0]] if found else "...") for role, found in near.items()]
+    remedy = f"name the column{'s' * (len(missing) > 1)}: {words.separator.join(remedies)}"
+    if words is PYTHON and "rater" in missing and kind in ("comparisons", "scores"):
+        remedy += ", or pass rater=None if the raters are not told apart"
+    if (other := kind and _looks_like(kind, names)) is not None:
+        remedy += f"; {words.kind(other)}"
+    return DataError(
+        f"there is no column {' or '.join(filter(None, [', '.join(listed[:-1]), listed[-1]]))}",
+        column=next(iter(missing.values())),
+        allowed=f"the columns that are there: {there or 'none'}",
+        remedy=remedy,
+        where=words.where,
+    )
+
+
+def _looks_like(kind: str, names: Sequence[str]) -> str | None:
+    """Kind of annotation, other than `kind`, that has all its columns under these names."""
+    texts = {folded(name) for name in names}
+    others = {other: own.roles for other, own in KINDS.items() if other != kind}
+    return next((k for k, roles in others.items() if all(TRADE[r] & texts for r in roles)), None)
+
+
+def renamed_in_words(found: Mapping[str, str]) -> str:
+    """Phrase with the columns that were found by a synonym; empty if there are none."""
+    told = {
+        role: name
+        for role, name in found.items()
+        if role in TRADE and folded(name) != role and folded(name) not in _SILENT
+    }
+    return ", ".join(f"{short_repr(name)} as {role}" for role, name in told.items())
