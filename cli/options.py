@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -219,7 +220,9 @@ RATERS = ("hierarchical", "per-rater", "shared")
 def _check_model(kind: str, model: str) -> None:
     """Raise if there is no such model, or it is of another kind of annotation."""
     if model not in catalog:
-        raise ValueError(f"--model {model}: there is no such model; the catalog has {', '.join(catalog)}")
+        near = "".join(f"; did you mean {name}?" for name in get_close_matches(model, catalog, n=1))
+        ours = ", ".join(name for name, own in catalog.items() if own.data == kind)
+        raise ValueError(f"--model {model}: there is no such model{near or ';'} those of {kind} are {ours}")
     if catalog[model].data != kind:
         raise ValueError(f"--model {model} is a model of {catalog[model].data}, not of {kind}")
 
