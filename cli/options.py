@@ -127,6 +127,20 @@ LargestComponent = Annotated[
         help="For comparisons: keep only the largest set of items connected by comparisons.",
     ),
 ]
+DropDuplicates = Annotated[
+    bool,
+    typer.Option(
+        "--drop-duplicates",
+        help="Count an answer that a rater repeated to the letter once, not as often as it is there.",
+    ),
+]
+MergeLookAlikes = Annotated[
+    bool,
+    typer.Option(
+        "--merge-look-alikes",
+        help="Take ids and categories that differ only in case, spaces or Unicode form as one: 'ham', 'HAM '.",
+    ),
+]
 Prob = Annotated[float, typer.Option(help="Posterior probability of the intervals.")]
 Draws = Annotated[int, typer.Option(help="Draws per chain.")]
 Chains = Annotated[int, typer.Option(help="Number of chains.")]
@@ -220,9 +234,9 @@ RATERS = ("hierarchical", "per-rater", "shared")
 def _check_model(kind: str, model: str) -> None:
     """Raise if there is no such model, or it is of another kind of annotation."""
     if model not in catalog:
-        near = "".join(f"; did you mean {name}?" for name in get_close_matches(model, catalog, n=1))
+        near = "".join(f"Did you mean {name}? " for name in get_close_matches(model, catalog, n=1))
         ours = ", ".join(name for name, own in catalog.items() if own.data == kind)
-        raise ValueError(f"--model {model}: there is no such model{near or ';'} those of {kind} are {ours}")
+        raise ValueError(f"--model {model}: there is no such model. {near}Models of {kind}: {ours}")
     if catalog[model].data != kind:
         raise ValueError(f"--model {model} is a model of {catalog[model].data}, not of {kind}")
 
@@ -335,6 +349,8 @@ def settings_of(
         bounds=bounds_of(given.get("bounds")),
         thresholds=thresholds_of(given.get("threshold", ())),
         anonymize=given.get("anonymize", False),
+        drop_duplicates=given.get("drop_duplicates", False),
+        merge_look_alikes=given.get("merge_look_alikes", False),
         has_reliability="reliability" in entry.options,
         priors=priors,
     )
