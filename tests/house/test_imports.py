@@ -13,7 +13,11 @@ PACKAGES = ("models", "inference", "evaluation", "reports", "cli")
 SOURCES = sorted(p for name in PACKAGES for p in (ROOT / name).rglob("*.py"))
 FAMILIES = ("rankings", "labels", "comparisons", "scores")
 LAWS = {"models.data", "models.distributions"}
-GROUND = {"lazy_loader", "_messages", "_progress"}  # names, quoted text and progress, on which everything may stand
+GROUND = {
+    "lazy_loader",
+    "_messages",
+    "_progress",
+}  # names, quoted text and progress, on which everything may stand
 
 # package -> what it may import, besides the standard library, the ground and itself
 MODELS = {
@@ -21,7 +25,15 @@ MODELS = {
     "models.distributions": {"numpy", "numba", "llvmlite", "pymc", "pytensor", "jax"},
     "models.simulators": {"numpy", "networkx", "models.data"},
     **{
-        f"models.{family}": {"numpy", "scipy", "pymc", "pytensor", "models._catalog", "models._hierarchy", *LAWS}
+        f"models.{family}": {
+            "numpy",
+            "scipy",
+            "pymc",
+            "pytensor",
+            "models._catalog",
+            "models._hierarchy",
+            *LAWS,
+        }
         for family in FAMILIES
     },
 }
