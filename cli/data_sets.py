@@ -12,6 +12,7 @@ from requests.exceptions import RequestException
 from ..models import PartialRankings
 from .terminal import print_table, print_text
 
+RISKS = ("low", "medium", "high")
 RAW_FILE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
 
@@ -65,7 +66,8 @@ def convert_dermatology(selectors: Path, conditions: Path, risks: Path, out: Pat
 
     `selectors` is JSON of [item][rater][block][condition code]; `conditions` and `risks` have a line per
     condition, its name and its risk (0 low, 1 medium, 2 high). The tables are ``dermatology.csv`` (item,
-    rater, category, rank) and ``dermatology_conditions.csv`` (category, risk).
+    rater, category, rank) and ``dermatology_conditions.csv`` (category, group: the risk, value), which ``raterzoo
+    report --groups`` reads.
     """
     names = conditions.read_text("utf-8").splitlines()
     nested = json.loads(selectors.read_text("utf-8"))
@@ -73,7 +75,9 @@ def convert_dermatology(selectors: Path, conditions: Path, risks: Path, out: Pat
     table = PartialRankings.from_blocks(named, categories=names).to_table()
     paths = out / "dermatology.csv", out / "dermatology_conditions.csv"
     _write(paths[0], list(table), zip(*(column.tolist() for column in table.values()), strict=True))
-    _write(paths[1], ["category", "risk"], zip(names, risks.read_text("utf-8").split(), strict=True))
+    values = [int(code) for code in risks.read_text("utf-8").split()]
+    groups = [RISKS[value] for value in values]
+    _write(paths[1], ["category", "group", "value"], zip(names, groups, values, strict=True))
     return paths
 
 

@@ -198,6 +198,7 @@ def test_dermatology_is_converted_from_the_authors_files(tmp_path):
     if not folder:
         pytest.skip("RATERZOO_DATA is not set")
     from raterzoo.cli.data_sets import convert_dermatology
+    from raterzoo.cli.tables import read_groups
 
     raw = [
         Path(folder) / "raw" / f"dermatology_{name}"
@@ -209,9 +210,11 @@ def test_dermatology_is_converted_from_the_authors_files(tmp_path):
     assert len({row["item"] for row in rows}) == 1947
     assert len({(row["item"], row["rater"]) for row in rows}) == 9602
     with conditions.open() as file, (Path(folder) / "dermatology_conditions.csv").open() as given:
-        assert [(r["category"], r["risk"]) for r in csv.DictReader(file)] == [
+        assert [(r["category"], r["value"]) for r in csv.DictReader(file)] == [
             (r["name"], r["risk"]) for r in csv.DictReader(given)
         ]
+    groups = read_groups(conditions)
+    assert list(dict.fromkeys(groups.group.values())) == ["low", "medium", "high"]
 
 
 def test_fetch_without_a_network_names_the_file_to_put_in_place(monkeypatch, tmp_path):
