@@ -15,12 +15,14 @@ from .options import (
     CategoryOptions,
     Columns,
     DataOptions,
+    DropDuplicates,
     Group,
     Kind,
     KindOption,
     LargestComponent,
     Layout,
     LayoutOption,
+    MergeLookAlikes,
     Prob,
     RaterAttributes,
     SamplerOptions,
@@ -115,12 +117,15 @@ def report(
     bounds: Bounds = None,
     threshold: Thresholds = None,
     largest_component: LargestComponent = False,
+    drop_duplicates: DropDuplicates = False,
+    merge_look_alikes: MergeLookAlikes = False,
     anonymize: Anonymize = False,
     sampler: SamplerOptions,
 ) -> None:
     """Fit a model, evaluate it, and write an HTML report."""
     own = {"reliability": reliability, "group": group, "bounds": bounds, "threshold": threshold}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
+    own |= {"drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes}
     settings = _settings(data, sampler, categories, votes, **own)
     from ..reports.study import Sources
     from .reporting import make_report
@@ -144,6 +149,8 @@ def rank(
     column: Columns = None,
     own: VoteOptions,
     largest_component: LargestComponent = False,
+    drop_duplicates: DropDuplicates = False,
+    merge_look_alikes: MergeLookAlikes = False,
     sampler: SamplerOptions,
 ) -> None:
     """Rank items by pairwise votes.
@@ -153,7 +160,8 @@ def rank(
     from .rank import rank_votes
 
     data = DataOptions(Kind.comparisons, model=model)
-    settings = _settings(data, sampler, own, largest_component=largest_component)
+    cleaned = {"drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes}
+    settings = _settings(data, sampler, own, largest_component=largest_component, **cleaned)
     rank_votes(votes, column or [], settings, prob=prob, top=top, out=out)
 
 
@@ -210,6 +218,8 @@ def fit(
     group: Group = None,
     bounds: Bounds = None,
     largest_component: LargestComponent = False,
+    drop_duplicates: DropDuplicates = False,
+    merge_look_alikes: MergeLookAlikes = False,
     anonymize: Anonymize = False,
     sampler: SamplerOptions,
     workers: Workers = None,
@@ -225,6 +235,7 @@ def fit(
         raise ValueError("name a table of annotations, and -o posterior.nc or posterior.zarr")
     own = {"reliability": reliability, "group": group, "bounds": bounds}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
+    own |= {"drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes}
     settings = _settings(data, sampler, categories, votes, **own)
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")

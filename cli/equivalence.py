@@ -8,7 +8,17 @@ import typer
 
 from .._progress import step
 from ..reports.wording import ADDITIVE, OF_POSTERIOR
-from .options import Categories, Chains, Columns, Draws, Layout, LayoutOption, Seed
+from .options import (
+    Categories,
+    Chains,
+    Columns,
+    Draws,
+    DropDuplicates,
+    Layout,
+    LayoutOption,
+    MergeLookAlikes,
+    Seed,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,6 +57,8 @@ def equivalence(
     layout: LayoutOption = Layout.long,
     column: Columns = None,
     categories: Categories = None,
+    drop_duplicates: DropDuplicates = False,
+    merge_look_alikes: MergeLookAlikes = False,
     combiner: Annotated[
         str | None, typer.Option(help=f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality.")
     ] = None,
@@ -109,7 +121,8 @@ def equivalence(
         if value is not None and value not in allowed:
             raise ValueError(f"--{option} {value}: expected one of {', '.join(allowed)}")
     settings = settings_of(
-        "labels", MODEL, {"categories": categories}, draws=draws, chains=chains, seed=seed, layout=layout
+        "labels", MODEL, {"categories": categories, "drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes},
+        draws=draws, chains=chains, seed=seed, layout=layout,
     )  # fmt: skip
     data, law, hard = _read(labels, predictions, column or [], settings)
     rules |= default_rules(hard and not calibrate, combiner, scorer, learn)

@@ -16,6 +16,7 @@ from ..models import Scores
 from ..models._catalog import annotation_kinds
 from ..models.data import read_table
 from ..models.data.reading.files import text_lines
+from ..models.data.summary import look_alikes
 from ..reports.comparisons import and_more
 from ..reports.metrics import metric_named
 from ..reports.scores import sides_of
@@ -49,6 +50,7 @@ def read_annotations(
     if only_predicted:
         options["categories"] = [*data.categories.tolist(), *only_predicted]
         data = _container_of(path, settings.kind, table, settings.layout, options)
+    data = _cleaned(data, settings, counted="count" in table[1])
     if settings.kind == "scores":
         _check_thresholds(data, settings.thresholds)
     if settings.anonymize:
@@ -58,6 +60,35 @@ def read_annotations(
         if dropped := len(whole.items) - len(data.items):
             print_text(f"--largest-component leaves out {dropped:,} of the {len(whole.items):,} items")
     return data, only_predicted
+
+
+def _cleaned(data: Any, settings: Settings, *, counted: bool) -> Any:
+    """Merge look-alikes and drop duplicates if so requested; else say that there are some.
+
+    In a table with a column of counts (`counted`) repeated answers are meant.
+    """
+    for what in ("items", "raters", "categories"):
+        groups = look_alikes(getattr(data, what, np.array([], int)))
+        first = " / ".join(map(short_repr, groups[0][:5])) if groups else ""
+        if groups and not settings.merge_look_alikes:
+            print_text(
+                f"{what} that look alike, such as {first}, are taken to be different ({len(groups):,} "
+                f"{'group' if len(groups) == 1 else 'groups'}); --merge-look-alikes takes them as one"
+            )
+        elif groups:
+            print_text(f"--merge-look-alikes takes {what} such as {first} as one")
+    if settings.merge_look_alikes:
+        data = data.with_look_alikes_merged()
+    once = data.without_duplicates()
+    if (repeated := len(data) - len(once)) and settings.drop_duplicates:
+        print_text(f"--drop-duplicates leaves out {repeated:,} of the {len(data):,} annotations")
+        return once
+    if repeated and not counted:
+        print_text(
+            f"{repeated:,} of the {len(data):,} annotations repeat one of the same rater to the letter, and are counted again; "
+            "--drop-duplicates counts each once"
+        )
+    return data
 
 
 def read_container(

@@ -21,19 +21,18 @@ class AnnotationKind:
 
 
 _LAW_OF_VOTES = ("ties", "left_bias", "signed")
+_OF_ALL = ("anonymize", "drop_duplicates", "merge_look_alikes")
 _KINDS = (
-    AnnotationKind("rankings", "PartialRankings", "plackett_luce", ("categories", "anonymize")),
-    AnnotationKind("labels", "Labels", "dawid_skene", ("categories", "rater_attribute", "anonymize")),
+    AnnotationKind("rankings", "PartialRankings", "plackett_luce", ("categories", *_OF_ALL)),
+    AnnotationKind("labels", "Labels", "dawid_skene", ("categories", "rater_attribute", *_OF_ALL)),
     AnnotationKind(
         "comparisons",
         "Comparisons",
         "bradley_terry",
-        (*_LAW_OF_VOTES, "raters", "rater_attribute", "largest_component", "anonymize"),
+        (*_LAW_OF_VOTES, "raters", "rater_attribute", "largest_component", *_OF_ALL),
         _LAW_OF_VOTES,
     ),
-    AnnotationKind(
-        "scores", "Scores", "normal_scores", ("bounds", "threshold", "rater_attribute", "anonymize")
-    ),
+    AnnotationKind("scores", "Scores", "normal_scores", ("bounds", "threshold", "rater_attribute", *_OF_ALL)),
 )
 annotation_kinds: Mapping[str, AnnotationKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 

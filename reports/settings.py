@@ -51,6 +51,8 @@ class Settings:
     bounds: tuple[float, float] | None = None  # scores: lowest and highest possible
     thresholds: tuple[float, ...] = ()  # scores
     anonymize: bool = False  # replace rater ids by numbers in random order
+    drop_duplicates: bool = False  # count each repeated answer of a rater once
+    merge_look_alikes: bool = False  # ids and categories that differ in case, spaces or Unicode form
     has_reliability: bool = False  # the model weighs its raters by a given reliability
     # further arguments of the builder; None if they are not known
     priors: dict[str, Any] | None = field(default_factory=dict)

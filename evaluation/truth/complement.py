@@ -1,6 +1,7 @@
 """Predictions of one category for each item: the other one of two has the complement."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -44,8 +45,9 @@ def with_complement(predictions: xr.DataArray, categories: np.ndarray | None) ->
         f"{' and '.join(known)}, is taken to be its complement"
     )
     warnings.warn(note, UserWarning, stacklevel=2)
+    fill: Any = -np.inf
     both = scores.reindex(
-        category=categories.astype(np.int64 if names.dtype.kind in "iu" else str), fill_value=-np.inf
+        category=categories.astype(np.int64 if names.dtype.kind in "iu" else str), fill_value=fill
     )
     values = both.to_numpy().copy()
     filled = (alone & probable)[..., None, None] & (values == -np.inf)

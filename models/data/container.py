@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self, cast, get_args
 
@@ -12,7 +12,7 @@ from ..._messages import short_repr
 from .coded_rows import NO_RATERS, CodedRows
 from .errors import DataError
 from .reading.matching import chosen_items
-from .summary import suspicious_ids
+from .summary import look_alikes, suspicious_ids
 
 AnonymisedIds = Literal["raters", "all"]  # ids to replace: those of the raters, or those of the items as well
 
@@ -143,6 +143,72 @@ class Container(ABC):
         """
         return self._anonymised(whose, random_seed, "whose")
 
+    def without_duplicates(self) -> Self:
+        """Count an answer that a rater repeated to the letter once, not as often as it is in the table.
+
+        Returns
+        -------
+        same container
+            Every count of an identified rater is 1. Anonymous answers stay: alike, they are of several raters.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"item": [1, 1, 1], "rater": ["Ann", "Ann", "Bob"], "label": ["cat", "cat", "dog"]}
+        >>> models.Labels.from_table(table).without_duplicates()
+        Labels(1 item, 2 raters, 2 answers, 2 categories)
+        """
+        rows = self._rows()
+        if "count" not in rows or self.anonymous:
+            return self
+        return replace(cast("Any", self), count=np.minimum(rows["count"], 1))
+
+    def with_look_alikes_merged(self) -> Self:
+        """Take ids that differ only in case, spaces or Unicode form as one id.
+
+        Returns
+        -------
+        same container
+            XX, and of a category that a ranking then names twice the better rank stays.
+
+        Raises
+        ------
+        DataError
+            If only one category is left.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"item": [1, 1, 2], "rater": ["Ann", "Bob", "ann "], "label": ["ham", "HAM ", "spam"]}
+        >>> models.Labels.from_table(table).with_look_alikes_merged()
+        Labels(2 items, 2 raters, 3 answers, 2 categories)
+        """
+        rows = self._rows()
+        items = _merging(self.items, rows, "annotation_item", "left", "right")
+        raters = _merging(self.raters, rows, "annotation_rater")
+        others = self._others(items.old)
+        codes = {name: items.new for name in ("annotation_item", "left", "right")} | {
+            "annotation_rater": raters.new
+        }
+        if "categories" in others:
+            name = "label_code" if "label_code" in rows else "category_code"
+            categories = _merging(others["categories"], rows, name)
+            codes[name], others["categories"] = categories.new, categories.ids
+            _require_two(categories.ids)
+            if "gold" in others:
+                gold = self._others(np.arange(len(self.items)))["gold"]
+                others["gold"] = np.full(len(items.ids), -1, np.int32)
+                np.maximum.at(others["gold"], items.new[:-1], categories.new[gold].astype(np.int32))
+        rows = rows.replaced({name: new[rows[name]] for name, new in codes.items() if name in rows})
+        if "left" in rows:
+            rows = rows.where(rows["left"] != rows["right"])
+        if "rank" in rows:
+            best = rows.where(np.lexsort([rows[name] for name in ("rank", *list(rows)[2::-1])]))
+            rows = best.where(best.changes(*list(rows)[:3]))
+        if attributes := getattr(self, "rater_attributes", {}):
+            others["rater_attributes"] = {name: values[raters.old] for name, values in attributes.items()}
+        return self._of_rows(rows, items=items.ids, raters=raters.ids, **others)
+
     def to_table(
         self, *, anonymize: AnonymisedIds | None = None, random_seed: int | None = None
     ) -> dict[str, np.ndarray]:
@@ -271,6 +337,30 @@ class Container(ABC):
         if whose == "all":
             items = draw_recoding("item", len(self.items), rng)
         return self._recoded(items, raters)
+
+
+def _merging(ids: np.ndarray, rows: CodedRows, *columns: str) -> Recoding:
+    """Recoding of look-alikes to one of each group: without surplus spaces, else most frequent in the columns."""
+    given = np.zeros(len(ids))
+    for name in columns:
+        if name in rows and len(ids):
+            given += np.bincount(rows[name], rows.get("count"), len(ids))
+    place, target = {text: code for code, text in enumerate(ids.tolist())}, np.arange(len(ids))
+    for group in look_alikes(ids):
+        best = max(group, key=lambda text: (text == " ".join(text.split()), given[place[text]]))
+        target[[place[text] for text in group]] = place[best]
+    old = np.flatnonzero(target == np.arange(len(ids)))
+    return Recoding(ids[old], old, np.append(np.searchsorted(old, target), -1))
+
+
+def _require_two(categories: np.ndarray) -> None:
+    """Raise unless there are two categories or more."""
+    if len(categories) < 2:
+        raise DataError(
+            f"{short_repr(categories[0].item())} is the only category that is no look-alike: there is nothing to choose from",
+            allowed="two or more categories",
+            remedy="do not merge look-alikes, or declare the other categories",
+        )
 
 
 def require_container(data: object, kind: type[Container]) -> None:

@@ -1,0 +1,114 @@
+"""Repeated answers and look-alikes: said by the commands that read a table, and taken out when asked."""
+
+import numpy as np
+import pytest
+from raterzoo import models
+
+from tests.support.command_line import run, said, write
+
+QUICK = ("--kind", "labels", "--model", "dirichlet", "--draws", 200, "--seed", 2)
+ROWS = [
+    ("m1", "Ann", "ham"),
+    ("m1", "Bob", "HAM "),
+    ("m1", "Bob", "HAM "),
+    ("m2", "Ann", "spam"),
+    ("m2", "bob ", "ham "),
+]
+ROWS += [("m3", "Ann", "ham"), ("m3", "Bob", "spam")]
+TABLE = {name: [row[k] for row in ROWS] for k, name in enumerate(("item", "rater", "label"))}
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write(tmp_path / "mail.csv", TABLE)
+
+
+def test_a_fit_says_what_it_counts_twice_and_apart(table, tmp_path):
+    result = run("fit", table, "-o", tmp_path / "p.nc", *QUICK)
+    assert result.exit_code == 0, result.output
+    for part in (
+        "categories that look alike, such as 'HAM ' / 'ham' / 'ham ', are taken to be different (1 group)",
+        "raters that look alike, such as 'Bob' / 'bob ', are",
+        "1 of the 7 annotations repeat one of the same rater to the letter",
+        "--merge-look-alikes takes them as one",
+        "--drop-duplicates counts each once",
+    ):
+        assert part in said(result), part
+
+
+@pytest.mark.parametrize("command", ["fit", "equivalence"])
+def test_the_options_take_them_out(table, tmp_path, command):
+    options = ("--merge-look-alikes", "--drop-duplicates")
+    if command == "fit":
+        result = run("fit", table, "-o", tmp_path / "p.nc", *QUICK, *options)
+    else:
+        law = {
+            "item": ["m1", "m2", "m3"] * 2,
+            "category": ["ham"] * 3 + ["spam"] * 3,
+            "score": [0.9, 0.5, 0.5, 0.1, 0.5, 0.5],
+        }
+        result = run("equivalence", table, write(tmp_path / "law.csv", law), "--bootstrap", 0, *options)
+    assert result.exit_code == 0, result.output
+    assert "takes categories such as 'HAM ' / 'ham' / 'ham ' as one" in said(result)
+    assert "--drop-duplicates leaves out 1 of the 7 annotations" in said(result)
+    assert "taken to be different" not in said(result) and "repeat one" not in said(result)
+
+
+def test_counts_that_a_table_declares_are_no_duplicates(tmp_path):
+    counted = {
+        "item": ["a", "a", "b"],
+        "rater": ["r", "s", "r"],
+        "label": ["x", "y", "y"],
+        "count": [3, 1, 2],
+    }
+    result = run("fit", write(tmp_path / "t.csv", counted), "-o", tmp_path / "p.nc", *QUICK)
+    assert result.exit_code == 0 and "repeat" not in said(result), result.output
+
+
+class TestContainers:
+    def test_labels(self):
+        labels = models.Labels.from_table(
+            {**TABLE, "truth": ["ham"] * 3 + ["", ""] + ["HAM "] * 2}, gold="truth"
+        )
+        merged = labels.with_look_alikes_merged()
+        assert merged.categories.tolist() == ["ham", "spam"]
+        assert len(merged) == len(labels) and merged.raters.tolist() == ["Ann", "Bob"]
+        assert merged.counts.tolist() == [[3, 0], [1, 1], [1, 1]] and merged.gold.tolist() == [0, -1, 0]
+        assert len(merged.without_duplicates()) == 6
+        clean = merged.without_duplicates()
+        assert clean.without_duplicates() == clean == clean.with_look_alikes_merged()
+
+    def test_rankings_keep_the_better_rank(self):
+        table = {
+            "item": ["a"] * 3,
+            "rater": ["r"] * 3,
+            "category": ["acne", "eczema", "Acne"],
+            "rank": [1, 2, 3],
+        }
+        merged = models.PartialRankings.from_table(table).with_look_alikes_merged()
+        assert len(merged.categories) == 2 and merged.category_code.tolist() == [0, 1]
+        assert merged.without_duplicates() is merged
+
+    def test_comparisons_leave_out_votes_of_an_item_with_itself(self):
+        table = {
+            "left": ["a", "A", "b", "b"],
+            "right": ["b", "a", "c", "c"],
+            "winner": ["left"] * 4,
+            "rater": list("rrss"),
+        }
+        merged = models.Comparisons.from_table(table).with_look_alikes_merged()
+        assert len(merged) == 3 and len(merged.items) == 3 and len(merged.without_duplicates()) == 2
+
+    def test_scores_and_anonymous_answers(self):
+        table = {"item": ["x", "X", "y"], "score": [1.0, 1.0, 2.0]}
+        merged = models.Scores.from_table(table, rater=None).with_look_alikes_merged()
+        assert len(merged.items) == 2 and len(merged.without_duplicates()) == 3
+
+    def test_one_category_is_refused(self):
+        labels = models.Labels.from_table({"item": ["a", "a"], "rater": ["r", "s"], "label": ["ham", "Ham"]})
+        with pytest.raises(models.DataError, match="only category that is no look-alike"):
+            labels.with_look_alikes_merged()
+
+    def test_integers_have_no_look_alikes(self):
+        labels = models.Labels.from_table({"item": [1, 2], "rater": [1, 2], "label": np.array([3, 4])})
+        assert labels.with_look_alikes_merged() == labels
