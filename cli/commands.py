@@ -38,7 +38,7 @@ from .options import (
 from .terminal import exit_on_input_error, print_table, print_text
 
 if TYPE_CHECKING:
-    from ..reports.study import Settings
+    from ..reports.settings import Settings
 
 
 def _settings(data: DataOptions, sampler: SamplerOptions, *groups: object, **options: Any) -> "Settings":
@@ -127,7 +127,7 @@ def report(
     own |= {"largest_component": largest_component, "anonymize": anonymize}
     own |= {"drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes}
     settings = _settings(data, sampler, categories, votes, **own)
-    from ..reports.study import Sources
+    from ..reports.settings import Sources
     from .reporting import make_report
 
     sources = Sources(predictions, groups, metric or ())

@@ -11,7 +11,8 @@ from ..evaluation.truth.complement import with_complement
 from ..evaluation.truth.matching import match_items
 from ..reports.composition import Report, comparison_report, score_report, truth_report
 from ..reports.metrics import check_predictions, metric_named
-from ..reports.study import Settings, Sources, Study
+from ..reports.settings import Settings, Sources
+from ..reports.study import Study
 from .fitting import build, draw
 from .tables import (
     check_side_metrics,
