@@ -114,14 +114,17 @@ def diagnose(
     return diagnosis.assign_attrs(converged=int(converged), verdict=sentence)
 
 
+REMEDY = "Try more draws (draws=, thin=) or warm-up (tune=); inference.diagnose(tree) has every quantity"
+
+
 def warn_unless_converged(
-    tree: xr.DataTree | xr.Dataset, *, listed: int = 20, stacklevel: int = 3
+    tree: xr.DataTree | xr.Dataset, *, listed: int = 3, stacklevel: int = 3
 ) -> xr.Dataset:
-    """Warn of the `listed` worst items unless draws, or their diagnosis, are exact or converged; return the diagnosis."""
+    """Warn of the `listed` worst items and others unless draws are exact or converged; return the diagnosis."""
     diagnosis = tree if isinstance(tree, xr.Dataset) else diagnose(tree)
     converged, sentence = verdict(diagnosis, listed=listed)
     if not converged:
-        warnings.warn(sentence, ConvergenceWarning, stacklevel=stacklevel)
+        warnings.warn(f"{sentence}\n{REMEDY}", ConvergenceWarning, stacklevel=stacklevel)
     return diagnosis
 
 
@@ -346,7 +349,7 @@ def _summary(diagnosis: xr.Dataset) -> str:
         elements = diagnosis[f"element_{statistic}"].where(diagnosis["element_constant"] == 0)
         figures = np.concatenate([items, elements.to_numpy()])
         if np.isnan(figures).all():
-            return "converged: no quantity ever moved"
+            return "converged: every quantity is the same in all draws"
         worst[statistic] = reduce(figures)
     names = [str(name) for name in diagnosis["quantity"].to_numpy()]
     others = diagnosis.sizes["element"]
@@ -358,7 +361,7 @@ def _summary(diagnosis: xr.Dataset) -> str:
         f"bulk ESS >= {np.floor(worst['ess_bulk']):,.0f}, "
         f"tail ESS >= {np.floor(worst['ess_tail']):,.0f} "
         f"over {count:,} quantities{f' ({of})' if of else ''}"
-        f"{f'; {constant:,} of them never moved' if constant else ''}"
+        f"{f'; {constant:,} of them the same in all draws, certain to the last digit, and not judged' if constant else ''}"
     )
 
 

@@ -1,9 +1,11 @@
 """Dispatch: the sampler for each model, by the structure of its graph."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -75,6 +77,33 @@ def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str
     if _observes(model, ItemScoresRV) and len(model.observed_RVs) == 1:
         groups = scores_by_item(model, groups)
     return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
+
+
+OWN_OPTIONS = {
+    "method",
+    "thin",
+    "dtype",
+    "store",
+    "log_likelihood",
+}  # of `sample`, besides those of `pymc.sample`
+NUTS_OPTIONS = {
+    "nuts",
+    "target_accept",
+    "max_treedepth",
+    "early_max_treedepth",
+    "step_scale",
+    "scaling",
+    "Emax",
+}
+
+
+def check_nuts_options(options: Iterable[str]) -> None:
+    """Raise TypeError, with the nearest name, for an option that is misspelt: neither one of `pymc.sample` nor of NUTS."""
+    known = NUTS_OPTIONS | set(signature(pm.sample).parameters)
+    for name in sorted(set(options) - known):
+        near = ["random_seed"] if name == "seed" else get_close_matches(name, OWN_OPTIONS | known, 1)
+        if near:
+            raise TypeError(f"sample has no option {name!r}; did you mean {near[0]!r}?")
 
 
 def nuts_options(model: pm.Model, asked: dict[str, Any]) -> dict[str, Any]:

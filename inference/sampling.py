@@ -15,7 +15,7 @@ from .checkpoints import NUTS_STARTS, draw_into, draw_nuts_into
 from .diagnostics import diagnose, warn_unless_converged
 from .kernels.compilation import compiled_step
 from .labels.item_states import with_items_drawn
-from .methods import Route, begin_run, draw_with_nuts, route_of
+from .methods import Route, begin_run, check_nuts_options, draw_with_nuts, route_of
 from .runs.model_graph import graph_lock
 from .runs.run import Draws, Run, SinglePrecisionError, check_options
 from .runs.trees import Completion, attributes
@@ -129,6 +129,7 @@ def sample(
     chosen = _choose(route, method)
     seed = int(np.random.SeedSequence().generate_state(1)[0] if random_seed is None else random_seed)
     plan = Draws(draws, tune, chains, cores, seed, progressbar, thin, dtype, densities=log_likelihood)
+    check_nuts_options(nuts)
     if nuts and chosen != "nuts":
         raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
     attrs = attributes(route.name, chosen, route.reason, seed)

@@ -7,7 +7,7 @@ caller's arguments. The default is one true and one predicted label for every it
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from inspect import signature
+from inspect import Parameter, signature
 
 import numpy as np
 
@@ -117,6 +117,7 @@ def metric_from_callable(
     `response` as scikit-learn's metric needs it, else labels; `larger_is_better` unless named loss, error or
     deviance.
     """
+    refuse_factory(function)
     if not callable(function):
         raise EvaluationError(
             f"metric={function!r}: expected a Metric, or a function of true and predicted labels"
@@ -142,8 +143,17 @@ def metric_from_callable(
     return Metric(name, truth, score, top, response, "items", larger_is_better)
 
 
+def refuse_factory(function: ByDraw) -> None:
+    """Raise for a function that returns a `Metric`, such as `evaluation.f1`: its call was forgotten."""
+    if getattr(function, "__annotations__", {}).get("return") in (Metric, "Metric"):
+        needed = [p.name for p in signature(function).parameters.values() if p.default is Parameter.empty]
+        call = f"evaluation.{name_of(function)}({', '.join(needed)})"
+        raise EvaluationError(f"metric={name_of(function)}: this function returns the metric; pass {call}")
+
+
 def has_known_direction(function: ByDraw) -> bool:
     """Whether the direction of a function is known, from scikit-learn or the name of a loss."""
+    refuse_factory(function)
     return bool(_of_scikit_learn(function)) or name_of(function).endswith(LOSSES)
 
 

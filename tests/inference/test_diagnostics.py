@@ -1,5 +1,6 @@
 """The diagnosis of a tree: right numbers at the right item, and a verdict one can read."""
 
+import textwrap
 import warnings
 
 import arviz as az
@@ -152,7 +153,9 @@ def test_praise_never_flatters():
     for before, figure in worst.items():
         said = float(attrs["verdict"].partition(before)[2].split(" ")[0].strip(",").replace(",", ""))
         assert 0 <= (said - figure) * (1 if "R-hat" in before else -1) < 1
-    assert attrs["verdict"].endswith("over 6 quantities (plausibility); 1 of them never moved")
+    assert attrs["verdict"].endswith(
+        "over 6 quantities (plausibility); 1 of them the same in all draws, certain to the last digit, and not judged"
+    )
 
 
 def test_verdict_names_the_items_that_failed_worst_first():
@@ -184,9 +187,43 @@ def test_long_lists_are_cut():
     diagnosis = diagnose(tree_of(draws))
     assert diagnosis.attrs["verdict"].count("case") == 5
     assert diagnosis.attrs["verdict"].endswith(", and 25 more")
-    with pytest.warns(ConvergenceWarning, match="and 10 more") as caught:
+    with pytest.warns(ConvergenceWarning, match="and 27 more") as caught:
         assert warn_unless_converged(diagnosis) is diagnosis
-    assert str(caught[0].message).count("case") == 20
+    assert str(caught[0].message).count("case") == 3
+
+
+def test_warning_is_at_most_ten_lines():
+    """Everything that can fail at once, with 50 raters of 6 categories, on a terminal of 100 columns."""
+    rng = np.random.default_rng(seed_of("ten lines"))
+    confusion = np.sort(rng.dirichlet(np.ones(6), (4, 100, 50, 6)), axis=1)
+    confusion[1:3] = confusion[1:3, :, :, ::-1]  # labels switched in two chains
+    names = [f"annotator {i:05d}" for i in range(50)]
+    coords = {"rater": names, "category": range(6), "answer": range(6), "item": range(100)}
+    item = np.sort(rng.random((4, 100, 100)), axis=1)
+    item[0, 0, 0] = np.inf
+    data = {
+        "confusion": (("chain", "draw", "rater", "category", "answer"), confusion),
+        "plausibility": (("chain", "draw", "item"), item),
+    }
+    stats = {
+        "diverging": (("chain", "draw"), np.ones((4, 100), bool)),
+        "energy": (("chain", "draw"), np.sort(rng.random((4, 100)), axis=1)),
+    }
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset(data, coords), "sample_stats": xr.Dataset(stats)})
+    with pytest.warns(ConvergenceWarning) as caught:
+        warn_unless_converged(tree)
+    message = str(caught[0].message)
+    lines = [part for line in message.splitlines() for part in textwrap.wrap(line, 100)]
+    assert len(lines) <= 10, message
+    for part in (
+        "label switching",
+        "divergences",
+        "E-BFMI",
+        "97 more",
+        "infinite or NaN",
+        "inference.diagnose",
+    ):
+        assert part in message
 
 
 def test_warning_is_silent_where_all_is_well():

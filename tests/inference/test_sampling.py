@@ -193,6 +193,20 @@ def test_wrong_options_are_named(options, message):
         inference.sample(models.plackett_luce(SMALL), **QUIET, **options)
 
 
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("seed", "random_seed"),
+        ("target_acept", "target_accept"),
+        ("progress_bar", "progressbar"),
+        ("drws", "draws"),
+    ],
+)
+def test_misspelt_options_name_the_nearest(option, meant):
+    with pytest.raises(TypeError, match=f"no option '{option}'; did you mean '{meant}'"):
+        inference.sample(models.plackett_luce(SMALL), **QUIET, **{option: 1})
+
+
 def test_short_run_warns_which_items():
     with pytest.warns(inference.ConvergenceWarning, match="fig3"):
         inference.sample(models.plackett_luce(SMALL), draws=20, thin=1, random_seed=1, **QUIET)

@@ -158,3 +158,28 @@ def test_only_metrics_and_functions_are_metrics(given):
             uncertainty_adjusted(metric, tree, predictions, average="macro")
     with pytest.raises(EvaluationError, match="truth='top': expected one of"):
         uncertainty_adjusted(metrics.accuracy_score, tree, predictions, truth="top")
+
+
+METRICS = [
+    name
+    for name in dir(evaluation)
+    if getattr(getattr(evaluation, name), "__annotations__", {}).get("return")
+    in (evaluation.Metric, "Metric")
+]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metric_without_parentheses_suggests_them(name):
+    tree = xr.Dataset({"plausibility": (("chain", "draw", "item", "category"), np.full((1, 2, 3, 2), 0.5))})
+    tree = xr.DataTree.from_dict({"posterior": tree.assign_coords(item=list("abc"), category=["no", "yes"])})
+    predictions = tree["posterior"]["plausibility"].isel(chain=0, draw=0, drop=True)
+    factory = getattr(evaluation, name)
+    with pytest.raises(evaluation.EvaluationError, match=rf"pass evaluation\.{name}\("):
+        evaluation.uncertainty_adjusted(factory, tree, predictions)
+    both = xr.concat([predictions, predictions], "classifier")
+    with pytest.raises(evaluation.EvaluationError, match=rf"pass evaluation\.{name}\("):
+        evaluation.compare(factory, tree, both)
+
+
+def test_metrics_are_found():
+    assert {"f1", "top_k_accuracy", "cross_entropy", "kendall_tau"} <= set(METRICS)
