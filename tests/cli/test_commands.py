@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from raterzoo import models
 from raterzoo.cli.commands import app
-from raterzoo.cli.demo import compare_with_paper
+from raterzoo.cli.demo import compare_with_paper, z_in_words
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()
@@ -185,6 +185,12 @@ def test_twelve_printed_accuracies_are_reproduced():
     assert len(rows) == 12
     for row in rows:
         assert abs(row["difference"]) < 0.055, row
+
+
+def test_the_largest_z_of_the_demo_is_explained():
+    rows = [{"z": 1.0, "difference": 0.01}, {"z": -3.2, "difference": -0.004}]
+    assert "in standard errors" in z_in_words(rows)
+    assert "The largest here, -3.2, is a difference of -0.004" in z_in_words(rows)
 
 
 def test_help_loads_nothing_heavy():

@@ -278,7 +278,7 @@ def test_one_chain_cannot_be_judged():
 def test_nothing_moved():
     draws = xr.ones_like(plausibility("still"))
     diagnosis = diagnose(tree_of(draws))
-    assert diagnosis.attrs["verdict"] == "converged: no quantity ever moved"
+    assert diagnosis.attrs["verdict"] == "converged: every quantity is the same in all draws"
 
 
 def test_divergences_and_energies_of_nuts():
