@@ -245,7 +245,7 @@ class TestRoutes:
             read_comparisons(model)
         with models.bradley_terry(drawn.data) as model:
             pm.Normal("another", 0, 1)
-        with pytest.raises(NotConjugate, match="'another' besides"):
+        with pytest.raises(NotConjugate, match="'another' is free besides"):
             read_comparisons(model)
 
 
