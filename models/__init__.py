@@ -1,4 +1,8 @@
-"""Annotation data, models of annotations (builders of a `pymc.Model`) and simulators."""
+"""Annotation data, models of annotations (builders of a `pymc.Model`) and simulators.
+
+Inside ``with pymc.Model():`` prior arguments may be random variables, or expressions and lists of some, wherever numbers are
+allowed; the exceptions say why they are. ``docs/change_a_model.md`` has examples.
+"""
 
 import lazy_loader
 

@@ -35,8 +35,8 @@ left_bias : bool, default False
 covariates : frame, mapping of str to sequence, or DataArray (item, covariate), optional
     Covariates of the items: a column ``item``, and a numeric column for each covariate. They are centred
     over the items but not rescaled; a coefficient is Normal(0, 1) per unit.
-quality_scale, reliability_scale : float, optional
-    Fixed value of sigma or lambda, instead of its prior.
+quality_scale, reliability_scale : float or random variable, optional
+    Value of sigma or lambda, instead of its prior.
 reliability_range : pair of float, optional
     Uniform priors instead of the above: qualities from 0 to 1, reliabilities in this range.
 

@@ -66,7 +66,7 @@ def glad(
         Labels of identified raters (not anonymous counts).
     prevalence_concentration : float, array_like of shape (category,), or "uniform", default 1
         Dirichlet concentration of the prevalence; "uniform": fixed and equal, as in the paper.
-    ability : pair of float, default (1, 1)
+    ability : pair of float or random variable, default (1, 1)
         Mean and standard deviation of the normal prior of the abilities.
     easiness : pair of float, default (1, 1)
         Mean and standard deviation of the normal prior of the log easiness, each at most 10 in size.

@@ -74,9 +74,9 @@ def hierarchical_dawid_skene(
         Attribute of the raters that names their group, such as ``"kind"``; by default one population.
     prevalence_concentration : float or array_like, shape (category,), default 1
         Dirichlet concentration of the prevalence.
-    diagonal : float, default 2
+    diagonal : float or random variable, default 2
         Prior mean d of the log odds of the right label against each other one, in the population of raters.
-    spread, group_spread : float, default 1
+    spread, group_spread : float or random variable, default 1
         Scales s and s_g of the priors of the spread of the population and of the groups, in log odds.
 
     Returns

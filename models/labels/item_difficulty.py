@@ -59,9 +59,9 @@ def item_difficulty(
         Labels; the raters may be anonymous.
     prevalence_concentration : float or array_like, shape (category,), default 1
         Dirichlet concentration of the prevalence.
-    diagonal : float, default 2
+    diagonal : float or random variable, default 2
         Prior mean d of the log odds of the right label against each other one.
-    spread : float, default 1
+    spread : float or random variable, default 1
         Scale s of the prior of the items' spread, in log odds.
     nodes : int, optional
         Quadrature nodes in each dimension of the effect, which has one dimension fewer than there are labels;

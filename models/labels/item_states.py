@@ -60,7 +60,7 @@ def item_states(
         Largest number of states; superfluous ones stay nearly empty.
     spread : bool, default False
         Whether items of a state differ: a mixture of Dirichlets (Betas, with two categories), not of points.
-    weight_concentration : float, default .5
+    weight_concentration : float or random variable, default .5
         Dirichlet concentration alpha of the weights, the same for all states.
     probability_concentration : float or array_like, shape (category,), default .5
         Dirichlet concentration beta of each state's probabilities.

@@ -64,9 +64,9 @@ def logistic_random_effects(
         Labels of identified raters (not anonymous counts).
     prevalence_concentration : float or array_like, shape (category,), default 1
         Dirichlet concentration of the prevalence.
-    diagonal : float, default 2
+    diagonal : float or random variable, default 2
         Prior mean d of the log odds of the right label against each other one, in the population of raters.
-    spread, effect_spread : float, default 1
+    spread, effect_spread : float or random variable, default 1
         Scales s and s' of the priors of the spread of the raters and of the items, in log odds.
     nodes : int, optional
         Quadrature nodes in each dimension of the effect, which has one dimension fewer than there are labels;

@@ -56,7 +56,7 @@ def mace(
         Labels of identified raters (not anonymous counts).
     prevalence_concentration : float, array_like of shape (category,), or "uniform", default 1
         Dirichlet concentration of the prevalence; "uniform": fixed and equal, as in the paper (NUTS only).
-    competence_concentration : pair of float, default (2, 1)
+    competence_concentration : pair of float or random variable, default (2, 1)
         Beta prior (a, b) of the competences. The paper's is (.5, .5): most raters either always try or never.
     spam_concentration : float or array_like, default 1
         Dirichlet concentration c of the answers of spammers: a number, or array (answer) or (rater, answer).

@@ -52,7 +52,7 @@ def one_coin(
         Labels of identified raters (not anonymous counts).
     prevalence_concentration : float or array_like, shape (category,), default 1
         Dirichlet concentration of the prevalence.
-    ability_concentration : pair of float, default (4, 2)
+    ability_concentration : pair of float or random variable, default (4, 2)
         Beta prior (a, b) of the abilities, as counts of right and of wrong answers.
 
     Returns

@@ -73,7 +73,7 @@ def ordinal(
         Labels. Anonymous raters share thresholds and scale.
     order : sequence, optional
         All categories from lowest to highest; required for text. Integers are in numeric order by default.
-    spread : float, default .5
+    spread : float or random variable, default .5
         Scale t of the priors of shift_spread (items have standard deviation 1) and scale_spread.
     nodes : int, optional
         Quadrature nodes of the location. The default, about 110 for items of five answers and 230 for thirty,

@@ -48,7 +48,7 @@ def plackett_luce(
     ----------
     rankings : PartialRankings
         Partial rankings of categories, with ties.
-    concentration : float, optional
+    concentration : float or random variable, optional
         Prior concentration alpha of every category. The default, 1 / K, gives each item a total concentration
         of 1.
     reliability : float or mapping of rater to float, default 1

@@ -54,7 +54,7 @@ def prirn(
     ----------
     rankings : PartialRankings
         Partial rankings of categories, with ties.
-    reliability : float, default 30
+    reliability : float or random variable, default 30
         Total concentration gamma of an item: the larger, the more the raters are trusted.
     tie_weight : {"split", "full"}, default "split"
         Whether tied categories share the weight of their block (eq. 3), or each take it whole (the authors'

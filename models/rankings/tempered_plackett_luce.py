@@ -48,9 +48,9 @@ def tempered_plackett_luce(
     ----------
     rankings : PartialRankings
         Partial rankings of categories, with ties.
-    concentration : float, optional
+    concentration : float or random variable, optional
         Prior concentration alpha of every category; 1 / K by default.
-    reliability : float or mapping of rater to float, default 1
+    reliability : float, random variable, or mapping of rater to those, default 1
         Power gamma of the worths, for all raters or for each.
     unranked : {"pooled", "single", "ignored"}, default "pooled"
         Prior of OTHER, as in `plackett_luce`; OTHER is tempered as one category.

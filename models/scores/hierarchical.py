@@ -104,9 +104,9 @@ def hierarchical_scores(
         Scores of identified raters (not anonymous).
     group : str, optional
         Attribute of the raters that names their group, such as ``"kind"``; by default one population.
-    mean : float, optional
+    mean : float or random variable, optional
         Prior centre m0 of the scores; by default the middle of the bounds or, without them, the mean score.
-    spread : float, optional
+    spread : float or random variable, optional
         Usual spread s0 of the scores of an item, the unit of all priors; by default a sixth of the distance
         between the bounds or, without bounds, the root of half the variance of all scores.
 
