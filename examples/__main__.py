@@ -20,8 +20,12 @@ def labels():
     kind = np.where(table["rater"] < 6, "person", "model")
     write("answers.csv", item=item, rater=rater, kind=kind, label=URGENCY[table["label"]])
     rng = np.random.default_rng(1)
-    seen = truth["location"] + rng.normal(size=(2, 150)) * np.array([[0.2], [1.0]])
-    above = 1 / (1 + np.exp((truth["threshold"] - seen[..., None]) / truth["scale"]))
+    sd = np.array([[1.2], [2.0]])
+    seen = (truth["location"] + sd * rng.normal(size=(2, 150))) / (
+        1 + sd**2
+    )  # the mean of the location given it
+    scale = np.hypot(truth["scale"], np.sqrt(3) / np.pi * sd / np.hypot(1, sd))
+    above = 1 / (1 + np.exp((truth["threshold"] - seen[..., None]) / scale[..., None]))
     score = -np.diff(above, axis=2, prepend=1, append=0).round(3)
     score[..., 1] = (1 - score[..., 0] - score[..., 2]).round(3)  # they sum to one, rounded too
     classifier, case, category = (index.ravel() for index in np.indices(score.shape))
