@@ -105,7 +105,7 @@ SWEEP = (
     "            draw_prevalence(rng, prior, items, parameters[0])\n"
     "            draw_confusion(rng, prior, labels, parameters[1])\n"
 )
-LAST = "            draw_true_categories(rng, answers, parameters, truth, pointwise)\n        draws.prevalence[d]"
+LAST = "            draw_true_categories(rng, answers, parameters, truth, pointwise)\n        _store(draws"
 RATERS = "for a in range(len(scores.score)):\n        k = scores.rater[a]\n        residual"
 
 OF_LABELS = (
@@ -136,7 +136,7 @@ OF_LABELS = (
     Twin("the same random numbers in every chain", "dirichlet", "exact", "closed form",
          (("streams_of_items", ("spawn_key=(c,)", "spawn_key=(0,)")),)),
     Twin("items go on from the stream of the first", "dirichlet", "exact", "closed form",
-         (("draw_dirichlet_items", ("rng[:] = streams[:, i]", "rng[:] = streams[:, 0]")),)),
+         (("draw_dirichlet_items", ("load_stream(streams, i, rng)", "load_stream(streams, 0, rng)")),)),
     Twin("concentrations + .1", "dirichlet", "exact", "closed form",
          (("draw_dirichlet_items", ("(rng, items.concentration[i, k])", "(rng, items.concentration[i, k] + 0.1)")),)),
     Twin("another reliability", "dirichlet", "exact", "calibration",
@@ -155,7 +155,7 @@ OF_SCORES = (
     _scores("shape + 1", "invariance",
             ("draw_raters", ("_gamma(rng, nu + 0.5 * count[k])", "_gamma(rng, nu + 1.0 + 0.5 * count[k])"))),
     _scores("locations do not follow the mean", "invariance",
-            ("draw_raters", ("state.location[:] += shift", "state.location[:] += 0.0"))),
+            ("draw_raters", ("state.location[i] += shift", "state.location[i] += 0.0"))),
     _scores("biases do not follow the mean", "joint", ("draw_raters", ("+ state.bias[k] - shift -", "+ state.bias[k] -"))),
     _scores("a dropped rater", "calibration",
             ("draw_raters", (RATERS, RATERS.replace("residual", "if k == 0:\n            continue\n        residual")))),

@@ -76,7 +76,7 @@ def log_concave_sampler(density: Callable) -> Callable:
     return draw
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy")
 def _propose(rng, rise, fall, left_mass, right_mass):
     """Draw from the envelope; return the point and the depth of the envelope below its cap there."""
     u = uniform(rng) * (left_mass + (fall - rise) + right_mass)

@@ -88,6 +88,20 @@ def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
     return streams
 
 
+@nb.njit(error_model="numpy")
+def load_stream(streams: np.ndarray, item: int, rng: np.ndarray) -> None:
+    """Copy the stream of an item, streams (4, item), into rng (4,)."""
+    for word in range(4):
+        rng[word] = streams[word, item]
+
+
+@nb.njit(error_model="numpy")
+def store_stream(streams: np.ndarray, item: int, rng: np.ndarray) -> None:
+    """Copy rng (4,) back to the streams (4, item)."""
+    for word in range(4):
+        streams[word, item] = rng[word]
+
+
 @nb.njit(inline="always")
 def _splitmix(word):
     """Mix the bits of a word, one to one (SplitMix64)."""
@@ -100,7 +114,7 @@ def _splitmix(word):
 # --- Gamma draws, their logs, and sums of exponentials, without underflow ---
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy", forceinline=True)
 def standard_gamma(rng: np.ndarray, shape: float) -> float:
     """Draw a Gamma(shape, 1) variable, shape >= 1 (Marsaglia and Tsang 2000, doi:10.1145/358407.358414)."""
     if shape == 1.0:
@@ -122,7 +136,7 @@ def standard_gamma(rng: np.ndarray, shape: float) -> float:
     return centre * ratio
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy", forceinline=True)
 def log_standard_gamma(rng: np.ndarray, shape: float) -> float:
     """Draw the log of a Gamma(shape, 1) variable, for any positive shape.
 
@@ -137,7 +151,7 @@ def log_standard_gamma(rng: np.ndarray, shape: float) -> float:
     return log_draw
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy", forceinline=True)
 def log_add(a: float, b: float) -> float:
     """Return log(exp(a) + exp(b)); either may be -inf."""
     high, low = max(a, b), min(a, b)
@@ -146,11 +160,12 @@ def log_add(a: float, b: float) -> float:
     return high
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy")
 def exp_normalise(p: np.ndarray) -> None:
     """Replace log weights by the weights, divided by their sum."""
-    largest = p.max()
-    total = 0.0
+    largest, total = p[0], 0.0
+    for j in range(1, len(p)):
+        largest = max(largest, p[j])
     for j in range(len(p)):
         p[j] = math.exp(p[j] - largest)
         total += p[j]
@@ -219,7 +234,9 @@ def split_count(rng: np.ndarray, count: int, share: np.ndarray, parts: np.ndarra
         count -= parts[j]
         left -= share[j]
         if left <= 0.0:
-            left = 0.0 if count == 0 else share[j + 1 :].sum()
+            left = 0.0
+            for after in range(j + 1, len(share)):
+                left += share[after] if count > 0 else 0.0
     parts[last] = count
 
 
@@ -237,8 +254,8 @@ def draw_log_gammas(
     """
     rng = np.empty(4, np.uint64)
     for i in range(len(start) - 1):
-        rng[:] = streams[:, i]
+        load_stream(streams, i, rng)
         for d in range(len(draws)):
             for k in range(start[i] - start[0], start[i + 1] - start[0]):
                 draws[d, k] = log_standard_gamma(rng, shape[k]) - log_rate[k]
-        streams[:, i] = rng
+        store_stream(streams, i, rng)

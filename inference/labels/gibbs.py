@@ -25,6 +25,8 @@ from .kernels.gibbs import (
 )
 from .recognition import LabelStructure
 
+BLOCK = 2**20  # plausibilities of the draws that a chain makes at once
+
 
 def draw_labels_model(
     answers: Answers, prior: ConfusionPrior, plan: ChainPlan, collapsed: bool = True
@@ -47,7 +49,9 @@ def begin_labels(answers: Answers, prior: ConfusionPrior, plan: ChainPlan) -> di
         vote = jittered_vote(answers, n, rng)
         state["category"][chain] = (vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))).sum(axis=1)
         state["stream"][chain] = stream(rng)
-        begin_table(state["stream"][chain], prior, state["table"][chain])
+        state["table"][chain] = 1.0  # only COMPETENCE reads it
+        if prior.kind == COMPETENCE:
+            begin_table(state["stream"][chain], prior, state["table"][chain])
     return state
 
 
@@ -69,12 +73,19 @@ def continue_labels(
         np.empty((*size, n_items, n), plan.dtype),
         np.empty((*size, n_items), plan.dtype),
     )
-    schedule = LabelSchedule(plan.tune, plan.thin, collapsed)
+    block = min(plan.draws, max(1, BLOCK // (n_items * n + 1)))
 
     def run(chain: int) -> None:
         own = LabelState(state["category"][chain], state["table"][chain])
-        place = (own, LabelDraws(*(array[chain] for array in draws)))
-        sample_labels(state["stream"][chain], answers, prior, schedule, place)
+        for first in range(
+            0, plan.draws, block
+        ):  # double precision, rounded block by block to that of storage
+            places = [array[chain, first : first + block] for array in draws]
+            buffer = LabelDraws(*(np.empty(place.shape) for place in places))
+            schedule = LabelSchedule(0 if first else plan.tune, plan.thin, collapsed)
+            sample_labels(state["stream"][chain], answers, prior, schedule, (own, buffer))
+            for place, array in zip(places, buffer, strict=True):
+                place[...] = array
 
     in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws

@@ -4,9 +4,11 @@ A row whose log worths span less than ``MODERATE`` is computed in worths relativ
 spans more in logs throughout.
 """
 
+import numba as nb
 import numpy as np
 
 from .compiling import cached_njit
+from .vector_math import copy_into
 
 LARGEST_RECURSION = 8  # beyond, the race is faster
 STEP = 0.125  # trapezoid step in log t, for blocks whose integrand is not narrower than that
@@ -15,14 +17,14 @@ NEGLIGIBLE = -38.0  # log of a negligible term, relative to the largest
 TINY = -37.0  # log a below which 1 - exp(-a) is a
 
 
-@cached_njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy", inline="always")
 def single(w, z):
     """Return p of a block of one, w / (w + z), and d log p / dw, d log p / dz."""
     inverse = 1.0 / (z + w)
     return w * inverse, 1.0 / w - inverse, -inverse
 
 
-@cached_njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy", inline="always")
 def pair(v, w, z):
     """Return p of a block of two, both orders summed, and d log p / dv, / dw, / dz."""
     iv, iw, both = 1.0 / (z + v), 1.0 / (z + w), 1.0 / (z + v + w)
@@ -32,7 +34,7 @@ def pair(v, w, z):
     return v * w * either * both, dv, dw, -(iv * iv + iw * iw) / either - both
 
 
-@cached_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def recursion(w, z, table, d_w):
     r"""Return log p of a block and d log p / dz by recursion over subsets; overwrite `d_w` with d log p / dw.
 
@@ -72,7 +74,7 @@ def recursion(w, z, table, d_w):
     return np.log(p[full]), d_z
 
 
-@cached_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def race(log_ratio, slope, mean_slope):
     """Return log p of a block by an integral over the next arrival; overwrite `mean_slope` with the gradient.
 
@@ -90,7 +92,7 @@ def race(log_ratio, slope, mean_slope):
     # trapezoid rule from the mode outwards, until terms are negligible
     step = min(STEP, RELATIVE_STEP / np.sqrt(curvature))
     peak = _log_integrand(mode, log_ratio, slope)
-    mean_slope[:] = slope
+    copy_into(mean_slope, slope)
     total = 1.0
     for direction in (-1.0, 1.0):
         node = 1
@@ -103,11 +105,14 @@ def race(log_ratio, slope, mean_slope):
             for k in range(len(slope)):
                 mean_slope[k] += weight * slope[k]
             node += 1
-    mean_slope /= total
-    return peak + np.log(step * total) + np.minimum(log_ratio, 0.0).sum()
+    below = 0.0
+    for k in range(len(slope)):
+        mean_slope[k] /= total
+        below += min(log_ratio[k], 0.0)
+    return peak + np.log(step * total) + below
 
 
-@cached_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _log_integrand(x, log_ratio, slope):
     """Return the log integrand at x = log(Z t) minus the negative log ratios, and its `slope`.
 
@@ -129,7 +134,7 @@ def _log_integrand(x, log_ratio, slope):
     return height
 
 
-@cached_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _mode(log_ratio):
     """Return the mode of the log integrand and its curvature there, by bracketed Newton steps."""
     low, high = 0.0, np.log(len(log_ratio) + 1.0)
@@ -204,7 +209,7 @@ def rankings_log_p(log_worth, block, log_p, gradient):
             log_p[row] = _row_in_logs(log_worth[row], order[:n], start[: n_blocks + 1], work, gradient[row])
 
 
-@cached_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _sort_by_block(block, order, start):
     """Sort the places by block; return the numbers of ranked places, ranked blocks and candidates."""
     n, last = len(block), -1
@@ -223,7 +228,7 @@ def _sort_by_block(block, order, start):
     return start[last], last, n
 
 
-@cached_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
     """Compute one row in worths relative to its largest."""
     n, n_ranked = len(order), start[-1]
@@ -271,7 +276,7 @@ def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
     return log_p
 
 
-@cached_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _log_range(w, z):
     """Return the log ratio of largest to smallest among the block's worths and the rest."""
     smallest, largest = z, z
@@ -281,7 +286,7 @@ def _log_range(w, z):
     return np.log(largest / smallest)
 
 
-@cached_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _row_in_logs(log_worth, order, start, work, gradient):
     """Compute one row in logs."""
     n = len(order)

@@ -41,6 +41,22 @@ as_bits: Any = intrinsic(_bits)
 _as_double: Any = intrinsic(_double)
 
 
+@nb.njit(error_model="numpy")
+def copy_into(target, source):
+    """Copy an array (n,): the assignment of arrays would compile NumPy's message about their shapes, for two seconds."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@nb.njit(error_model="numpy")
+def mean_of(x):
+    """Return the mean of an array (n,), summed in order."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i]
+    return total / len(x)
+
+
 @nb.njit(**EXACT)
 def exp(x):
     """Return e^x as 2**n * e**r with |r| <= log(2) / 2 and the Taylor series of e**r."""

@@ -23,7 +23,7 @@ import numba as nb
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit
-from ....models.distributions.vector_math import FAST
+from ....models.distributions.vector_math import FAST, copy_into, mean_of
 from ...kernels.random_streams import standard_normal, uniform
 from .likelihood import PairCells
 from .posterior import BOX, NONE, PairPrior, anchored_log_p
@@ -71,24 +71,34 @@ def draw_units(rng, prior, theta):
     """
     n, k = prior.n_items, prior.n_raters
     width = prior.high - prior.low
-    quality = 1.0 / (1.0 + np.exp(-theta[:n]))
-    rho = prior.low + width / (1.0 + np.exp(-theta[n : n + k]))
-    unit = math.exp(np.log(rho).mean())  # g before the move
-    x, eta = quality * unit, rho / unit
-    reach = x.max() - x.min()
+    moved = np.empty(n + k)  # x, then eta
+    unit = 0.0
+    for r in range(n, n + k):
+        moved[r] = prior.low + width / (1.0 + math.exp(-theta[r]))
+        unit += math.log(moved[r])
+    unit = math.exp(unit / k)  # g before the move
+    lowest, highest, least, most = np.inf, -np.inf, np.inf, -np.inf
+    for i in range(n):
+        moved[i] = unit / (1.0 + math.exp(-theta[i]))
+        lowest, highest = min(lowest, moved[i]), max(highest, moved[i])
+    for r in range(n, n + k):
+        moved[r] /= unit
+        least, most = min(least, moved[r]), max(most, moved[r])
+    reach = highest - lowest
     # support of p(g)
-    low, high = max(reach, prior.low / eta.min()), prior.high / eta.max()
+    low, high = max(reach, prior.low / least), prior.high / most
     if not low < high:
         return False
     g = draw_scale(rng, reach, (low, high), k - n)  # p(g) ~ g^(K - N) (1 - range(x) / g)
     # shift ~ U(0, 1 - range(x) / g)
-    quality = (x - x.min()) / g + uniform(rng) * (1.0 - reach / g)
-    share = (eta * g - prior.low) / width
-    least, most = min(quality.min(), share.min()), max(quality.max(), share.max())
+    shift, least, most = uniform(rng) * (1.0 - reach / g), np.inf, -np.inf
+    for i in range(n + k):
+        moved[i] = (moved[i] - lowest) / g + shift if i < n else (moved[i] * g - prior.low) / width
+        least, most = min(least, moved[i]), max(most, moved[i])
     if least < MARGIN or most > 1.0 - MARGIN:
         return False
-    theta[:n] = np.log(quality / (1.0 - quality))
-    theta[n : n + k] = np.log(share / (1.0 - share))
+    for i in range(n + k):
+        theta[i] = math.log(moved[i] / (1.0 - moved[i]))
     return True
 
 
@@ -98,9 +108,9 @@ def draw_units(rng, prior, theta):
 @cached_njit(**FAST)
 def mirror(prior, theta, image):
     """Write the mirror image of the coordinates `theta` into `image`, both (coordinate,)."""
-    image[:] = theta
+    copy_into(image, theta)
     for low, n in ((0, prior.n_items), (prior.n_items, prior.n_raters)):
-        mean = theta[low : low + n].mean()
+        mean = mean_of(theta[low : low + n])
         for i in range(low, low + n):
             image[i] = 2.0 * mean - theta[i]
 
@@ -120,7 +130,7 @@ def draw_mirrored(rng, cells, prior, theta, log_p, work):
     mirror(prior, theta, image)
     tried = anchored_log_p(image, cells, prior, gradient)
     if tried > -1e300 and math.log(uniform(rng)) < tried - log_p:  # a NaN is rejected, too
-        theta[:] = image
+        copy_into(theta, image)
         return True, tried
     return False, log_p
 
@@ -150,15 +160,15 @@ def draw_scales(rng, cells, prior, theta, log_p, work):
         low, n = (0, prior.n_items) if which == 0 else (prior.n_items, prior.n_raters)
         size = LEAST_SIZE * (MOST_SIZE / LEAST_SIZE) ** uniform(rng)
         log_c = size * standard_normal(rng)
-        c, mean = math.exp(log_c), theta[low : low + n].mean()
-        trial[:] = theta
+        c, mean = math.exp(log_c), mean_of(theta[low : low + n])
+        copy_into(trial, theta)
         for i in range(low, low + n):
             trial[i] = mean + c * (theta[i] - mean)
         trial[place] += log_c
         tried = anchored_log_p(trial, cells, prior, gradient)
         change = tried - log_p + (n - 1) * log_c  # Jacobian c^(n - 1)
         if change > -1e300 and math.log(uniform(rng)) < change:  # a NaN is rejected, too
-            theta[:] = trial
+            copy_into(theta, trial)
             log_p, moved = tried, True
     return moved, log_p
 
@@ -200,7 +210,7 @@ class PairState(NamedTuple):
 @nb.njit(**FAST)
 def _spread(laplace, z, theta):
     """Write theta = centre + L^-T z."""
-    theta[:] = laplace.centre
+    copy_into(theta, laplace.centre)
     for j in range(len(z)):
         row, by = laplace.inverse[j], z[j]
         for i in range(j + 1):
@@ -249,8 +259,8 @@ def _transition(rng, laplace, cells, prior, steps, state, trial):
     start = log_p - 0.5 * kinetic
     h = QUARTER * (0.8 + 0.4 * uniform(rng)) / steps
     turn, across = math.cos(h), math.sin(h)
-    z_new[:] = z
-    force_new[:] = force
+    copy_into(z_new, z)
+    copy_into(force_new, force)
     log_p_new = log_p
     for _ in range(steps):
         for i in range(len(p)):
@@ -267,10 +277,10 @@ def _transition(rng, laplace, cells, prior, steps, state, trial):
     change = log_p_new - 0.5 * kinetic - start  # minus the change of the Hamiltonian
     accept = math.exp(min(0.0, change)) if change > -1e300 else 0.0  # a NaN is rejected, too
     if uniform(rng) < accept:
-        z[:] = z_new
-        theta[:] = theta_new
-        gradient[:] = gradient_new
-        force[:] = force_new
+        copy_into(z, z_new)
+        copy_into(theta, theta_new)
+        copy_into(gradient, gradient_new)
+        copy_into(force, force_new)
         log_p = log_p_new
     return accept, log_p
 
@@ -339,5 +349,5 @@ def continue_pairs(
             _force(laplace, z, gradient, force)
         if t >= schedule.tune:
             accepted += accept
-            draws[t - schedule.tune] = theta
+            copy_into(draws[t - schedule.tune], theta)
     numbers[0], numbers[1] = log_p, accepted

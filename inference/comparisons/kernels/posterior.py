@@ -25,7 +25,7 @@ import numba as nb
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit
-from ....models.distributions.vector_math import FAST
+from ....models.distributions.vector_math import FAST, copy_into, mean_of
 from .likelihood import PairCells, add_information, pair_log_p
 
 SHARED, LOG, SIGNED, BOX = range(4)
@@ -69,7 +69,7 @@ def to_natural(
         for i in range(n):
             quality[i] = _logistic(theta[i])
     else:
-        mean = theta[:n].mean()
+        mean = mean_of(theta[:n])
         for i in range(n):
             quality[i] = theta[i] - mean
     if prior.form == SHARED:
@@ -78,7 +78,7 @@ def to_natural(
         for k in range(prior.n_raters):
             rho[k] = prior.low + (prior.high - prior.low) * _logistic(theta[n + k])
     else:
-        mean = theta[n : n + prior.n_raters].mean()
+        mean = mean_of(theta[n : n + prior.n_raters])
         for k in range(prior.n_raters):
             r = theta[n + k] - mean
             rho[k] = math.exp(r) if prior.form == LOG else 1.0 + r
@@ -105,7 +105,7 @@ def _zero_sum_prior(theta, gradient, span, scale):
     (low, n), (place, known) = span, scale
     log_scale = theta[place] if place != NONE else known
     precision = math.exp(-2.0 * log_scale)
-    mean, squares = theta[low : low + n].mean(), 0.0
+    mean, squares = mean_of(theta[low : low + n]), 0.0
     for i in range(low, low + n):
         deviation = theta[i] - mean
         squares += deviation * deviation
@@ -137,13 +137,16 @@ def anchored_log_p(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradie
             gradient[n + r] = of_rho[r] * width * p * (1.0 - p) + 1.0 - 2.0 * p
             log_p += _log_logistic_density(theta[n + r])
     else:
-        gradient[:n] = of_quality  # sums to zero: the mean drops out
+        copy_into(gradient, of_quality)  # sums to zero: the mean drops out
         log_p += _zero_sum_prior(theta, gradient, (0, n), (prior.at[0], prior.quality_scale[0]))
         if prior.form != SHARED:
             if prior.form == LOG:
                 # d / dr = rho d / drho
-                of_rho *= rho
-            gradient[n : n + k] = of_rho - of_rho.mean()
+                for r in range(k):
+                    of_rho[r] *= rho[r]
+            mean = mean_of(of_rho)
+            for r in range(k):
+                gradient[n + r] = of_rho[r] - mean
             log_p += _zero_sum_prior(theta, gradient, (n, k), (prior.at[1], prior.reliability_scale[0]))
         log_p += _normal_prior(theta, gradient, prior.at[0], prior.quality_scale)
         log_p += _normal_prior(theta, gradient, prior.at[1], prior.reliability_scale)

@@ -54,7 +54,9 @@ def draw_competence(
         share = (table[row, label] - table[row, other]) / table[row, label]
         # m_l
         true = draw_binomial(rng, counts[row, label], share) if counts[row, label] > 0 else 0
-        given = counts[row].sum()
+        given = 0
+        for j in range(n):
+            given += counts[row, j]
         honest += true
         answers += given
         # log Gamma draw behind xi_l: c_l + number of labels l - m_l
@@ -166,18 +168,19 @@ def _draw_abilities(rng, prior, counts, table, first):
             else:
                 wrong += counts[row, j]
         if prior.kind == ABILITIES:
-            _draw_ability(rng, prior.confusion, (right, wrong, first, j, j + 1), table)
+            _draw_ability(rng, prior, (first, j), (right, wrong), table)
     if prior.kind == ONE_ABILITY:
-        _draw_ability(rng, prior.confusion, (right, wrong, first, 0, n), table)
+        _draw_ability(rng, prior, (first, n - n), (right, wrong), table)
 
 
 @nb.njit(error_model="numpy")
-def _draw_ability(rng, concentration, coin, table):
-    """Draw one ability; write it for the true categories from `category` to before `end`."""
-    right, wrong, first, category, end = coin
+def _draw_ability(rng, prior, place, answers, table):
+    """Draw one ability; write it for the true category of `place`, or for all of ONE_ABILITY."""
+    (first, category), (right, wrong) = place, answers
+    end = category + 1 if prior.kind == ABILITIES else table.shape[1]
     # ability ~ Beta(a + right, b + wrong)
-    log_right = log_standard_gamma(rng, concentration[first, category] + right)
-    log_wrong = log_standard_gamma(rng, concentration[first + 1, category] + wrong)
+    log_right = log_standard_gamma(rng, prior.confusion[first, category] + right)
+    log_wrong = log_standard_gamma(rng, prior.confusion[first + 1, category] + wrong)
     ability = 1.0 / (1.0 + math.exp(log_wrong - log_right))
     # (1 - ability) / (n - 1)
     other = 1.0 / (1.0 + math.exp(log_right - log_wrong)) / (table.shape[1] - 1)
@@ -285,18 +288,21 @@ def draw_collapsed(
         _count(answers, i, truth, 1)
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy")
 def _combine_logs(p, log_p):
     """Multiply weights by the factors stored as logs, up to a common one."""
-    if log_p.min() < 0.0:
+    lowest, largest = 0.0, -np.inf
+    for j in range(len(p)):
+        lowest = min(lowest, log_p[j])
+    if lowest < 0.0:
         for j in range(len(p)):
             log_p[j] += math.log(p[j])
-        largest = log_p.max()
+            largest = max(largest, log_p[j])
         for j in range(len(p)):
             p[j] = math.exp(log_p[j] - largest)
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy")
 def _draw(rng, p):
     """Draw a category from weights that need not sum to one."""
     total = 0.0
@@ -334,10 +340,21 @@ class LabelDraws(NamedTuple):
 
 @cached_njit(nogil=True, error_model="numpy")
 def begin_table(rng: np.ndarray, prior: ConfusionPrior, table: np.ndarray) -> None:
-    """Overwrite the table (rater * label, category) by a prior draw for COMPETENCE, else by ones, which no law reads."""
-    table[:] = 1.0
-    if prior.kind == COMPETENCE:
-        draw_confusion(rng, prior, np.zeros(table.shape, np.int64), table)
+    """Overwrite the table (rater * label, category), which is one everywhere, by a prior draw."""
+    draw_confusion(rng, prior, np.zeros(table.shape, np.int64), table)
+
+
+@nb.njit(error_model="numpy")
+def _store(draws, d, parameters, pointwise):
+    """Copy parameters and pointwise quantities to the output arrays."""
+    for j in range(len(parameters[0])):
+        draws.prevalence[d, j] = parameters[0][j]
+        for row in range(len(parameters[1])):
+            draws.table[d, row, j] = parameters[1][row, j]
+        for i in range(len(pointwise[0])):
+            draws.plausibility[d, i, j] = pointwise[1][i, j]
+    for i in range(len(pointwise[0])):
+        draws.log_p[d, i] = pointwise[0][i]
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -354,7 +371,10 @@ def sample_labels(
     items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
     truth = (category, items, labels, np.zeros((n_rows // n, n), np.int64))
     recount(answers, truth)
-    row_total = prior.confusion.copy().reshape(n_rows // n, n, n).sum(axis=1)
+    row_total = np.zeros((n_rows // n, n))
+    for row in range(n_rows):
+        for j in range(n):
+            row_total[row // n, j] += prior.confusion[row, j]
     parameters = (np.empty(n), table)
     pointwise = (np.empty(len(category)), np.empty((len(category), n)))
     collapsed = schedule.collapsed and prior.kind == FREE_ROWS
@@ -374,10 +394,7 @@ def sample_labels(
             draw_prevalence(rng, prior, items, parameters[0])
             draw_confusion(rng, prior, labels, parameters[1])
             draw_true_categories(rng, answers, parameters, truth, pointwise)
-        draws.prevalence[d] = parameters[0]
-        draws.table[d] = parameters[1]
-        draws.plausibility[d] = pointwise[1]
-        draws.log_p[d] = pointwise[0]
+        _store(draws, d, parameters, pointwise)
 
 
 @cached_njit(error_model="numpy")

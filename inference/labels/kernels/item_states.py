@@ -22,7 +22,16 @@ import numba as nb
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit
-from ...kernels.random_streams import log_add, log_standard_gamma, split_count, uniform
+from ....models.distributions.vector_math import copy_into
+from ...kernels.random_streams import (
+    exp_normalise,
+    load_stream,
+    log_add,
+    log_standard_gamma,
+    split_count,
+    store_stream,
+    uniform,
+)
 
 
 class DirichletItems(NamedTuple):
@@ -50,7 +59,7 @@ def draw_dirichlet_items(streams: np.ndarray, items: DirichletItems, draws: Diri
     n_items, n = items.concentration.shape
     rng, log_share = np.empty(4, np.uint64), np.empty(n)
     for i in range(n_items):
-        rng[:] = streams[:, i]
+        load_stream(streams, i, rng)
         # log Gamma(sum of alpha) - sum of log Gamma(alpha_k)
         normaliser, total = 0.0, 0.0
         for k in range(n):
@@ -71,7 +80,7 @@ def draw_dirichlet_items(streams: np.ndarray, items: DirichletItems, draws: Diri
                 log_prior += (items.alpha[i, k] - 1.0) * log_share[k]
             draws.log_p[d, i] = log_p
             draws.log_prior[d, i] = log_prior
-        streams[:, i] = rng
+        store_stream(streams, i, rng)
 
 
 # --- Label probabilities of items given the states ---
@@ -96,20 +105,22 @@ def draw_item_plausibility(
     """
     weight, probability, spread = states
     n_states, n = probability.shape[1:]
-    most = 0
+    size, most = np.zeros(len(patterns), np.int64), 0
     for p in range(len(patterns)):
-        most = max(most, patterns[p].sum())
+        for c in range(n):
+            size[p] += patterns[p, c]
+        most = max(most, size[p])
     reached, own = np.empty((len(patterns), n_states)), np.empty(n)
     named, given = np.empty((n_states, n, most + 1)), np.empty((n_states, most + 1))
     for d in range(len(weight)):
         _tabulate(probability[d], spread[d], named, given)
-        _reach_states(patterns, weight[d], (named, given), reached)
+        _reach_states(patterns, size, weight[d], (named, given), reached)
         for i in range(len(pattern)):
             # z_i, by inversion
             u, state = uniform(rng[i]), 0
             while state < n_states - 1 and u >= reached[pattern[i], state]:
                 state += 1
-            own[:] = probability[d, state]
+            copy_into(own, probability[d, state])
             if spread[d, state] > 0.0:
                 _draw_within(rng[i], spread[d, state], patterns[pattern[i]], own)
             for c in range(n):
@@ -135,30 +146,29 @@ def _tabulate(probability, spread, named, given):
 
 
 @nb.njit(error_model="numpy")
-def _reach_states(patterns, weight, tables, reached):
-    """Overwrite `reached` (pattern, state) with the cumulative state probabilities given the counts."""
+def _reach_states(patterns, size, weight, tables, reached):
+    """Overwrite `reached` (pattern, state) with the cumulative state probabilities given the counts; size (pattern,)."""
     named, given = tables
     smallest = np.finfo(np.float64).tiny
     for p in range(len(patterns)):
         share = reached[p]
         for j in range(len(weight)):
             # log w_j + log p(n | theta_j, rho_j), a Dirichlet-multinomial
-            share[j] = math.log(max(weight[j], smallest)) - given[j, patterns[p].sum()]
+            share[j] = math.log(max(weight[j], smallest)) - given[j, size[p]]
             for c in range(patterns.shape[1]):
                 share[j] += named[j, c, patterns[p, c]]
-        share[:] = np.exp(share - share.max())
-        share[:] = np.cumsum(share / share.sum())
+        exp_normalise(share)
+        for j in range(1, len(share)):
+            share[j] += share[j - 1]
 
 
 @nb.njit(error_model="numpy")
 def _draw_within(rng, spread, counts, own):
     """Draw an item's probabilities from Dirichlet((1 / rho - 1) theta + n) into own (category,), which holds theta."""
-    size, largest = 1.0 / spread - 1.0, -np.inf
+    size = 1.0 / spread - 1.0
     for c in range(len(own)):
         own[c] = log_standard_gamma(rng, size * own[c] + counts[c])
-        largest = max(largest, own[c])
-    own[:] = np.exp(own - largest)
-    own[:] = own / own.sum()
+    exp_normalise(own)
 
 
 # --- Gibbs sweep of the states ---
@@ -211,11 +221,15 @@ def continue_item_states(
             _draw_states(rng, prior, (items, labels), (log_weight, log_probability))
         sweeps = 0
         # exchangeable states: stored by the probability of the last category
-        order = np.argsort(log_probability[:, n - 1], kind="mergesort")
-        for place in range(n_states):
-            draws.weight[d, place] = math.exp(log_weight[order[place]])
+        for j in range(n_states):
+            place, last = 0, log_probability[j, n - 1]
+            for k in range(n_states):
+                other = log_probability[k, n - 1]
+                if other < last or (other == last and k < j):
+                    place += 1
+            draws.weight[d, place] = math.exp(log_weight[j])
             for c in range(n):
-                draws.probability[d, place, c] = math.exp(log_probability[order[place], c])
+                draws.probability[d, place, c] = math.exp(log_probability[j, c])
 
 
 @nb.njit(error_model="numpy")
@@ -233,8 +247,7 @@ def _allocate(rng, patterns, states, allocated):
             for c in range(n):
                 if patterns.counts[p, c] > 0.0:
                     share[j] += patterns.counts[p, c] * log_probability[j, c]
-        share[:] = np.exp(share - share.max())
-        share /= share.sum()  # r_p
+        exp_normalise(share)  # r_p
         split_count(rng, patterns.items[p], share, parts)  # a_p ~ Multinomial(m_p, r_p)
         for j in range(n_states):
             items[j] += parts[j]
@@ -252,7 +265,7 @@ def _draw_states(rng, prior, allocated, states):
         _draw_log_dirichlet(rng, prior.probability[j], labels[j], log_probability[j])
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy")
 def _draw_log_dirichlet(rng, prior, counts, log_p):
     """Draw log Dirichlet variables; concentrations near zero give tiny probabilities, not 0 / 0."""
     largest = -np.inf

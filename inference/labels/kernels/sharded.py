@@ -7,7 +7,8 @@ only the number of items of each pattern and category; the counts of labels foll
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit
-from ...kernels.random_streams import category_at, exp_normalise, log_standard_gamma, uniform
+from ....models.distributions.vector_math import copy_into
+from ...kernels.random_streams import category_at, exp_normalise, load_stream, log_standard_gamma, uniform
 from .em import VOTE_JITTER, VOTE_WEIGHT
 from .gibbs import ConfusionPrior, draw_confusion, draw_prevalence
 
@@ -19,7 +20,7 @@ def count_drawn_categories(
     """Add the drawn categories of items with pattern (item,) to counts (pattern, category); streams (4, item) advance."""
     rng = np.empty(4, np.uint64)
     for i in range(len(pattern)):
-        rng[:] = streams[:, i]
+        load_stream(streams, i, rng)
         own = plausibility[pattern[i]]
         counts[pattern[i], category_at(own, uniform(rng))] += 1.0
 
@@ -42,9 +43,9 @@ def count_near_vote(
     n = counts.shape[1]
     rng, p = np.empty(4, np.uint64), np.empty(n)
     for i in range(len(pattern)):
-        rng[:] = streams[:, i]
+        load_stream(streams, i, rng)
         k = pattern[i]
-        p[:] = share[k]
+        copy_into(p, share[k])
         if known[k] < 0:
             for j in range(n):
                 # Dirichlet(20 share + .3)

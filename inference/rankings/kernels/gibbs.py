@@ -256,7 +256,7 @@ class Schedule(NamedTuple):
     thin: int  # sweeps per stored draw
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy", forceinline=True)
 def update_worth(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
@@ -274,7 +274,7 @@ def update_worth(
     _draw_total(rng, first, posterior, log_worth)
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy", forceinline=True)
 def _draw_total(rng, first, posterior, log_worth):
     """Redraw the common factor of all worths of an item, on which the likelihood does not depend."""
     shape, rate = posterior.shape, posterior.rate

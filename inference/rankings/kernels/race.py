@@ -202,7 +202,7 @@ def race_track(posterior: WorthPosterior, first: int, last: int) -> RaceTrack:
 SAFE_LOG_RANGE = 80.0  # log range of worths within which R of `MAX_ORDERED` tied candidates stays in range
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy", forceinline=True)
 def draw_log_rates(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
@@ -231,7 +231,7 @@ def draw_log_rates(
             log_rate[k] = log_add(math.log(rate[first + k]), exposure[k])
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy", forceinline=True)
 def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: int) -> float:
     """Return the smallest log worth that a sum over racing candidates can consist of.
 
@@ -250,7 +250,7 @@ def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: 
     return ranked
 
 
-@nb.njit(error_model="numpy", inline="always")
+@nb.njit(error_model="numpy", forceinline=True)
 def _race(rng, item, posterior, track):
     """Add the exposures under the relative worths ``track.worth``."""
     block_start, member_start = posterior.block_start, posterior.member_start

@@ -22,7 +22,7 @@ import numba as nb
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit
-from ....models.distributions.vector_math import FAST, log
+from ....models.distributions.vector_math import FAST, copy_into, log
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import standard_exponential, standard_gamma, standard_normal, uniform
 
@@ -232,7 +232,9 @@ MEAN, LOCATION_SPREAD, BIAS_SPREAD, SHAPE = range(4)  # places in `population`
 def draw_items(rng, scores, hyper, state):
     """Draw mean and spread of the population of items with the locations integrated out, then the locations."""
     weight, total = np.zeros(len(state.location)), np.zeros(len(state.location))
-    precision = 1.0 / state.variance
+    precision = np.empty(len(state.variance))
+    for k in range(len(precision)):
+        precision[k] = 1.0 / state.variance[k]
     for a in range(len(scores.score)):
         k = scores.rater[a]
         weight[scores.item[a]] += precision[k]  # W_i
@@ -287,7 +289,8 @@ def draw_raters(rng, scores, hyper, state):
     spread = state.population[BIAS_SPREAD]
     spread = draw_spread(rng, weight, away, 1.0 / hyper.bias_scale**2, spread)
     state.population[BIAS_SPREAD] = spread
-    state.location[:] += shift
+    for i in range(len(state.location)):
+        state.location[i] += shift
     for k in range(n_raters):
         bias, beta = state.bias[k], state.group_bias[scores.group[k]]
         state.bias[k] = beta + _deviation(rng, weight[k], away[k], spread)
@@ -312,17 +315,27 @@ def _draw_group_biases(rng, group, hyper, state, residuals):
         weight[group[k]] += own
         residual = first[k] / max(count[k], 1.0)
         total[group[k]] += own * (residual + state.bias[k] + state.population[MEAN])
-    free = 1.0 / (weight + 1.0 / hyper.group_sd**2)  # variance of each group's bias given the mean
-    slope, centre, room = np.sum(free * weight), np.sum(free * total), np.sum(free)
-    known = 1.0 / hyper.mean_sd**2 + np.sum(weight - weight * weight * free)
-    pull = hyper.mean / hyper.mean_sd**2 + np.sum(total - weight * total * free)
+    free = np.empty(n_groups)  # variance of each group's bias given the mean
+    slope, centre, room, known, pull = 0.0, 0.0, 0.0, 0.0, 0.0
+    for g in range(n_groups):
+        free[g] = 1.0 / (weight[g] + 1.0 / hyper.group_sd**2)
+        slope += free[g] * weight[g]
+        centre += free[g] * total[g]
+        room += free[g]
+        known += weight[g] - weight[g] * weight[g] * free[g]
+        pull += total[g] - weight[g] * total[g] * free[g]
+    known += 1.0 / hyper.mean_sd**2
+    pull += hyper.mean / hyper.mean_sd**2
     known += slope * slope / room  # information about the mean in the constraint sum beta = 0
     pull += slope * centre / room
     mean = pull / known + standard_normal(rng) / math.sqrt(known)
+    excess = 0.0
     for g in range(n_groups):
         noise = standard_normal(rng) * math.sqrt(free[g])
         state.group_bias[g] = free[g] * (total[g] - weight[g] * mean) + noise
-    state.group_bias[:] -= free * (np.sum(state.group_bias) / room)
+        excess += state.group_bias[g]
+    for g in range(n_groups):
+        state.group_bias[g] -= free[g] * (excess / room)
     state.population[MEAN] = mean
 
 
@@ -392,9 +405,9 @@ def sample_scores(
             draw_raters(rng, scores, hyper, state)
             draw_populations(rng, scores, hyper, state)
         sweeps = 0
-        draws.location[d] = state.location
-        draws.bias[d] = state.bias
-        draws.variance[d] = state.variance
-        draws.group_bias[d] = state.group_bias
-        draws.usual[d] = state.usual
-        draws.population[d] = state.population
+        copy_into(draws.location[d], state.location)
+        copy_into(draws.bias[d], state.bias)
+        copy_into(draws.variance[d], state.variance)
+        copy_into(draws.group_bias[d], state.group_bias)
+        copy_into(draws.usual[d], state.usual)
+        copy_into(draws.population[d], state.population)

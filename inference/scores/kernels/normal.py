@@ -28,7 +28,7 @@ import numpy as np
 
 from ....models.distributions.compiling import cached_njit
 from ....models.distributions.vector_math import log
-from ...kernels.random_streams import standard_exponential, standard_gamma
+from ...kernels.random_streams import load_stream, standard_exponential, standard_gamma, store_stream
 
 
 class ScoreMoments(NamedTuple):
@@ -103,10 +103,14 @@ def draw_normal_items(
 ) -> None:
     """Draw a block of items from `posterior`, with densities under `prior`; streams (4, item) and `draws` change in place."""
     n_items = len(posterior.mean)
-    boosted = posterior.shape < 1.0  # a Gamma(a) is a Gamma(a + 1) times U ** (1 / a)
-    shape = np.where(boosted, posterior.shape + 1.0, posterior.shape)
-    centre = shape - 1.0 / 3.0
-    constants = (centre, 1.0 / np.sqrt(9.0 * centre), 1.0 / np.sqrt(posterior.mean_weight))
+    shape, centre, spread, width = np.empty(n_items), np.empty(n_items), np.empty(n_items), np.empty(n_items)
+    for i in range(n_items):
+        # a Gamma(a) is a Gamma(a + 1) times U ** (1 / a)
+        shape[i] = posterior.shape[i] + 1.0 if posterior.shape[i] < 1.0 else posterior.shape[i]
+        centre[i] = shape[i] - 1.0 / 3.0
+        spread[i] = 1.0 / math.sqrt(9.0 * centre[i])
+        width[i] = 1.0 / math.sqrt(posterior.mean_weight[i])
+    constants = (centre, spread, width)
     logs = _log_constants(prior)
     words, at_once = np.empty((3, n_items), np.uint64), np.empty(n_items, np.bool_)
     normal, gamma, away = np.empty(n_items), np.empty(n_items), np.empty(n_items)
@@ -116,7 +120,7 @@ def draw_normal_items(
         for i in range(n_items):
             if not (at_once[i] or _is_accepted(words[2, i], away[i], centre[i])):
                 gamma[i] = _drawn_again(streams, i, shape[i])
-            if boosted[i]:
+            if posterior.shape[i] < 1.0:
                 gamma[i] *= _boost(streams, i, posterior.shape[i])
         location, variance, scale = normal, gamma, away
         _to_items(posterior, constants, (location, variance, scale))
@@ -216,18 +220,20 @@ def _on_circle(word):
 @nb.njit(error_model="numpy")
 def _drawn_again(streams, i, shape):
     """Draw a Gamma variable of one item from its stream, after a rejection."""
-    rng = streams[:, i].copy()
+    rng = np.empty(4, np.uint64)
+    load_stream(streams, i, rng)
     gamma = standard_gamma(rng, shape)
-    streams[:, i] = rng
+    store_stream(streams, i, rng)
     return gamma
 
 
 @nb.njit(error_model="numpy")
 def _boost(streams, i, shape):
     """Draw U ** (1 / shape), which turns Gamma(shape + 1) into Gamma(shape)."""
-    rng = streams[:, i].copy()
+    rng = np.empty(4, np.uint64)
+    load_stream(streams, i, rng)
     power = math.exp(-standard_exponential(rng) / shape)
-    streams[:, i] = rng
+    store_stream(streams, i, rng)
     return power
 
 

@@ -37,7 +37,7 @@ NAMES = [
 SUMS = "for a in range(len(scores.score)):\n        k = scores.rater[a]\n"
 TWINS = {
     "shape + 1": ("_gamma(rng, nu + 0.5 * count[k])", "_gamma(rng, nu + 1.0 + 0.5 * count[k])"),
-    "locations stay": ("state.location[:] += shift", "state.location[:] += 0.0"),
+    "locations stay": ("state.location[i] += shift", "state.location[i] += 0.0"),
     "biases do not follow": ("+ state.bias[k] - shift -", "+ state.bias[k] -"),
     "a dropped rater": (
         f"{SUMS}        weight",
