@@ -77,9 +77,8 @@ def continue_labels(
 
     def run(chain: int) -> None:
         own = LabelState(state["category"][chain], state["table"][chain])
-        for first in range(
-            0, plan.draws, block
-        ):  # double precision, rounded block by block to that of storage
+        # in double precision, rounded block by block to that of storage
+        for first in range(0, plan.draws, block):
             places = [array[chain, first : first + block] for array in draws]
             buffer = LabelDraws(*(np.empty(place.shape) for place in places))
             schedule = LabelSchedule(0 if first else plan.tune, plan.thin, collapsed)
