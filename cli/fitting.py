@@ -12,9 +12,11 @@ import pymc as pm
 import xarray as xr
 
 from .. import inference, models
+from ..evaluation.certainty.scale_ends import scale_ends
 from ..inference.storage.posterior_files import stored, write_posterior
 from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
+from ..reports.scores import misfit_in_words
 from ..reports.study import Settings
 from .tables import read_annotations
 from .terminal import print_text
@@ -94,6 +96,8 @@ def fit_to_file(annotations: Path, columns: Sequence[str], settings: Settings, o
     data, _ = read_annotations(annotations, settings, columns)
     (tree,) = draw(partial(build, data, settings), settings, store=store).values()
     print_text(inference.diagnose(tree).attrs["verdict"])
+    if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
+        print_text(misfit)
     if store is None:
         write_posterior(tree, output)
     print_text(f"wrote {output}")

@@ -1,6 +1,7 @@
 """Report sections on scores: locations of the items, and use of the scale by raters and groups."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -9,7 +10,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from ..evaluation import plots
-from ..models.data.scores import Scores
+from ..evaluation.certainty.scale_ends import HALF, ScaleEnds, scale_ends
+from ..models.data.scores import MANY_LEVELS, Scores
 from .certainty import certainty_in_words
 from .metrics import default_metrics
 from .page import Section, interval_columns, table_rows
@@ -127,9 +129,51 @@ TAILS = (0.05, 0.95)
 GROUPS = "group_of_raters"
 SHOWN = 20
 MOST_DRAWN = 40  # rows of a forest
+MANY_OUTSIDE = 0.05  # share of the items with a location that may be beyond a bound
 
 
-def location_section(tree: xr.DataTree, scores: Scores) -> Section:
+def misfit_in_words(found: ScaleEnds | None) -> str:
+    """Sentences on scores and locations at the bounds that contradict a normal model, with the remedy; "" if none do."""
+    if found is None or not found.misfits:
+        return ""
+    low, high = (f"{end:.12g}" for end in found.bounds)
+    said = []
+    if found.share >= HALF:
+        said.append(
+            f"{found.share:.0%} of the scores are {found.fullest:.12g}, a bound: their median is the bound, and a normal "
+            "law has half of its scores beyond its median"
+        )
+    if found.outside:
+        said.append(
+            f"the 90 % interval of the mean score leaves the bounds {low} to {high} for {len(found.outside):,} of "
+            f"{found.n_items:,} items ({first_names(found.outside, 3)})"
+        )
+    levels = ",".join(f"{level:.12g}" for level in found.levels)
+    if len(found.levels) > MANY_LEVELS:
+        levels, rounded = (
+            "LOWEST,...,HIGHEST",
+            f" (round the {len(found.levels):,} distinct scores to fewer than {MANY_LEVELS})",
+        )
+    else:
+        rounded = ""
+    return (
+        f"MISFIT: {'; '.join(said)}. Take the scores as ordered categories{rounded}: --kind labels --model ordinal --categories "
+        f"{levels} --column label=score in place of --kind scores; in Python models.ordinal."
+    )
+
+
+def location_sections(tree: xr.DataTree, scores: Scores) -> list[Section]:
+    """Return the section on the locations of the items, after one on misfit at the bounds if there is some."""
+    found = scale_ends(tree)
+    section = _location_section(tree, scores)
+    if found is None or not (said := misfit_in_words(found)):
+        return [section]
+    alarm = found.share >= HALF or len(found.outside) > MANY_OUTSIDE * found.n_items
+    facts = {"share_at_bound": found.share, "bound": found.fullest, "items_outside": len(found.outside)}
+    return [Section("Misfit at the bounds", said, alarm=alarm), replace(section, facts=facts)]
+
+
+def _location_section(tree: xr.DataTree, scores: Scores) -> Section:
     """Return the section on the locations of the items, the highest first."""
     posterior = tree["posterior"].to_dataset()
     given = np.bincount(scores.annotation_item, scores.count, len(scores.items)).astype(int)
