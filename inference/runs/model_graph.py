@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from threading import RLock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pymc as pm
@@ -110,7 +110,8 @@ def refuse_part(model: pm.Model) -> None:
     if model.parent is None:
         return
     own = [*model.basic_RVs, *model.potentials]
-    outer = [rv.name for rv in set(ancestors(own)) & set(model.root.basic_RVs) - set(own)]
+    others = set(cast(pm.Model, model.root).basic_RVs) - set(own)
+    outer = [str(rv.name) for rv in others & set(ancestors(own))]
     if outer:
         raise ValueError(
             f"the model depends on {min(outer)!r} of an outer model, which has its prior: sample that one, "

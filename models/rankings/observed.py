@@ -264,7 +264,8 @@ def _powers_of_raters(raters: list[Any], reliability: Mapping[Any, Any]) -> list
 
 def positive(name: str, value: Any) -> float:
     """Return `value` as a float, or raise if it is not a positive finite number."""
-    if isinstance(value, bool) or not np.isscalar(value) or not np.isreal(value):
+    given = cast(object, value)
+    if isinstance(given, bool) or not np.isscalar(given) or not np.isreal(value):
         raise ValueError(f"{name}={value!r} must be one positive number")
     if not 0 < value < np.inf:
         raise ValueError(f"{name}={value!r} must be a positive finite number")
