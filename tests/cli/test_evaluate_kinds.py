@@ -1,0 +1,63 @@
+"""`raterzoo evaluate` on a posterior of each kind: what it lacks is said in the words of the command line."""
+
+import warnings
+
+import pytest
+from raterzoo import inference, models
+from raterzoo.inference.storage.posterior_files import write_posterior
+
+from tests.support.command_line import run, said, write
+
+RATERS = {"item": [*"aabbcc"], "rater": [*"rsrsrs"]}
+TABLES = {
+    "labels": RATERS | {"label": [*"xyxxyy"]},
+    "scores": RATERS | {"score": [1.0, 2.0, 4.0, 5.0, 2.0, 4.0]},
+    "rankings": RATERS | {"category": [*"xyxxyz"], "rank": [1] * 6},
+    "comparisons": {"left": [*"abcabc"], "right": [*"bcacab"], "winner": ["left"] * 6, "rater": [*"rsrsrs"]},
+}
+MODELS = {
+    "labels": lambda: models.dirichlet(models.Labels.from_table(TABLES["labels"])),
+    "scores": lambda: models.normal_scores(models.Scores.from_table(TABLES["scores"])),
+    "rankings": lambda: models.plackett_luce(models.PartialRankings.from_table(TABLES["rankings"])),
+    "comparisons": lambda: models.bradley_terry(models.Comparisons.from_table(TABLES["comparisons"])),
+    "states": lambda: models.item_states(models.Labels.from_table(TABLES["labels"]), plausibility=False),
+}
+CASES = [
+    ("scores", (), "this posterior is of scores, and predictions of scores refer to one threshold"),
+    ("labels", ("--threshold", "0"), "is no posterior of scores; leave it out"),
+    ("rankings", ("--threshold", "0"), "is no posterior of scores; leave it out"),
+    ("comparisons", ("--threshold", "0"), "is no posterior of scores; leave it out"),
+    ("comparisons", ("--metric", "accuracy"), "--metric accuracy is not a metric of comparisons"),
+    ("labels", ("--metric", "concordance"), "is not a metric of rankings, labels or scores"),
+    ("rankings", ("--metric", "concordance"), "is not a metric of rankings, labels or scores"),
+    ("states", (), "the posterior holds"),
+]
+
+
+@pytest.fixture(scope="module")
+def posteriors(tmp_path_factory):
+    folder, found = tmp_path_factory.mktemp("kinds"), {}
+    for kind, build in MODELS.items():
+        found[kind] = folder / f"{kind}.nc"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+            tree = inference.sample(build(), draws=50, chains=2, random_seed=1, progressbar=False)
+        write_posterior(tree, found[kind])
+    return found
+
+
+@pytest.mark.parametrize(("kind", "options", "message"), CASES)
+def test_what_a_posterior_lacks_is_said(posteriors, tmp_path, kind, options, message):
+    ranks = write(tmp_path / "p.csv", {"item": [*"abc"], "category": [*"xxx"], "rank": [1, 1, 1]})
+    result = run("evaluate", posteriors[kind], ranks, *options)
+    assert result.exit_code == 2 and message in said(result), result.output
+    if kind == "states":  # it is no posterior of scores: no threshold helps
+        assert "--threshold" not in said(result) and "state_weight" in said(result)
+
+
+@pytest.mark.parametrize("kind", ["labels", "rankings"])
+def test_predictions_are_scored_without_a_threshold_or_a_metric(posteriors, tmp_path, kind):
+    ranks = write(tmp_path / "p.csv", {"item": [*"abc"], "category": [*"xxy"], "rank": [1, 1, 1]})
+    result = run("evaluate", posteriors[kind], ranks)
+    assert result.exit_code == 0 and "accuracy" in result.output, result.output
+    assert "top-3-accuracy" not in result.output  # of two and of three categories it is 1
