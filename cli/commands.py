@@ -9,6 +9,7 @@ import typer
 from ..models._catalog import catalog
 from .equivalence import equivalence
 from .options import (
+    FORMATS,
     Annotations,
     Anonymize,
     Bounds,
@@ -16,6 +17,7 @@ from .options import (
     Columns,
     DataOptions,
     DropDuplicates,
+    DropMissing,
     Group,
     Kind,
     KindOption,
@@ -45,7 +47,19 @@ def _settings(data: DataOptions, sampler: SamplerOptions, *groups: object, **opt
     """Validate the options of a fit; `groups` are dataclasses of further ones."""
     for group in groups:
         options |= vars(group)
-    return settings_of(data.kind, data.model, options, layout=data.layout, **vars(sampler))
+    more = {"layout": data.layout, "drop_missing": data.drop_missing}
+    return settings_of(data.kind, data.model, options, **more, **vars(sampler))
+
+
+def _check_header(
+    path: Path, settings: "Settings", columns: list[str], predictions: Path | None = None
+) -> None:
+    """Raise before any slow import if columns of the tables are missing."""
+    from .tables import check_header, check_prediction_header
+
+    check_header(path, settings.kind, columns, settings.layout, settings.rater_attributes)
+    if predictions is not None:
+        check_prediction_header(predictions, settings.kind)
 
 
 app = typer.Typer(
@@ -127,6 +141,7 @@ def report(
     own |= {"largest_component": largest_component, "anonymize": anonymize}
     own |= {"drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes}
     settings = _settings(data, sampler, categories, votes, **own)
+    _check_header(annotations, settings, column or [], predictions)
     from ..reports.settings import Sources
     from .reporting import make_report
 
@@ -147,6 +162,7 @@ def rank(
     prob: Prob = 0.9,
     top: Annotated[int, typer.Option(help="Number of items to show.")] = 100,
     column: Columns = None,
+    drop_missing: DropMissing = False,
     own: VoteOptions,
     largest_component: LargestComponent = False,
     drop_duplicates: DropDuplicates = False,
@@ -157,11 +173,12 @@ def rank(
 
     The leaderboard has intervals and ties, followed by the reliability of the raters.
     """
-    from .rank import rank_votes
-
-    data = DataOptions(Kind.comparisons, model=model)
+    data = DataOptions(Kind.comparisons, drop_missing=drop_missing, model=model)
     cleaned = {"drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes}
     settings = _settings(data, sampler, own, largest_component=largest_component, **cleaned)
+    _check_header(votes, settings, column or [])
+    from .rank import rank_votes
+
     rank_votes(votes, column or [], settings, prob=prob, top=top, out=out)
 
 
@@ -187,9 +204,7 @@ def _is_given(context: typer.Context, name: str | None) -> bool:
 @_command()
 def fit(
     context: typer.Context,
-    annotations: Annotated[
-        Path | None, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")
-    ] = None,
+    annotations: Annotated[Path | None, typer.Argument(help=f"Table: {FORMATS}.")] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -239,6 +254,7 @@ def fit(
     settings = _settings(data, sampler, categories, votes, **own)
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
+    _check_header(annotations, settings, column or [])
     if workers is not None or scheduler is not None:
         from .fitting import fit_divided
 
@@ -276,12 +292,14 @@ def evaluate(
     ] = None,
     threshold: Thresholds = None,
     column: Columns = None,
+    drop_missing: DropMissing = False,
     seed: Seed = 1,
 ) -> None:
     """Score predictions against a posterior, with intervals."""
     from .evaluating import EvaluationOptions, score_file
 
-    options = EvaluationOptions(metric or (), by, compare, out, threshold or ())
+    missing = "drop" if drop_missing else "error"
+    options = EvaluationOptions(metric or (), by, compare, out, threshold or (), missing)
     score_file(posterior, predictions, options, column or [], seed)
 
 
@@ -306,11 +324,13 @@ def check(
     column: Columns = None,
     rater_attribute: RaterAttributes = None,
     bounds: Bounds = None,
+    drop_missing: DropMissing = False,
 ) -> None:
     """Check a table: print a summary, or its first error."""
     from .tables import read_container
 
     known = {"layout": layout, "bounds": bounds_of(bounds), "rater_attributes": rater_attribute or []}
+    known |= {"missing": "drop" if drop_missing else "error"}
     print_text(read_container(annotations, kind, column or [], **known).report())
 
 

@@ -9,11 +9,13 @@ import typer
 from .._progress import step
 from ..reports.wording import ADDITIVE, OF_POSTERIOR
 from .options import (
+    FORMATS,
     Categories,
     Chains,
     Columns,
     Draws,
     DropDuplicates,
+    DropMissing,
     Layout,
     LayoutOption,
     MergeLookAlikes,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from ..models import Labels
     from ..reports import Section
-    from ..reports.study import Settings
+    from ..reports.settings import Settings
 
 
 COMBINERS = ("abc", "plurality", "frequency", "mean")
@@ -50,11 +52,12 @@ class Extras(NamedTuple):
 
 
 def equivalence(
-    labels: Annotated[Path, typer.Argument(help="Table of labels: CSV, TSV, Parquet, JSON lines.")],
+    labels: Annotated[Path, typer.Argument(help=f"Table of labels: {FORMATS}.")],
     predictions: Annotated[
         Path, typer.Argument(help="Table: item, category, score (a probability) or rank[, classifier].")
     ],
     layout: LayoutOption = Layout.long,
+    drop_missing: DropMissing = False,
     column: Columns = None,
     categories: Categories = None,
     drop_duplicates: DropDuplicates = False,
@@ -104,8 +107,8 @@ def equivalence(
     seed: Seed = 1,
 ) -> None:
     """Estimate how many raters each classifier is worth."""
-    from ..reports.equivalence import default_rules
     from .options import settings_of
+    from .tables import check_header, check_prediction_header
 
     rules = {
         "clip": clip, "items": items, "estimand": estimand, "base": base, "positive": positive,
@@ -122,8 +125,12 @@ def equivalence(
             raise ValueError(f"--{option} {value}: expected one of {', '.join(allowed)}")
     settings = settings_of(
         "labels", MODEL, {"categories": categories, "drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes},
-        draws=draws, chains=chains, seed=seed, layout=layout,
+        draws=draws, chains=chains, seed=seed, layout=layout, drop_missing=drop_missing,
     )  # fmt: skip
+    check_header(labels, "labels", column or [], layout)
+    check_prediction_header(predictions, "labels")
+    from ..reports.equivalence import default_rules
+
     data, law, hard = _read(labels, predictions, column or [], settings)
     rules |= default_rules(hard and not calibrate, combiner, scorer, learn)
     _check_asked(rules, posterior, data)
@@ -191,7 +198,7 @@ def _read(
     from ..reports.wording import first_names
     from .tables import read_annotations, read_predictions
 
-    predicted = read_predictions(predictions, [])
+    predicted = read_predictions(predictions, [], missing=settings.missing)
     data: Any = read_annotations(labels, settings, columns)[0]
     known = data.categories.tolist()
     if only_predicted := [name for name in labels_of(predicted) if name not in known]:

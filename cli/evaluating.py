@@ -10,6 +10,7 @@ from .. import evaluation
 from ..evaluation.truth.complement import with_complement
 from ..evaluation.truth.plausibility import Plausibility
 from ..inference.storage.posterior_files import read_posterior
+from ..models.data.reading.long_tables import Missing
 from ..reports import page
 from ..reports.comparisons import concordances, order_pairs
 from ..reports.metrics import (
@@ -39,6 +40,7 @@ class EvaluationOptions(NamedTuple):
     compare: bool = False  # compare classifiers pairwise
     out: Path | None = None  # .csv or .json
     thresholds: Sequence[str] = ()  # of scores: exactly one
+    missing: Missing = "error"  # treatment of predictions with an empty cell
 
 
 def score_file(
@@ -83,7 +85,7 @@ def _score_orders(
     del seed
     if options.by is not None:
         raise ValueError("--by: groups are of rankings and labels, not of comparisons")
-    orders = read_orders(predictions, columns, tree["posterior"]["item"].to_numpy())
+    orders = read_orders(predictions, columns, tree["posterior"]["item"].to_numpy(), missing=options.missing)
     if options.compare:
         _check_several(orders, predictions)
     return concordances(tree, orders), order_pairs(tree, orders) if options.compare else [], []
@@ -94,7 +96,9 @@ def _score_predictions(
 ) -> Found:
     """Score predictions of rankings or labels, or of the side of a threshold of scores."""
     if "plausibility" in tree["posterior"]:
-        predicted = with_complement(read_predictions(predictions, columns), Plausibility.of(tree).declared)
+        predicted = with_complement(
+            read_predictions(predictions, columns, missing=options.missing), Plausibility.of(tree).declared
+        )
         metrics = options.metrics or default_metrics(tree, predicted)
     else:
         thresholds = thresholds_of(options.thresholds)
@@ -104,7 +108,7 @@ def _score_predictions(
                 "--threshold 0"
             )
         tree = evaluation.thresholded(tree, thresholds[0])
-        predicted = read_sides(predictions, columns, thresholds[0])
+        predicted = read_sides(predictions, columns, thresholds[0], missing=options.missing)
         check_side_metrics(options.metrics, predicted)
         metrics = options.metrics or metrics_of_sides(tree, predicted)
     if options.compare:

@@ -35,7 +35,8 @@ class Layout(StrEnum):
     counts = "counts"
 
 
-Annotations = Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet or JSON lines.")]
+FORMATS = "CSV, TSV, JSON, JSON lines, Excel or Parquet"
+Annotations = Annotated[Path, typer.Argument(help=f"Table: {FORMATS}.")]
 Anonymize = Annotated[
     bool,
     typer.Option(
@@ -49,9 +50,13 @@ LayoutOption = Annotated[
     Layout,
     typer.Option(
         "--layout",
-        help="For labels and scores: long, one row per answer; counts, one column per category or score. For labels also "
-        "wide, one column per rater.",
+        help="For labels and scores: long, one row per answer; wide, one column per rater; counts, one column per category "
+        "or score.",
     ),
+]
+DropMissing = Annotated[
+    bool,
+    typer.Option("--drop-missing", help="Leave out rows with an empty cell, such as no rater or no label."),
 ]
 Categories = Annotated[
     str | None,
@@ -78,7 +83,12 @@ Group = Annotated[
     ),
 ]
 Columns = Annotated[
-    list[str] | None, typer.Option("--column", help="Rename: item=case reads column 'case' as 'item'.")
+    list[str] | None,
+    typer.Option(
+        "--column",
+        help="Rename: item=case reads column 'case' as 'item'. Repeat rater=... or category=... to choose the columns of a "
+        "wide table.",
+    ),
 ]
 Model = Annotated[
     str | None,
@@ -162,10 +172,11 @@ Scheduler = Annotated[
 
 @dataclass
 class DataOptions:
-    """Kind of annotation, layout of the table, and model."""
+    """Kind of annotation, layout of the table, rows with empty cells, and model."""
 
     kind: KindOption = Kind.rankings
     layout: LayoutOption = Layout.long
+    drop_missing: DropMissing = False
     model: Model = None
 
 
@@ -318,6 +329,7 @@ def settings_of(
     chains: int,
     seed: int,
     layout: str = "long",
+    drop_missing: bool = False,
 ) -> "Settings":
     """Validate the options against the catalog; options that were not given are None, False or empty."""
     from ..reports.settings import Settings
@@ -344,6 +356,7 @@ def settings_of(
         seed,
         categories=given.get("categories"),
         layout=layout,
+        missing="drop" if drop_missing else "error",
         rater_attributes=tuple(dict.fromkeys(attributes)),
         largest_component=given.get("largest_component", False),
         bounds=bounds_of(given.get("bounds")),

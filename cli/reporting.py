@@ -48,7 +48,7 @@ def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], setti
     votes, _ = read_annotations(annotations, settings, columns)
     orders = None
     if sources.predictions is not None:
-        orders = read_orders(sources.predictions, [], votes.items)
+        orders = read_orders(sources.predictions, [], votes.items, missing=settings.missing)
     model = build(votes, settings, 1.0)
     (tree,) = draw(lambda _: model, settings).values()
     return comparison_report(tree, votes, settings, orders, model, step)
@@ -77,14 +77,16 @@ def _predicted_sides(sources: Sources, settings: Settings) -> xr.DataArray | Non
         raise ValueError(
             f"{sources.predictions}: predictions of scores refer to a threshold; say which: --threshold 0"
         )
-    predicted = read_sides(sources.predictions, [], settings.thresholds[0])
+    predicted = read_sides(sources.predictions, [], settings.thresholds[0], missing=settings.missing)
     check_side_metrics(sources.metrics, predicted)
     return predicted
 
 
 def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
     """Fit rankings or labels and return the report on the true categories."""
-    predicted = read_predictions(sources.predictions, []) if sources.predictions else None
+    predicted = None
+    if sources.predictions:
+        predicted = read_predictions(sources.predictions, [], missing=settings.missing)
     _check_metrics(sources, predicted)
     groups = read_groups(sources.groups) if sources.groups else None
     data, only_predicted = read_annotations(annotations, settings, columns, predicted)

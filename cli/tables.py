@@ -1,36 +1,164 @@
-"""Readers of annotation and prediction files."""
+"""Readers of annotation and prediction files; the headers are read before any slow import."""
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from inspect import signature
 from os.path import isfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from .. import models
 from .._messages import first_reprs, short_repr
-from ..evaluation import predictions_from_table
-from ..models import Scores
 from ..models._catalog import annotation_kinds
-from ..models.data import read_table
-from ..models.data.reading.files import text_lines
+from ..models.data.errors import DataError
+from ..models.data.reading.columns import is_empty
+from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
+from ..models.data.reading.long_tables import ANONYMOUS_KINDS, Missing
+from ..models.data.reading.names import (
+    KINDS,
+    Wording,
+    folded,
+    missing_columns,
+    renamed_in_words,
+    resolved_names,
+)
+from ..models.data.reading.numbers import decimal_points, is_number
+from ..models.data.reading.tables import MAX_CHARACTERS, named_columns
 from ..models.data.summary import look_alikes
-from ..reports.comparisons import and_more
-from ..reports.metrics import metric_named
-from ..reports.scores import sides_of
-from ..reports.study import Groups, Settings, labels_of
-from .terminal import print_text
+from ..reports.settings import Groups, Settings
+from .terminal import print_note, print_text
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..models import Scores
 
 LAYOUTS: dict[str, tuple[str, ...]] = {
     "labels": ("long", "wide", "counts"),
-    "scores": ("long", "counts"),
+    "scores": ("long", "wide", "counts"),
 }  # other kinds: long
+LISTED = {"wide": ("rater",), "counts": ("category", "label", "score"), "predictions": ("category",)}
+
+# remedies of the containers -> the same on the command line
+OPTIONS = {
+    "missing='drop'": "--drop-missing",
+    "pass categories= with": "--categories",
+    "add it to categories=": "add it to --categories",
+    "bounds=(low, high)": "--bounds low,high",
+}
+
+
+def _words(path: Path) -> Wording:
+    """Remedies of the command line for the table of a file."""
+    return Wording(
+        lambda role, name: f"--column {role}={name if name == '...' else shlex.quote(name)}",
+        lambda kind: f"these look like {kind}, which --kind {kind} of fit, report and check reads",
+        " ",
+        path.name,
+    )
+
+
+@dataclass(frozen=True)
+class _Header:
+    """Columns of a table by role, with those that ``--column`` names."""
+
+    path: Path
+    names: Sequence[str]  # all columns
+    found: Mapping[str, str]  # by role
+    listed: Sequence[str]  # columns that are raters or categories; empty: all others
+    others: Mapping[str, str]  # further columns to rename, such as attributes of the raters
+    said: str  # columns that were found by a synonym
+
+    def free(self) -> list[str]:
+        """Columns that are none of the roles, or those that were listed."""
+        return list(self.listed) or [name for name in self.names if name not in self.found.values()]
+
+
+def _header(
+    path: Path,
+    names: Sequence[str],
+    columns: Sequence[str],
+    roles: Collection[str],
+    optional: Collection[str],
+    *,
+    kind: str | None = None,
+    several: str = "long",
+    synonyms: Mapping[str, str] | None = None,
+) -> _Header:
+    """Resolve the columns of a table; ``--column role=name`` wins, and may be repeated for `several`."""
+    given = [_pair(column) for column in columns]
+    if strange := [(role, name) for role, name in given if name not in names]:
+        role, name = strange[0]
+        raise ValueError(
+            f"{path}: there is no column {name!r} to rename to {role!r}; the columns are {first_reprs(names)}"
+        )
+    listed = [name for role, name in given if role in LISTED.get(several, ()) and role not in roles]
+    by_role = {role: name for role, name in given if name not in listed}
+    if several == "predictions" and [role for role, _ in given].count("category") > 1:
+        listed = [name for role, name in given if role == "category"]
+        del by_role["category"]
+    asked = {role: by_role.get(role, role) for role in roles}
+    found = resolved_names(
+        [name for name in names if name not in listed], asked,
+        optional=optional, synonyms=synonyms, kind=kind, words=_words(path),
+    )  # fmt: skip
+    others = {name: role for role, name in by_role.items() if role not in roles}
+    said = renamed_in_words({role: name for role, name in found.items() if role not in by_role})
+    return _Header(path, names, found, listed, others, said)
+
+
+def _pair(column: str) -> tuple[str, str]:
+    """Parse ``item=case`` to ('item', 'case')."""
+    role, equals, name = column.partition("=")
+    if not (role and equals and name):
+        raise ValueError(f"--column {column}: write item=case to read the column 'case' as 'item'")
+    return role, name
+
+
+def _annotation_header(
+    path: Path,
+    names: Sequence[str],
+    kind: str,
+    columns: Sequence[str],
+    layout: str,
+    attributes: Sequence[str],
+) -> _Header:
+    """Resolve the columns of a table of annotations; raise if the kind has no such layout."""
+    if layout not in LAYOUTS.get(kind, ("long",)):
+        raise ValueError(f"--layout {layout} is a layout of labels and scores; {kind} are long tables")
+    optional = {"count"} if kind in ("labels", "scores", "comparisons") and layout != "counts" else set()
+    optional |= {"gold"} if kind == "labels" and layout == "long" else set()
+    optional |= {"rater"} if kind in ANONYMOUS_KINDS and layout == "long" else set()
+    optional |= {"item"} if layout == "wide" else set()
+    optional -= {"count"} if (kind, layout) == ("scores", "wide") else set()
+    needed = KINDS[kind].roles if layout == "long" else ("item",)
+    header = _header(
+        path, names, columns, dict.fromkeys([*needed, *sorted(optional)]), optional, kind=kind, several=layout
+    )
+    known = [*names, *header.others.values()]
+    if kind != "rankings":
+        _check_attributes(path, known, attributes, layout)
+    return header
+
+
+def check_header(
+    path: Path, kind: str, columns: Sequence[str], layout: str = "long", attributes: Sequence[str] = ()
+) -> None:
+    """Raise, before any slow import, if columns of a table of annotations are missing or ambiguous."""
+    _annotation_header(path, read_names(path), kind, columns, layout, attributes)
+
+
+def check_prediction_header(path: Path, kind: str, columns: Sequence[str] = ()) -> None:
+    """Raise, before any slow import, if a table of predictions has no item."""
+    synonyms = {"item": "compared"} if kind == "comparisons" else {}
+    _header(path, read_names(path), columns, ("item",), (), several="predictions", synonyms=synonyms)
 
 
 def read_annotations(
-    path: Path, settings: Settings, columns: Sequence[str], predicted: xr.DataArray | None = None
+    path: Path, settings: Settings, columns: Sequence[str], predicted: "xr.DataArray | None" = None
 ) -> tuple[Any, list[str]]:
     """Read the annotations of a fit; return also the categories that only `predicted` names.
 
@@ -41,16 +169,19 @@ def read_annotations(
         "categories": None if settings.categories is None else _declared(settings.categories),
         "bounds": settings.bounds,
         "rater_attributes": settings.rater_attributes,
+        "missing": settings.missing,
     }
-    table = _read_layout(path, settings.kind, columns, settings.layout)
-    data = _container_of(path, settings.kind, table, settings.layout, options)
+    table = _read_layout(path, settings.kind, columns, settings.layout, settings.rater_attributes)
+    data = _container_of(settings.kind, table, settings.layout, options)
     only_predicted: list[str] = []
     if predicted is not None and settings.kind in ("rankings", "labels") and options["categories"] is None:
+        from ..reports.study import labels_of
+
         only_predicted = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
     if only_predicted:
         options["categories"] = [*data.categories.tolist(), *only_predicted]
-        data = _container_of(path, settings.kind, table, settings.layout, options)
-    data = _cleaned(data, settings, counted="count" in table[1])
+        data = _container_of(settings.kind, table, settings.layout, options)
+    data = _cleaned(data, settings, counted="count" in table[1].found)
     if settings.kind == "scores":
         _check_thresholds(data, settings.thresholds)
     if settings.anonymize:
@@ -103,53 +234,103 @@ def read_container(
     labels                item, rater, label, perhaps count and gold; layout "wide": a column for each rater beside
                           item and count; layout "counts": a column for each category beside item
     comparisons           left, right, winner, perhaps rater and count
-    scores                item, score, perhaps rater and count; layout "counts": a column for each score beside item
+    scores                item, score, perhaps rater and count; layout "wide": a column for each rater beside item;
+                          layout "counts": a column for each score beside item
     ====================  =====================================================================================
 
     Comparisons and scores without a column of raters are anonymous. `options`, of which None and empty ones
     count as not given, are arguments of the container: ``categories``, the closed set; ``bounds``, the lowest
-    and highest possible score; ``rater_attributes``, columns with attributes of the raters.
+    and highest possible score; ``rater_attributes``, columns with attributes of the raters; ``missing``.
     """
     if options.get("bounds") is not None and kind != "scores":
         raise ValueError(f"--bounds is an option of scores, not of {kind}")
     if options.get("rater_attributes") and kind == "rankings":
         raise ValueError("--rater-attribute is an option of labels, scores and comparisons")
-    return _container_of(path, kind, _read_layout(path, kind, columns, layout), layout, options)
+    table = _read_layout(path, kind, columns, layout, options.get("rater_attributes") or ())
+    return _container_of(kind, table, layout, options)
 
 
-def _read_layout(path: Path, kind: str, columns: Sequence[str], layout: str) -> tuple[Any, list[str]]:
-    """Read a table as frame with its column names; raise if the kind has no such layout."""
-    if layout not in LAYOUTS.get(kind, ("long",)):
-        long = "long tables, or counts" if kind == "scores" else "long tables"
-        raise ValueError(f"--layout {layout} is a layout of labels; {kind} are {long}")
-    return read_columns(path, columns)
+_Read = tuple[Any, _Header]
 
 
-def _container_of(
-    path: Path, kind: str, table: tuple[Any, list[str]], layout: str, options: Mapping[str, Any]
-) -> Any:
+def _read_layout(
+    path: Path, kind: str, columns: Sequence[str], layout: str, attributes: Sequence[str]
+) -> _Read:
+    """Read a table of annotations, and say how if it is not plain."""
+    table = read_file(path)
+    header = _annotation_header(path, table.names, kind, columns, layout, attributes)
+    frame = _renamed(
+        table, header, ["score"] if layout == "long" else header.free() if layout == "wide" else []
+    )
+    return frame, header
+
+
+def _renamed(table: TableFile, header: _Header, numbers: Sequence[str]) -> Any:
+    """Columns of a file, some under other names, with decimal points in `numbers`, which are roles or columns."""
+    notes = [f"reading {note}" for note in (table.note, header.said) if note]
+    frame = table.columns
+    if header.others:
+        frame = {header.others.get(name, name): cells for name, cells in _cells(frame, table.names).items()}
+    for name in (header.found.get(role, role) for role in numbers):
+        if table.may_have_commas and name in table.names and (points := decimal_points(frame[name])):
+            frame = {**frame, name: points}
+            notes.append(f"reading decimal commas as points in column {short_repr(name)}")
+    for note in notes:
+        print_note(f"{header.path.name}: {note}")
+    return frame
+
+
+def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, Any]) -> Any:
     """Return the container of a table that was read."""
-    frame, names = table
-    attributes = options.get("rater_attributes", ())
-    if kind in ("labels", "scores"):
-        _check_attributes(path, names, attributes, layout)
+    frame, header = table
     container = getattr(models, annotation_kinds[kind].container)
-    given = {name: value for name, value in options.items() if value is not None}
-    if layout == "wide":
-        if "gold" in names:
-            raise ValueError(f"{path}: a wide table has no place for gold labels; write a long one")
-        roles = {role: role for role in ("item", "count") if role in names}
-        given |= {"raters": [name for name in names if name not in roles], **roles}
-    elif layout == "long":
-        given |= {role: role for role in ("count", "gold") if role in names}
-        if kind in ("comparisons", "scores") and not {"rater", "worker"} & set(names):  # worker: crowd-kit
-            given["rater"] = None
+    given = {name: value for name, value in options.items() if value is not None} | dict(header.found)
+    if layout == "long":
+        given |= {"rater": header.found.get("rater")}
+    else:
+        free = _free_columns(frame, header, kind, layout)
+        given |= {"raters": free}
+        if layout == "counts":
+            frame = _cells(frame, [header.found["item"], *free])
     read = getattr(container, {"long": "from_table"}.get(layout, f"from_{layout}"))
     accepted = signature(read).parameters
-    return read(frame, **{name: value for name, value in given.items() if name in accepted})
+    try:
+        return read(frame, **{name: value for name, value in given.items() if name in accepted})
+    except DataError as error:
+        for python, option in OPTIONS.items():
+            error.remedy = error.remedy.replace(python, option)
+        raise
 
 
-def _check_thresholds(scores: Scores, thresholds: Sequence[float]) -> None:
+def _free_columns(frame: Any, header: _Header, kind: str, layout: str) -> list[str]:
+    """Columns of raters, categories or scores; unless they were listed, those that cannot be are left out."""
+    free = header.free()
+    if header.listed:
+        return free
+    if layout == "wide" and (gold := [name for name in free if folded(name) == "gold"]):
+        print_note(f"a wide table has no place for gold labels: column {short_repr(gold[0])} is left out")
+        free = [name for name in free if name not in gold]
+    if (kind, layout) == ("labels", "wide"):
+        return free
+    return _with_numbers(free, _cells(frame, free))
+
+
+def _cells(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Cells of columns by name."""
+    return {name: column.values for name, column in named_columns(frame, {n: n for n in names}).items()}
+
+
+def _with_numbers(free: Sequence[str], cells: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Columns that hold a number; says which ones do not, unless none do."""
+    kept = [name for name in free if any(map(is_number, cells[name]))]
+    if not kept:
+        return list(free)
+    if out := [name for name in free if name not in kept]:
+        print_note(f"columns without a number are left out: {first_reprs(out)}")
+    return kept
+
+
+def _check_thresholds(scores: "Scores", thresholds: Sequence[float]) -> None:
     """Raise if all items would lie on one side of a threshold."""
     what, ends = "the bounds of the scores", scores.bounds
     if ends is None and len(scores):
@@ -189,50 +370,127 @@ def _declared(categories: str) -> list[str]:
     return [name.strip() for name in categories.split(",")]
 
 
-def read_predictions(path: Path, columns: Sequence[str]) -> xr.DataArray:
-    """Read predictions with a column rank or score, and perhaps classifier; with neither, one label per item.
+def read_predictions(path: Path, columns: Sequence[str], *, missing: Missing = "error") -> "xr.DataArray":
+    """Read predictions: a column rank or score, perhaps classifier; with neither, one label per item.
 
+    Without a column of categories, every other column of numbers is a category, and holds its scores.
     `columns` are renamings of columns that the file has. Returns as `evaluation.predictions_from_table`.
     """
-    table, order = _prediction_columns(path, columns)
-    if not order:
-        order, table["rank"] = ["rank"], np.ones(len(next(iter(table.values()))))
-    named = "classifier" if "classifier" in table else None
-    return predictions_from_table(table, classifier=named, **{order[0]: order[0]})
+    table, header = _prediction_columns(path, columns, ("category", "score", "rank"), {"score": "confidence"})
+    found, classifier = header.found, header.found.get("classifier")
+    order = _order(header)
+    if "category" not in found:
+        return _wide_predictions(path, table, header, classifier)
+    own = _asked(path, table, header, missing)
+    if order is None:
+        order = "rank"
+        own["rank"] = np.ones(len(own[found["item"]]))
+    else:
+        own[found[order]] = as_numbers(path, found[order], own[found[order]])
+    from ..evaluation import predictions_from_table
+
+    return predictions_from_table(
+        own,
+        item=found["item"],
+        category=found["category"],
+        classifier=classifier,
+        **{order: found.get(order, order)},
+    )
 
 
-def read_scores(path: Path, columns: Sequence[str]) -> xr.DataArray:
+def _order(header: _Header) -> str | None:
+    """Role of the column that orders the categories; a score, if there are both, unless only the rank is exact."""
+    both = [role for role in ("score", "rank") if role in header.found]
+    if len(both) < 2:
+        return both[0] if both else None
+    exact = [role for role in both if folded(header.found[role]) == role]
+    order = (exact or both)[0]
+    print_note(f"{header.path.name}: reading the {order}s; the other order of the categories is left out")
+    return order
+
+
+def _wide_predictions(path: Path, table: Any, header: _Header, classifier: str | None) -> "xr.DataArray":
+    """Read scores from a column for each category; an empty cell is no prediction."""
+    item = header.found["item"]
+    if not header.listed and {"rank", "score"} & {folded(name) for name in header.names}:
+        raise missing_columns({"category": "category"}, header.names, words=_words(path))
+    free = header.listed or [name for name in header.names if name not in (item, classifier)]
+    cells = _cells(table, free)
+    names = list(header.listed) or [name for name in free if any(map(is_number, cells[name]))]
+    if len(names) < 2:
+        raise missing_columns({"category": "category"}, header.names, words=_words(path))
+    print_note(f"{path.name}: reading the scores of the categories {first_reprs(names)}")
+    ids = _cells(table, [name for name in (item, classifier) if name])
+    rows = [(row, name) for row in range(len(ids[item])) for name in names if not is_empty(cells[name][row])]
+    own: dict[str, Any] = {name: [column[row] for row, _ in rows] for name, column in ids.items()}
+    numbers = {
+        name: as_numbers(path, name, ["nan" if is_empty(c) else c for c in cells[name]]) for name in names
+    }
+    own["category "] = [name for _, name in rows]  # no column of the file has these names
+    own["score "] = np.array([numbers[name][row] for row, name in rows])
+    from ..evaluation import predictions_from_table
+
+    return predictions_from_table(own, item=item, category="category ", score="score ", classifier=classifier)
+
+
+def read_scores(path: Path, columns: Sequence[str], *, missing: Missing = "error") -> "xr.DataArray":
     """Read rankings of the items (classifier, item) from a column score or rank, and perhaps classifier.
 
     Larger scores are better; ranks are negated. A missing row is -inf. One classifier without a name is
     "predictions".
     """
-    table, order = _prediction_columns(path, columns)
-    if not order:
+    table, header = _prediction_columns(path, columns, ("score", "rank"), {"item": "compared"})
+    order = _order(header)
+    if order is None:
         raise ValueError(
-            f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are {first_reprs(table)}"
+            f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are "
+            f"{first_reprs(header.names)}"
         )
-    score = table[order[0]] if order == ["score"] else -table[order[0]]
-    own = {"item": table["item"]} if "item" in table else {}
-    own["classifier"] = table.get("classifier", np.full(len(score), "predictions"))
-    own |= {"score": score, "category": np.full(len(score), "score")}
-    scores = predictions_from_table(own, score="score", classifier="classifier")
+    own = _asked(path, table, header, missing)
+    numbers = as_numbers(path, header.found[order], own[header.found[order]])
+    item = header.found["item"]
+    rows = {item: own[item], "score ": numbers if order == "score" else -numbers}
+    rows |= {"category ": np.full(len(numbers), "score")}
+    classifier = header.found.get("classifier", "classifier ")
+    rows[classifier] = own.get(classifier, np.full(len(numbers), "predictions"))
+    from ..evaluation import predictions_from_table
+
+    scores = predictions_from_table(
+        rows, item=item, category="category ", score="score ", classifier=classifier
+    )
     return scores.isel(category=0, drop=True)
 
 
-def _prediction_columns(path: Path, columns: Sequence[str]) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Return the columns of a file of predictions, and the name of its ordering one, rank or score."""
-    frame, names = read_columns(path, columns)
-    order = [name for name in ("rank", "score") if name in names]
-    if len(order) > 1:
-        raise ValueError(f"{path}: predictions have a column 'rank' and a column 'score'; drop one")
-    table = {name: np.asarray(frame[name]) for name in names}
-    for name in order:
-        table[name] = as_numbers(path, name, table[name])
-    return table, order
+def _prediction_columns(
+    path: Path, columns: Sequence[str], roles: Sequence[str], synonyms: Mapping[str, str]
+) -> _Read:
+    """Read a table of predictions: a column item, and others that may be there."""
+    table = read_file(path)
+    optional = (*roles, "classifier")
+    header = _header(
+        path, table.names, columns, ("item", *optional), optional, several="predictions", synonyms=synonyms
+    )
+    return _renamed(table, header, ["score", "probability", *header.free()]), header
 
 
-def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
+def _asked(path: Path, table: Any, header: _Header, missing: Missing) -> dict[str, Any]:
+    """Cells of the columns that have a role, perhaps without the rows that have an empty one."""
+    cells = _cells(table, list(header.found.values()))
+    for name, column in cells.items():
+        longest = max((len(cell) for cell in column if isinstance(cell, str)), default=0)
+        if longest > MAX_CHARACTERS:
+            raise ValueError(
+                f"{path}: column {short_repr(name)} has a cell of {longest:,} characters; {MAX_CHARACTERS:,} are allowed"
+            )
+    if missing == "error":
+        return cells
+    rows = [row for row, own in enumerate(zip(*cells.values(), strict=True)) if not any(map(is_empty, own))]
+    if out := len(next(iter(cells.values()))) - len(rows):
+        print_note(f"{path.name}: {out:,} of {out + len(rows):,} rows are left out for an empty cell")
+    return {name: [column[row] for row in rows] for name, column in cells.items()}
+
+
+def as_numbers(path: Path, column: str, texts: Sequence[Any]) -> np.ndarray:
     """Parse a column of text as numbers; raise with file, row and column."""
     numbers = np.empty(len(texts))
     for row, text in enumerate(texts):
@@ -244,41 +502,26 @@ def as_numbers(path: Path, column: str, texts: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def _check_cells(path: Path, column: str, cells: np.ndarray, valid: np.ndarray, problem: str) -> None:
+def _check_cells(path: Path, column: str, cells: Sequence[Any], valid: np.ndarray, problem: str) -> None:
     """Raise with file, row and column at the first cell that is not valid; `problem` completes the message."""
     if not valid.all():
         row = int(np.argmin(valid))
-        raise ValueError(
-            f"{path}: row {row + 1}, column {column!r}: {short_repr(cells.tolist()[row])} {problem}"
-        )
-
-
-def read_columns(path: Path, columns: Sequence[str]) -> tuple[Any, list[str]]:
-    """Read a table as pandas or pyarrow frame with text ids, and the names of its columns."""
-    frame = read_table(path, rename=_renamings(columns))
-    return frame, list(getattr(frame, "column_names", None) or frame.columns)
-
-
-def _renamings(columns: Sequence[str]) -> dict[str, str]:
-    """Parse ``item=case`` to {'case': 'item'}."""
-    renamings = {}
-    for column in columns:
-        name, equals, own = column.partition("=")
-        if not (name and equals and own):
-            raise ValueError(f"--column {column}: write item=case to read the column 'case' as 'item'")
-        renamings[own] = name
-    return renamings
+        raise ValueError(f"{path}: row {row + 1}, column {column!r}: {short_repr(cells[row])} {problem}")
 
 
 # --- Concordance of proposed rankings with the posterior of comparisons ---
 
 
-def read_orders(path: Path, columns: Sequence[str], items: np.ndarray) -> xr.DataArray:
+def read_orders(
+    path: Path, columns: Sequence[str], items: np.ndarray, *, missing: Missing = "error"
+) -> "xr.DataArray":
     """Read scores or ranks of the items, aligned to the items of the votes, dims (classifier, item).
 
     Larger scores are better. Raises ValueError if an item has no votes, or no score.
     """
-    orders = read_scores(path, columns)
+    from ..reports.comparisons import and_more
+
+    orders = read_scores(path, columns, missing=missing)
     voted = items.tolist()
     if strange := [item for item in orders["item"].to_numpy().tolist() if item not in set(voted)]:
         raise ValueError(
@@ -313,9 +556,11 @@ def read_groups(path: Path) -> Groups:
     return Groups(path, dict(zip(category, group, strict=True)), value)
 
 
-def read_item_groups(path: Path) -> Groups | xr.DataArray:
+def read_item_groups(path: Path) -> "Groups | xr.DataArray":
     """Read groups of categories or, from a file with a column item, of items (item,)."""
-    _, names = read_columns(path, [])
+    import xarray as xr
+
+    names = read_file(path).names
     if "category" in names or "item" not in names:
         return read_groups(path)
     table = _columns(path, ("item", "group"))
@@ -324,22 +569,22 @@ def read_item_groups(path: Path) -> Groups | xr.DataArray:
     return xr.DataArray(np.array(group), {"item": np.array(item)}, ("item",))
 
 
-def _columns(path: Path, needed: Sequence[str]) -> dict[str, np.ndarray]:
-    frame, names = read_columns(path, [])
+def _columns(path: Path, needed: Sequence[str]) -> dict[str, list[Any]]:
+    """Cells of the columns of a file of groups."""
+    table = read_file(path)
+    names = table.names
     for name in needed:
         if name not in names:
             raise ValueError(
                 f"{path}: there is no column {name!r}; a file of groups has category, group and perhaps value, or item and "
                 f"group; the columns are {first_reprs(names)}"
             )
-    table = {name: np.asarray(frame[name]) for name in names}
-    if not len(table[needed[0]]):
-        raise ValueError(f"{path}: the table has no rows")
-    return table
+    roles = {name: name for name in (*needed, "value") if name in names}
+    return {name: column.values for name, column in named_columns(table.columns, roles).items()}
 
 
-def _texts(path: Path, column: str, cells: np.ndarray) -> list[str]:
-    texts: list[Any] = cells.tolist()
+def _texts(path: Path, column: str, texts: list[Any]) -> list[str]:
+    """Validate that all cells are text and none is empty."""
     for row, text in enumerate(texts):
         if not isinstance(text, str) or not text.strip():
             raise ValueError(
@@ -362,70 +607,86 @@ def _check_distinct(path: Path, column: str, names: list[str]) -> None:
 WAYS = ("probability", "score", "label")
 
 
-def read_sides(path: Path, columns: Sequence[str], threshold: float) -> xr.DataArray:
+def read_sides(
+    path: Path, columns: Sequence[str], threshold: float, *, missing: Missing = "error"
+) -> "xr.DataArray":
     """Read predictions of the side of a threshold of each item.
 
     The table has a column item, optionally classifier, and one of: probability (that the score is above the
-    threshold), score (on the scale of the raters), label ("above" or "at most"). The result has probabilities
-    or scores (item, category), or labels (item, position), with a leading dim classifier if there are
-    several. Its attribute ``way`` is the name of the column.
+    threshold), score (on the scale of the raters), label ("above" or "at most"); of several the first. The
+    result has probabilities or scores (item, category), or labels (item, position), with a leading dim
+    classifier if there are several. Its attribute ``way`` is the name of the role.
     """
-    frame, names = read_columns(path, columns)
-    way = _way_of(path, names, threshold)
-    cells = np.asarray(frame[way])
-    own = {name: np.asarray(frame[name]) for name in ("item", "classifier") if name in names}
-    classifier = "classifier" if "classifier" in own else None
+    from ..evaluation import predictions_from_table
+    from ..reports.scores import sides_of
+
+    table, header = _prediction_columns(path, columns, WAYS, {"label": "side"})
+    way = _way_of(path, header, threshold)
+    own = _asked(path, table, header, missing)
+    named, item, classifier = header.found[way], header.found["item"], header.found.get("classifier")
+    cells = own[named]
+    ids = {name: own[name] for name in (item, classifier) if name}
     if way == "label":
-        own |= {"category": _named(path, cells, threshold), "rank": np.ones(len(cells))}
-        found = predictions_from_table(own, rank="rank", classifier=classifier)
+        ids |= {"category ": _named(path, named, cells, threshold), "rank ": np.ones(len(cells))}
+        found = predictions_from_table(
+            ids, item=item, category="category ", rank="rank ", classifier=classifier
+        )
         return found.assign_attrs(way=way)
-    above = _numbers(path, way, cells)
+    above = _numbers(path, way, named, cells)
     below = 1 - above
     if way == "score":
         above, below = above - threshold, threshold - above
     lower, upper = sides_of(threshold)
-    both = {name: np.concatenate([column, column]) for name, column in own.items()}
-    both["category"] = np.repeat([upper, lower], len(above))
-    both["score"] = np.concatenate([above, below])
-    found = predictions_from_table(both, score="score", classifier=classifier)
+    both: dict[str, Any] = {name: [*column, *column] for name, column in ids.items()}
+    both["category "] = np.repeat([upper, lower], len(above))
+    both["score "] = np.concatenate([above, below])
+    found = predictions_from_table(
+        both, item=item, category="category ", score="score ", classifier=classifier
+    )
     return found.sel(category=[lower, upper]).assign_attrs(
         way=way
     )  # a score equal to the threshold is not above
 
 
-def _way_of(path: Path, names: Sequence[str], threshold: float) -> str:
-    """Return the one column that holds the predictions."""
-    ways = [way for way in WAYS if way in names]
-    if len(ways) == 1:
-        return ways[0]
-    found = f"the columns {' and '.join(ways)}" if ways else f"columns {first_reprs(names)}"
-    raise ValueError(
-        f"{path}: found {found}; predictions of scores have item, perhaps classifier, and one of: probability (of a score "
-        f"above {threshold:g}), score (on the scale of the raters), label (above or at most)"
-    )
+def _way_of(path: Path, header: _Header, threshold: float) -> str:
+    """Return the role of the column that holds the predictions, and say which one if there are several."""
+    ways = [way for way in WAYS if way in header.found]
+    if not ways:
+        raise ValueError(
+            f"{path}: found columns {first_reprs(header.names)}; predictions of scores have item, perhaps classifier, and one "
+            f"of: probability (of a score above {threshold:g}), score (on the scale of the raters), label (above or at most)"
+        )
+    if len(ways) > 1:
+        out = " and ".join(short_repr(header.found[way]) for way in ways[1:])
+        print_note(f"{path.name}: reading column {short_repr(header.found[ways[0]])}; {out} left out")
+    return ways[0]
 
 
-def _named(path: Path, cells: np.ndarray, threshold: float) -> np.ndarray:
+def _named(path: Path, column: str, cells: Sequence[Any], threshold: float) -> np.ndarray:
     """Return the side named by each cell."""
+    from ..reports.scores import sides_of
+
     lower, upper = sides_of(threshold)
     meant = {"at most": lower, lower: lower, "above": upper, upper: upper}
-    known = np.array([cell in meant for cell in cells.tolist()], bool)
-    _check_cells(path, "label", cells, known, f"is neither 'above' nor 'at most' the threshold {threshold:g}")
-    return np.array([meant[cell] for cell in cells.tolist()], np.str_)
+    known = np.array([isinstance(cell, str) and cell in meant for cell in cells], bool)
+    _check_cells(path, column, cells, known, f"is neither 'above' nor 'at most' the threshold {threshold:g}")
+    return np.array([meant[cell] for cell in cells], np.str_)
 
 
-def _numbers(path: Path, way: str, cells: np.ndarray) -> np.ndarray:
+def _numbers(path: Path, way: str, column: str, cells: Sequence[Any]) -> np.ndarray:
     """Return predicted scores or probabilities as numbers."""
-    numbers = as_numbers(path, way, cells)
+    numbers = as_numbers(path, column, cells)
     fine, allowed = np.isfinite(numbers), "a finite number"
     if way == "probability":
         fine, allowed = (numbers >= 0) & (numbers <= 1), "a probability, from 0 to 1"
-    _check_cells(path, way, cells, fine, f"is not {allowed}; correct the cell")
+    _check_cells(path, column, cells, fine, f"is not {allowed}; correct the cell")
     return numbers
 
 
-def check_side_metrics(metrics: Sequence[str], predicted: xr.DataArray) -> None:
+def check_side_metrics(metrics: Sequence[str], predicted: "xr.DataArray") -> None:
     """Raise if a metric needs a kind of prediction that is not given."""
+    from ..reports.metrics import metric_named
+
     way = predicted.attrs["way"]
     enough = {"probabilities": ("probability",), "scores": ("probability", "score")}
     for name in metrics:

@@ -65,6 +65,11 @@ def print_text(text: str) -> None:
         _console.print(Text("\n".join(map(escaped, text.split("\n")))))
 
 
+def print_note(text: str) -> None:
+    """Print how something was read to standard error."""
+    _say_warning(text)
+
+
 def width() -> int:
     """Return the number of characters per line."""
     return _console.width

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .._messages import short_repr
 
@@ -45,7 +45,8 @@ class Settings:
     chains: int
     seed: int
     categories: str | None = None  # closed set: a text file with one per line, or comma-separated
-    layout: str = "long"  # labels: long, wide or counts; scores: long or counts
+    layout: str = "long"  # labels and scores: long, wide or counts
+    missing: Literal["error", "drop"] = "error"  # treatment of rows with an empty cell
     rater_attributes: tuple[str, ...] = ()  # columns, including that of the group
     largest_component: bool = False  # comparisons: keep only the largest component
     bounds: tuple[float, float] | None = None  # scores: lowest and highest possible

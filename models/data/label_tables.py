@@ -1,6 +1,7 @@
 """Reading of labels from wide tables and tables of counts, and of gold labels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,18 @@ def wide_columns(
     row, rater, label = map(list, zip(*given, strict=True))
     long = {"rater": Column("rater", rater), "label": Column("label", label)}
     return items, long, np.array(row), repeats
+
+
+@contextmanager
+def at_wide_cells(rater: Column, row: np.ndarray) -> Iterator[None]:
+    """Context manager: an error about an answer names the row, shape (answer,), and the column of a wide table."""
+    try:
+        yield
+    except DataError as error:
+        if error.row is None:
+            raise
+        place = error.row - 1
+        raise error.moved(f"row {row[place] + 1:,}, column {short_repr(rater.values[place])}") from None
 
 
 def items_of_rows(row: np.ndarray, repeats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from ..._messages import short_repr
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container
 from .errors import DataError
-from .label_tables import UNKNOWN, counted_columns, items_of_rows, read_gold, wide_columns
+from .label_tables import UNKNOWN, at_wide_cells, counted_columns, items_of_rows, read_gold, wide_columns
 from .raters import read_attributes
 from .reading.columns import code_ids
 from .reading.long_tables import Missing, annotation_columns
@@ -183,13 +183,8 @@ class Labels(Container):
         Labels(5 items, 2 raters, 8 answers, 2 categories)
         """
         items, columns, row, repeats = wide_columns(frame, raters, item, count)
-        try:
+        with at_wide_cells(columns["rater"], row):
             labels, label = code_categories(columns["label"], categories)
-        except DataError as error:
-            if error.row is None:
-                raise
-            at, said_by = row[error.row - 1], columns["rater"].values[error.row - 1]
-            raise error.moved(f"row {at + 1:,}, column {short_repr(said_by)}") from None
         names, rater = code_ids(columns["rater"])
         at, answer = items_of_rows(row, repeats)
         once = np.ones(len(at), np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container
+from .label_tables import at_wide_cells, wide_columns
 from .raters import read_attributes
 from .reading.columns import code_ids
 from .reading.long_tables import Missing, annotation_columns
@@ -24,7 +25,7 @@ class Scores(Container):
 
     A rater may score an item once, several times or never; of anonymous raters the counts are sufficient.
 
-    Made by `from_table` or `from_counts`. ``len`` is the number of scores given; ``==`` compares all fields.
+    Made by `from_table`, `from_wide` or `from_counts`. ``len`` is the number of scores given; ``==`` compares all fields.
     All arrays are read-only.
 
     Attributes
@@ -133,6 +134,53 @@ class Scores(Container):
         attributes = read_attributes(columns, raters, rater_code)
         rows = CodedRows(zip(cls._columns, (item_code, rater_code, values, times), strict=True))
         return cls._of_rows(rows, items=items, raters=raters, rater_attributes=attributes, bounds=ends)
+
+    @classmethod
+    def from_wide(
+        cls,
+        frame: Any,
+        *,
+        raters: Sequence[str],
+        item: str | None = None,
+        bounds: Sequence[float] | np.ndarray | None = None,
+    ) -> Self:
+        """Read a wide table: a column for each rater, a row for each item.
+
+        Parameters
+        ----------
+        frame : frame or mapping of str to sequence
+            The table; an empty cell is a missing score.
+        raters : sequence of str
+            Columns of the raters.
+        item : str, optional
+            Column with the ids of the items; by default they are numbered from 0.
+        bounds : (low, high), optional
+            Lowest and highest score that could be given; by default there are none.
+
+        Returns
+        -------
+        Scores
+            All scores of the table.
+
+        Raises
+        ------
+        DataError
+            At the first error in the table; it names row, column, value and remedy.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"item": ["a", "b"], "Ann": [4, 1], "Bob": [5, None]}
+        >>> models.Scores.from_wide(table, raters=["Ann", "Bob"], item="item")
+        Scores(2 items, 2 raters, 3 scores)
+        """
+        ends = read_bounds(bounds)
+        items, columns, row, _ = wide_columns(frame, raters, item, None)
+        with at_wide_cells(columns["rater"], row):
+            values = read_scores(columns["label"], ends)
+        names, rater = code_ids(columns["rater"])
+        rows = CodedRows(zip(cls._columns, (row, rater, values, np.ones(len(row), np.int64)), strict=True))
+        return cls._of_rows(rows, items=items, raters=names, bounds=ends)
 
     @classmethod
     def from_counts(

@@ -133,7 +133,7 @@ def test_compare_says_who_is_better(files, tmp_path):
         (["{ranks}", "--by", "{votes}"], "there is no column 'group'"),
         (["{ranks}", "--by", "no.csv"], "no.csv"),
         (["{posterior}"], "is not a supported format"),
-        (["{votes}"], "no column 'category'"),
+        (["{votes}"], "is duplicated"),
     ],
 )
 def test_bad_input_is_one_message_and_exit_code_two(files, arguments, message):

@@ -45,7 +45,6 @@ CASES = [
     (["check", "{scores}", *SCORES, "--bounds", "0,inf"], "--bounds 0,inf: write two numbers"),
     (["check", "{scores}", *SCORES, "--bounds", "a,b"], "--bounds a,b: write two numbers"),
     (["check", "{labels}", "--kind", "labels", "--bounds", "0,4"], "--bounds is an option of scores"),
-    (["check", "{scores}", *SCORES, "--layout", "wide"], "scores are long tables, or counts"),
     (["check", "{named}", *SCORES, "--layout", "counts"], "'low'"),
     (["check", "{scores}", *SCORES, "--rater-attribute", "kind"], "there is no column 'kind'"),
     (["check", "{anonymous}", *SCORES, "--rater-attribute", "score"], "not told apart"),
@@ -80,7 +79,6 @@ CASES = [
         ["report", "{scores}", "{ranks}", *SCORES, "--threshold", "1"],
         "found columns 'item', 'category', 'rank'; predictions of scores have item",
     ),
-    (["report", "{scores}", "{two}", *SCORES, "--threshold", "1"], "found the columns probability and score"),
     (["report", "{scores}", "{one}", *SCORES, "--threshold", "1"], "no prediction for item 'b'"),
     (
         ["report", "{scores}", "{label}", *SCORES, "--threshold", "1", "--metric", "brier"],

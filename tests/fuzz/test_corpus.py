@@ -175,7 +175,7 @@ def test_messages_are_short_and_steer_no_terminal(tmp_path):
     for name in ("\x1b[31mred", "\u202egnp", "\x1a", "x" * 9_000):
         table = dict(zip((name, "group"), TABLES["groups"].values(), strict=False))
         assert "columns are" in of_file(tmp_path, "groups", ".csv", as_csv(table))
-        assert "found columns '" in of_file(tmp_path, "sides", ".csv", as_csv(table))
+        assert "columns that are there: '" in of_file(tmp_path, "sides", ".csv", as_csv(table))
     assert "'\\x1b" in refused(TABLE_DOORS["ranked"], {"\x1b": [1]})
     table = {str(n): [1] for n in range(3_000)}
     for kind in ("groups", "sides"):

@@ -38,6 +38,7 @@ TRADE: dict[str, frozenset[str]] = {
         "right": _with_ids(_SIDE.format("right", "b")),
         "winner": "winner label preference preferred choice vote verdict outcome result",
         "classifier": "classifier classifiername model modelname system method predictor",
+        "compared": _with_ids(_ITEM + " model system candidate player") + " id",  # in a ranking of the items
         "confidence": "score probability prob proba confidence p",  # of a predicted category
         "probability": "probability prob proba p",
     }.items()
@@ -136,11 +137,11 @@ def missing_columns(
     missing: Mapping[str, str], names: Sequence[str], kind: str | None = None, words: Wording = PYTHON
 ) -> DataError:
     """Error about all columns that are missing, by role, with the kind that the others look like."""
-    known = {folded(name): name for name in names}
-    near = {role: get_close_matches(folded(name), known, n=1) for role, name in missing.items()}
+    known = {folded(name): name for name in names if folded(name)}
+    near = {role: _nearest(role, name, known) for role, name in missing.items()}
     there = ", ".join(map(short_repr, names[:20])) + (", ..." if len(names) > 20 else "")
     listed = [short_repr(name) for name in missing.values()]
-    remedies = [words.column(role, known[found[0]] if found else "...") for role, found in near.items()]
+    remedies = [words.column(role, known.get(found, "...")) for role, found in near.items()]
     remedy = f"name the column{'s' * (len(missing) > 1)}: {words.separator.join(remedies)}"
     if words is PYTHON and "rater" in missing and kind in ("comparisons", "scores"):
         remedy += ", or pass rater=None if the raters are not told apart"
@@ -153,6 +154,13 @@ def missing_columns(
         remedy=remedy,
         where=words.where,
     )
+
+
+def _nearest(role: str, name: str, known: Collection[str]) -> str:
+    """Folded name most similar to that of a missing column or, of a default one, to a synonym; empty if none is."""
+    words = [(folded(name), 0.6), *((word, 0.8) for word in sorted(TRADE.get(role, ())) if name == role)]
+    found = (get_close_matches(word, known, n=1, cutoff=cutoff) for word, cutoff in words)
+    return next((near[0] for near in found if near), "")
 
 
 def _looks_like(kind: str, names: Sequence[str]) -> str | None:

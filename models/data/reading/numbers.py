@@ -54,6 +54,22 @@ def read_scores(column: Column, bounds: Bounds | None) -> np.ndarray:
     return scores + 0.0  # minus zero is zero
 
 
+def is_number(cell: Any) -> bool:
+    """Test for a number, or its decimal text, perhaps with a decimal comma."""
+    if isinstance(cell, str):
+        return bool(_DECIMAL.fullmatch(cell) or _COMMA.fullmatch(cell))
+    return isinstance(cell, (Decimal, *FLOATS)) or is_integer(type(cell))
+
+
+def decimal_points(cells: Sequence[Any]) -> list[Any] | None:
+    """Cells with points for decimal commas; None unless some have commas, and all others are whole or empty."""
+    texts = {cell for cell in cells if isinstance(cell, str) and cell.strip()}
+    commas = {cell for cell in texts if _COMMA.fullmatch(cell)}
+    if not commas or not all(_WHOLE.fullmatch(cell) and "." not in cell for cell in texts - commas):
+        return None
+    return [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells]
+
+
 def read_bounds(bounds: Sequence[Any] | np.ndarray | None) -> Bounds | None:
     """Validate bounds: two finite numbers, the lower first, or None."""
     if bounds is None:

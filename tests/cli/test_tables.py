@@ -1,0 +1,194 @@
+"""Tables as people have them: names of the trade, delimiters, wide ones, empty cells, headers with mistakes."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from raterzoo.cli.tables import (
+    check_header,
+    read_container,
+    read_orders,
+    read_predictions,
+    read_scores,
+    read_sides,
+)
+from raterzoo.models import Comparisons, DataError, Labels, Scores
+
+from tests.support.command_line import run, said, write
+
+LABELS = {"item": list("aabb"), "rater": list("rsrs"), "label": list("xyxx")}
+SCORES = {"item": list("aabb"), "rater": list("rsrs"), "score": ["1.5", "2", "3", "4"]}
+PROBABILITIES = {"item": ["a", "b"], "category": ["x", "x"], "score": ["0.75", "0.5"]}
+
+
+@pytest.fixture
+def file(tmp_path):
+    def written(text, name="t.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return written
+
+
+def test_names_of_the_trade_are_said(tmp_path):
+    table = dict(zip(("Task ID", "annotator", "verdict"), LABELS.values(), strict=True))
+    result = run("check", write(tmp_path / "t.csv", table), "--kind", "labels")
+    assert result.exit_code == 0 and "answers by category 'x' 3, 'y' 1" in said(result), result.output
+    assert "reading 'Task ID' as item, 'annotator' as rater, 'verdict' as label" in said(result)
+    silent = run("check", write(tmp_path / "u.csv", LABELS), "--kind", "labels")
+    assert "reading" not in silent.output
+
+
+def test_votes_of_the_arena(file):
+    path = file("model_a,model_b,winner,language\ng,h,model_a,en\nh,k,tie (bothbad),\ng,k,model_b,de\n")
+    found = read_container(path, "comparisons", [])
+    assert isinstance(found, Comparisons) and found.anonymous and sorted(found.outcome.tolist()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("command", ["fit", "report", "rank", "equivalence", "check"])
+def test_a_wrong_header_is_told_before_anything_slow_is_imported(tmp_path, command):
+    path = write(tmp_path / "t.csv", {"task_id": ["a"], "coder": ["r"], "choise": ["x"]})
+    arguments = {"fit": ["-o", "p.nc"], "equivalence": [str(path)]}.get(command, [])
+    arguments += [] if command in ("rank", "equivalence") else ["--kind", "labels"]
+    code = (
+        "import sys, raterzoo.cli\n"
+        f"sys.argv = ['raterzoo', {command!r}, {str(path)!r}, *{arguments!r}]\n"
+        "try: raterzoo.cli.main()\n"
+        "except SystemExit: print('slow', *{'pymc', 'pandas', 'xarray', 'scipy', 'matplotlib'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.strip() == "slow", done.stdout
+    wanted = "--column winner=choise" if command == "rank" else "--column label=choise"
+    assert wanted in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_all_missing_columns_are_in_the_words_of_the_command_line(tmp_path):
+    path = write(tmp_path / "t.csv", {"my item": ["a"], "rater": ["r"], "stars": ["1"]})
+    result = run("check", path, "--kind", "labels")
+    assert "t.csv: there is no column 'item' or 'label'" in said(result)
+    assert "--column item='my item' --column label=..." in said(result)
+    labels = run("check", write(tmp_path / "l.csv", LABELS))
+    assert "these look like labels, which --kind labels of fit, report and check reads" in said(labels)
+    both = write(tmp_path / "b.csv", {"task_id": ["a"], "doc": ["b"], "rater": ["r"], "label": ["x"]})
+    result = run("check", both, "--kind", "labels")
+    assert "say which: --column item=task_id or --column item=doc" in said(result)
+    assert run("check", both, "--kind", "labels", "--column", "item=doc").exit_code == 2  # one category
+    assert "only category" in said(run("check", both, "--kind", "labels", "--column", "item=doc"))
+
+
+def test_decimal_commas_where_commas_do_not_divide(file, capsys):
+    semicolons = file("item;rater;score\na;r;1,5\na;s;2\nb;r;3\nb;s;4,25\n")
+    assert read_container(semicolons, "scores", []).score.tolist() == [1.5, 2, 3, 4.25]
+    assert "decimal commas as points in column 'score'" in capsys.readouterr().err
+    quoted = file('item,rater,score\na,r,"1,500"\na,s,2\n')  # in such a file a comma may divide thousands
+    with pytest.raises(DataError, match=r"write the decimal point: 1\.500"):
+        read_container(quoted, "scores", [])
+    mixed = file("item;rater;score\na;r;1,5\na;s;2.5\n")
+    with pytest.raises(DataError, match="'1,5' is not a number"):
+        read_container(mixed, "scores", [])
+    ids = file("item;rater;label\n1,5;r;x\n2,5;s;y\n")
+    assert read_container(ids, "labels", []).items.tolist() == ["1,5", "2,5"]
+
+
+def test_wide_scores(file, capsys):
+    path = file("task_id;Ann;Bob;note\na;1,5;2;good\nb;;4;\n")
+    wide = read_container(path, "scores", [], layout="wide")
+    table = {"item": list("aab"), "rater": ["Ann", "Bob", "Bob"], "score": [1.5, 2, 4]}
+    assert wide == Scores.from_table(table)
+    assert "without a number are left out: 'note'" in capsys.readouterr().err
+    one = read_container(path, "scores", ["rater=Bob"], layout="wide")
+    assert one.raters.tolist() == ["Bob"] and one.score.tolist() == [2, 4]
+    long = file("item,rater,score\na,r,1\na,s,2\n")
+    with pytest.raises(DataError, match="the table is long, not wide"):
+        read_container(long, "scores", [], layout="wide")
+    bad = file("item,Ann,Bob\na,1,2\nb,high,4\n")
+    with pytest.raises(DataError, match="row 2, column 'Ann': 'high' is not a number"):
+        read_container(bad, "scores", [], layout="wide")
+
+
+def test_a_note_is_no_rater_and_no_category(file, capsys):
+    wide = file("item,Ann,Bob,text\na,x,y,long\nb,x,x,story\n")
+    found = read_container(wide, "labels", ["rater=Ann", "rater=Bob"], layout="wide")
+    assert found.raters.tolist() == ["Ann", "Bob"] and found.categories.tolist() == ["x", "y"]
+    counts = file("item,no,yes,text\na,9,1,long\nb,1,9,story\n")
+    assert read_container(counts, "labels", [], layout="counts").categories.tolist() == ["no", "yes"]
+    assert "'text'" in capsys.readouterr().err
+    with pytest.raises(DataError, match="'no' is the only category"):
+        read_container(counts, "labels", ["category=no"], layout="counts")
+
+
+@pytest.mark.filterwarnings("always")
+def test_rows_with_an_empty_cell(tmp_path):
+    table = LABELS | {"rater": ["r", "", "r", "s"], "label": ["x", "y", "", "y"]}
+    path = write(tmp_path / "t.csv", table)
+    refused = run("check", path, "--kind", "labels")
+    assert refused.exit_code == 2 and "leave out the rows with an empty cell: --drop-missing" in said(refused)
+    result = run("check", path, "--kind", "labels", "--drop-missing")
+    assert result.exit_code == 0 and "answers 2" in said(result)
+    assert "2 of 4 rows are left out for an empty cell (rater 1, label 1)" in said(result)
+    for command in ("fit", "report", "rank", "equivalence", "check", "evaluate"):
+        assert "--drop-missing" in said(run(command, "--help")), command
+
+
+def test_predictions_in_other_forms(file, tmp_path, capsys):
+    usual = read_predictions(write(tmp_path / "p.csv", PROBABILITIES), [])
+    renamed = file("document;predicted label;probability;split\na;x;0,75;7\nb;x;0,5;7\n")
+    assert read_predictions(renamed, []).identical(usual)
+    wide = read_predictions(file("item,x,y,text\na,0.75,0.25,long\nb,0.5,,story\n"), [])
+    assert wide.sel(category="x").values.tolist() == [0.75, 0.5] and wide.category.values.tolist() == [
+        "x",
+        "y",
+    ]
+    assert float(wide.sel(item="b", category="y")) == -float("inf")
+    chosen = file("item,x,y,z\na,0.5,0.5,3\n")
+    assert read_predictions(chosen, ["category=x", "category=y"]).category.values.tolist() == ["x", "y"]
+    models = read_predictions(file("item,model,x,y\na,m,1,0\na,n,0,1\n"), [])
+    assert models.classifier.values.tolist() == ["m", "n"]
+    hard = read_predictions(file("item,label\na,x\nb,y\n"), [])
+    assert hard.values.tolist() == [["x"], ["y"]]
+    capsys.readouterr()
+    both = read_predictions(file("item,category,score,rank\na,x,0.75,1\nb,x,0.5,1\n"), [])
+    assert both.identical(usual) and "reading the scores" in capsys.readouterr().err
+    ranked = read_predictions(file("item,category,rank,p\na,x,1,0.75\n"), [])
+    assert ranked.values.tolist() == [["x"]]
+    for text in ("item,score\na,1\n", "item,rank\na,1\n", "item,text\na,b\n"):
+        with pytest.raises(DataError, match="no column 'category'"):
+            read_predictions(file(text), [])
+    empty = file("item,category,score\na,x,1\nb,,0.5\n")
+    assert read_predictions(empty, [], missing="drop")["item"].values.tolist() == ["a"]
+
+
+def test_predictions_of_items_and_of_sides(file, capsys):
+    orders = read_orders(
+        file("model,score,note\na,2,x\nb,1,\n"),
+        [],
+        read_scores(file("item,rank\na,1\nb,2\n", "r.csv"), [])["item"].values,
+    )
+    assert orders.values.tolist() == [[2, 1]]
+    sides = read_sides(file("item,score,probability\na,9,0.75\nb,9,0.5\n"), [], 1)
+    assert sides.attrs["way"] == "probability" and "'score' left out" in capsys.readouterr().err
+
+
+def test_long_text_in_a_column_that_is_read_is_refused(file):
+    path = file(f"item,category,score\na,{'x' * 20_000},1\nb,y,1\n")
+    with pytest.raises(ValueError, match="'category' has a cell of 20,000 characters"):
+        read_predictions(path, [])
+    assert read_predictions(file(f"item,category,score,text\na,x,1,{'x' * 20_000}\n"), []).shape == (1, 1)
+
+
+def test_json_and_renamed_attributes(file):
+    records = [
+        dict(zip((*LABELS, "sort", "meta"), (*row, "m", {"k": [1]}), strict=True))
+        for row in zip(*LABELS.values(), strict=True)
+    ]
+    path = file(json.dumps(records), "t.json")
+    found = read_container(path, "labels", ["kind=sort"], rater_attributes=["kind"])
+    assert found.rater_attributes["kind"].tolist() == ["m", "m"]
+    assert found.select(items=["a", "b"]).counts.tolist() == Labels.from_table(LABELS).counts.tolist()
+    check_header(path, "labels", ["kind=sort"], attributes=["kind"])
+    with pytest.raises(ValueError, match="there is no column 'kind'"):
+        check_header(path, "labels", [], attributes=["kind"])
