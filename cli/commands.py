@@ -19,6 +19,8 @@ from .options import (
     DropDuplicates,
     DropMissing,
     Group,
+    Keep,
+    KeepOption,
     Kind,
     KindOption,
     LargestComponent,
@@ -130,6 +132,7 @@ def report(
     group: Group = None,
     bounds: Bounds = None,
     threshold: Thresholds = None,
+    keep: KeepOption = None,
     largest_component: LargestComponent = False,
     drop_duplicates: DropDuplicates = False,
     merge_look_alikes: MergeLookAlikes = False,
@@ -146,7 +149,7 @@ def report(
     from .reporting import make_report
 
     sources = Sources(predictions, groups, metric or ())
-    make_report(annotations, sources, column or [], settings, out)
+    make_report(annotations, sources, column or [], settings, out, keep)
 
 
 @_command()
@@ -239,6 +242,7 @@ def fit(
     sampler: SamplerOptions,
     workers: Workers = None,
     scheduler: Scheduler = None,
+    keep: KeepOption = None,
 ) -> None:
     """Sample the posterior of a model, and write it to a file."""
     if resume is not None:
@@ -255,13 +259,17 @@ def fit(
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
     _check_header(annotations, settings, column or [])
+    if output.suffix == ".zarr" and keep not in (None, Keep.all):
+        raise ValueError(
+            f"--keep {keep}: a .zarr store has all draws, written while sampling; name a .nc file"
+        )
     if workers is not None or scheduler is not None:
         from .fitting import fit_divided
 
         return fit_divided(annotations, column or [], settings, output, workers=workers, scheduler=scheduler)
     from .fitting import fit_to_file
 
-    fit_to_file(annotations, column or [], settings, output)
+    fit_to_file(annotations, column or [], settings, output, keep)
 
 
 @_command()

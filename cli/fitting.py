@@ -17,6 +17,7 @@ from ..inference.storage.posterior_files import stored, write_posterior
 from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
 from ..reports.scores import misfit_in_words
+from ..reports.posterior_files import kept_posterior
 from ..reports.study import Settings
 from .tables import read_annotations
 from .terminal import print_text
@@ -83,10 +84,13 @@ def draw(
     return trees
 
 
-def fit_to_file(annotations: Path, columns: Sequence[str], settings: Settings, output: Path) -> None:
+def fit_to_file(
+    annotations: Path, columns: Sequence[str], settings: Settings, output: Path, keep: str | None = None
+) -> None:
     """Sample, print the convergence verdict, and write the posterior to `output` (``.nc`` or ``.zarr``).
 
-    A ``.zarr`` store is written while sampling, so that an interruption loses nothing.
+    A ``.zarr`` store is written while sampling, so that an interruption loses nothing. `keep` is the part that
+    is written to a ``.nc`` file.
     """
     if output.suffix not in (".nc", ".zarr"):
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
@@ -98,7 +102,12 @@ def fit_to_file(annotations: Path, columns: Sequence[str], settings: Settings, o
     print_text(inference.diagnose(tree).attrs["verdict"])
     if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
         print_text(misfit)
-    if store is None:
+    if output.suffix == ".nc":
+        kept = kept_posterior(tree, keep)
+        if kept.is_large or keep is not None:
+            print_text(kept.in_words(output))
+        kept.write(tree, output)
+    elif store is None:
         write_posterior(tree, output)
     print_text(f"wrote {output}")
 

@@ -27,6 +27,14 @@ class Kind(StrEnum):
     scores = "scores"
 
 
+class Keep(StrEnum):
+    """Part of a posterior that is written."""
+
+    all = "all"
+    thinned = "thinned"
+    summary = "summary"
+
+
 class Layout(StrEnum):
     """Layout of a table of labels or scores."""
 
@@ -43,6 +51,14 @@ Anonymize = Annotated[
         "--anonymize",
         help="Replace rater ids by numbers in a random order that cannot be reproduced. Not with --workers or --scheduler, "
         "which read the table again to continue an interrupted fit.",
+    ),
+]
+KeepOption = Annotated[
+    Keep | None,
+    typer.Option(
+        "--keep",
+        help="Draws in the .nc file: all; thinned to 200 MB, but at least 100 of each chain; or a summary without draws. "
+        "Default all, above 200 MB thinned.",
     ),
 ]
 KindOption = Annotated[Kind, typer.Option("--kind", help="Kind of annotation.")]

@@ -11,6 +11,7 @@ from ..evaluation.truth.complement import with_complement
 from ..evaluation.truth.matching import match_items
 from ..reports.composition import Report, comparison_report, score_report, truth_report
 from ..reports.metrics import check_predictions, metric_named
+from ..reports.posterior_files import kept_posterior
 from ..reports.settings import Settings, Sources
 from ..reports.study import Study
 from .fitting import build, draw
@@ -26,13 +27,24 @@ from .terminal import print_text
 
 
 def make_report(
-    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings, out: Path
+    annotations: Path,
+    sources: Sources,
+    columns: Sequence[str],
+    settings: Settings,
+    out: Path,
+    keep: str | None = None,
 ) -> None:
-    """Write the report of a table of annotations to the folder `out`; `columns` are renamings."""
+    """Write the report of a table of annotations to the folder `out`; `columns` are renamings.
+
+    `keep` is the part of the posterior that is written.
+    """
     makers = {"comparisons": _of_votes, "scores": _of_scores}
     report = makers.get(settings.kind, _of_truth)(annotations, sources, columns, settings)
+    kept = kept_posterior(report.tree, keep)
+    if kept.is_large:
+        print_text(kept.in_words(out / kept.name))
     with step("Writing"):
-        page = report.write(out)
+        page = report.write(out, keep=keep)
     for sentence in report.headlines:
         print_text(sentence)
     print_text(next(part.text for part in report.sections if part.key == "convergence"))

@@ -14,7 +14,6 @@ from .. import models
 from ..evaluation import threshold_certainty
 from ..evaluation.certainty.thresholds import threshold_and_certainty
 from ..evaluation.truth.matching import match_items
-from ..inference.storage.posterior_files import write_posterior
 from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
 from ..models._catalog import annotation_kinds
 from .certainty import agreement_section, certainty_section, strips_section
@@ -29,12 +28,13 @@ from .comparisons import (
 )
 from .equivalence import equivalence_part, worths_in_words
 from .fit import citation_section, convergence_section, model_section, versions_of
-from .labels import truth_sections
+from .labels import truth_sections, worth_figures
 from .metrics import default_metrics, found_metrics, metric_sections, scored
 from .next_annotation import item_questions, pair_questions
 from .page import Section, page_text, write_report
+from .posterior_files import kept_posterior
 from .risk import risk_parts
-from .scores import cut_sections, location_sections, mean_score_plausibility, metrics_of_sides, rater_sections
+from .scores import cut_sections, location_section, mean_score_plausibility, metrics_of_sides, rater_sections
 from .sensitivity import prior_part, sensitivity_sections
 from .study import Groups, Settings, Study
 from .wording import first_names, percent, percent_with_interval, with_interval
@@ -49,6 +49,8 @@ def headlines(sections: Sequence[Section]) -> list[str]:
         "metrics": lambda own: _metric(own, by_key.get("comparison")),
         "comparison.optimism": _optimism,
         "equivalence": _worth,
+        "worth": _worth_of_raters,
+        "raters": _raters_apart,
         "risk": lambda own: (
             f"The certainty of the risk is below .99 for {_share_below(own.facts)} of the items."
         ),
@@ -111,6 +113,42 @@ def _worth(section: Section) -> str:
     return worths_in_words(section.rows) if section.rows else ""
 
 
+def _worth_of_raters(section: Section) -> str:
+    """Return the worth of each group, or of the most and the least informative rater."""
+    groups: Any = section.facts.get("groups", ())
+    if groups:
+        said = [f"{row['group']} {_worth_figure(row)}" for row in groups]
+        return f"In typical raters, one answer is on average worth: {first_names(said, 6, '; ')}."
+    best, worst = section.rows[0], section.rows[-1]
+    return (
+        f"One answer of rater {best['rater']}, the most informative, is worth {_worth_figure(best)} typical raters; one of "
+        f"{worst['rater']}, the least informative, {_worth_figure(worst)}."
+    )
+
+
+def _worth_figure(row: Mapping[str, Any]) -> str:
+    """Return the worth by information with its interval."""
+    middle, ends = worth_figures(row, "information")
+    return f"{middle} ({ends})"
+
+
+def _raters_apart(section: Section) -> str:
+    """Return the raters of highest and lowest reliability (comparisons) or bias (scores)."""
+    if len(section.rows) < 2:
+        return ""
+    first, last = section.rows[0], section.rows[-1]
+    if "reliability" in first:
+        high, low = (with_interval(row["reliability"], row["from"], row["to"], 2) for row in (first, last))
+        return (
+            f"The most reliable rater is {first['rater']}, with reliability {high}; the least reliable is "
+            f"{last['rater']}, with {low}; the mean is 1."
+        )
+    if "bias" in first:
+        high, low = (with_interval(row["bias"], row["5 %"], row["95 %"], 2) for row in (first, last))
+        return f"Rater {first['rater']} scores highest, with bias {high}; {last['rater']} lowest, with {low}."
+    return ""
+
+
 def _question(section: Section) -> str:
     facts: Mapping[str, Any] = section.facts
     first = facts["first"][:3]
@@ -164,23 +202,35 @@ class Report:
         """Key sentences, shown on top of the page."""
         return headlines(self.sections)
 
-    def write(self, folder: Path | str) -> Path:
-        """Write ``report.html``, ``report.json``, ``posterior.nc`` and a CSV file for each table.
+    def write(self, folder: Path | str, *, keep: str | None = None) -> Path:
+        """Write ``report.html``, ``report.json``, the posterior and a CSV file for each table.
 
         Parameters
         ----------
         folder : Path or str
             Created if it does not exist.
+        keep : {"all", "thinned", "summary"}, optional
+            Part of the posterior that is written: all draws; of each chain every n-th, at least 100, so that
+            the file has at most 200 MB; or ``posterior_summary.nc`` without draws. By default all draws if
+            they take at most 200 MB, else thinned ones. The report is computed from all draws.
 
         Returns
         -------
         Path
             The HTML page.
+
+        Raises
+        ------
+        ValueError
+            If `keep` is another word.
         """
-        folder = Path(folder)
-        write_posterior(self.tree, folder / "posterior.nc")
+        folder, kept = Path(folder), kept_posterior(self.tree, keep)
+        kept.write(self.tree, folder / kept.name)
         facts = {"kind": self.kind, "versions": versions_of(self.tree)}
-        return write_report(folder, self.title, self.summary, self.sections, box=self.headlines, facts=facts)
+        files = Section("Posterior", kept.in_words(kept.name))
+        *sections, cite = self.sections
+        sections = [*sections, files, cite]
+        return write_report(folder, self.title, self.summary, sections, box=self.headlines, facts=facts)
 
     def _repr_html_(self) -> str:
         """Return the page in a frame, so that its style does not reach the notebook."""
@@ -372,15 +422,16 @@ def truth_report(study: Study, only_predicted: Sequence[str] = ()) -> Report:
             "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
             f"{first_names(only_predicted, 10)}."
         )
-    sections = [
+    sections = []
+    if study.predicted is not None:
+        sections += [*metric_sections(study.predicted, found), *equivalence_part(study)]
+    sections += [
         Section("Data", said, key="data", facts=counts),
         model_section(study.settings, tree),
         convergence_section(tree),
         *certainty,
         strips_section(tree, data, study.points),
     ]
-    if study.predicted is not None:
-        sections += [*metric_sections(study.predicted, found), *equivalence_part(study)]
     sections += [*sensitivity_sections(study, found), *risk_parts(study), *item_questions(study)]
     summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
     return _report(study.settings, summary, sections, tree)
@@ -399,11 +450,12 @@ def score_report(
         Section("Data", scores.report(), key="data", facts={**counts, "bounds": scores.bounds}),
         model_section(settings, tree),
         convergence_section(tree),
-        *location_sections(tree, scores),
+        location_section(tree, scores),
         *rater_sections(tree, scores),
     ]
     if settings.thresholds:
-        sections += _threshold_sections(tree, scores, settings, predicted, metrics)
+        judged, sides = _threshold_sections(tree, scores, settings, predicted, metrics)
+        sections = [*judged, *sections, *sides]
     summary = f"{len(scores.items):,} items, {_raters(scores)}, {len(scores):,} scores."
     return _report(settings, summary, sections, tree)
 
@@ -414,19 +466,20 @@ def _threshold_sections(
     settings: Settings,
     predicted: xr.DataArray | None,
     metrics: Sequence[str],
-) -> list[Section]:
-    """Return the sections on the sides of the thresholds and on the predictions."""
+) -> tuple[list[Section], list[Section]]:
+    """Return the sections on the predictions, and those on the sides of the thresholds."""
     first, *others = settings.thresholds
     cut, sure = threshold_and_certainty(tree, first)
     further = [threshold_certainty(tree, other) for other in others]
     sections = cut_sections(tree, cut, [sure, *further], settings.seed)
+    judged: list[Section] = []
     if predicted is not None:
         points = None
         if predicted.sizes.get("classifier", 1) > 1:
             points = {"mean score": mean_score_plausibility(scores, first)}
         names = metrics or metrics_of_sides(cut, predicted)
         found = scored(cut, predicted, names, settings.seed, points=points)
-        sections += metric_sections(predicted, found)
+        judged = metric_sections(predicted, found)
     text, prior = "Sensitivity of the sides of the items to the prior.", []
     if "log_prior" in cut.children:
         prior = [prior_part(cut, settings.seed)]
@@ -435,7 +488,7 @@ def _threshold_sections(
             " The items of this model share what it learns of the raters, so that no prior can be scaled item by item: fit again "
             "with another prior, and compare."
         )
-    return [*sections, Section("Sensitivity", text, key="sensitivity"), *prior]
+    return judged, [*sections, Section("Sensitivity", text, key="sensitivity"), *prior]
 
 
 def comparison_report(
@@ -457,17 +510,18 @@ def comparison_report(
     check = Section("Posterior predictive check", text, key="checks")
     if model is not None:
         check = vote_check_section(model, tree, settings.seed, status)
-    sections = [
+    sections = []
+    if orders is not None:
+        sections.append(concordance_section(tree, orders))
+        if pairs := order_pairs(tree, orders):
+            sections.append(comparison_section(pairs))
+    sections += [
         Section("Data", votes.report() + kept, key="data", facts=counts),
         model_section(settings, tree, model_in_words(tree)),
         convergence_section(tree),
         *boards,
         check,
     ]
-    if orders is not None:
-        sections.append(concordance_section(tree, orders))
-        if pairs := order_pairs(tree, orders):
-            sections.append(comparison_section(pairs))
     sections.append(pair_questions(tree, ids_by_rank(tree, boards[0].rows)))
     summary = f"{len(votes.items):,} items, {_raters(votes)}, {len(votes):,} votes."
     return _report(settings, summary, sections, tree)

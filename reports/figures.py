@@ -31,8 +31,11 @@ ElementTree.register_namespace("", SVG)
 ElementTree.register_namespace("xlink", LINK)
 
 
-def figure_markup(figure: Figure, name: str, number: int) -> Markup:
-    """Return a figure as an image with a title and a description; matplotlib escapes the labels in it."""
+def figure_markup(figure: Figure, name: str, number: int) -> tuple[Markup, int]:
+    """Return a figure as an image with a title and a description, and its width in pixels.
+
+    matplotlib escapes the labels in it.
+    """
     buffer = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "raterzoo"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has more glyphs
@@ -47,14 +50,13 @@ def figure_markup(figure: Figure, name: str, number: int) -> Markup:
     wide = float(root.get("width", "0").removesuffix("pt")) * PIXELS
     for name_of_size in ("width", "height"):
         root.attrib.pop(name_of_size, None)
-    root.set("style", f"--wide: {wide:.0f}px")
     root.set("role", "img")
     root.set("aria-labelledby", f"f{number}-title f{number}-desc")
     for place, (tag, said) in enumerate({"title": name, "desc": description(figure)}.items()):
         own = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"f{number}-{tag}"})
         own.text = NOT_XML.sub("\N{REPLACEMENT CHARACTER}", said)
         root.insert(place, own)
-    return Markup(ElementTree.tostring(root, encoding="unicode"))
+    return Markup(ElementTree.tostring(root, encoding="unicode")), round(wide)
 
 
 def _drop_what_the_page_has(root: ElementTree.Element) -> None:

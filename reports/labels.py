@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from .. import evaluation
 from ..evaluation import plots
+from ..evaluation.plots.raters import MOST_TEXTS
 from ..models import Labels, catalog
 from .certainty import certainty_in_words
 from .page import Section, interval_columns, table_rows
@@ -49,7 +50,7 @@ def worth_section(tree: xr.DataTree, group: str | None) -> Section:
     if group is not None:
         groups = _rows(found, "group_worth", "group_censored", GROUPS)
         facts["groups"] = groups
-        worths = [(row["group"], *_figures(row, "information")) for row in groups]
+        worths = [(row["group"], *worth_figures(row, "information")) for row in groups]
         named = [f"{name} is worth {middle} ({ends})" for name, middle, ends in worths]
         text += f" On average over its raters, {first_names(named, 6, '; ')}."
         kinds = found[group].to_numpy().astype(str)
@@ -75,12 +76,12 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of the report: worth by information and by accuracy, each with its interval."""
     own = {name: value for name, value in row.items() if isinstance(value, str)}
     for measure in ("information", "accuracy"):
-        middle, ends = _figures(row, measure)
+        middle, ends = worth_figures(row, measure)
         own |= {f"by {measure}": middle, "90 % interval" + " " * (measure == "accuracy"): ends}
     return own
 
 
-def _figures(row: dict[str, Any], measure: str) -> tuple[str, str]:
+def worth_figures(row: Mapping[str, Any], measure: str) -> tuple[str, str]:
     """Return median and interval as text, with "more than" if beyond the largest panel."""
     beyond = row[f"{measure}_beyond"]
     middle = ("more than " if beyond >= 0.5 else "") + f"{row[measure]:.2f}"
@@ -88,7 +89,9 @@ def _figures(row: dict[str, Any], measure: str) -> tuple[str, str]:
     return middle, ends.replace("to ", "to more than ") if beyond >= TAIL else ends
 
 
-FEW_RATERS = 8  # up to which matrices and pairs of raters fit on a page
+FEW_RATERS = 8  # up to which pairs of raters fit on a page
+MATRICES = "confusion_matrices"
+MATRICES_DRAWN = {4: 8, 8: 4, np.inf: 2}  # by the largest number of categories
 RESAMPLES = 200
 OF_ITEMS = {"expected_difficulty": "difficulty", "expected_location": "location"}
 OF_RATERS = {"competence": "competence", "ability": "ability"}
@@ -114,12 +117,11 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | 
         "The certainty of an item is the posterior probability of its most probable true category. "
         f"{words} The least certain items come first."
     )
-    figure = Figure(figsize=(10, 3.4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    plots.sorted_certainty(truth["certainty"], ax=left)
-    left.set_ylabel("certainty")
-    plots.certainty_histogram(truth["certainty"], ax=right)
-    main = Section("Certainty", text, [figure], rows, "certainty", key="certainty", facts=facts, most=10)
+    figures = [Figure(figsize=(4.3, 3.2), layout="constrained") for _ in range(2)]
+    curve, bars = (figure.add_subplot() for figure in figures)
+    plots.sorted_certainty(truth["certainty"], ax=curve).set_ylabel("certainty")
+    plots.certainty_histogram(truth["certainty"], ax=bars)
+    main = Section("Certainty", text, figures, rows, "certainty", key="certainty", facts=facts, most=10)
     return [main, _prevalence_section(tree), *_rater_sections(tree, data, group)]
 
 
@@ -132,7 +134,7 @@ def _rater_sections(tree: xr.DataTree, data: Labels, group: str | None) -> list[
     if "confusion" not in posterior:
         sections.append(_shifts_section(posterior, data))
     else:
-        sections.append(_raters_section(tree))
+        sections += _raters_sections(tree)
         if len(data.raters) > 1:
             sections.append(worth_section(tree, group))
     if 1 < len(data.raters) <= FEW_RATERS and data.identified:
@@ -186,8 +188,8 @@ def _prevalence_section(tree: xr.DataTree) -> Section:
     return Section("Prevalence", text, rows=rows, file="prevalence", key="prevalence")
 
 
-def _raters_section(tree: xr.DataTree) -> Section:
-    """Return the section on information and accuracy of each rater, with 90 % intervals."""
+def _raters_sections(tree: xr.DataTree) -> list[Section]:
+    """Return the sections on information, accuracy and confusion of each rater, with 90 % intervals."""
     quality = evaluation.rater_quality(tree)
     columns = {
         "rater": quality["rater"].to_numpy().astype(str),
@@ -201,11 +203,33 @@ def _raters_section(tree: xr.DataTree) -> Section:
         "who always confuses two categories has no accuracy, but all information."
     )
     figures = [plots.rater_forest(quality["information"], label="information in bits")]
-    if quality.sizes["rater"] <= FEW_RATERS:
-        text += " Of the confusion matrices the mean is shown, and the 90 % interval."
-        matrices = evaluation.confusion_intervals(tree)
-        figures.append(plots.confusion_matrices(matrices, matrices["rater"].to_numpy().tolist()))
-    return Section("Raters", text, figures, rows, "raters", key="raters")
+    ranked = quality["rater"].to_numpy()[np.argsort(-columns["information (bits)"], kind="stable")].tolist()
+    main = Section("Raters", text, figures, rows, "raters", key="raters")
+    return [main, _matrices_section(tree, ranked)]
+
+
+def _matrices_section(tree: xr.DataTree, ranked: list[Any]) -> Section:
+    """Return the section on confusion matrices, of `ranked` raters, the most informative first."""
+    matrices = evaluation.confusion_intervals(tree).transpose("rater", "category", "answer")
+    n = matrices.sizes["category"]
+    most = next(most for sizes, most in MATRICES_DRAWN.items() if n <= sizes)
+    drawn, which = ranked, f"of all {len(ranked):,} raters" if len(ranked) > 1 else "of the rater"
+    if len(ranked) > most:
+        drawn = [*ranked[: most // 2], *ranked[-(most // 2) :]]
+        which = f"of the {most // 2} most and the {most // 2} least informative of {len(ranked):,} raters"
+    intervals = " and its 90 % interval" * (n <= MOST_TEXTS)
+    text = (
+        f"How often a rater gives an answer (column) when the true category is that of the row. Drawn: the mean{intervals}, "
+        f"{which}, the most informative first. Those of all raters are in {MATRICES}.csv."
+    )
+    names = [matrices[dim].to_numpy().astype(str) for dim in ("rater", "category", "answer")]
+    rater, category, answer = (own.ravel() for own in np.meshgrid(*names, indexing="ij"))
+    ends = {"mean": "mean", "lower": "5 %", "upper": "95 %"}
+    values = {name: matrices[variable].to_numpy().ravel() for variable, name in ends.items()}
+    rows = table_rows({"rater": rater, "true category": category, "answer": answer, **values})
+    figure = plots.confusion_matrices(matrices, drawn)
+    given = {"file": MATRICES, "key": "raters.confusion", "part": True, "most": 0}
+    return Section("Confusion matrices", text, [figure], rows, **given)
 
 
 def _agreement_section(tree: xr.DataTree) -> Section:

@@ -21,6 +21,7 @@ from .glossary import Term, new_terms, terms
 
 SCHEMA = 1
 ROWS_SHOWN = 30
+NAMING = {"metric", "coefficient", "estimate"}  # columns with terms
 # bidirectional control characters, replaced by a visible sign
 BIDI_CONTROLS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}")
 FORMULA = tuple("=+-@\t\r")  # first characters of a formula in a spreadsheet
@@ -177,7 +178,7 @@ class _View(NamedTuple):
 
     section: Section
     anchor: str
-    figures: Sequence[Mapping[str, str]]
+    figures: Sequence[Mapping[str, Any]]
     terms: Sequence[Term]
 
 
@@ -194,10 +195,11 @@ def _views(sections: Sequence[Section], known: set[str]) -> list[_View]:
         for figure in section.figures:
             number += 1
             heading = f"Figure {number}. {section.title}"
-            own = {"name": heading, "caption": caption(figure)}
-            figures.append(own | {"svg": figure_markup(figure, heading, number)})
+            drawn, wide = figure_markup(figure, heading, number)
+            figures.append({"name": heading, "caption": caption(figure), "svg": drawn, "wide": wide})
         columns = [str(name) for name in section.table[0]] if section.table else []
-        texts = [section.title, section.text, *columns, *(own["caption"] for own in figures)]
+        named = {str(row[name]) for row in section.table for name in NAMING & row.keys()}
+        texts = [section.title, section.text, *columns, *named, *(own["caption"] for own in figures)]
         views.append(_View(section, anchor, figures, new_terms(texts, known)))
     return views
 

@@ -33,7 +33,10 @@ def test_labels_from_table_to_report(votes, tmp_path):
     result = run("evaluate", posterior, predictions, "--metric", "top-1-accuracy")
     assert result.exit_code == 0 and "90 % interval" in result.output, result.output
     for model, files in (
-        ("dawid_skene", {"raters.csv", "worth.csv", "agreement.csv", "prevalence.csv"}),
+        (
+            "dawid_skene",
+            {"raters.csv", "confusion_matrices.csv", "worth.csv", "agreement.csv", "prevalence.csv"},
+        ),
         ("multinomial", {"prevalence.csv"}),
         ("dirichlet", {"reliability.csv", "prior.csv"}),
     ):
@@ -61,7 +64,7 @@ def test_labels_from_table_to_report(votes, tmp_path):
         assert ("<h2>Raters</h2>" in page) == ("raters.csv" in files)
         found = json.loads((out / "report.json").read_text())
         assert {f"{key}.csv" for key in ("prevalence", "raters", "worth", "agreement") if key in found} == (
-            files - {"reliability.csv", "prior.csv"}
+            files - {"reliability.csv", "prior.csv", "confusion_matrices.csv"}
         )
         assert ("whom" in found["ask_next"]["rows"][0]) == (model == "dawid_skene")
         assert len(found["ask_next"]["rows"]) == len(found["certainty"]["rows"]) == 30

@@ -83,13 +83,16 @@ def sections_with_rows(found):
 
 
 def test_sections_are_in_their_order(page):
-    order = ["Data", "Model", "Convergence", "Certainty", "Plausibilities", "Metrics", "Comparison"]
-    order += ["Sensitivity", "Risk", "Next annotations", "How to cite", "Glossary"]
+    order = ["Metrics", "Comparison", "Data", "Model", "Convergence", "Certainty", "Plausibilities"]
+    order += ["Sensitivity", "Risk", "Next annotations", "Posterior", "How to cite", "Glossary"]
     assert re.findall("<h2>(.*?)</h2>", page) == order
 
 
 def test_page_is_self_contained_and_labels_are_text(page):
-    assert not re.search(r'(?:src|href)="(?!#|data:|https://(?:doi\.org|arxiv\.org/abs)/)', page) and "<script" not in page
+    assert (
+        not re.search(r'(?:src|href)="(?!#|data:|https://(?:doi\.org|arxiv\.org/abs)/)', page)
+        and "<script" not in page
+    )
     assert "@import" not in page and "<b>" not in page and "&lt;b&gt;acne" in page
 
 

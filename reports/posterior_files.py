@@ -1,0 +1,152 @@
+"""Posterior beside a report: all draws, every n-th of them, or a summary without draws."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ..inference.kernels.convergence import mixing_of
+from ..inference.storage.posterior_files import write_posterior
+
+LARGE = 200_000_000  # bytes; more are announced, and by default thinned
+LEAST = 100  # draws of each chain that thinning keeps
+QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
+SUMMARY = "posterior_summary"
+PARTS = ("all", "thinned", "summary")
+
+
+@dataclass(frozen=True)
+class KeptPosterior:
+    """Part of a posterior that is written to a file.
+
+    Attributes
+    ----------
+    keep : {"all", "thinned", "summary"}
+        Part that is kept.
+    step : int
+        Every so many draws of each chain one is kept.
+    draws, kept : int
+        Draws of each chain, and those that are kept.
+    bytes, bytes_kept : float
+        Size of all draws, and of the kept part.
+    """
+
+    keep: str
+    step: int
+    draws: int
+    kept: int
+    bytes: float
+    bytes_kept: float
+
+    @property
+    def name(self) -> str:
+        """Name of the file beside a report."""
+        return f"{'posterior' if self.kept else SUMMARY}.nc"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether all draws take more than 200 MB."""
+        return self.bytes > LARGE
+
+    def in_words(self, file: object) -> str:
+        """Return what a file has of the posterior, and how to choose otherwise."""
+        size = _megabytes(self.bytes)
+        if not self.kept:
+            return (
+                f"{file} has mean, standard deviation, quantiles, R-hat and ESS of each quantity of the posterior, from all "
+                f"{self.draws:,} draws of each chain, and no draws, which would take {size}."
+            )
+        if self.step == 1:
+            least = ""
+            if self.keep == "thinned" and self.is_large:
+                least = f" Thinning keeps {LEAST} draws of each chain or more."
+            elif self.is_large:
+                least = ' --keep thinned or summary (from Python keep="thinned") writes less.'
+            return f"{file} has all {self.draws:,} draws of each chain: {size}.{least}"
+        return (
+            f"{file} has {self.kept:,} of the {self.draws:,} draws of each chain, one of every {self.step:,}: "
+            f"{_megabytes(self.bytes_kept)} of {size}. Tables and figures are computed from all draws. --keep all (from "
+            'Python keep="all") writes them all, --keep summary none of them.'
+        )
+
+    def write(self, tree: xr.DataTree, path: Path) -> None:
+        """Write the kept part of a posterior as netCDF."""
+        if not self.kept:
+            tree = summary_of(tree)
+        elif self.step > 1:
+            tree = _thinned(tree, self.step)
+        write_posterior(tree, path)
+
+
+def kept_posterior(tree: xr.DataTree, keep: str | None = None) -> KeptPosterior:
+    """Return the part of a posterior to write; by default all draws up to 200 MB, and above as many as fit.
+
+    Thinning keeps at least 100 draws of each chain. Raises ValueError for another `keep`.
+    """
+    if keep is not None and keep not in PARTS:
+        raise ValueError(f"keep={keep!r}: expected one of {', '.join(PARTS)}")
+    draws = tree["posterior"].sizes["draw"]
+    arrays = [array for node in tree.subtree for array in node.to_dataset(inherit=False).variables.values()]
+    fixed = sum(array.nbytes for array in arrays if "draw" not in array.dims)
+    drawn = sum(array.nbytes for array in arrays if "draw" in array.dims)
+    if keep is None:
+        keep = "all" if fixed + drawn <= LARGE else "thinned"
+    step = 1
+    if keep == "thinned":
+        enough = math.ceil(drawn / max(LARGE - fixed, 1))
+        step = max(1, min(enough, draws // LEAST))
+    kept = 0 if keep == "summary" else math.ceil(draws / step)
+    size = fixed + drawn
+    return KeptPosterior(keep, step, draws, kept, size, fixed + drawn * kept / draws)
+
+
+def _thinned(tree: xr.DataTree, step: int) -> xr.DataTree:
+    """Return every so many draws of each chain; the attribute ``thinned`` is the step."""
+    nodes = {}
+    for node in tree.subtree:
+        own = node.to_dataset(inherit=False)
+        nodes[node.path] = own.isel(draw=slice(None, None, step)) if "draw" in own.dims else own
+    found = xr.DataTree.from_dict(nodes)
+    found.attrs["thinned"] = step
+    return found
+
+
+def summary_of(tree: xr.DataTree) -> xr.DataTree:
+    """Return the posterior with a dim ``statistic`` in place of its draws, in the group ``posterior_summary``.
+
+    The statistics are mean, standard deviation, quantiles, R-hat, bulk and tail ESS and the Monte-Carlo error of the
+    mean.
+    """
+    posterior = tree["posterior"].to_dataset()
+    summarised = {name: _statistics(array) for name, array in posterior.data_vars.items()}
+    nodes: dict[str, Any] = {SUMMARY: xr.Dataset(summarised)}
+    nodes |= {name: tree[name].to_dataset() for name in ("constant_data", "observed_data") if name in tree}
+    found = xr.DataTree.from_dict(nodes)
+    found.attrs = dict(tree.attrs)
+    return found
+
+
+def _statistics(array: xr.DataArray) -> xr.DataArray:
+    """Return the statistics of the draws (chain, draw, ...) of each element."""
+    array = array.transpose("chain", "draw", ...)
+    stored = array.to_numpy().reshape(*array.shape[:2], -1)
+    draws = stored.astype(float, copy=False)
+    rows: Mapping[str, np.ndarray] = {"mean": draws.mean(axis=(0, 1)), "sd": draws.std(axis=(0, 1), ddof=1)}
+    quantiles = np.quantile(draws, list(QUANTILES.values()), axis=(0, 1))
+    rows = {**rows, **dict(zip(QUANTILES, quantiles, strict=True))}
+    # single precision stays, as in diagnose and ArviZ: it decides which draws are ties
+    mixing = mixing_of(np.ascontiguousarray(stored if stored.dtype.kind == "f" else draws), None)
+    rows |= dict(zip(("R-hat", "bulk ESS", "tail ESS", "MCSE"), mixing, strict=True))
+    kept = array.isel(chain=0, draw=0, drop=True)
+    values = np.stack(list(rows.values())).reshape(len(rows), *kept.shape)
+    coords = {**kept.coords, "statistic": list(rows)}
+    return xr.DataArray(values, coords, ("statistic", *kept.dims), attrs=array.attrs)
+
+
+def _megabytes(size: float) -> str:
+    """Return a size in MB."""
+    return f"{size / 1e6:,.1f} MB" if size < 1e7 else f"{size / 1e6:,.0f} MB"

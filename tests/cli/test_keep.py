@@ -1,0 +1,55 @@
+"""`--keep` of fit and report: all draws, thinned ones or a summary, announced where the posterior is large."""
+
+import pytest
+from raterzoo.inference.storage.posterior_files import read_posterior
+from raterzoo.reports import posterior_files
+
+from tests.support.command_line import run, said, write
+
+ITEMS = [f"i{k}" for k in range(6) for _ in range(3)]
+TABLE = {"item": ITEMS, "rater": [*"rst"] * 6, "score": [float(k * k % 7) for k in range(18)]}
+ASKED = ("--kind", "scores", "--draws", 300, "--chains", 2)
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write(tmp_path / "scores.csv", TABLE)
+
+
+def draws_in(path):
+    return read_posterior(path)["posterior"].sizes["draw"]
+
+
+def test_small_posteriors_are_written_without_a_word(table, tmp_path):
+    result = run("fit", table, *ASKED, "-o", tmp_path / "p.nc")
+    assert result.exit_code == 0 and " MB" not in result.output, result.output
+    assert draws_in(tmp_path / "p.nc") == 300
+
+
+def test_large_posteriors_are_announced_and_thinned(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(posterior_files, "LARGE", 1)
+    result = run("fit", table, *ASKED, "-o", tmp_path / "p.nc")
+    assert "p.nc has 100 of the 300 draws of each chain" in said(result) and "--keep all" in said(result)
+    assert draws_in(tmp_path / "p.nc") == 100
+    result = run("report", table, *ASKED, "--out", tmp_path / "out")
+    assert result.exit_code == 0 and said(result).count("posterior.nc has 100 of the 300 draws") == 1
+    assert draws_in(tmp_path / "out" / "posterior.nc") == 100
+    result = run("report", table, *ASKED, "--out", tmp_path / "whole", "--keep", "all")
+    assert "has all 300 draws" in said(result) and "--keep thinned or summary" in said(result)
+    assert draws_in(tmp_path / "whole" / "posterior.nc") == 300
+
+
+def test_a_summary_is_no_posterior(table, tmp_path):
+    result = run("fit", table, *ASKED, "-o", tmp_path / "p.nc", "--keep", "summary")
+    assert result.exit_code == 0 and "no draws, which would take" in said(result)
+    with pytest.raises(ValueError, match="no posterior in it"):
+        read_posterior(tmp_path / "p.nc")
+
+
+@pytest.mark.parametrize("further", [(), ("--workers", 2)])
+def test_stores_have_all_draws(table, tmp_path, further):
+    result = run("fit", table, *ASKED, "-o", tmp_path / "p.zarr", "--keep", "thinned", *further)
+    assert result.exit_code == 2
+    assert "--keep thinned: a .zarr store has all draws, written while sampling; name a .nc file" in said(
+        result
+    )
