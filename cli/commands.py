@@ -258,11 +258,11 @@ def fit(
     settings = _settings(data, sampler, categories, votes, **own)
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
-    _check_header(annotations, settings, column or [])
     if output.suffix == ".zarr" and keep not in (None, Keep.all):
         raise ValueError(
             f"--keep {keep}: a .zarr store has all draws, written while sampling; name a .nc file"
         )
+    _check_header(annotations, settings, column or [])
     if workers is not None or scheduler is not None:
         from .fitting import fit_divided
 

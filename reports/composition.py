@@ -34,7 +34,7 @@ from .next_annotation import item_questions, pair_questions
 from .page import Section, page_text, write_report
 from .posterior_files import kept_posterior
 from .risk import risk_parts
-from .scores import cut_sections, location_section, mean_score_plausibility, metrics_of_sides, rater_sections
+from .scores import cut_sections, location_sections, mean_score_plausibility, metrics_of_sides, rater_sections
 from .sensitivity import prior_part, sensitivity_sections
 from .study import Groups, Settings, Study
 from .wording import first_names, percent, percent_with_interval, with_interval
@@ -450,7 +450,7 @@ def score_report(
         Section("Data", scores.report(), key="data", facts={**counts, "bounds": scores.bounds}),
         model_section(settings, tree),
         convergence_section(tree),
-        location_section(tree, scores),
+        *location_sections(tree, scores),
         *rater_sections(tree, scores),
     ]
     if settings.thresholds:
