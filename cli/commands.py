@@ -286,7 +286,7 @@ def evaluate(
         typer.Option(
             help="top-3-accuracy, set-accuracy@2, overlap@3, average-overlap@3, accuracy, balanced-accuracy, precision, recall, "
             "f1 (f1-weighted, f1-micro), kappa, mcc, log-loss, brier, auc, calibration-error, kendall-tau, footrule, rbo, "
-            "ndcg@3; for comparisons concordance. Repeat the option for several."
+            "ndcg@3; for comparisons concordance. Repeat the option for several; default as in the report."
         ),
     ] = None,
     by: Annotated[
