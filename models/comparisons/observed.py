@@ -23,8 +23,8 @@ ARGUMENTS = """Parameters
 pairs : Comparisons
     Votes of raters on pairs of items.
 reliability : {"hierarchical", "per rater", "shared"}, default "hierarchical"
-    "hierarchical": raters from a population with unknown spread; "per rater": with known spread (.7 on
-    the log scale, or `reliability_scale`); "shared": all raters alike, who may be anonymous.
+    "hierarchical": raters from a population with unknown spread, or "shared" if they are anonymous; "per
+    rater": with known spread (.7 on the log scale, or `reliability_scale`); "shared": all raters alike.
 signed : bool, default False
     Whether reliabilities may be negative (a rater who prefers the worse item). They then have arithmetic
     mean one.
@@ -49,8 +49,8 @@ pymc.Model
 Raises
 ------
 ValueError
-    If the arguments contradict each other or the data: ties with ``ties="none"``, or raters who are
-    anonymous or only one, unless reliability is "shared".
+    If the arguments contradict each other or the data: ties with ``ties="none"``, or
+    differences of raters who are anonymous or only one.
 
 Warns
 -----

@@ -185,6 +185,8 @@ def strength_prior(
     quality_scale, reliability_scale = scales
     if reliability not in get_args(Reliability):
         raise ValueError(f"reliability={reliability!r} is not one of {get_args(Reliability)}")
+    if reliability == "hierarchical" and pairs.anonymous and reliability_range is None:
+        reliability = "shared"
     about_raters = {"signed=True": signed, "reliability_scale=": reliability_scale is not None}
     if reliability_range is not None:
         refuse_expression(

@@ -111,8 +111,11 @@ def test_ties_are_modelled_if_there_are_any():
 
 def test_anonymous_raters_share_a_reliability():
     with pytest.raises(ValueError, match="these votes are anonymous; use reliability='shared'"):
-        bradley_terry(anonymous())
+        bradley_terry(anonymous(), reliability="per rater")
+    with pytest.raises(ValueError, match="raters do not differ, and cannot be combined with signed=True"):
+        bradley_terry(anonymous(), signed=True)
     model = bradley_terry(anonymous(), reliability="shared")
+    assert free(bradley_terry(anonymous())) == free(model) == free(thurstone(anonymous()))
     assert (model["annotation_rater"].get_value() == -1).all() and "reliability" not in model.named_vars
     assert np.isfinite(model.compile_logp()(model.initial_point()))
     with pytest.raises(ValueError, match="all of one rater"):
