@@ -354,9 +354,9 @@ def settings_of(
     given = {name: own for name, own in options.items() if not (own is None or own is False or own == [])}
     _check_model(kind, model)
     _check_options(kind, model, given)
-    for name, number in {"draws": draws, "chains": chains}.items():
-        if number < 1:
-            raise ValueError(f"--{name} {number}: expected a whole number from 1")
+    for name, (number, least) in {"draws": (draws, 1), "chains": (chains, 1), "seed": (seed, 0)}.items():
+        if number < least:
+            raise ValueError(f"--{name} {number}: expected a whole number from {least}")
     entry = catalog[model]
     arguments = {*entry.options, *annotation_kinds[kind].arguments} - {"reliability"}
     priors = {name: value for name, value in given.items() if name in arguments}

@@ -14,11 +14,17 @@ from .resumable_calls import ARGUMENTS
 from .store import store_attrs, trimmed
 from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_zarr
 
+TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
+
 
 def read_posterior(path: Path) -> xr.DataTree:
     """Open a posterior of `raterzoo fit` lazily, if interrupted its draws so far; ValueError if missing, foreign or newer."""
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
+    if path.suffix.lower() in TABLES:
+        raise ValueError(
+            f"{path} is a table, no posterior: name first what `raterzoo fit` wrote, such as posterior.nc"
+        )
     try:
         if path.suffix == ".zarr":
             check_zarr(path)

@@ -14,23 +14,14 @@ from .reading.tables import Column
 
 OUTCOMES = ("left", "right", "tie")  # outcomes of a comparison; their codes are their places
 LEFT, RIGHT, TIE = range(len(OUTCOMES))
-SYNONYMS = {
-    "left": {"left", "a", "modela", "itema", "optiona", "responsea", "assistanta"},
-    "right": {"right", "b", "modelb", "itemb", "optionb", "responseb", "assistantb"},
-    "tie": {
-        "tie",
-        "ties",
-        "tied",
-        "draw",
-        "equal",
-        "same",
-        "both",
-        "neither",
-        "tie(bothbad)",
-        "bothbad",
-        "bothgood",
-    },
-}  # without case, spaces, hyphens and underscores
+SIDES = (  # words for the left and the right item, without case, spaces, hyphens and underscores
+    ("left", "right"),
+    ("a", "b"),
+    *((f"{what}a", f"{what}b") for what in ("model", "item", "option", "response", "assistant")),
+)
+TIES = frozenset(
+    ("tie", "ties", "tied", "draw", "equal", "same", "both", "neither", "tie(bothbad)", "bothbad", "bothgood")
+)
 MAX_WORDS = 100
 _WORDS = ", ".join(map(short_repr, OUTCOMES))
 _CodedColumn = tuple[Column, np.ndarray, np.ndarray]
@@ -43,11 +34,10 @@ def outcome_words(cells: Sequence[Any], items: np.ndarray) -> dict[str, int]:
     if len(texts) > MAX_WORDS:  # ids of items
         return code
     ids = {folded(item) for item in items.tolist()}
-    words = dict(SYNONYMS)
-    if not ids.isdisjoint(words["left"] | words["right"]):  # where "a" is an item, "b" may be another
-        del words["left"], words["right"]
-    for word, same in words.items():
-        code |= {text: OUTCOMES.index(word) for text in texts if folded(text) in same - ids}
+    sides = [pair for pair in SIDES if ids.isdisjoint(pair)]  # where "a" is an item, "b" may be another
+    left, right = ({pair[place] for pair in sides} for place in (LEFT, RIGHT))
+    for place, same in enumerate((left, right, TIES - ids)):
+        code |= {text: place for text in texts if folded(text) in same}
     return code
 
 

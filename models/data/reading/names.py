@@ -116,7 +116,7 @@ def resolved_names(
         elif role not in optional or name != role:
             missing[role] = name
     if missing:
-        raise missing_columns(missing, names, kind, words)
+        raise missing_columns(missing, names, kind, words, used)
     return found
 
 
@@ -134,10 +134,17 @@ def _ambiguous(role: str, alike: Sequence[str], words: Wording) -> DataError:
 
 
 def missing_columns(
-    missing: Mapping[str, str], names: Sequence[str], kind: str | None = None, words: Wording = PYTHON
+    missing: Mapping[str, str],
+    names: Sequence[str],
+    kind: str | None = None,
+    words: Wording = PYTHON,
+    taken: Collection[str] = (),
 ) -> DataError:
-    """Error about all columns that are missing, by role, with the kind that the others look like."""
-    known = {folded(name): name for name in names if folded(name)}
+    """Error about all columns that are missing, by role, with the kind that the others look like.
+
+    The `taken` columns have another role, and are not suggested.
+    """
+    known = {folded(name): name for name in names if folded(name) and name not in taken}
     near = {role: _nearest(role, name, known) for role, name in missing.items()}
     there = ", ".join(map(short_repr, names[:20])) + (", ..." if len(names) > 20 else "")
     listed = [short_repr(name) for name in missing.values()]

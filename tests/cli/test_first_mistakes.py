@@ -1,0 +1,132 @@
+"""Mistakes of a first hour: each has one message, which names the remedy in the words of where one is."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from raterzoo import evaluation, inference, models
+
+from tests.support.command_line import run, said, write
+
+LABELS = {
+    "item": ["a", "a", "b", "b", "c", "c"],
+    "rater": ["r", "s"] * 3,
+    "label": ["x", "y", "x", "x", "y", "y"],
+}
+VOTES = {"left": ["a", "b", "a"], "right": ["b", "c", "c"]}
+TABLES = {
+    "labels.csv": LABELS,
+    "typo.csv": {"itm": LABELS["item"], "ratr": LABELS["rater"], "label": LABELS["label"]},
+    "missing.csv": {**LABELS, "label": ["x", "", "x", "x", "y", "y"]},
+    "twice.csv": {name: [*cells, cells[0]] for name, cells in LABELS.items()},
+    "spaces.csv": {**LABELS, "label": ["x", "y", "X ", "x", "y", "y"]},
+    "votes.csv": VOTES | {"winner": ["left", "right", "lft"]},
+    "scores.csv": {"item": ["a", "b"], "rater": ["r", "r"], "score": ["1", "two"]},
+    "high.csv": {"item": ["a", "b"], "rater": ["r", "r"], "score": ["1", "11"]},
+    "predictions.csv": {"item": ["a", "b"], "category": ["x", "y"], "rank": [1, 1]},
+    "header.csv": {name: [] for name in LABELS},
+}
+FIT = ("fit", "labels.csv", "-o", "p.nc")
+COMMANDS = {  # arguments, and words of the message
+    "no such file": (
+        ("fit", "answers.csv", "--kind", "labels", "-o", "p.nc"),
+        "'answers.csv': does not exist",
+    ),
+    "no kind": (FIT, "these look like labels, which --kind labels"),
+    "two columns mistyped": (
+        ("check", "typo.csv", "--kind", "labels"),
+        "--column item=itm --column rater=ratr",
+    ),
+    "empty cells": (("fit", "missing.csv", "--kind", "labels", "-o", "p.nc"), "--drop-missing"),
+    "no output": (("fit", "labels.csv", "--kind", "labels"), "-o posterior.nc"),
+    "output of another kind": (
+        ("fit", "labels.csv", "--kind", "labels", "-o", "p.csv"),
+        "name a .nc or a .zarr file",
+    ),
+    "model mistyped": ((*FIT, "--kind", "labels", "--model", "dawid_skeen"), "Did you mean dawid_skene?"),
+    "model of another kind": ((*FIT, "--kind", "labels", "--model", "thurstone"), "a model of comparisons"),
+    "negative seed": (
+        (*FIT, "--kind", "labels", "--seed", "-1"),
+        "--seed -1: expected a whole number from 0",
+    ),
+    "no order": ((*FIT, "--kind", "labels", "--model", "ordinal"), "--categories low,middle,high"),
+    "winner mistyped": (("rank", "votes.csv"), "row 3, column 'winner': 'lft'"),
+    "score in words": (("fit", "scores.csv", "--kind", "scores", "-o", "p.nc"), "'two' is not a number"),
+    "score beyond bounds": (
+        ("fit", "high.csv", "--kind", "scores", "--bounds", "1,10", "-o", "p.nc"),
+        "--bounds low,high",
+    ),
+    "bounds of labels": (
+        (*FIT, "--kind", "labels", "--bounds", "1,5"),
+        "--bounds is not an option of the model",
+    ),
+    "no rows": (("check", "header.csv", "--kind", "labels"), "there is a header but no row"),
+    "arguments of evaluate swapped": (
+        ("evaluate", "predictions.csv", "p.nc"),
+        "predictions.csv is a table, no posterior",
+    ),
+    "option mistyped": ((*FIT, "--sed", "3"), "--seed"),
+    "command mistyped": (("fti", "labels.csv"), "Did you mean 'fit'?"),
+    "kind mistyped": ((*FIT, "--kind", "label"), "'rankings', 'labels', 'comparisons', 'scores'"),
+    "resume with data": (("fit", "labels.csv", "--resume", "p.zarr"), "leave out"),
+}
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, table in TABLES.items():
+        write(tmp_path / name, table)
+
+
+@pytest.mark.parametrize("mistake", COMMANDS)
+def test_a_command_names_the_remedy(mistake, tables):
+    arguments, words = COMMANDS[mistake]
+    result = run(*arguments)
+    assert result.exit_code == 2 and words in said(result).replace("│", "").replace("  ", " ")
+
+
+@pytest.mark.parametrize(
+    ("table", "option"), [("twice", "--drop-duplicates"), ("spaces", "--merge-look-alikes")]
+)
+def test_what_is_no_error_is_said(table, option, tables):
+    result = run("fit", f"{table}.csv", "--kind", "labels", "-o", "p.nc", "--draws", 10, "--chains", 2)
+    assert result.exit_code == 0 and option in said(result)
+
+
+LABELLED = models.Labels.from_table(LABELS)
+CALLS = {
+    "seed": (lambda tree: inference.sample(models.dawid_skene(LABELLED), seed=1), "random_seed"),
+    "data for a model": (
+        lambda tree: inference.sample(LABELLED),
+        "build one by a function of raterzoo.models",
+    ),
+    "frame for data": (lambda tree: models.dawid_skene(pd.DataFrame(LABELS)), "Labels.from_table"),
+    "votes for labels": (lambda tree: models.bradley_terry(LABELLED), "Comparisons.from_table"),
+    "column": (
+        lambda tree: models.Labels.from_table({"task": ["a"], "who": ["r"], "label": ["x"]}),
+        "rater=...",
+    ),
+    "prior": (lambda tree: models.dawid_skene(LABELLED, prevalence_concentration=-1), "must be positive"),
+    "metric without parentheses": (
+        lambda tree: evaluation.uncertainty_adjusted(evaluation.f1, tree, PREDICTIONS),
+        "pass evaluation.f1()",
+    ),
+    "predictions in a frame": (
+        lambda tree: evaluation.uncertainty_adjusted(evaluation.f1(), tree, pd.DataFrame(LABELS)),
+        "predictions_from_table makes one",
+    ),
+}
+PREDICTIONS = evaluation.predictions_from_table(
+    {"item": ["a", "b", "c"], "category": ["x", "x", "y"], "rank": [1, 1, 1]}, rank="rank"
+)
+
+
+@pytest.mark.parametrize("mistake", CALLS)
+def test_python_names_the_remedy(mistake):
+    call, words = CALLS[mistake]
+    rng = np.random.default_rng(1)
+    counts = models.Labels.from_counts({"item": list("abc"), "x": rng.integers(1, 5, 3), "y": [1, 2, 3]})
+    tree = inference.sample(models.dirichlet(counts), draws=20, chains=2, random_seed=1, progressbar=False)
+    with pytest.raises((ValueError, TypeError)) as refused:
+        call(tree)
+    assert words in str(refused.value)
