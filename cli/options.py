@@ -157,7 +157,7 @@ DropDuplicates = Annotated[
     bool,
     typer.Option(
         "--drop-duplicates",
-        help="Count an answer that a rater repeated to the letter once, not as often as it is there.",
+        help="Count an answer that a rater repeated exactly only once, not as often as it is there.",
     ),
 ]
 MergeLookAlikes = Annotated[

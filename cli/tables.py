@@ -202,21 +202,21 @@ def _cleaned(data: Any, settings: Settings, *, counted: bool) -> Any:
         groups = look_alikes(getattr(data, what, np.array([], int)))
         first = " / ".join(map(short_repr, groups[0][:5])) if groups else ""
         if groups and not settings.merge_look_alikes:
-            print_text(
+            print_note(
                 f"{what} that look alike, such as {first}, are taken to be different ({len(groups):,} "
                 f"{'group' if len(groups) == 1 else 'groups'}); --merge-look-alikes takes them as one"
             )
         elif groups:
-            print_text(f"--merge-look-alikes takes {what} such as {first} as one")
+            print_note(f"--merge-look-alikes takes {what} such as {first} as one")
     if settings.merge_look_alikes:
         data = data.with_look_alikes_merged()
     once = data.without_duplicates()
     if (repeated := len(data) - len(once)) and settings.drop_duplicates:
-        print_text(f"--drop-duplicates leaves out {repeated:,} of the {len(data):,} annotations")
+        print_note(f"--drop-duplicates leaves out {repeated:,} of the {len(data):,} annotations")
         return once
     if repeated and not counted:
-        print_text(
-            f"{repeated:,} of the {len(data):,} annotations repeat one of the same rater to the letter, and are counted again; "
+        print_note(
+            f"{repeated:,} of the {len(data):,} annotations repeat another of the same rater exactly, and are counted again; "
             "--drop-duplicates counts each once"
         )
     return data

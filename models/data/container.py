@@ -144,7 +144,7 @@ class Container(ABC):
         return self._anonymised(whose, random_seed, "whose")
 
     def without_duplicates(self) -> Self:
-        """Count an answer that a rater repeated to the letter once, not as often as it is in the table.
+        """Count an answer that a rater repeated exactly only once, not as often as it is in the table.
 
         Returns
         -------

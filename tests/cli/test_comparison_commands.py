@@ -172,8 +172,8 @@ def test_real_leaderboard(tmp_path, monkeypatch):
     file = Path(folder) / "llmfao_crowd_comparisons.csv"
     result = run("rank", file, "--out", out, "--draws", 500)
     assert result.exit_code == 0, result.output
-    assert result.output.splitlines()[0] == "59 items, 8,931 votes" and "124 raters" in said(result)
-    assert all(len(line) <= 100 for line in result.output.splitlines()[:61])
+    assert result.stdout.splitlines()[0] == "59 items, 8,931 votes" and "124 raters" in said(result)
+    assert all(len(line) <= 100 for line in result.stdout.splitlines()[:61])
     board = read(out)
     assert board[0]["item"] == "GPT 4" and board[0]["rank"] == "1"
     golden = {
