@@ -290,7 +290,6 @@ def _optimism_section(rows: list[dict[str, Any]], headline: str) -> Section:
 
 
 ALONE = "predictions"  # default name of a single classifier
-WAYS = {True: "larger is better", False: "smaller is better"}
 
 
 def metric_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:

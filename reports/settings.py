@@ -3,12 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .._messages import short_repr
-
-if TYPE_CHECKING:
-    from ..models.data.container import Container
 
 
 @dataclass(frozen=True)
@@ -57,10 +54,6 @@ class Settings:
     has_reliability: bool = False  # the model weighs its raters by a given reliability
     # further arguments of the builder; None if they are not known
     priors: dict[str, Any] | None = field(default_factory=dict)
-
-    def nameless[Data: "Container"](self, data: Data) -> Data:
-        """Return annotations without rater ids, if requested."""
-        return data.anonymized() if self.anonymize else data
 
 
 class Sources(NamedTuple):

@@ -38,7 +38,7 @@ def with_complement(predictions: xr.DataArray, categories: np.ndarray | None) ->
             f"predictions: the only category with a score is {name!s}, one of {len(known)} {what}, and it would be the best "
             "of every item; give the scores of all categories, a row for each item and category"
         )
-    if len(known) > 2 or not (alone & probable).any():
+    if len(known) != 2 or not (alone & probable).any():
         return predictions
     note = (
         "predictions have the probability of one category for each item; that of the other, of "

@@ -16,7 +16,14 @@ from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.paired_comparisons import PairedComparisonsRV
 from ...models.distributions.paired_comparisons_kernels import law_code
-from ..runs.model_graph import NotConjugate, constant_value, only_observed, refuse_further, shape_of
+from ..runs.model_graph import (
+    NotConjugate,
+    constant_value,
+    only_observed,
+    refuse_further,
+    refuse_random_prior,
+    shape_of,
+)
 from .kernels.likelihood import PairCells, pair_cells
 from .kernels.posterior import BOX, LOG, NONE, SHARED, SIGNED, PairPrior
 
@@ -128,7 +135,7 @@ def _scale(
         raise NotConjugate(f"{rv.name!r} has one entry, which is zero")
     sigma = _bare(rv.owner.op.dist_params(rv.owner)[0])
     if sigma not in model.free_RVs or not isinstance(sigma.owner.op, LogNormalRV):
-        refuse_further(model, [rv])  # names the variable behind the scale
+        refuse_random_prior(model, rv, [v for v in model.free_RVs if v is not rv])
     if sigma not in model.free_RVs:
         value = np.unique(constant_value(sigma, f"the scale of {rv.name!r}"))
         if len(value) != 1:

@@ -95,14 +95,19 @@ def refuse_further(model: pm.Model, own: Collection[TensorVariable], remedy: str
     """Raise NotConjugate, with the prior that is no number, if the model has free variables besides `own`."""
     others = [rv for rv in model.free_RVs if rv not in own]
     for rv in own:
-        above = set(ancestors([rv], blockers=[v for v in model.free_RVs if v is not rv]))
-        if parents := [other.name for other in others if other in above]:
-            raise NotConjugate(
-                f"the prior of {rv.name!r} depends on the random variable {parents[0]!r}{remedy}"
-            )
+        refuse_random_prior(model, rv, others, remedy)
     if others:
         names = " and ".join(repr(rv.name) for rv in own)
         raise NotConjugate(f"{others[0].name!r} is free besides {names}{remedy}")
+
+
+def refuse_random_prior(
+    model: pm.Model, rv: TensorVariable, others: Collection[TensorVariable], remedy: str = ""
+) -> None:
+    """Raise NotConjugate if the prior of a free variable depends directly on one of the others."""
+    above = set(ancestors([rv], blockers=[v for v in model.free_RVs if v is not rv]))
+    if parents := [other.name for other in others if other in above]:
+        raise NotConjugate(f"the prior of {rv.name!r} depends on the random variable {parents[0]!r}{remedy}")
 
 
 def refuse_part(model: pm.Model) -> None:

@@ -334,7 +334,7 @@ WRONG = [
     ({"scores": SCORES > 0.2}, "dtype bool"),
     ({"scores": SCORES.isel(item=[])}, "scores: 0 of dtype float64"),
     ({"scores": with_nan(SCORES, 3, 1)}, "item case 3, category label 1 is NaN"),
-    ({"scores": SCORES.isel(category=[0])}, "scores lack category 'label 1'"),
+    ({"scores": 3 * SCORES.isel(category=[0])}, "with numbers that are no probabilities"),
     ({"scores": SCORES.assign_coords(category=["label 0", "lable 1"])}, "'lable 1' is not among"),
     ({"scores": SCORES.isel(category=[0, 1, 1])}, "category label 1 is duplicated"),
     ({"scores": SCORES.isel(item=[0, 1, 1])}, "scores: item case 1 is duplicated"),
