@@ -55,6 +55,33 @@ def counted[T](text: str, things: list[T]) -> Iterator[T]:
             bar.advance()
 
 
+COMPILING = "Compiling the sampler, once on this machine"
+
+
+@contextmanager
+def compiled_step(
+    text: str, total: float | None = None, *, completed: float = 0, shown: bool = True
+) -> Iterator[Step]:
+    """Context manager: show a step; while numba compiles functions for it, which it then keeps, say so."""
+    from numba.core.event import Event, Listener, install_listener
+
+    class Compilations(Listener):
+        depth = 0  # one thread compiles at a time
+
+        def on_start(self, event: Event) -> None:
+            self.depth += 1
+            own.describe(COMPILING)
+
+        def on_end(self, event: Event) -> None:
+            self.depth -= 1
+            if not self.depth:
+                own.describe()
+
+    with step(text, total, completed=completed, shown=shown) as own:
+        with install_listener("numba:compile", Compilations()):
+            yield own
+
+
 class _Display:
     """The live display of the process: rich allows one at a time."""
 

@@ -15,8 +15,12 @@ import numpy as np
 import pandas as pd
 from raterzoo import evaluation, inference, models
 from raterzoo.inference.rankings.gibbs import draw_log_worths, pilot_thinning
-from raterzoo.inference.rankings.kernels.annotations import distinct_annotations, worth_posterior
-from raterzoo.inference.rankings.recognition import gamma_parameters, read_rankings
+from raterzoo.inference.rankings.recognition import (
+    distinct_annotations,
+    gamma_parameters,
+    read_rankings,
+    worth_posterior,
+)
 from raterzoo.inference.runs.run import ChainPlan, item_keys
 from raterzoo.models.distributions.partial_ranking_kernels import rankings_log_p
 

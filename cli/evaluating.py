@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from .. import evaluation
-from ..evaluation.truth.complement import with_complement
+from ..evaluation.truth.matching import with_complement
 from ..evaluation.truth.plausibility import Plausibility
 from ..inference.storage.posterior_files import read_posterior
-from ..models.data.reading.long_tables import Missing
+from ..models.data.reading.columns import Missing
 from ..reports import page
 from ..reports.comparisons import concordances, order_pairs
 from ..reports.metrics import (

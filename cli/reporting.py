@@ -7,8 +7,7 @@ from pathlib import Path
 import xarray as xr
 
 from .._progress import step
-from ..evaluation.truth.complement import with_complement
-from ..evaluation.truth.matching import match_items
+from ..evaluation.truth.matching import match_items, with_complement
 from ..reports.composition import Report, comparison_report, score_report, truth_report
 from ..reports.metrics import check_predictions, metric_named
 from ..reports.posterior_files import kept_posterior

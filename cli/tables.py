@@ -14,9 +14,8 @@ from .. import models
 from .._messages import first_reprs, short_repr
 from ..models._catalog import annotation_kinds
 from ..models.data.errors import DataError
-from ..models.data.reading.columns import is_empty
+from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_empty
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
-from ..models.data.reading.long_tables import ANONYMOUS_KINDS, Missing
 from ..models.data.reading.names import (
     KINDS,
     Wording,

@@ -27,8 +27,12 @@ from raterzoo.inference.labels.recognition import as_table, constant_prior, read
 from raterzoo.inference.rankings import gibbs as worth_chains
 from raterzoo.inference.rankings.gibbs import begin_gibbs
 from raterzoo.inference.rankings.kernels import gibbs as worth
-from raterzoo.inference.rankings.kernels.annotations import distinct_annotations, worth_posterior
-from raterzoo.inference.rankings.recognition import gamma_parameters, read_rankings
+from raterzoo.inference.rankings.recognition import (
+    distinct_annotations,
+    gamma_parameters,
+    read_rankings,
+    worth_posterior,
+)
 from raterzoo.inference.runs.run import ChainPlan, Run
 from raterzoo.inference.scores import hierarchical as score_chains
 from raterzoo.inference.scores.hierarchical import begin_hierarchical_scores

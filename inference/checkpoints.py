@@ -21,9 +21,8 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from .._progress import handed_over
+from .._progress import compiled_step, handed_over
 from .diagnostics import diagnose, warn_unless_converged
-from .kernels.compilation import compiled_step
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, finished_groups, nuts_options, nuts_thinning, thinned
 from .runs.run import Draws, Run, SinglePrecisionError

@@ -10,10 +10,9 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from .._progress import Step, handed_over, step
+from .._progress import Step, compiled_step, handed_over, step
 from .checkpoints import NUTS_STARTS, draw_into, draw_nuts_into
 from .diagnostics import diagnose, warn_unless_converged
-from .kernels.compilation import compiled_step
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, check_nuts_options, draw_with_nuts, route_of
 from .runs.model_graph import graph_lock

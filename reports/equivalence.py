@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ..evaluation import EvaluationError, plots, survey_equivalence, survey_summary
 from ..evaluation.surveys.results import in_words
-from ..evaluation.truth.complement import with_complement
+from ..evaluation.truth.matching import with_complement
 from ..models import Labels
 from .metrics import ALONE
 from .page import Row, Section, table_rows

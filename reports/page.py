@@ -4,8 +4,9 @@ import csv
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,6 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from .figures import caption, figure_markup
-from .glossary import Term, new_terms, terms
 
 SCHEMA = 1
 ROWS_SHOWN = 30
@@ -171,6 +171,44 @@ def page_text(title: str, summary: str, sections: Sequence[Section], box: Sequen
         alarm=alarms[0] if alarms else None, glossary=[term for term in terms() if term.name in known],
     )  # fmt: skip
     return page.translate(BIDI_CONTROLS)
+
+
+# --- Glossary: each term of ``glossary.tsv`` with the words that it is found by, and its meaning ---
+
+
+class Term(NamedTuple):
+    """Term of a report: name, regular expression that finds it, and meaning."""
+
+    name: str
+    found_by: str
+    meaning: str
+
+    @property
+    def anchor(self) -> str:
+        """Id of its entry in the glossary."""
+        return "term-" + re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text uses the term; a pattern without capitals finds these, too."""
+        return bool(re.search(self.found_by, text, re.IGNORECASE if self.found_by.islower() else 0))
+
+
+@cache
+def terms() -> tuple[Term, ...]:
+    """Return all terms, in alphabetical order."""
+    lines = Path(__file__).with_name("glossary.tsv").read_text(encoding="utf-8").splitlines()
+    return tuple(Term(*line.split("\t")) for line in lines[1:])
+
+
+def new_terms(texts: Iterable[str], known: set[str]) -> list[Term]:
+    """Return the terms in texts that are not yet in `known`, and add them to it."""
+    text = "\n".join(texts)
+    found = [term for term in terms() if term.name not in known and term.is_in(text)]
+    known.update(term.name for term in found)
+    return found
+
+
+# --- Sections on the page ---
 
 
 class _View(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from .. import evaluation, inference, models
-from ..evaluation.truth.complement import with_complement
+from ..evaluation.truth.matching import with_complement
 from ..models import Labels, PartialRankings
 from .settings import Groups, Settings
 

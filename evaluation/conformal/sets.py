@@ -35,8 +35,7 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError, check_probability, check_whole, generator_of
-from ..truth.complement import with_complement
-from ..truth.matching import places_of
+from ..truth.matching import places_of, with_complement
 from ..truth.plausibility import Plausibility
 from ..truth.top_labels import OtherAs
 from .inputs import ConformityScores, LabelMass

@@ -6,8 +6,7 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError
-from ..truth.complement import with_complement
-from ..truth.matching import places_of
+from ..truth.matching import places_of, with_complement
 from .counts import LabelCounts, coordinate_of
 
 TOLERANCE = 1e-6  # deviation of a sum of probabilities from one, as in single precision

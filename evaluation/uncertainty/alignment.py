@@ -9,8 +9,7 @@ from scipy.stats import rankdata
 
 from ..calls import EvaluationError
 from ..metrics.metric import Metric
-from ..truth.complement import with_complement
-from ..truth.matching import check_distinct, match_items
+from ..truth.matching import check_distinct, match_items, with_complement
 from ..truth.other import insert
 from ..truth.plausibility import OTHER, Plausibility
 from ..truth.top_labels import OtherAs

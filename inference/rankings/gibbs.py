@@ -8,15 +8,15 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
+from ..._progress import compiled_step
 from ...models.distributions.partial_ranking_kernels import rankings_log_p
-from ..kernels.compilation import compiled_step
 from ..kernels.random_streams import draw_log_gammas, stream
 from ..runs.model_graph import shape_of
 from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, item_keys, pilot, streams_of_items
 from ..runs.trees import as_dataset
-from .kernels.annotations import WorthPosterior, distinct_annotations, worth_posterior
 from .kernels.gibbs import Schedule, begin_item, continue_item
-from .recognition import RankingLikelihood
+from .kernels.race import WorthPosterior
+from .recognition import RankingLikelihood, distinct_annotations, worth_posterior
 
 
 def ranking_log_likelihood(

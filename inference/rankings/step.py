@@ -13,9 +13,8 @@ from pytensor.graph.traversal import explicit_graph_inputs
 
 from ..kernels.random_streams import stream
 from ..runs.model_graph import GibbsStep, NotConjugate, shape_of
-from .kernels.annotations import distinct_annotations, worth_posterior
 from .kernels.gibbs import sweep_items
-from .recognition import read_rankings
+from .recognition import distinct_annotations, read_rankings, worth_posterior
 
 
 class WorthGibbs(GibbsStep):

@@ -13,8 +13,7 @@ from .connectivity import components_in_words, connected_components
 from .container import Container
 from .errors import DataError
 from .raters import read_attributes
-from .reading.columns import code_ids, first_place, kinds_of, refused_cell
-from .reading.long_tables import Missing, annotation_columns
+from .reading.columns import Missing, annotation_columns, code_ids, first_place, kinds_of, refused_cell
 from .reading.matching import match_ids
 from .reading.numbers import read_counts, split_counts
 from .reading.tables import Column, is_listed

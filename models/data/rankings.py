@@ -10,8 +10,7 @@ from ..._messages import short_repr
 from .coded_rows import CodedRows
 from .container import Container
 from .errors import DataError
-from .reading.columns import code_ids
-from .reading.long_tables import Missing, annotation_columns
+from .reading.columns import Missing, annotation_columns, code_ids
 from .reading.matching import code_categories, distinct_ids
 from .reading.numbers import read_ranks
 from .reading.tables import Column, nested_columns

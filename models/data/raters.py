@@ -6,8 +6,7 @@ import numpy as np
 
 from ..._messages import short_repr
 from .errors import DataError
-from .reading.columns import code_ids
-from .reading.long_tables import ATTRIBUTE
+from .reading.columns import ATTRIBUTE, code_ids
 from .reading.matching import nearest
 from .reading.tables import Column
 

@@ -7,8 +7,8 @@ import numba
 import pytest
 import xarray as xr
 from raterzoo import _progress, inference
+from raterzoo._progress import COMPILING, compiled_step
 from raterzoo.inference import sampling
-from raterzoo.inference.kernels.compilation import COMPILING, compiled_step
 
 from tests.support.resumable_runs import BUILD
 

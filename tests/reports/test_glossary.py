@@ -3,7 +3,7 @@
 import re
 
 from raterzoo.reports import Section, write_report
-from raterzoo.reports.glossary import new_terms, terms
+from raterzoo.reports.page import new_terms, terms
 
 NAMES = [term.name for term in terms()]
 

@@ -1,7 +1,7 @@
 """Simulation-based calibration of the Laplace-split sampler on models of comparisons.
 
-``python -m tests.support.comparison_calibration`` runs 1,000 simulations of every structure of the models, and prints how many quantities
-leave their simultaneous 99 % band.
+``python -m tests.support.comparison_calibration`` runs 1,000 simulations of every structure of the models, and
+prints how many quantities leave their simultaneous 99 % band.
 """
 
 import numpy as np

@@ -30,11 +30,11 @@ from numba.extending import intrinsic
 from ....models.distributions.compiling import cached_njit
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import log_add, log_standard_gamma
-from .annotations import WorthPosterior
 from .race import (
     MAX_ORDERED,
     SAFE_LOG_RANGE,
     RaceTrack,
+    WorthPosterior,
     draw_log_arrivals,
     draw_log_rates,
     draw_orders,

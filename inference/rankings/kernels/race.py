@@ -32,7 +32,6 @@ from ...kernels.random_streams import (
     standard_gamma,
     uniform,
 )
-from .annotations import WorthPosterior
 
 # Largest block whose orders are drawn. Worths may differ by a factor exp(80) without overflow
 # of R, which grows like the reciprocal of a product of that many worths.
@@ -42,6 +41,25 @@ MAX_ORDERED = 8
 UNIFORM_BELOW, UNTRUNCATED_ABOVE = -37.0, 5.8
 # Work space of `draw_orders`: R, racing worth, and visits (int64), of every subset of a block.
 OrderTable = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class WorthPosterior(NamedTuple):
+    """Fields of `recognition.DistinctAnnotations` and the Gamma(shape, rate) priors of the worths.
+
+    Flat, as compiled code copies tuples within tuples.
+    """
+
+    candidate_start: np.ndarray
+    annotation_start: np.ndarray
+    multiplicity: np.ndarray
+    block_start: np.ndarray
+    member_start: np.ndarray
+    member: np.ndarray
+    wins: np.ndarray
+    leader: np.ndarray
+    settled: np.ndarray
+    shape: np.ndarray  # (candidate,)
+    rate: np.ndarray  # (candidate,)
 
 
 @nb.njit(error_model="numpy")

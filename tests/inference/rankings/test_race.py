@@ -6,13 +6,13 @@ import numba as nb
 import numpy as np
 import pytest
 from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.rankings.kernels.annotations import distinct_annotations, worth_posterior
 from raterzoo.inference.rankings.kernels.race import (
     draw_log_arrivals,
     draw_log_rates,
     draw_orders,
     race_track,
 )
+from raterzoo.inference.rankings.recognition import distinct_annotations, worth_posterior
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
 

@@ -6,8 +6,8 @@ import pytensor.tensor as pt
 import pytest
 from raterzoo import inference, models
 from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.rankings.kernels.annotations import distinct_annotations, worth_posterior
 from raterzoo.inference.rankings.kernels.gibbs import sweep_items
+from raterzoo.inference.rankings.recognition import distinct_annotations, worth_posterior
 from raterzoo.inference.runs.model_graph import NotConjugate
 from raterzoo.models.distributions import PartialRanking
 

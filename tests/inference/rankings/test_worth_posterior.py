@@ -5,8 +5,8 @@ from itertools import pairwise, permutations, product
 import numpy as np
 import pytest
 from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.rankings.kernels.annotations import distinct_annotations, worth_posterior
 from raterzoo.inference.rankings.kernels.gibbs import Schedule, begin_item, continue_item
+from raterzoo.inference.rankings.recognition import distinct_annotations, worth_posterior
 from scipy.special import digamma, logsumexp
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
