@@ -10,8 +10,8 @@ import xarray as xr
 from .. import evaluation, inference, models
 from ..inference.storage.posterior_files import write_posterior
 from ..reports import Section, write_report
-from ..reports.certainty import certainty_section, strips_section
-from ..reports.fit import citation_section, convergence_section, versions_of
+from ..reports.sections.certainty import certainty_section, strips_section
+from ..reports.sections.fit import citation_section, convergence_section, versions_of
 from ..reports.study import point_estimates
 from .terminal import print_table, print_text
 

@@ -129,7 +129,7 @@ def equivalence(
     )  # fmt: skip
     check_header(labels, "labels", column or [], layout)
     check_prediction_header(predictions, "labels")
-    from ..reports.equivalence import default_rules
+    from ..reports.sections.equivalence import default_rules
 
     data, law, hard = _read(labels, predictions, column or [], settings)
     rules |= default_rules(hard and not calibrate, combiner, scorer, learn)
@@ -193,7 +193,7 @@ def _read(
     labels: Path, predictions: Path, columns: list[str], settings: "Settings"
 ) -> "tuple[Labels, xr.DataArray, bool]":
     """Return labels, predictions (classifier, item, category), and whether these are hard."""
-    from ..reports.equivalence import probabilities_of
+    from ..reports.sections.equivalence import probabilities_of
     from ..reports.study import labels_of
     from ..reports.wording import first_names
     from .tables import read_annotations, read_predictions
@@ -211,7 +211,7 @@ def _read(
 
 def _compute_and_report(data: "Labels", law: "xr.DataArray", rules: dict[str, Any], extras: Extras) -> None:
     """Compute the equivalences; print, plot and write them."""
-    from ..reports.equivalence import (
+    from ..reports.sections.equivalence import (
         caveats,
         equivalence_sections,
         equivalence_sentences,
@@ -271,7 +271,7 @@ def _write(
 ) -> None:
     """Write the picture and the numbers: a page with tables, one JSON file, or one CSV file per table."""
     from ..reports import page, write_report
-    from ..reports.fit import citation_section
+    from ..reports.sections.fit import citation_section
     from .terminal import print_text
 
     (data, sections), out = told, extras.out

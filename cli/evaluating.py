@@ -12,8 +12,8 @@ from ..evaluation.truth.plausibility import Plausibility
 from ..inference.storage.posterior_files import read_posterior
 from ..models.data.reading.columns import Missing
 from ..reports import page
-from ..reports.comparisons import concordances, order_pairs
-from ..reports.metrics import (
+from ..reports.sections.comparisons import concordances, order_pairs
+from ..reports.sections.metrics import (
     CONCORDANCE,
     best_rows,
     default_metrics,
@@ -22,7 +22,7 @@ from ..reports.metrics import (
     pair_rows,
     scored,
 )
-from ..reports.scores import metrics_of_sides
+from ..reports.sections.scores import metrics_of_sides
 from ..reports.study import Groups
 from ..reports.wording import first_names, interval, percent
 from .options import thresholds_of

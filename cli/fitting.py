@@ -17,7 +17,7 @@ from ..inference.storage.posterior_files import stored, write_posterior
 from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
 from ..reports.posterior_files import kept_posterior
-from ..reports.scores import misfit_in_words
+from ..reports.sections.scores import misfit_in_words
 from ..reports.study import Settings
 from .tables import read_annotations
 from .terminal import print_text

@@ -12,7 +12,8 @@ from .. import inference
 from .._progress import step
 from ..evaluation.calls import check_probability
 from ..models import Comparisons
-from ..reports.comparisons import (
+from ..reports.page import write_table
+from ..reports.sections.comparisons import (
     equals_in_words,
     leaderboard_rows,
     rater_rows,
@@ -20,7 +21,6 @@ from ..reports.comparisons import (
     scale_in_words,
     tie_certainty,
 )
-from ..reports.page import write_table
 from ..reports.study import Settings
 from .fitting import build, draw
 from .tables import read_annotations

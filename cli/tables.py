@@ -16,6 +16,7 @@ from ..models._catalog import annotation_kinds
 from ..models.data.errors import DataError
 from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_empty
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
+from ..models.data.reading.frames import MAX_CHARACTERS, named_columns
 from ..models.data.reading.names import (
     KINDS,
     Wording,
@@ -25,7 +26,6 @@ from ..models.data.reading.names import (
     resolved_names,
 )
 from ..models.data.reading.numbers import decimal_points, is_number
-from ..models.data.reading.tables import MAX_CHARACTERS, named_columns
 from ..models.data.summary import look_alikes
 from ..reports.settings import Groups, Settings
 from .terminal import print_note, print_text
@@ -518,7 +518,7 @@ def read_orders(
 
     Larger scores are better. Raises ValueError if an item has no votes, or no score.
     """
-    from ..reports.comparisons import and_more
+    from ..reports.sections.comparisons import and_more
 
     orders = read_scores(path, columns, missing=missing)
     voted = items.tolist()
@@ -617,7 +617,7 @@ def read_sides(
     classifier if there are several. Its attribute ``way`` is the name of the role.
     """
     from ..evaluation import predictions_from_table
-    from ..reports.scores import sides_of
+    from ..reports.sections.scores import sides_of
 
     table, header = _prediction_columns(path, columns, WAYS, {"label": "side"})
     way = _way_of(path, header, threshold)
@@ -663,7 +663,7 @@ def _way_of(path: Path, header: _Header, threshold: float) -> str:
 
 def _named(path: Path, column: str, cells: Sequence[Any], threshold: float) -> np.ndarray:
     """Return the side named by each cell."""
-    from ..reports.scores import sides_of
+    from ..reports.sections.scores import sides_of
 
     lower, upper = sides_of(threshold)
     meant = {"at most": lower, lower: lower, "above": upper, upper: upper}
@@ -684,7 +684,7 @@ def _numbers(path: Path, way: str, column: str, cells: Sequence[Any]) -> np.ndar
 
 def check_side_metrics(metrics: Sequence[str], predicted: "xr.DataArray") -> None:
     """Raise if a metric needs a kind of prediction that is not given."""
-    from ..reports.metrics import metric_named
+    from ..reports.sections.metrics import metric_named
 
     way = predicted.attrs["way"]
     enough = {"probabilities": ("probability",), "scores": ("probability", "score")}

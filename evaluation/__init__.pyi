@@ -9,10 +9,10 @@ from .certainty.thresholds import threshold_certainty as threshold_certainty
 from .certainty.thresholds import threshold_probability as threshold_probability
 from .certainty.thresholds import thresholded as thresholded
 from .comparisons.bounds import bayesian_cramer_rao_bound as bayesian_cramer_rao_bound
-from .comparisons.errors import epsilon_quality as epsilon_quality
-from .comparisons.errors import error_rate as error_rate
-from .comparisons.errors import mean_squared_error as mean_squared_error
-from .comparisons.errors import quality_concordance as quality_concordance
+from .comparisons.quality_errors import epsilon_quality as epsilon_quality
+from .comparisons.quality_errors import error_rate as error_rate
+from .comparisons.quality_errors import mean_squared_error as mean_squared_error
+from .comparisons.quality_errors import quality_concordance as quality_concordance
 from .comparisons.ranks import preference_probability as preference_probability
 from .comparisons.ranks import rank_distribution as rank_distribution
 from .comparisons.ranks import rank_intervals as rank_intervals
@@ -53,11 +53,11 @@ from .sensitivity.reweighting import reweight as reweight
 from .surveys.equivalence import equivalence_summary as equivalence_summary
 from .surveys.equivalence import survey_equivalence as survey_equivalence
 from .surveys.equivalence import survey_power_curve as survey_power_curve
-from .surveys.groups import rater_equivalence as rater_equivalence
 from .surveys.isotonic import calibrated as calibrated
 from .surveys.item_states.equivalence import posterior_power_curve as posterior_power_curve
 from .surveys.item_states.equivalence import posterior_survey_equivalence as posterior_survey_equivalence
 from .surveys.item_states.equivalence import survey_summary as survey_summary
+from .surveys.rater_groups import rater_equivalence as rater_equivalence
 from .uncertainty.adjusted import uncertainty_adjusted as uncertainty_adjusted
 from .uncertainty.classifiers import compare as compare
 from .uncertainty.classifiers import reliability_sweep as reliability_sweep

@@ -16,8 +16,10 @@ from ..evaluation.certainty.thresholds import threshold_and_certainty
 from ..evaluation.truth.matching import match_items
 from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
 from ..models._catalog import annotation_kinds
-from .certainty import agreement_section, certainty_section, strips_section
-from .comparisons import (
+from .page import Section, page_text, write_report
+from .posterior_files import kept_posterior
+from .sections.certainty import agreement_section, certainty_section, strips_section
+from .sections.comparisons import (
     comparison_section,
     concordance_section,
     ids_by_rank,
@@ -26,16 +28,20 @@ from .comparisons import (
     vote_check_section,
     vote_sections,
 )
-from .equivalence import equivalence_part, worths_in_words
-from .fit import citation_section, convergence_section, model_section, versions_of
-from .labels import truth_sections, worth_figures
-from .metrics import default_metrics, found_metrics, metric_sections, scored
-from .next_annotation import item_questions, pair_questions
-from .page import Section, page_text, write_report
-from .posterior_files import kept_posterior
-from .risk import risk_parts
-from .scores import cut_sections, location_sections, mean_score_plausibility, metrics_of_sides, rater_sections
-from .sensitivity import prior_part, sensitivity_sections
+from .sections.equivalence import equivalence_part, worths_in_words
+from .sections.fit import citation_section, convergence_section, model_section, versions_of
+from .sections.labels import truth_sections, worth_figures
+from .sections.metrics import default_metrics, found_metrics, metric_sections, scored
+from .sections.next_annotation import item_questions, pair_questions
+from .sections.risk import risk_parts
+from .sections.scores import (
+    cut_sections,
+    location_sections,
+    mean_score_plausibility,
+    metrics_of_sides,
+    rater_sections,
+)
+from .sections.sensitivity import prior_part, sensitivity_sections
 from .study import Groups, Settings, Study
 from .wording import first_names, percent, percent_with_interval, with_interval
 

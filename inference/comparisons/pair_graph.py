@@ -15,8 +15,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.linalg import cg, splu
 
-from ...models.data.comparison_tables import TIE
 from ...models.data.comparisons import Comparisons
+from ...models.data.reading.comparison_tables import TIE
 
 
 class PairTable(NamedTuple):

@@ -9,11 +9,11 @@ import numpy as np
 import pymc as pm
 
 from ..data.coded_rows import ANONYMOUS
-from ..data.comparison_tables import OUTCOMES, TIE
 from ..data.comparisons import Comparisons
 from ..data.connectivity import components_in_words, connected_components
 from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
+from ..data.reading.comparison_tables import OUTCOMES, TIE
 from ..distributions.paired_comparisons import PairedComparisons
 from ..distributions.paired_comparisons_kernels import Link
 from .priors import Strength

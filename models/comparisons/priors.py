@@ -17,7 +17,7 @@ from .._hierarchy import Number, prior_number, refuse_expression
 from ..data.comparisons import Comparisons
 from ..data.errors import DataError
 from ..data.reading.columns import code_ids
-from ..data.reading.tables import Column, column_names, named_columns
+from ..data.reading.frames import Column, column_names, named_columns
 
 ITEM = "item"
 

@@ -10,9 +10,16 @@ from ..._messages import short_repr
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container
 from .errors import DataError
-from .label_tables import UNKNOWN, at_wide_cells, counted_columns, items_of_rows, read_gold, wide_columns
 from .raters import read_attributes
 from .reading.columns import Missing, annotation_columns, code_ids
+from .reading.label_tables import (
+    UNKNOWN,
+    at_wide_cells,
+    counted_columns,
+    items_of_rows,
+    read_gold,
+    wide_columns,
+)
 from .reading.matching import code_categories
 from .reading.numbers import read_counts, split_counts
 from .summary import range_of

@@ -7,8 +7,8 @@ import numpy as np
 from ..._messages import short_repr
 from .errors import DataError
 from .reading.columns import ATTRIBUTE, code_ids
+from .reading.frames import Column
 from .reading.matching import nearest
-from .reading.tables import Column
 
 
 def read_attributes(

@@ -8,11 +8,11 @@ import numpy as np
 
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container
-from .label_tables import at_wide_cells, wide_columns
 from .raters import read_attributes
 from .reading.columns import Missing, annotation_columns, code_ids
+from .reading.label_tables import at_wide_cells, wide_columns
 from .reading.numbers import Bounds, read_bounds, read_counts, read_scores, split_counts
-from .score_tables import counted_scores
+from .reading.score_tables import counted_scores
 from .summary import range_of
 
 MANY_LEVELS = 20

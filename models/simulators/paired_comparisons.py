@@ -5,8 +5,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ..data.coded_rows import CodedRows
-from ..data.comparison_tables import LEFT, RIGHT, TIE
 from ..data.comparisons import Comparisons
+from ..data.reading.comparison_tables import LEFT, RIGHT, TIE
 from .simulated import Simulated, check_whole
 
 

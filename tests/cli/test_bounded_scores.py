@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.certainty.scale_ends import scale_ends
-from raterzoo.reports.scores import misfit_in_words
+from raterzoo.reports.sections.scores import misfit_in_words
 
 from tests.support.command_line import run, said, write
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from raterzoo import evaluation
-from raterzoo.reports.metrics import AT, AVERAGED, AVERAGES, NAMES, PLAIN, metric_named
+from raterzoo.reports.sections.metrics import AT, AVERAGED, AVERAGES, NAMES, PLAIN, metric_named
 
 from tests.support.command_line import read, run, said, write
 

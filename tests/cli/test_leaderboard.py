@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, models
-from raterzoo.reports.comparisons import (
+from raterzoo.reports.sections.comparisons import (
     leaderboard_rows,
     rater_rows,
     raters_in_words,

@@ -8,7 +8,7 @@ import xarray as xr
 from raterzoo import evaluation, models
 from raterzoo.cli.tables import read_sides
 from raterzoo.evaluation.certainty.thresholds import ScoreDraws
-from raterzoo.reports.scores import mean_score_plausibility
+from raterzoo.reports.sections.scores import mean_score_plausibility
 
 from tests.support.command_line import read, run, said, write
 

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.reports.metrics import best_rows, metric_rows, optimism_rows, order_of, pair_rows, shown_metrics
+from raterzoo.reports.sections.metrics import (
+    best_rows,
+    metric_rows,
+    optimism_rows,
+    order_of,
+    pair_rows,
+    shown_metrics,
+)
 
 OPTIONS = {"random_seed": 3, "progressbar": False}
 ITEMS = [f"item {i}" for i in range(30)]

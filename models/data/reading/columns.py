@@ -15,8 +15,8 @@ import numpy as np
 
 from ...._messages import short_repr
 from ..errors import BUILDERS, DataError, DataWarning
+from .frames import MAX_CHARACTERS, Column, Columns, column_names, named_columns
 from .names import PYTHON, renamed_in_words, resolved_names
-from .tables import MAX_CHARACTERS, Column, Columns, column_names, named_columns
 
 Missing = Literal["error", "drop"]  # treatment of rows with an empty cell
 ANONYMOUS_KINDS = ("comparisons", "scores")  # whose tables need no column of raters

@@ -9,7 +9,7 @@ import numpy as np
 from ...._messages import short_repr
 from ..errors import DataError
 from .columns import code_ids, first_repeat, refused_cell, text_or_integer
-from .tables import Column, is_listed, listed
+from .frames import Column, is_listed, listed
 
 MAX_IDS = 1_000_000
 RESERVED = ("OTHER",)  # pool of the never-ranked categories, in models and trees

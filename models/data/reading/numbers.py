@@ -12,7 +12,7 @@ import numpy as np
 from ...._messages import short_repr
 from ..errors import DataError
 from .columns import FLOATS, code_values, first_place, is_integer, kinds_of, refused_cell, refused_value
-from .tables import Column, is_listed, listed
+from .frames import Column, is_listed, listed
 
 MAX_SCORE = 1e100  # largest absolute score: sums of squares stay finite
 Bounds = tuple[float, float]  # lowest and highest score that could be given

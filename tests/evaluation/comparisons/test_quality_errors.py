@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.evaluation.comparisons import errors as quality_errors
+from raterzoo.evaluation.comparisons import quality_errors
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, kendalltau
 

@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
-from raterzoo.evaluation.surveys.groups import rater_equivalence
 from raterzoo.evaluation.surveys.isotonic import calibrated
+from raterzoo.evaluation.surveys.rater_groups import rater_equivalence
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
 from tests.support.survey_enumeration import counts_of, ragged_items, score_of_rows

@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
-from raterzoo.evaluation.surveys.groups import rater_equivalence
 from raterzoo.evaluation.surveys.isotonic import calibrated
+from raterzoo.evaluation.surveys.rater_groups import rater_equivalence
 from raterzoo.evaluation.surveys.resampling import Resampling
 from raterzoo.evaluation.surveys.results import crossing, interval_of
 from scipy.stats import binom

@@ -8,14 +8,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from .. import evaluation
-from ..evaluation import plots
-from ..evaluation.sensitivity.reweighting import MAX_PARETO_K, MODELS, ReweightingWarning
+from ... import evaluation
+from ...evaluation import plots
+from ...evaluation.sensitivity.reweighting import MAX_PARETO_K, MODELS, ReweightingWarning
+from ..page import Section, table_rows
+from ..study import Study
+from ..wording import first_names, interval, percent, share_interval, share_with_interval, with_interval
 from .certainty import best_guess_scores
 from .metrics import metric_named, metric_rows, order_of, scored
-from .page import Section, table_rows
-from .study import Study
-from .wording import first_names, interval, percent, share_interval, share_with_interval, with_interval
 
 CERTAINTY = "certainty"
 NORMAL_90 = 1.6449  # normal quantile of 90 % intervals from Monte-Carlo errors

@@ -8,14 +8,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from .. import evaluation
-from ..evaluation import plots
-from ..evaluation.plots.raters import MOST_TEXTS
-from ..models import Labels, catalog
+from ... import evaluation
+from ...evaluation import plots
+from ...evaluation.plots.raters import MOST_TEXTS
+from ...models import Labels, catalog
+from ..page import Section, interval_columns, table_rows
+from ..wording import first_names, interval
 from .certainty import certainty_in_words
-from .page import Section, interval_columns, table_rows
 from .scores import scale_rows
-from .wording import first_names, interval
 
 SAMPLE = ("chain", "draw")
 GROUPS = "group_of_raters"

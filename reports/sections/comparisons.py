@@ -13,14 +13,14 @@ from arviz_stats.base.array import array_stats
 from matplotlib.figure import Figure
 from scipy.special import expit, ndtr
 
-from .. import evaluation
-from ..evaluation import plots
-from ..models import Comparisons
-from ..models.data.coded_rows import ANONYMOUS
-from ..models.data.comparison_tables import LEFT, RIGHT, TIE
+from ... import evaluation
+from ...evaluation import plots
+from ...models import Comparisons
+from ...models.data.coded_rows import ANONYMOUS
+from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
+from ..page import Row, Section, table_rows
+from ..wording import interval
 from .metrics import CONCORDANCE, shown_pairs, verdict
-from .page import Row, Section, table_rows
-from .wording import interval
 
 SAMPLE = ("chain", "draw")
 NAMED = 6  # raters named in a sentence

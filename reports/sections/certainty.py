@@ -8,12 +8,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from .. import evaluation, models
-from ..evaluation import plots
+from ... import evaluation, models
+from ...evaluation import plots
+from ..page import Section, table_rows
+from ..study import RankingsOrLabels, annotations_by_item, best_guess
+from ..wording import share_interval, share_with_interval, with_interval
 from .metrics import metric_rows, scored
-from .page import Section, table_rows
-from .study import RankingsOrLabels, annotations_by_item, best_guess
-from .wording import share_interval, share_with_interval, with_interval
 
 MOST_STRIPS = 6
 NEARLY = 0.99

@@ -9,13 +9,13 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ..evaluation import plots
-from ..evaluation.certainty.scale_ends import HALF, ScaleEnds, scale_ends
-from ..models.data.scores import MANY_LEVELS, Scores
+from ...evaluation import plots
+from ...evaluation.certainty.scale_ends import HALF, ScaleEnds, scale_ends
+from ...models.data.scores import MANY_LEVELS, Scores
+from ..page import Section, interval_columns, table_rows
+from ..wording import first_names, percent, with_interval
 from .certainty import certainty_in_words
 from .metrics import default_metrics
-from .page import Section, interval_columns, table_rows
-from .wording import first_names, percent, with_interval
 
 ITEMS_SHOWN = 10
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from .. import inference, models
-from .page import Section, table_rows
-from .study import Settings
+from ... import inference, models
+from ..page import Section, table_rows
+from ..study import Settings
 
 FEW, MANY = 5, 30  # items shown if the draws have converged, and if not
 

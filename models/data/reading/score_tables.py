@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._messages import short_repr
-from .coded_rows import ANONYMOUS
-from .errors import DataError
-from .reading.columns import first_repeat
-from .reading.matching import distinct_items
-from .reading.numbers import Bounds, read_counts, read_scores
-from .reading.tables import Column, column_names, named_columns
+from ...._messages import short_repr
+from ..coded_rows import ANONYMOUS
+from ..errors import DataError
+from .columns import first_repeat
+from .frames import Column, column_names, named_columns
+from .matching import distinct_items
+from .numbers import Bounds, read_counts, read_scores
 
 
 def counted_scores(counts: Any, item: str, bounds: Bounds | None) -> tuple[np.ndarray, ...]:

@@ -7,12 +7,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from .. import evaluation
-from ..evaluation import plots
+from ... import evaluation
+from ...evaluation import plots
+from ..page import Section, table_rows
+from ..study import Study
+from ..wording import share_interval, share_with_interval, with_interval
 from .metrics import metric_named, metric_rows, scored, shown_metrics
-from .page import Section, table_rows
-from .study import Study
-from .wording import share_interval, share_with_interval, with_interval
 
 NEARLY = 0.99
 ITEMS_SHOWN = 10

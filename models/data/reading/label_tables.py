@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._messages import short_repr
-from .errors import DataError
-from .reading.columns import code_ids, is_empty, whole_cells
-from .reading.matching import distinct_ids, distinct_items, match_ids, nearest
-from .reading.numbers import read_counts
-from .reading.tables import Column, column_names, named_columns
+from ...._messages import short_repr
+from ..errors import DataError
+from .columns import code_ids, is_empty, whole_cells
+from .frames import Column, column_names, named_columns
+from .matching import distinct_ids, distinct_items, match_ids, nearest
+from .numbers import read_counts
 
 MAX_ITEMS = 10_000_000
 UNKNOWN = -1  # code of an unknown gold label

@@ -12,12 +12,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from .. import evaluation
-from ..evaluation import plots
-from ..evaluation.truth.plausibility import Plausibility
-from .page import Row, Section, table_rows
-from .study import Study
-from .wording import interval, percent, percent_with_interval, with_interval
+from ... import evaluation
+from ...evaluation import plots
+from ...evaluation.truth.plausibility import Plausibility
+from ..page import Row, Section, table_rows
+from ..study import Study
+from ..wording import interval, percent, percent_with_interval, with_interval
 
 CONCORDANCE = "concordance"
 FEW_CATEGORIES = 4

@@ -9,14 +9,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ..evaluation import EvaluationError, plots, survey_equivalence, survey_summary
-from ..evaluation.surveys.results import in_words
-from ..evaluation.truth.matching import with_complement
-from ..models import Labels
+from ...evaluation import EvaluationError, plots, survey_equivalence, survey_summary
+from ...evaluation.surveys.results import in_words
+from ...evaluation.truth.matching import with_complement
+from ...models import Labels
+from ..page import Row, Section, table_rows
+from ..study import Study
+from ..wording import ADDITIVE, first_names, interval, percent, with_interval
 from .metrics import ALONE
-from .page import Row, Section, table_rows
-from .study import Study
-from .wording import ADDITIVE, first_names, interval, percent, with_interval
 
 MOST_SHOWN = 12  # points of a curve that a reader sees
 ABOVE = "probability_above_"  # a column of each classifier
@@ -269,7 +269,7 @@ def posterior_equivalence(
 
     `rules` are those of the curve; `sampler` holds draws and chains.
     """
-    from .. import inference, models
+    from ... import inference, models
 
     chosen = {name: rules[name] for name in ("combiner", "scorer", "clip", "base", "random_seed")}
     with warnings.catch_warnings():

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from .. import evaluation
-from ..inference.design import next_to_ask
-from .page import Section
-from .study import Study, annotations_by_item
-from .wording import first_names
+from ... import evaluation
+from ...inference.design import next_to_ask
+from ..page import Section
+from ..study import Study, annotations_by_item
+from ..wording import first_names
 
 NAMED = 5
 ITEMS_SHOWN = 10
