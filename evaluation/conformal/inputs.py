@@ -7,11 +7,9 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError
-from ..truth.matching import ids_of, places_of
+from ..truth.matching import ROUNDING, ids_of, places_of
 from ..truth.plausibility import OTHER, REMEDY, Plausibility
 from ..truth.top_labels import OtherAs, treatment_of_other
-
-ROUNDING = 1e-4  # of plausibilities in single precision that sum to one
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,8 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError
-from ..truth.matching import places_of, with_complement
+from ..truth.matching import ROUNDING, places_of, with_complement
 from .counts import LabelCounts, coordinate_of
-
-TOLERANCE = 1e-6  # deviation of a sum of probabilities from one, as in single precision
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Classifiers:
                 f"predictions: item {items[i]!s}, category {names[j]!s} is NaN; give a probability, or drop "
                 "the item from predictions and counts"
             )
-        wrong = np.argwhere((values < -TOLERANCE) | (values > 1 + TOLERANCE))
+        wrong = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
         if len(wrong):
             c, i, j = wrong[0]
             raise EvaluationError(
@@ -44,11 +42,11 @@ class Classifiers:
                 "scores by their sum; for a hard classifier pass 1 for its label and 0 for the others"
             )
         total = values.sum(axis=2)
-        wrong = np.argwhere(np.abs(total - 1) > TOLERANCE)
+        wrong = np.argwhere(np.abs(total - 1) > ROUNDING)
         if len(wrong):
             c, i = wrong[0]
             raise EvaluationError(
-                f"predictions: the probabilities of item {items[i]!s} sum to {total[c, i]:g}, expected 1; divide by the sum, "
+                f"predictions: the probabilities of item {items[i]!s} sum to {total[c, i]:.7g}, expected 1; divide by the sum, "
                 "or add the categories that are missing"
             )
         values = np.clip(values, 0, 1) / np.clip(values, 0, 1).sum(axis=2, keepdims=True)

@@ -9,6 +9,10 @@ import xarray as xr
 
 from ..calls import EvaluationError
 
+ROUNDING = (
+    1e-4  # deviation from one of a sum of probabilities, printed with few digits or in single precision
+)
+
 
 def ids_of(values: np.ndarray) -> np.ndarray:
     """Return ids as integers or text."""

@@ -9,13 +9,12 @@ from scipy.stats import rankdata
 
 from ..calls import EvaluationError
 from ..metrics.metric import Metric
-from ..truth.matching import check_distinct, match_items, with_complement
+from ..truth.matching import ROUNDING, check_distinct, match_items, with_complement
 from ..truth.other import insert
 from ..truth.plausibility import OTHER, Plausibility
 from ..truth.top_labels import OtherAs
 
 NO_PREDICTION = -2  # not -1: the absence of a prediction is not the absence of a true label
-ROUNDING = 1e-4  # of probabilities printed with few digits, or kept in single precision
 FORMS = "(item, position) of labels or (item, category) of scores or of bool, and classifier"
 
 

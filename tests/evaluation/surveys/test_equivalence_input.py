@@ -7,6 +7,7 @@ import xarray as xr
 from raterzoo import inference, models
 from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.surveys import subsets
+from raterzoo.evaluation.surveys.classifiers import Classifiers
 from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
 from raterzoo.evaluation.surveys.subsets import Patterns, subsets_of
 
@@ -258,3 +259,10 @@ def test_ways_to_answer_are_counted():
         subsets.check_number(patterns.counts, 3)
         with pytest.raises(EvaluationError, match="pass 3 at the most"):
             subsets.check_number(patterns.counts, 4)
+
+
+def test_probabilities_printed_with_few_digits_are_taken():
+    thirds = array(np.full((6, 3), 0.33333), categories=("no", "yes", "maybe"))
+    assert Classifiers.of(thirds)[0].probability == pytest.approx(1 / 3)
+    with pytest.raises(EvaluationError, match="sum to 0.999, expected 1"):
+        Classifiers.of(array(np.full((6, 3), 0.333), categories=("no", "yes", "maybe")))
