@@ -264,5 +264,5 @@ def test_ways_to_answer_are_counted():
 def test_probabilities_printed_with_few_digits_are_taken():
     thirds = array(np.full((6, 3), 0.33333), categories=("no", "yes", "maybe"))
     assert Classifiers.of(thirds)[0].probability == pytest.approx(1 / 3)
-    with pytest.raises(EvaluationError, match="sum to 0.999, expected 1"):
+    with pytest.raises(EvaluationError, match=r"sum to 0\.999, expected 1"):
         Classifiers.of(array(np.full((6, 3), 0.333), categories=("no", "yes", "maybe")))
