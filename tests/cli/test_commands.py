@@ -161,7 +161,7 @@ def test_columns_are_renamed(tmp_path):
             ["fit", "{annotations}", "-o", "x.nc", "--model", "prirn", "--unranked", "single"],
             "not an option of",
         ),
-        (["evaluate", "{annotations}", "{predictions}"], "not a posterior"),
+        (["evaluate", "{annotations}", "{predictions}"], "is a table, no posterior"),
         (["evaluate", "x.nc", "{predictions}", "--metric", "f2"], "did you mean f1?"),
         (["data", "fetch", "nonsense"], "no data set"),
     ],
